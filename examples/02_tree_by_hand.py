@@ -14,7 +14,7 @@ robot = Tree(
     "double_pendulum",
     [
         Body("upper", 0, Joint("shoulder", "revolute", axis=(0, 1, 0)), bob),
-        Body("lower", 1, Joint("elbow", "revolute", end_of_rod, axis=(0, 1, 0)), bob),
+        Body("lower", 1, Joint("elbow", "revolute", placement=end_of_rod, axis=(0, 1, 0)), bob),
     ],
     gravity=(0.0, 0.0, -GRAVITY),
 )

@@ -12,7 +12,7 @@ def body(mass, inertia, kind, size):
     """A body of one shape that moves freely."""
     joint = treesim.Joint("free", "floating")
     moves = treesim.Body("body", 0, joint, treesim.Inertia(mass, (0, 0, 0), np.eye(3) * inertia))
-    return treesim.Tree("scene", [moves], shapes=[treesim.CollisionShape(1, treesim.Placement(), kind, size)])
+    return treesim.Tree("scene", [moves], shapes=[treesim.CollisionShape(1, treesim.Placement(), kind, size=size)])
 
 
 def run(robot, ground, q, v, duration, rule, solver="pgs"):

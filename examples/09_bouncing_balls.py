@@ -7,7 +7,7 @@ import treesim
 radius = 0.1
 joint = treesim.Joint("free", "floating")
 inertia = treesim.Inertia(1.0, (0, 0, 0), 0.4 * radius**2 * np.eye(3))
-shape = treesim.CollisionShape(1, treesim.Placement(), "sphere", (radius,), link="ball")
+shape = treesim.CollisionShape(1, treesim.Placement(), "sphere", size=(radius,), link="ball")
 ball = treesim.Tree("ball", [treesim.Body("ball", 0, joint, inertia)], shapes=[shape])
 
 for e in (1.0, 0.9, 0.7, 0.5):

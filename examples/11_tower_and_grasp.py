@@ -32,9 +32,9 @@ def gripper():
     fingers, pads = [], []
     for number, (name, side) in enumerate((("left", 1), ("right", -1)), start=1):
         base = treesim.Placement(translation=(-0.1 * side, 0, 0))
-        slide = treesim.Joint(name, "prismatic", base, axis=(side, 0, 0), lower=0, upper=0.1, damping=5.0)
+        slide = treesim.Joint(name, "prismatic", placement=base, axis=(side, 0, 0), lower=0, upper=0.1, damping=5.0)
         fingers.append(treesim.Body(f"{name}_finger", 0, slide, treesim.Inertia(0.1, (0, 0, 0), 1e-4 * np.eye(3))))
-        pads.append(treesim.CollisionShape(number, treesim.Placement(), "box", (0.02, 0.04, 0.04), link=name))
+        pads.append(treesim.CollisionShape(number, treesim.Placement(), "box", size=(0.02, 0.04, 0.04), link=name))
     return treesim.Tree("gripper", fingers, shapes=pads)
 
 

@@ -13,7 +13,7 @@ CORNERS = SIDE / 2 * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z
 def stone(name):
     """A cube of 2 kg whose shape is known as a convex hull, as that of a mesh is."""
     inertia = treesim.Inertia(2.0, (0, 0, 0), 2.0 * SIDE**2 / 6 * np.eye(3))
-    shape = treesim.CollisionShape(1, treesim.Placement(), "hull", (), CORNERS, link=name)
+    shape = treesim.CollisionShape(1, treesim.Placement(), "hull", size=(), vertices=CORNERS, link=name)
     body = treesim.Body(name, 0, treesim.Joint(f"{name}_joint", "floating"), inertia)
     return treesim.Tree(name, [body], shapes=[shape])
 

@@ -31,7 +31,7 @@ def tie(robot: Tree, seed: int, most: int = 4) -> Tree:
 def with_mimics(robot: Tree, lines: dict[str, Mimic]) -> Tree:
     """The tree with the joints named following others."""
     bodies = [replace(body, joint=replace(body.joint, mimic=lines.get(body.joint.name))) for body in robot.bodies]
-    return Tree(robot.name, bodies, tuple(robot.frames.values())[robot.n_bodies :], gravity=robot.gravity)
+    return Tree(robot.name, bodies, frames=tuple(robot.frames.values())[robot.n_bodies :], gravity=robot.gravity)
 
 
 @cache
@@ -55,7 +55,7 @@ def dense(robot: Tree, q, v, f_ext=None, armature=None):
     M = G.T @ treesim.mass_matrix(whole, Q) @ G
     if armature is not None:
         M += np.diag(armature - robot.armature)
-    return M, G.T @ treesim.bias_forces(whole, Q, V, f_ext)
+    return M, G.T @ treesim.bias_forces(whole, Q, V, f_ext=f_ext)
 
 
 def residual(robot: Tree, qdd, q, v, tau, f_ext=None, armature=None) -> float:

@@ -50,7 +50,7 @@ def plain(robot: Tree) -> dict[str, Function]:
     }
     for reference in ("world", "local"):
         table[f"frame_jacobian {reference}"] = Function(
-            "q", lambda q, reference=reference: treesim.frame_jacobian(robot, q, last, reference)
+            "q", lambda q, reference=reference: treesim.frame_jacobian(robot, q, last, reference=reference)
         )
     for name in treesim.available("dynamics"):
         table[f"forward_dynamics {name}"] = Function(

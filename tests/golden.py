@@ -32,7 +32,7 @@ def worked_tree_1(first_joint: str) -> Tree:
     for i, parent in enumerate(TREE_1, start=1):
         placement = Placement.from_xyz_rpy((0.1 * i, 0.05, -0.02 * i), (0.2 * i, 0, 0.3 * i))
         inertia = Inertia(1 + 0.1 * i, (0.05 * i, -0.03, 0.02), np.diag([0.01 * i, 0.02 * i, 0.025 * i]))
-        joint = Joint(f"joint_{i}", first_joint if i == 1 else "revolute", placement)
+        joint = Joint(f"joint_{i}", first_joint if i == 1 else "revolute", placement=placement)
         bodies.append(Body(f"body_{i}", parent, joint, inertia))
     return Tree(f"tree_1_{first_joint}", bodies)
 

@@ -60,7 +60,7 @@ def of_forward_dynamics(robot, q, v, tau, a, backend="aba", **options):
         times = np.ceil(np.log2(robot.n_bodies + 1)) if isinstance(method, ConstraintForcePcr) else 1
         return by_rounding + times * relative(moved, a)
     if isinstance(method, ConjugateGradient):
-        right = tau - treesim.bias_forces(robot, q, v, options.get("f_ext"), options.get("gravity"))
+        right = tau - treesim.bias_forces(robot, q, v, f_ext=options.get("f_ext"), gravity=options.get("gravity"))
         return by_rounding + of_residual(M, right, a)
     return by_rounding * method.capabilities.error_factor
 

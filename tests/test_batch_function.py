@@ -65,7 +65,7 @@ def test_policies_use_them_too(robot):
 
 def test_joints_that_follow_others_are_served():
     parent = treesim.Joint("leader", "revolute", axis=(0, 1, 0))
-    follower = treesim.Joint("follower", "revolute", treesim.Placement(translation=np.array([0.3, 0, 0])),
+    follower = treesim.Joint("follower", "revolute", placement=treesim.Placement(translation=np.array([0.3, 0, 0])),
                              axis=(0, 1, 0), mimic=treesim.Mimic("leader", -2.0))  # fmt: skip
     inertia = treesim.Inertia(1.0, np.array([0.2, 0, 0]), np.eye(3))
     robot = treesim.Tree("pair", [treesim.Body("a", 0, parent, inertia), treesim.Body("b", 1, follower, inertia)])

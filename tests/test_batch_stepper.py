@@ -27,7 +27,7 @@ def worlds(ur5: treesim.Tree) -> dict[str, tuple[treesim.World, np.ndarray]]:
     ball = treesim.free_body("ball", "sphere", (0.1,), 1.0)
     low = np.tile(ball.neutral(), (COUNT, 1))
     low[:, 2] = 0.1 + 1e-3 * np.arange(COUNT)
-    held = treesim.World(ur5, [treesim.FrameConstraint("ee_link", "linear")], q=q[0])
+    held = treesim.World(ur5, [treesim.FrameConstraint("ee_link", rows="linear")], q=q[0])
     return {
         "free": (treesim.World(ur5, limits=False, friction=False), q),
         "limits": (treesim.World(ur5), at_limits),

@@ -53,7 +53,7 @@ def both(bound: treesim.Dynamics, q: np.ndarray, v: np.ndarray, x: np.ndarray) -
         "solve_mass_matrix": (bound.solve_mass_matrix(q, x), treesim.solve_mass_matrix(robot, q, x)),
         "frame_jacobian": (
             bound.frame_jacobian(q, frame, "local"),
-            treesim.frame_jacobian(robot, q, frame, "local"),
+            treesim.frame_jacobian(robot, q, frame, reference="local"),
         ),
         "inverse_operational_inertia": (
             bound.inverse_operational_inertia(q, frame),
@@ -134,7 +134,7 @@ def test_lists_batches_strides_and_forces_are_taken(robot: treesim.Tree) -> None
     assert many is out
     assert sensitivity.farthest(many, np.stack([one] * 3)) <= 2 * sensitivity.of_forward_dynamics(robot, q, v, x, one)
     forces = np.random.default_rng(1).standard_normal((robot.n_bodies, 6))
-    pushed = treesim.forward_dynamics(robot, q, v, x, forces)
+    pushed = treesim.forward_dynamics(robot, q, v, x, f_ext=forces)
     allowed = 2 * sensitivity.of_forward_dynamics(robot, q, v, x, pushed, f_ext=forces)
     assert sensitivity.farthest(bound.forward_dynamics(q, v, x, forces), pushed) <= allowed
 

@@ -185,7 +185,7 @@ def test_a_plane_s_normal_may_have_any_length() -> None:
 
 
 def test_steps_of_no_length_are_refused() -> None:
-    far = treesim.Joint("second", "revolute", treesim.Placement(translation=(1e308, 0, 0)), axis=(0, 1, 0))
+    far = treesim.Joint("second", "revolute", placement=treesim.Placement(translation=(1e308, 0, 0)), axis=(0, 1, 0))
     robot = treesim.Tree("arm", [POLE, treesim.Body("second", 1, far, treesim.Inertia(1.0, (1, 0, 1)))])
     with pytest.raises(treesim.TreesimError, match=r"joint 'second' moves no inertia|substeps of"):
         treesim.Simulation(robot)

@@ -82,7 +82,7 @@ def test_limits_friction_and_a_mimic_joint(integrator, controller):
     robot = limited()
 
     def make():
-        drive = {"hold": treesim.Hold(robot, [0.1, 0.2], 50, 2), "integral": Integral(2)}.get(controller)
+        drive = {"hold": treesim.Hold(robot, [0.1, 0.2], kp=50, kd=2), "integral": Integral(2)}.get(controller)
         return treesim.Simulation(robot, integrator=integrator, controller=drive)
 
     whole = check(make, [0.59, 0.28], [3.0, 2.0])
@@ -197,7 +197,9 @@ def test_a_steppers_state_goes_on_in_a_simulation():
 
 
 def test_a_continuation_is_repeated(tmp_path):
-    simulation = crate_on_ground(controller=treesim.Pushed(None, crate_on_ground().robot, (9, 0, 0), 0.02, 0.03))
+    simulation = crate_on_ground(
+        controller=treesim.Pushed(None, crate_on_ground().robot, (9, 0, 0), start=0.02, duration=0.03)
+    )
     first = simulation.run(0.03, LEANING, PUSHED)
     rest = simulation.run_from(0.03, first)
     found = treesim.replay(rest.save(tmp_path / "rest.npz"))

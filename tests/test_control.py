@@ -25,7 +25,7 @@ def walker() -> Tree:
     bodies = [
         Body("trunk", 0, Joint("root_joint", "floating"), BALL),
         Body("arm", 1, Joint("elbow", "revolute", lower=0.5, upper=2.0, effort=3.0), BALL),
-        Body("head", 1, Joint("neck", "spherical", Placement(translation=np.array([0, 0, 0.3]))), BALL),
+        Body("head", 1, Joint("neck", "spherical", placement=Placement(translation=np.array([0, 0, 0.3]))), BALL),
         Body("tool", 2, Joint("slide", "prismatic"), BALL),
     ]
     return Tree("walker", bodies)
@@ -103,7 +103,7 @@ def test_bad_gains_are_named(arguments: dict, message: str) -> None:
 
 def test_bad_target_is_named() -> None:
     with pytest.raises(ArgumentError, match="target must be 13 finite numbers"):
-        PD(walker(), np.zeros(3), 1.0, 1.0)
+        PD(walker(), np.zeros(3), kp=1.0, kd=1.0)
 
 
 FORCE = np.array([3.0, -2.0, 5.0])
@@ -127,7 +127,7 @@ def pushed_body() -> Tree:
 def test_a_push_gives_its_force_times_its_duration(start: float, duration: float, rule: str) -> None:
     """And no spin, since it acts at the centre of mass: 0.1 + 0.2 is not 0.3, but as many steps."""
     robot = pushed_body()
-    pushed = Pushed(None, robot, FORCE, start, duration)
+    pushed = Pushed(None, robot, FORCE, start=start, duration=duration)
     run = treesim.Simulation(robot, integrator=rule, controller=pushed, gravity=WEIGHTLESS).run(0.5, tilted(robot))
     momentum = treesim.momentum(robot, run.q, run.v)
     np.testing.assert_allclose(momentum[-1, :3], duration * FORCE, rtol=0, atol=1e-9)
@@ -138,7 +138,7 @@ def test_a_push_gives_its_force_times_its_duration(start: float, duration: float
 
 def test_a_push_works_as_its_force_does_along_the_way() -> None:
     robot = pushed_body()
-    pushed = Pushed(None, robot, FORCE, 0.1, 0.2)
+    pushed = Pushed(None, robot, FORCE, start=0.1, duration=0.2)
     run = treesim.Simulation(robot, controller=pushed, gravity=WEIGHTLESS).run(0.5, tilted(robot))
     kinetic = (0.2 * FORCE) @ (0.2 * FORCE) / (2 * 2.0)
     assert run.energy[-1] - run.energy[0] == pytest.approx(kinetic, abs=1e-9)
@@ -151,7 +151,7 @@ def test_a_push_is_the_force_of_the_centre_of_mass_beside_what_another_controlle
     robot = Tree("walker", [root, *(Body(b.name, b.parent, b.joint, Inertia(0.0)) for b in others)])
     q, v = tilted(robot), np.full(robot.nv, 0.1)
     hold = Hold(robot, robot.neutral(), kp=20.0, kd=3.0)
-    pushed = Pushed(hold, robot, FORCE, 1.0, 0.5)
+    pushed = Pushed(hold, robot, FORCE, start=1.0, duration=0.5)
     J = center_of_mass_jacobian(robot, q)
     np.testing.assert_allclose(pushed.torque(1.2, q, v), hold.torque(1.2, q, v) + J.T @ FORCE, rtol=0, atol=1e-12)
     for t in (0.0, 0.999, 1.5, 2.0):
@@ -166,7 +166,7 @@ def test_gains_stay_implicit_under_a_push() -> None:
     q = robot.integrate(robot.neutral(), np.r_[np.zeros(6), np.full(robot.nv - 6, 1e-3)])
     runs = [
         treesim.Simulation(robot, dt=1e-2, controller=controller, gravity=WEIGHTLESS, substeps=2).run(0.5, q)
-        for controller in (hold, Pushed(hold, robot, (0, 0, 0), 0.0, 1.0))
+        for controller in (hold, Pushed(hold, robot, (0, 0, 0), start=0.0, duration=1.0))
     ]
     assert np.array_equal(runs[0].q, runs[1].q) and np.array_equal(runs[0].work, runs[1].work)
     assert np.abs(runs[0].v).max() < 1.0
@@ -174,7 +174,7 @@ def test_gains_stay_implicit_under_a_push() -> None:
 
 def test_a_push_out_of_a_pickle_is_the_same() -> None:
     robot = walker()
-    pushed = Pushed(Hold(robot, robot.neutral()), robot, FORCE, 0.0, 0.1)
+    pushed = Pushed(Hold(robot, robot.neutral()), robot, FORCE, start=0.0, duration=0.1)
     other, q, v = pickle.loads(pickle.dumps(pushed)), tilted(robot), np.zeros(robot.nv)
     assert np.array_equal(other.torque(0.05, q, v), pushed.torque(0.05, q, v))
     assert np.array_equal(other.stiffness, pushed.stiffness) and repr(other) == repr(pushed)
@@ -182,7 +182,7 @@ def test_a_push_out_of_a_pickle_is_the_same() -> None:
 
 def test_what_no_torque_is_another_controller_s_fault_under_a_push_too() -> None:
     robot = pushed_body()
-    simulation = treesim.Simulation(robot, controller=Pushed(lambda t, q, v: [1.0, 2.0], robot, FORCE, 0.0))
+    simulation = treesim.Simulation(robot, controller=Pushed(lambda t, q, v: [1.0, 2.0], robot, FORCE, start=0.0))
     with pytest.raises(ArgumentError, match=r"returned shape \(2,\), but \(6,\) is needed"):
         simulation.run(0.01)
 

@@ -74,7 +74,9 @@ def test_arrays_out_of_a_pickle_give_the_same_bits():
 @every_way
 @pytest.mark.parametrize("integrator", ["semi_implicit_euler", "rk4"])
 def test_simulations_with_their_controllers(way, integrator):
-    simulation = treesim.Simulation(ROBOT, "aba", integrator, 1e-2, Swing(), [0, 0, -1.0], "generic")
+    simulation = treesim.Simulation(
+        ROBOT, backend="aba", integrator=integrator, dt=1e-2, controller=Swing(), gravity=[0, 0, -1.0], engine="generic"
+    )
     simulation.run(0.05)
     other = way(simulation)
     counted = other.system.controller.calls
@@ -195,7 +197,7 @@ def test_a_batch_stepper_is_not_copied_within_a_step():
 @every_way
 def test_simulations_and_players_go_on_from_the_impulses_of_the_step_before(way):
     world, q = standing()
-    player = treesim.Player(treesim.Simulation(world), q)
+    player = treesim.Player(treesim.Simulation(world), q0=q)
     player.step(5)
     twin = way(player)
     assert twin.t == player.t
@@ -228,7 +230,10 @@ def height(q):
 @every_way
 @pytest.mark.parametrize("engine", ["auto", "generic"])
 def test_batch_functions(way, engine):
-    function, q = treesim.BatchFunction(height, [ROBOT.nq], "the height", ["q"], engine), np.ones((2, ROBOT.nq))
+    function, q = (
+        treesim.BatchFunction(height, [ROBOT.nq], what="the height", named=["q"], engine=engine),
+        np.ones((2, ROBOT.nq)),
+    )
     assert np.array_equal(way(function)(q), function(q)) and repr(way(function)) == repr(function)
 
 

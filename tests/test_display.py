@@ -120,14 +120,18 @@ LINES = {
     "<Body 'arm': 1.5 kg, on body 0 by the revolute joint 'elbow'>": BODY,
     "<Joint 'elbow': revolute, axis (0, 1, 0), -1 ... 2>": JOINT,
     "<Joint 'ball': spherical>": Joint("ball", "spherical"),
-    "<Loop 'pin': revolute about (0, 1, 0), joins 'a' and 'b'>": treesim.Loop("pin", "a", "b", "revolute", (0, 2, 0)),
+    "<Loop 'pin': revolute about (0, 1, 0), joins 'a' and 'b'>": treesim.Loop(
+        "pin", "a", "b", type="revolute", axis=(0, 2, 0)
+    ),
     "<Mimic: -2 times joint 'elbow' + 0.5>": treesim.Mimic("elbow", -2, 0.5),
     "<Inertia of 1.5 kg at (0.1, 0, 0)>": BODY.inertia,
     "<Placement at (0, 0, 1), turned by 0.5 rad>": Placement.from_xyz_rpy((0, 0, 1), (0, 0.5, 0)),
     "<Frame 'tool': on body 1 at (0, 0, 2)>": Frame("tool", 1, Placement(translation=np.array([0, 0, 2.0]))),
     "<Topology: 2 bodies, 2 degrees of freedom, depth 2>": ROBOT.topology,
     "<Dynamics of 'chain_2': aba, float32, engine 'auto'>": treesim.Dynamics(ROBOT, dtype=np.float32),
-    "<Simulation of 'chain_2': aba, rk4, dt 0.01 s, controller Zero>": treesim.Simulation(ROBOT, "aba", "rk4", 1e-2),
+    "<Simulation of 'chain_2': aba, rk4, dt 0.01 s, controller Zero>": treesim.Simulation(
+        ROBOT, backend="aba", integrator="rk4", dt=1e-2
+    ),
     "<Trajectory of 'chain_2': 3 states, 0 ... 0.02 s>": RUN,
     "<Repetition of 'chain_2': 3 states, the same bits>": Repetition("chain_2", 3, None, (), (), RUN),
     "<Audit of 'arm': 1 rows, passed>": AUDIT,
@@ -136,9 +140,9 @@ LINES = {
     "<Zero: no torque>": control.Zero(ROBOT),
     "<BatchFunction 'square': q (2,) -> (2,)>": treesim.BatchFunction(square, [2], named="q"),
     "<BatchStepper of 'chain_2': 5 states, 3 steps of 0.01 s a call>": treesim.BatchStepper(ROBOT, 5, dt=1e-2, steps=3),
-    "<PD of 'chain_2': kp 1, kd 2>": control.PD(ROBOT, np.zeros(2), 1.0, 2.0),
+    "<PD of 'chain_2': kp 1, kd 2>": control.PD(ROBOT, np.zeros(2), kp=1.0, kd=2.0),
     "<Pushed: (0, 9, 0) N on 'body' from 0.5 to 0.7 s, and <Zero: no torque>>": control.Pushed(
-        None, FREE_BODY, (0, 9, 0), 0.5
+        None, FREE_BODY, (0, 9, 0), start=0.5
     ),
     "<Ground: normal (0, 0, 1), height 0 m, friction 0.5, restitution 0, rigid>": treesim.Ground(friction=0.5),
     "<StaticBox: 1 x 2 x 0.5 m at (0, 0, 0), friction 0.8, restitution 0, 1000 N/m>": treesim.StaticBox(
@@ -157,7 +161,7 @@ LINES = {
     "<Benchmark of 'arm': 2 calls on 4096 states each beside MuJoCo>": BENCHMARK,
     "<Visual: box (1, 2, 3), on body 1 at (0, 0, 0)>": VISUAL,
     "<CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>": treesim.CollisionShape(
-        1, Placement(), "sphere", (0.1,), link="foot"
+        1, Placement(), "sphere", size=(0.1,), link="foot"
     ),
     "<LowestPoint: -0.1 m over the plane, of link 'foot', at (0, 0, -0.1)>": LowestPoint(
         -0.1, "foot", np.array([0, 0, -0.1])
@@ -173,12 +177,12 @@ LINES = {
     "<ConstrainedAcceleration: nv 7, 0 rows, residual 0, iterations 1, 4 x 3 states>": FREE,
     "<FrameConstraint on 'foot': all rows held, along 'world'>": FrameConstraint("foot"),
     "<FrameConstraint on 'foot': rows 'linear' driven, along 'local'>": FrameConstraint(
-        "foot", "linear", np.ones(3), "local"
+        "foot", rows="linear", target=np.ones(3), reference="local"
     ),
-    "<LoopConstraint between 'a' and 'b': 2 rows held, along 'world'>": LoopConstraint("a", "b", np.eye(6)[:2]),
+    "<LoopConstraint between 'a' and 'b': 2 rows held, along 'world'>": LoopConstraint("a", "b", rows=np.eye(6)[:2]),
     "<FrameTask on 'hand': all rows>": FrameTask("hand"),
     "<FrameTask on 'hand': rows 'position', along 'local'>": FrameTask("hand", "position", "local"),
-    "<RelativeTask of 'cup' seen from 'hand': 1 rows>": treesim.RelativeTask("hand", "cup", [[1, 0, 0, 0, 0, 0]]),
+    "<RelativeTask of 'cup' seen from 'hand': 1 rows>": treesim.RelativeTask("hand", "cup", rows=[[1, 0, 0, 0, 0, 0]]),
     "<CenterOfMassTask: all rows>": treesim.CenterOfMassTask(),
     "<FrameMotion of 2 frames, 4 x 3 states>": FrameMotion(*zeros((2, 3, 3), (2, 3), (2, 6), (2, 6))),
     "<JointStates: 3 states, q 0>": RUN["joint_1"]._replace(q=np.zeros(3)),

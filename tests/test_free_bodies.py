@@ -43,7 +43,7 @@ def test_a_push_of_a_robot_beside_a_box():
     robot = treesim.Tree("walker", [trunk, arm])
     world = treesim.World(robot, bodies=BOX)
     q = robot.neutral()
-    push = treesim.Pushed(treesim.Hold(robot, q), robot, (10, 0, 0), 0.0, 0.1)
+    push = treesim.Pushed(treesim.Hold(robot, q), robot, (10, 0, 0), start=0.0, duration=0.1)
     run = ran(push, world, np.r_[q, 3, 3, 3, 0, 0, 0, 1])
     beside = ran(push, robot, q)
     np.testing.assert_allclose(run.q[:, : robot.nq], beside.q, rtol=0, atol=1e-12)
@@ -62,7 +62,7 @@ def test_copies_pickles_and_recordings_go_on_with_the_same_bits(tmp_path):
 
 
 def test_gains_of_the_users_object_are_read_when_they_are_asked_for():
-    hold = treesim.Hold(ROBOT, Q0, 1.0, 2.0)
+    hold = treesim.Hold(ROBOT, Q0, kp=1.0, kd=2.0)
     beside = BesideBodies(hold, ROBOT, WORLD.robot)
     hold.stiffness = np.arange(6.0)
     assert beside.stiffness.tolist() == [0, 1, 2, 3, 4, 5] + [0] * 6

@@ -28,7 +28,9 @@ def robot(request):
     arm = treesim.load("ur5")
     if request.param == "limits":
         return arm
-    joints = [treesim.Joint(j.name, j.type, j.placement, axis=j.axis) for j in (body.joint for body in arm.bodies)]
+    joints = [
+        treesim.Joint(j.name, j.type, placement=j.placement, axis=j.axis) for j in (body.joint for body in arm.bodies)
+    ]
     parts = [treesim.Body(b.name, b.parent, j, b.inertia) for b, j in zip(arm.bodies, joints, strict=True)]
     return treesim.Tree("free_arm", parts)
 

@@ -27,7 +27,7 @@ def tree(given):
 
 
 def frames(given):
-    return list(treesim.Tree("arm", [BODY], given).frames)
+    return list(treesim.Tree("arm", [BODY], frames=given).frames)
 
 
 def tiers(given):

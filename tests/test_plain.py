@@ -60,8 +60,8 @@ def test_followers_loops_and_shapes_come_back():
     bodies = [treesim.Body("first", 0, hinge), treesim.Body("second", 0, follower, treesim.Inertia(1.0))]
     ends = [treesim.Frame(f"end{i}", i) for i in (1, 2)]
     vertices = treesim.CollisionShape(1, treesim.Placement(), "hull", vertices=np.eye(3), link="first")
-    loop = treesim.Loop("pin", "end1", "end2", "revolute", axis=(1, 2, 3))
-    robot = treesim.Tree("gear", bodies, ends, shapes=[vertices], loops=[loop])
+    loop = treesim.Loop("pin", "end1", "end2", type="revolute", axis=(1, 2, 3))
+    robot = treesim.Tree("gear", bodies, frames=ends, shapes=[vertices], loops=[loop])
     again = through_json(robot)
     is_same_tree(robot, again)
     assert again.coupling.lines() == robot.coupling.lines()
@@ -73,7 +73,7 @@ def test_worlds_come_back_with_what_is_held_and_met():
     robot = treesim.load("ur5")
     q = np.array([0.3, -1.0, 0.7, 0.2, 0.1, 0.4])
     grounds = [treesim.StaticBox((1, 1, 0.1), treesim.Placement(translation=(0, 0, -2))), treesim.Ground(height=-1.0)]
-    held = [treesim.FrameConstraint("ee_link", "linear")]
+    held = [treesim.FrameConstraint("ee_link", rows="linear")]
     crate = treesim.free_body("crate", "box", (0.1, 0.1, 0.1), 1.0)
     q = np.concatenate([q, crate.neutral()])
     world = treesim.World(robot, held, q, ground=grounds, bodies=[crate], friction=False, speed_limits=True)
@@ -91,7 +91,7 @@ def test_a_world_that_touches_nothing_leaves_shapes_out():
 def test_controllers_come_back_on_the_robot_that_is_named():
     robot = treesim.load("g1_29dof_rev_1_0", base="floating")
     q, rng = robot.neutral(), np.random.default_rng(0)
-    pushed = treesim.Pushed(treesim.Hold(robot, q, 300, rng.uniform(0, 9, robot.nv)), robot, (1, 2, 3), 0.5)
+    pushed = treesim.Pushed(treesim.Hold(robot, q, kp=300, kd=rng.uniform(0, 9, robot.nv)), robot, (1, 2, 3), start=0.5)
     again = through_json(pushed, {"robot": robot})
     state = (0.55, robot.random(1), rng.normal(size=robot.nv))
     assert again.robot is robot and type(again.controller) is treesim.Hold

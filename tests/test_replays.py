@@ -26,7 +26,9 @@ def swing(robot=CHAIN, duration=0.05, q0=START, **how):
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])
 @pytest.mark.parametrize("backend", ["aba", "rjk", "crba_ltdl"])
 def test_a_file_alone_brings_back_every_bit(tmp_path, suffix, backend):
-    path = swing(backend=backend, controller=treesim.Hold(CHAIN, [0, 0.1, 0], 20, 2)).save(tmp_path / f"run{suffix}")
+    path = swing(backend=backend, controller=treesim.Hold(CHAIN, [0, 0.1, 0], kp=20, kd=2)).save(
+        tmp_path / f"run{suffix}"
+    )
     found = treesim.replay(path)
     assert found.same and found.states == 51 and found.reasons == () and found.notes == ()
 
@@ -48,7 +50,7 @@ def test_a_robot_of_every_joint_type_in_free_motion(tmp_path):
 def test_contact_and_a_push(tmp_path):
     box = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
     world = treesim.World(box, ground=treesim.Ground(friction=0.5))
-    push = treesim.Pushed(None, world.robot, (3, 1, 0), 0.01, 0.02)
+    push = treesim.Pushed(None, world.robot, (3, 1, 0), start=0.01, duration=0.02)
     run = treesim.Simulation(world, controller=push).run(0.05, q0=[0, 0, 0.1, 0, 0, 0, 1])
     found = treesim.replay(run.save(tmp_path / "run.npz"))
     assert found.same and found.trajectory.contact_wrench("crate")[:, 2].any()
@@ -57,7 +59,7 @@ def test_contact_and_a_push(tmp_path):
 def test_held_frames(tmp_path):
     robot = treesim.load("ur5")
     q = np.array([0.3, -1.0, 0.7, 0.2, 0.1, 0.4])
-    world = treesim.World(robot, [treesim.FrameConstraint("ee_link", "linear")], q)
+    world = treesim.World(robot, [treesim.FrameConstraint("ee_link", rows="linear")], q)
     assert treesim.replay(treesim.Simulation(world).run(0.01, q0=q).save(tmp_path / "run.npz")).same
 
 

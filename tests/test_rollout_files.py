@@ -86,7 +86,7 @@ def test_ctrl_c_leaves_unfinished_files(tmp_path, monkeypatch):
 
 def test_an_error_before_anything_is_done_leaves_nothing(tmp_path):
     with pytest.raises(treesim.NonFiniteError):
-        run(out=tmp_path / "run", steps=None, controls=np.full((6, 4), np.nan))
+        run(out=tmp_path / "run", steps=None, control=np.full((6, 4), np.nan))
     assert names(tmp_path) == []
 
 

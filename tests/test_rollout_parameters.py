@@ -49,7 +49,7 @@ def rebuilt(robot, fields, b):
         bodies.append(replace(body, inertia=inertia, joint=replace(body.joint, **changes)))
     gravity = fields["gravity"][b] if "gravity" in fields else robot.gravity
     frames = tuple(robot.frames.values())[robot.n_bodies :]
-    return treesim.Tree(robot.name, bodies, frames, gravity=gravity, shapes=robot.shapes)
+    return treesim.Tree(robot.name, bodies, frames=frames, gravity=gravity, shapes=robot.shapes)
 
 
 def start(robot, seed=0, count=B, speed=0.3):

@@ -45,7 +45,9 @@ def rough(robot):
     for body in robot.bodies:
         joint = body.joint
         if joint.nv == 1:
-            joint = treesim.Joint(joint.name, joint.type, joint.placement, axis=joint.axis, damping=0.3, friction=0.05)
+            joint = treesim.Joint(
+                joint.name, joint.type, placement=joint.placement, axis=joint.axis, damping=0.3, friction=0.05
+            )
         bodies.append(treesim.Body(body.name, body.parent, joint, body.inertia))
     return treesim.Tree(f"rough_{robot.name}", bodies)
 
@@ -76,7 +78,7 @@ def test_rollouts_towards_targets_are_simulations(engine):
     targets = np.broadcast_to(np.concatenate([np.zeros(6), target[7:]]), (40, robot.nv))
     found = treesim.rollout(robot, q0, v0, targets, dt=2e-3, kp=kp, kd=kp / 20, engine=engine)
     for b in range(3):
-        controller = control.PD(robot, target, kp, kp / 20)
+        controller = control.PD(robot, target, kp=kp, kd=kp / 20)
         run = treesim.Simulation(robot, dt=2e-3, controller=controller).run(0.08, q0[b], v0[b])
         assert trees.relative_error(found.q[b], run.q[1:]) < 1e-9
 

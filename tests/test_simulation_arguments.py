@@ -142,7 +142,7 @@ class Counted:
 
     def forward_dynamics(self, robot, q, v, tau, f_ext=None, gravity=None, armature=None):
         self.calls += 1
-        return treesim.forward_dynamics(robot, q, v, tau, f_ext, gravity=gravity, armature=armature)
+        return treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext, gravity=gravity, armature=armature)
 
 
 def test_a_backend_is_given_by_name_or_itself():
@@ -157,7 +157,7 @@ def test_a_backend_is_given_by_name_or_itself():
     stepper = treesim.Stepper(robot, dt=1e-3, backend=own)
     state, _ = stepper.step(stepper.reset(q))
     assert np.abs(state.q - runs[0].q[1]).max() < 1e-15 and "counted" in repr(stepper)
-    bound = treesim.Dynamics(robot, own)
+    bound = treesim.Dynamics(robot, backend=own)
     expected = treesim.forward_dynamics(robot, q, q, q)
     assert (bound.forward_dynamics(q, q, q) == expected).all()
     assert (treesim.forward_dynamics(robot, q, q, q, backend=own) == expected).all()
@@ -172,7 +172,7 @@ def test_what_is_no_backend_is_refused(wrong):
     robot = generators.chain(2)
     for call in (
         lambda: treesim.Simulation(robot, backend=wrong),
-        lambda: treesim.Dynamics(robot, wrong),
+        lambda: treesim.Dynamics(robot, backend=wrong),
         lambda: treesim.forward_dynamics(robot, *np.zeros((3, 2)), backend=wrong),
         lambda: treesim.rollout(robot, *np.zeros((2, 2)), steps=1, backend=wrong),
     ):

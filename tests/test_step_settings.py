@@ -14,7 +14,7 @@ from treesim.step_settings import MANY, LightJointWarning, fastest_rate, speed_h
 
 def flail(inertia, **options):
     """A bar of 1 kg that hangs down 1 m, and a wheel of 1 kg at its end with such an inertia about its axle."""
-    hinge, axle = (treesim.Joint(name, "revolute", place, (0, 1, 0)) for name, place in (
+    hinge, axle = (treesim.Joint(name, "revolute", placement=place, axis=(0, 1, 0)) for name, place in (
         ("hinge", treesim.Placement()), ("axle", treesim.Placement(translation=(0, 0, -1.0)))
     ))  # fmt: skip
     bar = treesim.Body("bar", 0, hinge, treesim.Inertia(1.0, (0, 0, -0.5), np.eye(3) / 12))
@@ -40,7 +40,9 @@ def test_light_joints_take_shorter_substeps():
 def needle(inertia, damping=0.0):
     """A bar of 20 kg that swings, with a needle of such an inertia about its axle at the end."""
     shoulder = treesim.Joint("shoulder", "revolute", axis=(0, 1, 0))
-    dial = treesim.Joint("dial", "revolute", treesim.Placement(translation=(1, 0, 0)), (0, 1, 0), damping=damping)
+    dial = treesim.Joint(
+        "dial", "revolute", placement=treesim.Placement(translation=(1, 0, 0)), axis=(0, 1, 0), damping=damping
+    )
     bar = treesim.Body("bar", 0, shoulder, treesim.Inertia(20.0, (0.5, 0, 0), np.diag([0.1, 1.7, 1.7])))
     tip = treesim.Inertia(1e3 * inertia, rotational=np.eye(3) * inertia)
     return treesim.Tree("gauge", [bar, treesim.Body("needle", 1, dial, tip)])
@@ -118,7 +120,9 @@ def with_massless_tip(*, armature=0.0, damping=0.0, kind="revolute", mass=0.0, m
     shoulder = treesim.Joint("shoulder", "revolute", axis=(0, 1, 0))
     place, more = treesim.Placement(translation=(1, 0, 0)), {"armature": armature, "damping": damping, "mimic": mimic}
     bar = treesim.Body("bar", 0, shoulder, treesim.Inertia(2.0, (0.5, 0, 0), np.eye(3) * 0.1))
-    tip = treesim.Body("tip", 1, treesim.Joint("tip", kind, place, (0, 1, 0), **more), treesim.Inertia(mass))
+    tip = treesim.Body(
+        "tip", 1, treesim.Joint("tip", kind, placement=place, axis=(0, 1, 0), **more), treesim.Inertia(mass)
+    )
     return treesim.Tree("bar", [bar, tip])
 
 

@@ -54,7 +54,7 @@ def test_gains_follow_targets_as_controllers_do():
     target, q = np.full(6, 0.4), np.zeros(6)
     stepper = treesim.Stepper(robot, 2e-3, kp=80.0, kd=4.0)
     state, report = through(stepper, q, np.zeros(6), target, 20)
-    pd = treesim.control.PD(robot, target, 80.0, 4.0)
+    pd = treesim.control.PD(robot, target, kp=80.0, kd=4.0)
     run = treesim.Simulation(robot, dt=2e-3, controller=pd).run(0.04, q)
     np.testing.assert_allclose(state.q, run.q[-1], rtol=0, atol=1e-12)
     assert (np.abs(report.force) <= robot.effort_limit).all()
@@ -62,7 +62,7 @@ def test_gains_follow_targets_as_controllers_do():
 
 def test_pickles_and_copies_give_the_same_bits():
     q, v = states(3)
-    stepper = treesim.Stepper(ROBOT, 1e-3, "semi_implicit_euler", gravity=(0, 0, -3), threads=1)
+    stepper = treesim.Stepper(ROBOT, 1e-3, integrator="semi_implicit_euler", gravity=(0, 0, -3), threads=1)
     expected = through(stepper, q, v, None)[0]
     for other in (pickle.loads(pickle.dumps(stepper)), copy.deepcopy(stepper)):
         found = through(other, q, v, None)[0]

@@ -17,7 +17,9 @@ BAR = treesim.Inertia(1.0, (0.5, 0, 0), np.diag([0.001, 1 / 12, 1 / 12]))
 
 def link(name, parent, x, **options):
     place = treesim.Placement(translation=(x, 0, 0))
-    return treesim.Body(name, parent, treesim.Joint(f"{name}_hinge", "revolute", place, (0, 1, 0), **options), BAR)
+    return treesim.Body(
+        name, parent, treesim.Joint(f"{name}_hinge", "revolute", placement=place, axis=(0, 1, 0), **options), BAR
+    )
 
 
 def chain(count=3, **options):
@@ -32,7 +34,9 @@ def four_bar():
     robot = chain()
     pose = np.eye(4)
     pose[0, 3] = 1.5
-    world = treesim.World(robot, treesim.FrameConstraint("tip", [[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]], pose=pose))
+    world = treesim.World(
+        robot, treesim.FrameConstraint("tip", rows=[[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]], pose=pose)
+    )
     return world, world.close([-1.0, 1.0, 1.2])
 
 
@@ -110,10 +114,10 @@ def test_small_steps_are_constrained_dynamics():
 
 def test_a_brick_held_at_its_corner_is_a_spherical_pendulum():
     free = brick()
-    joint = treesim.Joint("ball", "spherical", treesim.Placement(translation=(-0.2, 0.1, 0.3)))
+    joint = treesim.Joint("ball", "spherical", placement=treesim.Placement(translation=(-0.2, 0.1, 0.3)))
     ball = treesim.Body("brick", 0, joint, treesim.Inertia(2.0, (0.3, -0.3, -0.25), np.diag([0.05, 0.08, 0.06])))
     pendulum, w = treesim.Tree("pendulum", [ball]), np.array([1.0, -2.0, 0.5])
-    world = treesim.World(free, treesim.FrameConstraint("corner", "linear"))
+    world = treesim.World(free, treesim.FrameConstraint("corner", rows="linear"))
     corner = np.array([-0.2, 0.1, 0.3])
     held, _ = run(world, None, np.r_[np.cross(w, -corner), w], 400, substeps=4)
     swung, _ = run(pendulum, None, w, 400, substeps=4)
@@ -127,7 +131,7 @@ def test_a_loop_between_two_arms_is_the_same_as_a_weld():
     frames = [treesim.Frame("p", 2, end), treesim.Frame("q", 3, end)]
     loop = treesim.World(
         treesim.Tree("loop", bodies, frames=frames),
-        treesim.LoopConstraint("p", "q", [[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]]),
+        treesim.LoopConstraint("p", "q", rows=[[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]]),
     )
     q = loop.close([-1.0, 1.2, -1.9])
     world, _ = four_bar()
@@ -149,7 +153,7 @@ def test_rows_may_repeat_others():
 def test_a_skate_glides_along_its_blade_alone():
     robot = brick(gravity=(0, 0, 0))
     along = [[0, 1, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]]  # of the corner's velocity, across the blade: no position is held
-    world = treesim.World(robot, treesim.FrameConstraint("corner", along, reference="local"))
+    world = treesim.World(robot, treesim.FrameConstraint("corner", rows=along, reference="local"))
     assert not world.closed.any()
     v = motion_along(robot, world, robot.neutral(), np.array([1.0, 0, 0, 0.2, -0.1, 0.7]))
     state, reports = run(world, None, v, 500)
@@ -162,7 +166,7 @@ def test_a_skate_glides_along_its_blade_alone():
 def test_two_rotations_are_held_and_the_third_is_free(reference):
     robot = brick()
     rows = np.eye(6)[[0, 1, 2, 3, 4]]  # a pin about z
-    world = treesim.World(robot, treesim.FrameConstraint("corner", rows, reference=reference))
+    world = treesim.World(robot, treesim.FrameConstraint("corner", rows=rows, reference=reference))
     assert world.closed.all()
     spin = np.array([0, 0, 9.0])
     v = np.r_[np.cross(spin, [0.2, -0.1, -0.3]), spin]
@@ -186,7 +190,7 @@ def test_any_frame_of_any_tree_can_be_held(robot, seed):
     rng = np.random.default_rng(seed)
     q = robot.random(rng)
     frame = robot.body_names[int(rng.integers(robot.n_bodies))]
-    world = treesim.World(robot, treesim.FrameConstraint(frame, "linear"), q=q)
+    world = treesim.World(robot, treesim.FrameConstraint(frame, rows="linear"), q=q)
     with np.errstate(all="raise"):
         state, _ = run(world, q, steps=10, engine="generic")
     if np.linalg.svd(world.jacobian(q))[1][-1] > 0.05:
@@ -256,12 +260,12 @@ def test_a_start_without_gaps_is_found_and_others_are_refused():
     far = np.eye(4)
     far[0, 3] = 7.0
     with pytest.raises(treesim.ConvergenceError, match="row 0 of the constraint on frame 'tip'"):
-        treesim.World(world.robot, treesim.FrameConstraint("tip", "linear", pose=far)).close(q)
+        treesim.World(world.robot, treesim.FrameConstraint("tip", rows="linear", pose=far)).close(q)
 
 
 def test_a_half_turn_is_not_taken_for_none():
     robot, turned = brick(), np.diag([1.0, -1.0, -1.0, 1.0])
-    world = treesim.World(robot, treesim.FrameConstraint("corner", "angular", pose=turned))
+    world = treesim.World(robot, treesim.FrameConstraint("corner", rows="angular", pose=turned))
     assert np.abs(world.gaps(robot.neutral())).max() < 1e-12  # the sine
     with pytest.raises(treesim.ArgumentError, match=r"constraint on frame 'corner' \(turned by 180 degrees"):
         treesim.Stepper(world).reset(robot.neutral())
@@ -299,7 +303,7 @@ def test_the_same_world_about_another_robot():
     robot = treesim.load("ur5")
     world = treesim.World(
         robot,
-        treesim.FrameConstraint("ee_link", "linear"),
+        treesim.FrameConstraint("ee_link", rows="linear"),
         ground=treesim.Ground(friction=0.3, height=-2.0),
         limits=False,
     )

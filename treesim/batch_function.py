@@ -49,6 +49,7 @@ class BatchFunction(Shown):
         self,
         function: Callable[..., Iterable[object]],
         sizes: Sequence[int],
+        *,
         what: str = "the function",
         named: Sequence[str] | None = None,
         engine: Engine = "auto",

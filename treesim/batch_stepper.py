@@ -62,6 +62,7 @@ class BatchStepper(Shown):
         robot: Tree | World,
         count: int,
         dt: float = 1e-3,
+        *,
         steps: int = 1,
         kp: ArrayLike = 0.0,
         kd: ArrayLike = 0.0,

@@ -67,6 +67,7 @@ class Dynamics(Shown):
     def __init__(
         self,
         robot: Tree,
+        *,
         backend: str | DynamicsBackend = "aba",
         dtype: DTypeLike = np.float64,
         engine: Engine = "auto",

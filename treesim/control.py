@@ -143,7 +143,7 @@ class PD(Shown):
 
     _argument: ClassVar[str] = "target"  # the name of the configuration among the arguments
 
-    def __init__(self, robot: Tree, target: ArrayLike, kp: ArrayLike, kd: ArrayLike) -> None:
+    def __init__(self, robot: Tree, target: ArrayLike, *, kp: ArrayLike, kd: ArrayLike) -> None:
         self.target = coerce(Argument(self._argument, target, ())).copy()
         if self.target.shape != (checked_robot(robot).nq,) or not np.isfinite(self.target).all():
             raise ArgumentError(f"{self._argument} must be {robot.nq} finite numbers (nq), got {told(target)}")
@@ -178,8 +178,8 @@ class Hold(PD):
 
     _argument = "q0"
 
-    def __init__(self, robot: Tree, q0: ArrayLike, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
-        super().__init__(robot, q0, kp, kd)
+    def __init__(self, robot: Tree, q0: ArrayLike, *, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
+        super().__init__(robot, q0, kp=kp, kd=kd)
 
 
 class Pushed(Shown):
@@ -206,6 +206,7 @@ class Pushed(Shown):
         controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None,
         robot: Tree,
         force: ArrayLike,
+        *,
         start: float = 1.0,
         duration: float = 0.2,
     ) -> None:
@@ -322,9 +323,9 @@ def make_controller(
     if name == "none":
         return Zero(robot)
     if name == "hold":
-        return Hold(robot, q0, kp, kd)
+        return Hold(robot, q0, kp=kp, kd=kd)
     if name == "pd":
-        return PD(robot, robot.clamp(robot.neutral()), kp, kd)
+        return PD(robot, robot.clamp(robot.neutral()), kp=kp, kd=kd)
     raise unknown_name("controller", name, CONTROLLERS)
 
 

@@ -86,7 +86,7 @@ class ControlledRobot:
         self._shape, self._limit = (robot.nv,), robot.effort_limit
         if controller is not None and not isinstance(controller, Zero):
             warn_of_limits(robot, stacklevel=5)
-        self._bound = Dynamics(robot, backend, engine=engine, gravity=gravity)
+        self._bound = Dynamics(robot, backend=backend, engine=engine, gravity=gravity)
         self.backend, self.substeps, self._gravity, self._engine = backend, substeps, gravity, engine
         self.work = np.zeros(2)  # of the controller, and of all that resists, so far [J]
         self._step: tuple[tuple[str, float], tuple[StepCode, int]] | None = None

@@ -78,7 +78,7 @@ def to_mujoco_spec(robot: Tree) -> Any:
 
 
 def convert_state(
-    robot: Tree, q: ArrayLike, v: ArrayLike, to: str = "treesim", source: str = "treesim"
+    robot: Tree, q: ArrayLike, v: ArrayLike, *, to: str = "treesim", source: str = "treesim"
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return configuration and velocity (..., n) of an engine, for q and v (..., n) of another, or of the same.
 

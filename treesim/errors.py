@@ -126,7 +126,7 @@ class ConstraintError(TreesimError, ArithmeticError):
     """Constraints depend on each other: the message names a redundant row, and a row that it depends on.
 
     Example:
-        >>> still, held = np.zeros(6), treesim.FrameConstraint("ee_link", "linear")
+        >>> still, held = np.zeros(6), treesim.FrameConstraint("ee_link", rows="linear")
         >>> treesim.constrained_dynamics(treesim.load("ur5"), np.full(6, 0.5), still, still, [held, held])
         Traceback (most recent call last):
             ...

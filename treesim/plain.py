@@ -56,7 +56,7 @@ def _shape_parts(shape: CollisionShape) -> tuple[Any, ...]:
 
 def _shape(body: Any, placement: Any, kind: Any, size: Any, vertices: Any, link: Any) -> CollisionShape:
     """A shape of a description, which never names a file."""
-    return CollisionShape(body, placement, kind, size, vertices, link)
+    return CollisionShape(body, placement, kind, size=size, vertices=vertices, link=link)
 
 
 def _world_parts(world: World) -> tuple[Any, ...]:
@@ -64,7 +64,7 @@ def _world_parts(world: World) -> tuple[Any, ...]:
     robot, constraints, options = world.__reduce__()[1]
     if not (world.ground or world.bodies or world.self_collision):
         name, bodies, frames, visuals, gravity, notes, _, loops = _tree_parts(robot)
-        robot = Tree(name, bodies, frames, visuals, gravity, notes, (), loops)
+        robot = Tree(name, bodies, frames=frames, visuals=visuals, gravity=gravity, notes=notes, shapes=(), loops=loops)
     return robot, constraints, tuple(options.items())
 
 

@@ -67,6 +67,7 @@ class Player(Shown):
     def __init__(
         self,
         simulation: Simulation,
+        *,
         q0: ArrayLike | None = None,
         v0: ArrayLike | None = None,
         show: Callable[[Frame], object] | None = None,

@@ -107,6 +107,7 @@ class Repetition(Shown):
 
 def replay(
     run: str | os.PathLike[str] | Trajectory,
+    *,
     controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
     progress: Callable[[int, int], None] | None = None,
     source: Source | None = None,

@@ -147,7 +147,7 @@ def start_of(
     method: Method,
     q0: ArrayLike,
     v0: ArrayLike,
-    controls: ArrayLike | Callable[..., None] | None,
+    control: ArrayLike | Callable[..., None] | None,
     parameters: ArrayLike | None,
     steps: int | None,
     counts: Iterable[int] = (),
@@ -157,19 +157,19 @@ def start_of(
 
     counts: other numbers of rollouts that are asked for. measures: whether there are any, which may take parameters."""
     world = method.world
-    law = controls if callable(controls) else None
+    law = control if callable(control) else None
     if law is not None:
-        controls = None
+        control = None
     elif parameters is not None and not measures:
         raise ArgumentError(
-            "parameters are those of a policy, or of measures: give a function as controls, or no parameters"
+            "parameters are those of a policy, or of measures: give a function as control, or no parameters"
         )
-    if controls is not None or law is not None:
+    if control is not None or law is not None:
         warn_of_limits(world.robot, stacklevel=4)
-    number = precision(*(x for x in (q0, v0, controls, parameters) if x is not None))
+    number = precision(*(x for x in (q0, v0, control, parameters) if x is not None))
     if world.m and number == np.float32:
         raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
-    q, v, u, p = state_arrays(world.robot, q0, v0, controls, parameters, steps, number, counts)
+    q, v, u, p = state_arrays(world.robot, q0, v0, control, parameters, steps, number, counts)
     return Start(number, world.start(q), v, u, p, law)
 
 
@@ -177,7 +177,7 @@ def state_arrays(
     robot: Tree,
     q0: ArrayLike,
     v0: ArrayLike,
-    controls: Any,
+    control: Any,
     parameters: ArrayLike | None,
     steps: Any,
     number: type[np.floating],
@@ -188,23 +188,23 @@ def state_arrays(
     counts: numbers of rollouts that parameters_of is for."""
     if steps is not None:
         steps = whole_number("steps", steps)
-    if controls is None:
+    if control is None:
         if steps is None:
-            raise ArgumentError("give controls, or the number of steps")
-        controls = np.broadcast_to(np.zeros(robot.nv, number), (steps, robot.nv))
+            raise ArgumentError("give control, or the number of steps")
+        control = np.broadcast_to(np.zeros(robot.nv, number), (steps, robot.nv))
     given = [
         Argument("q0", q0, (robot.nq,)),
         Argument("v0", v0, (robot.nv,)),
-        Argument("controls", controls, (robot.nv,)),
+        Argument("control", control, (robot.nv,)),
     ]
     q, v, u = (coerce(argument, number) for argument in given)
     if q.ndim > 2 or v.ndim > 2 or u.ndim not in (2, 3):
         raise ArgumentError(
-            f"q0, v0 and controls have shapes {q.shape}, {v.shape}, {u.shape}, but (B, nq), (B, nv) and (B, steps, nv) "
+            f"q0, v0 and control have shapes {q.shape}, {v.shape}, {u.shape}, but (B, nq), (B, nv) and (B, steps, nv) "
             "or parts of them are needed"
         )
     if steps is not None and u.shape[-2] != steps:
-        raise ArgumentError(f"controls hold {u.shape[-2]} steps, but steps is {steps}")
+        raise ArgumentError(f"control holds {u.shape[-2]} steps, but steps is {steps}")
     refuse_non_finite(given[:2], (q, v))  # controls are looked at as they are used
     axes = [(unit_quaternions(robot, "q0", q), 1), (v, 1), (u, 2)]  # of one rollout
     if parameters is not None:
@@ -213,7 +213,7 @@ def state_arrays(
     if len(sizes) > 1:
         also = ", parameters_of" if counts else ""
         raise ArgumentError(
-            f"q0, v0, controls{also} and parameters are for different numbers of rollouts: {sorted(sizes)}"
+            f"q0, v0, control{also} and parameters are for different numbers of rollouts: {sorted(sizes)}"
         )
     count = sizes.pop() if sizes else 1
     arrays = [_repeated(x, count, own) for x, own in axes]
@@ -239,7 +239,7 @@ def refuse_non_finite_controls(part: np.ndarray, controls: np.ndarray) -> None:
     """Raise NonFiniteError, naming the place in all controls (B, steps, nv), if a part of them is not finite."""
     if not all_finite(part):
         shared = controls.strides[0] == 0
-        refuse_non_finite([Argument("controls", controls, controls.shape[-1:])], [controls[0] if shared else controls])
+        refuse_non_finite([Argument("control", controls, controls.shape[-1:])], [controls[0] if shared else controls])
 
 
 def check_clock(steps: int, number: Any) -> None:

@@ -203,8 +203,7 @@ def _with_rows(world: World, friction: tuple[int, ...], lower: tuple[int, ...], 
             bodies[i] = replace(body, joint=replace(body.joint, **changed))
     if changes:
         raise UnsupportedError(f"joint {next(iter(changes))!r} is of a free body: it can have no limits or friction")
-    _, *rest = world.alone._parts()
-    return world.with_robot(Tree(world.alone.name, bodies, *rest))
+    return world.with_robot(Tree(world.alone.name, **world.alone._parts() | {"bodies": bodies}))
 
 
 def physics_of_rollouts(

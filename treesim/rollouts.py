@@ -49,9 +49,10 @@ def rollout(
     robot: Tree | World,
     q0: ArrayLike,
     v0: ArrayLike,
-    controls: ArrayLike | Callable[..., None] | None = None,
+    control: ArrayLike | Callable[..., None] | None = None,
     dt: float = 1e-3,
     steps: int | None = None,
+    *,
     kp: ArrayLike = 0.0,
     kd: ArrayLike = 0.0,
     every: int = 1,
@@ -72,15 +73,15 @@ def rollout(
     """Return the states that B simulations pass through, after every `every` steps.
 
     robot: a tree, or a World, which also has a ground, or holds frames and closes loops, these in float64. q0 (B, nq)
-    or (nq,), v0 (B, nv) or (nv,): where they start; they broadcast. controls: (steps, nv) for all or (B, steps, nv):
+    or (nq,), v0 (B, nv) or (nv,): where they start; they broadcast. control: (steps, nv) for all or (B, steps, nv):
     forces of the degrees of freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0, targets of their
     coordinates [rad, m], tracked by kp (target - q) - kd v within the effort limits; None is no
-    force. controls may also be a function, policy(t, q, v, p, u), that writes these to u (nv), zero before, from the
+    force. control may also be a function, policy(t, q, v, p, u), that writes these to u (nv), zero before, from the
     time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is traced: called once, on
     symbolic numbers, and compiled with the loop over steps. It may use + - * /, whole powers, NumPy's sin, cos,
     sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less, select and atan2 of
     treesim.kernels.numbers, but cannot branch on what depends on its arguments. steps: how many, by default those of
-    controls. dt: step [s]. out: arrays
+    control. dt: step [s]. out: arrays
     (q, v) for the results, apart from the arguments, which saves their allocation; or a file name: q and v are then
     written to "<out>_q.npy" and "<out>_v.npy", the work to "<out>_work.npy", which may be larger than memory. Until
     they are complete they have temporary names, then replace files of these names; `read_unfinished` reads those of a
@@ -134,7 +135,7 @@ def rollout(
     if physics is not None and physics.needs_armature:
         check_supported(chosen_backend(backend), world.robot, 1.0)
     counts = () if physics is None else physics.counts
-    start = start_of(method, q0, v0, controls, parameters, steps, counts, measures=bool(measure))
+    start = start_of(method, q0, v0, control, parameters, steps, counts, measures=bool(measure))
     if method.code is not None:
         warn_of_start(world, start.q, 2, own=own_limits(world.robot, fields))
     measuring = measuring_of(measure, method, start)

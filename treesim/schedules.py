@@ -23,6 +23,7 @@ NO_FORCES = np.empty(0)
 def schedule(
     robot: Tree,
     method: str = "tree_contraction",
+    *,
     frames: str | Sequence[str] | None = None,
     reference: Reference = "world",
 ) -> Schedule:
@@ -42,7 +43,7 @@ def schedule(
         <Schedule of 'constraint_force_cr': 22 stages, 6771 operations, 3418 on the critical path>
         >>> treesim.schedule(generators.chain(8), "aba")  # body after body
         <Schedule of 'aba': 24 stages, 1800 operations, 1800 on the critical path>
-        >>> treesim.schedule(generators.chain(8), "constraint_force_cr", ["body_8"]).depth
+        >>> treesim.schedule(generators.chain(8), "constraint_force_cr", frames=["body_8"]).depth
         161
     """
     robot = checked_robot(robot)

@@ -66,9 +66,10 @@ class Simulation(Shown):
     def __init__(
         self,
         robot: Tree | World,
-        backend: str | DynamicsBackend = "aba",
-        integrator: str = "implicit_midpoint",
         dt: float = 1e-3,
+        *,
+        integrator: str = "implicit_midpoint",
+        backend: str | DynamicsBackend = "aba",
         controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         engine: Engine = "auto",

@@ -112,5 +112,5 @@ def _change(
     lower, upper = (x[state] if x.ndim > 1 else x for x in (limits.lower, limits.upper))
     within = q.copy()
     within[limits.coordinate] = np.clip(q[limits.coordinate], lower, upper)
-    before, after = energy(robot, np.stack([q, within]), np.zeros(robot.nv), gravity, engine="generic")[1]
+    before, after = energy(robot, np.stack([q, within]), np.zeros(robot.nv), gravity=gravity, engine="generic")[1]
     return float(after - before)

@@ -114,7 +114,7 @@ class Report(Shown):
         stepped. Cost O(N), when asked for."""
         total, good = np.full(self.status.shape, np.nan), self.status == FINE
         kinetic, potential = energy(
-            self._stepper.robot, self._after.q[good], self._after.v[good], self._stepper.gravity
+            self._stepper.robot, self._after.q[good], self._after.v[good], gravity=self._stepper.gravity
         )
         total[good] = kinetic + potential
         return total
@@ -169,6 +169,7 @@ class Stepper(Shown):
         self,
         robot: Tree | World,
         dt: float = 1e-3,
+        *,
         integrator: str = "implicit_midpoint",
         backend: str | DynamicsBackend = "aba",
         engine: Engine = "auto",

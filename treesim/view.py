@@ -211,6 +211,7 @@ class View(Shown):
 def viewer(
     robot: Tree | World,
     viewer: str | Viewer = "meshcat",
+    *,
     q: ArrayLike | None = None,
     port: int = 0,
     browser: bool = False,

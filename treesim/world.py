@@ -72,7 +72,7 @@ class World(Shown):
 
     Example:
         >>> robot = treesim.load("ur5")
-        >>> treesim.World(robot, [treesim.FrameConstraint("ee_link", "linear")])
+        >>> treesim.World(robot, [treesim.FrameConstraint("ee_link", rows="linear")])
         <World of 'ur5': 3 rows of 1 constraint>
     """
 

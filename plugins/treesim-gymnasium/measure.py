@@ -29,7 +29,7 @@ def gain(task: Task) -> np.ndarray:
     """Return the feedback (1, 6) of position, angles and velocities: a linear quadratic regulator of the task's step,
     whose derivatives are differences of its own."""
     change = 1e-6 * np.vstack([np.eye(7), -np.eye(7)])
-    stepper = treesim.BatchStepper(task.world, 14, task.dt, task.steps, substeps=task.substeps)
+    stepper = treesim.BatchStepper(task.world, 14, task.dt, steps=task.steps, substeps=task.substeps)
     stepper.put(slice(None), change[:, :3], change[:, 3:6])
     stepper.step(500.0 * np.pad(change[:, 6:], ((0, 0), (0, 2))))
     after = np.hstack([stepper.q, stepper.v])

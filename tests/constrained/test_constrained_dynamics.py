@@ -57,11 +57,13 @@ def random_constraints(robot, rng, reference, loops):
     names = [str(name) for name in rng.choice(robot.frame_names, 4, replace=len(robot.frame_names) < 4)]
     rows = [rng.normal(size=(k, 6)) for k in rng.integers(1, 3, size=3)]
     chosen = [
-        FrameConstraint(name, R, rng.normal(size=len(R)), reference)
+        FrameConstraint(name, rows=R, target=rng.normal(size=len(R)), reference=reference)
         for name, R in zip(names[:2], rows[:2], strict=True)
     ]
     if loops:
-        chosen.append(LoopConstraint(names[2], names[3], rows[2], rng.normal(size=len(rows[2])), reference))
+        chosen.append(
+            LoopConstraint(names[2], names[3], rows=rows[2], target=rng.normal(size=len(rows[2])), reference=reference)
+        )
     return chosen
 
 
@@ -129,11 +131,13 @@ def test_a_batch_is_its_states_side_by_side(method):
     states = [random_state(robot, seed) for seed in range(4)]
     q, v, tau = (np.array([getattr(s, label) for s in states]).reshape(2, 2, -1) for label in ("q", "v", "tau"))
     targets = np.random.default_rng(0).normal(size=(2, 2, 3))
-    held = FrameConstraint("carrier", "linear", targets, damping=2.0, stiffness=3.0, pose=np.eye(4))
+    held = FrameConstraint("carrier", rows="linear", target=targets, damping=2.0, stiffness=3.0, pose=np.eye(4))
     together = constrained_dynamics(robot, q, v, tau, held, method=method)
     assert together.iterations.shape == (2, 2)
     for index in np.ndindex(2, 2):
-        one = FrameConstraint("carrier", "linear", targets[index], damping=2.0, stiffness=3.0, pose=np.eye(4))
+        one = FrameConstraint(
+            "carrier", rows="linear", target=targets[index], damping=2.0, stiffness=3.0, pose=np.eye(4)
+        )
         alone = constrained_dynamics(robot, q[index], v[index], tau[index], one, method=method)
         for label in ("acceleration", "force", "residual"):
             assert relative_error(getattr(together, label)[index], getattr(alone, label)) < 1e-12
@@ -144,10 +148,10 @@ def test_several_targets_for_one_state(method):
     robot = trees.tree("free_random")
     q, v, _, tau, f_ext = random_state(robot)
     targets = np.random.default_rng(0).normal(size=(5, 3))
-    held = FrameConstraint("carrier", "angular", targets)
+    held = FrameConstraint("carrier", rows="angular", target=targets)
     together = constrained_dynamics(robot, q, v, tau, held, f_ext=f_ext, method=method)
     for k, target in enumerate(targets):
-        one = FrameConstraint("carrier", "angular", target)
+        one = FrameConstraint("carrier", rows="angular", target=target)
         alone = constrained_dynamics(robot, q, v, tau, one, f_ext=f_ext, method=method)
         assert relative_error(together.acceleration[k], alone.acceleration) < 1e-12
 
@@ -181,7 +185,7 @@ def test_without_constraints_motion_is_free(method):
 def test_every_inverse_inertia_gives_the_same_forces():
     robot = trees.tree("free_random")
     q, v, _, tau, _ = random_state(robot)
-    loop = LoopConstraint(robot.body_names[-1], robot.body_names[2], "linear")
+    loop = LoopConstraint(robot.body_names[-1], robot.body_names[2], rows="linear")
     armature = np.full(robot.nv, 0.2)
     forces = [
         constrained_dynamics(robot, q, v, tau, loop, operational=name, armature=armature).force
@@ -244,7 +248,7 @@ def test_contradicting_constraints_are_never_solved_in_silence(method):
 
 def bench():
     """A robot with a frame on its base."""
-    return treesim.Tree("bench", trees.tree("tree_1").bodies, [treesim.Frame("vice", 0)])
+    return treesim.Tree("bench", trees.tree("tree_1").bodies, frames=[treesim.Frame("vice", 0)])
 
 
 @every_method
@@ -311,9 +315,9 @@ def test_a_loop_to_the_base_is_a_held_frame(method):
     robot = bench()
     q, v, _, tau, _ = random_state(robot)
     rows = np.eye(6)[:2]  # its joints move it in a plane only
-    held = constrained_dynamics(robot, q, v, tau, FrameConstraint("body_7", rows), method=method)
-    tied = constrained_dynamics(robot, q, v, tau, LoopConstraint("body_7", "vice", rows), method=method)
-    turned = constrained_dynamics(robot, q, v, tau, LoopConstraint("vice", "body_7", rows), method=method)
+    held = constrained_dynamics(robot, q, v, tau, FrameConstraint("body_7", rows=rows), method=method)
+    tied = constrained_dynamics(robot, q, v, tau, LoopConstraint("body_7", "vice", rows=rows), method=method)
+    turned = constrained_dynamics(robot, q, v, tau, LoopConstraint("vice", "body_7", rows=rows), method=method)
     for other, sign in ((tied, 1), (turned, -1)):
         assert relative_error(other.acceleration, held.acceleration) < 1e-9
         assert relative_error(sign * other.force, held.force) < 1e-9
@@ -324,7 +328,7 @@ def test_loops_are_refused_where_they_are_not_supported():
     still = np.zeros(robot.nv)
     with pytest.raises(treesim.UnsupportedError, match="loop between frames 'body_4' and 'body_7'"):
         constrained_dynamics(
-            robot, robot.neutral(), still, still, LoopConstraint("body_4", "body_7", "linear"), method="caba"
+            robot, robot.neutral(), still, still, LoopConstraint("body_4", "body_7", rows="linear"), method="caba"
         )
 
 
@@ -335,7 +339,7 @@ def test_states_that_are_not_finite_are_named(method, where):
     state = dict(zip(("q", "v", "tau"), (robot.neutral(), *np.zeros((2, robot.nv))), strict=True))
     state[where][2] = np.nan
     with pytest.raises(treesim.NonFiniteError, match=where):
-        constrained_dynamics(robot, **state, constraints=FrameConstraint("body_4", "linear"), method=method)
+        constrained_dynamics(robot, **state, constraints=FrameConstraint("body_4", rows="linear"), method=method)
 
 
 @every_method
@@ -346,7 +350,9 @@ def test_a_massless_joint_is_named(method):
     robot = treesim.Tree("light", bodies)
     still = np.zeros(robot.nv)
     with pytest.raises(treesim.SingularInertiaError, match=last.joint.name):
-        constrained_dynamics(robot, robot.neutral(), still, still, FrameConstraint("body_4", "linear"), method=method)
+        constrained_dynamics(
+            robot, robot.neutral(), still, still, FrameConstraint("body_4", rows="linear"), method=method
+        )
 
 
 @every_method
@@ -372,6 +378,6 @@ def test_settings_that_cannot_be_meant(setting):
 @every_method
 @pytest.mark.nojit
 def test_a_robot_that_cannot_move_cannot_be_constrained(method):
-    robot, nothing = treesim.Tree("bench", [], [treesim.Frame("vice", 0)]), np.zeros(0)
+    robot, nothing = treesim.Tree("bench", [], frames=[treesim.Frame("vice", 0)]), np.zeros(0)
     with pytest.raises(treesim.ArgumentError, match="cannot move"):
         constrained_dynamics(robot, nothing, nothing, nothing, FrameConstraint("vice"), method=method)

@@ -26,7 +26,7 @@ class Run(NamedTuple):
 
 def shape(kind, size=(), placement=NOTHING, body=1, vertices=None):
     """A collision shape of a link of the name of its kind."""
-    return treesim.CollisionShape(body, placement, kind, size, vertices, link=kind)
+    return treesim.CollisionShape(body, placement, kind, size=size, vertices=vertices, link=kind)
 
 
 def free_body(mass, inertia, *shapes, name="body"):

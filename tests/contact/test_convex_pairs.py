@@ -14,13 +14,13 @@ from treesim.contact.convex_shapes import convex_shape
 pytest.importorskip("coal")
 SIDE = 0.2
 CORNERS = SIDE / 2 * np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
-BOX = treesim.CollisionShape(1, NOTHING, "hull", (), CORNERS, link="hull")
+BOX = treesim.CollisionShape(1, NOTHING, "hull", size=(), vertices=CORNERS, link="hull")
 TURN = turned((0.6, 0, 0.8), 0.7)
 
 
 def body(name, kind, size=(), vertices=None, mass=1.0):
     """A body of one shape that moves freely."""
-    shape = treesim.CollisionShape(1, NOTHING, kind, size, vertices, link=name)
+    shape = treesim.CollisionShape(1, NOTHING, kind, size=size, vertices=vertices, link=name)
     inertia = treesim.Inertia(mass, (0, 0, 0), mass * SIDE**2 / 6 * np.eye(3))
     return treesim.Tree(name, [treesim.Body(name, 0, treesim.Joint(f"{name}_joint", "floating"), inertia)],
                         shapes=[shape])  # fmt: skip
@@ -32,7 +32,7 @@ def pair(upper, lower, margin=0.01):
 
 
 def shape(kind, size=(), vertices=None):
-    return treesim.CollisionShape(1, NOTHING, kind, size, vertices, link=kind)
+    return treesim.CollisionShape(1, NOTHING, kind, size=size, vertices=vertices, link=kind)
 
 
 @pytest.mark.parametrize("gap", [1e-3, 0.0, -1e-3])
@@ -159,8 +159,12 @@ def test_links_that_touch_in_the_neutral_pose_never_meet():
     inertia, shapes, bodies = treesim.Inertia(1.0, (0, 0, 0), np.eye(3)), [], []
     for k in range(4):
         at_end = treesim.Placement(translation=(0.0 if not k else 0.15, 0, 0))
-        bodies.append(treesim.Body(f"l{k}", k, treesim.Joint(f"j{k}", "revolute", at_end, axis=(0, 1, 0)), inertia))
-        shapes.append(treesim.CollisionShape(k + 1, NOTHING, "hull", (), 0.8 * CORNERS * [2, 1, 1], link=f"l{k}"))
+        bodies.append(
+            treesim.Body(f"l{k}", k, treesim.Joint(f"j{k}", "revolute", placement=at_end, axis=(0, 1, 0)), inertia)
+        )
+        shapes.append(
+            treesim.CollisionShape(k + 1, NOTHING, "hull", size=(), vertices=0.8 * CORNERS * [2, 1, 1], link=f"l{k}")
+        )
     chain = treesim.Tree("chain", bodies, shapes=shapes)
     world = treesim.World(chain, self_collision=True, collision="coal")
     assert {(a.link, b.link) for a, b in world.convex.pairs} == {("l0", "l3")}

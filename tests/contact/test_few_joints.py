@@ -14,7 +14,10 @@ def arm(axis, joints, **options):
     """Links of 1 m with joints about one axis, and a ball of 5 cm at the end."""
     bodies = [
         treesim.Body(
-            f"link{k}", k, treesim.Joint(f"joint{k}", "revolute", TIP if k else NOTHING, axis, **options), LINK
+            f"link{k}",
+            k,
+            treesim.Joint(f"joint{k}", "revolute", placement=TIP if k else NOTHING, axis=axis, **options),
+            LINK,
         )
         for k in range(joints)
     ]
@@ -47,7 +50,8 @@ def test_rows_that_nothing_moves_do_not_matter():
     bodies = [
         treesim.Body(
             f"bar{k}", k,
-            treesim.Joint(f"hinge{k}", "revolute", TIP if k else NOTHING, (0, 1, 0), friction=0.1, lower=-3, upper=3),
+            treesim.Joint(f"hinge{k}", "revolute", placement=TIP if k else NOTHING, axis=(0, 1, 0), friction=0.1,
+                          lower=-3, upper=3),
             treesim.Inertia(1.0, (0.5, 0, 0), np.diag([0.001, 0.1, 0.1])),
         )
         for k in range(3)
@@ -56,7 +60,7 @@ def test_rows_that_nothing_moves_do_not_matter():
     pose = np.eye(4)
     pose[0, 3] = 1.5
     three, two = (
-        treesim.World(robot, treesim.FrameConstraint("tip", rows, pose=pose))
+        treesim.World(robot, treesim.FrameConstraint("tip", rows=rows, pose=pose))
         for rows in ("linear", [[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]])
     )
     q = two.close([-1.0, 1.0, 1.2])

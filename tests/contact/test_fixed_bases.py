@@ -21,7 +21,7 @@ def at(x, y, z):
 
 def furniture(kind, name="table", link="top"):
     size, z = TOPS[kind]
-    return Tree(name, [], shapes=[CollisionShape(0, at(0, 0, z), kind, size, link=link)])
+    return Tree(name, [], shapes=[CollisionShape(0, at(0, 0, z), kind, size=size, link=link)])
 
 
 def worlds(thing, furniture):
@@ -56,7 +56,9 @@ def test_round_and_hull_bases_meet_by_coal(kind):
     pytest.importorskip("coal")
     corners = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.1, 0.1)])
     size = (0.4, 0.2) if kind == "cylinder" else ()
-    shape = CollisionShape(0, at(0, 0, HEIGHT - 0.1), kind, size, corners if kind == "hull" else None, link="top")
+    shape = CollisionShape(
+        0, at(0, 0, HEIGHT - 0.1), kind, size=size, vertices=corners if kind == "hull" else None, link="top"
+    )
     run = Simulation(World(Tree("table", [], shapes=[shape]), bodies=[BALL], collision="coal")).run(
         0.3, [0.05, 0, HEIGHT + 0.11, 0, 0, 0, 1]
     )
@@ -66,12 +68,12 @@ def test_round_and_hull_bases_meet_by_coal(kind):
 def lift(pedestal=0.5):
     """A hand that slides along z above its own pedestal, on a link in between."""
     shapes = [
-        CollisionShape(0, at(0, 0, pedestal / 2), "box", (0.4, 0.4, pedestal), link="pedestal"),
-        CollisionShape(2, Placement(), "sphere", (0.05,), link="hand"),
+        CollisionShape(0, at(0, 0, pedestal / 2), "box", size=(0.4, 0.4, pedestal), link="pedestal"),
+        CollisionShape(2, Placement(), "sphere", size=(0.05,), link="hand"),
     ]
     light = Inertia(0.1, np.zeros(3), 0.01 * np.eye(3))
     turn = Joint("turn", "revolute", axis=(0, 0, 1), lower=-9, upper=9)
-    slide = Joint("slide", "prismatic", at(0, 0, 1.0), axis=(0, 0, 1), lower=-5, upper=5)
+    slide = Joint("slide", "prismatic", placement=at(0, 0, 1.0), axis=(0, 0, 1), lower=-5, upper=5)
     hand = Body("hand", 1, slide, Inertia(1.0, np.zeros(3), 0.01 * np.eye(3)))
     return Tree("lift", [Body("rod", 0, turn, light), hand], shapes=shapes)
 

@@ -1,5 +1,7 @@
 """Joint limits and Coulomb friction of joints, with every backend of forward dynamics, against closed forms."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -108,8 +110,7 @@ def test_a_load_on_one_joint_and_friction_on_every_other():
     """Friction of one joint of a chain sticks exactly while the others move."""
     base = generators.chain(4, ("revolute",))
     bodies = [
-        treesim.Body(b.name, b.parent, treesim.Joint(b.joint.name, "revolute", b.joint.placement, b.joint.axis,
-                     friction=1e3 if k == 1 else 0.0), b.inertia)
+        replace(b, joint=replace(b.joint, friction=1e3 if k == 1 else 0.0))
         for k, b in enumerate(base.bodies)
     ]  # fmt: skip
     robot = treesim.Tree("chain", bodies, gravity=base.gravity)
@@ -126,7 +127,7 @@ def test_every_backend_meets_limits_and_friction_alike(backend):
     inertia = treesim.Inertia(1.0, (1.0, 0, 0), np.diag([0.01, 0.1, 0.1]))
     place = treesim.Placement(translation=(1.0, 0, 0))
     first = treesim.Joint("first", "revolute", axis=(0, 1, 0), lower=-STOP, upper=0.3, friction=0.5)
-    second = treesim.Joint("second", "revolute", place, (0, 1, 0), lower=-0.4, upper=0.4, friction=0.2)
+    second = treesim.Joint("second", "revolute", placement=place, axis=(0, 1, 0), lower=-0.4, upper=0.4, friction=0.2)
     robot = treesim.Tree("two", [treesim.Body("a", 0, first, inertia), treesim.Body("b", 1, second, inertia)])
     run, exact = (
         simulate(robot, [0.1, 0.0], [1.0, 2.0], duration=0.25, dt=5e-3, backend=name) for name in (backend, "aba")

@@ -11,7 +11,9 @@ END = treesim.Placement(translation=(0, 0, 0.5))
 
 
 def hinge(name, x, z, **options):
-    return treesim.Joint(name, "revolute", treesim.Placement(translation=(x, 0, z)), (0, 1, 0), **options)
+    return treesim.Joint(
+        name, "revolute", placement=treesim.Placement(translation=(x, 0, z)), axis=(0, 1, 0), **options
+    )
 
 
 def parallelogram():
@@ -41,7 +43,7 @@ def closed(world, run):
 
 def test_a_loop_stays_closed_while_its_robot_lands_and_comes_to_rest():
     robot = parallelogram()
-    loop = treesim.LoopConstraint("left_end", "right_end", "linear")
+    loop = treesim.LoopConstraint("left_end", "right_end", rows="linear")
     world = treesim.World(robot, loop, ground=treesim.Ground(friction=0.6))
     q = world.close(np.r_[at((0, 0, 0.15)), 0.2, 0.2, -0.2])
     run = simulate(world, q, duration=2.0, dt=1e-3)
@@ -61,7 +63,7 @@ def test_a_held_frame_and_a_limit_at_once():
     pose = np.eye(4)
     pose[0, 3] = 0.9
     rows = [[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]]
-    world = treesim.World(robot, treesim.FrameConstraint("tip", rows, pose=pose))
+    world = treesim.World(robot, treesim.FrameConstraint("tip", rows=rows, pose=pose))
     q = world.close([0.2, 0.7, 1.2])
     run = simulate(world, q, duration=1.5)
     closed(world, run)
@@ -71,7 +73,7 @@ def test_a_held_frame_and_a_limit_at_once():
 
 def test_only_the_midpoint_holds_loops_on_a_ground():
     world = treesim.World(
-        parallelogram(), treesim.LoopConstraint("left_end", "right_end", "linear"), ground=treesim.Ground()
+        parallelogram(), treesim.LoopConstraint("left_end", "right_end", rows="linear"), ground=treesim.Ground()
     )
     with pytest.raises(treesim.UnsupportedError, match="cannot hold"):
         treesim.Stepper(world, integrator="semi_implicit_euler")

@@ -63,7 +63,7 @@ def test_what_lies_on_squeezed_bodies_does_not_sink(rule, mass):
 
 def arm():
     """One joint that stands at its lower limit, and a ball at the end of its arm."""
-    ball = CollisionShape(1, Placement(translation=(0.5, 0, 0)), "sphere", (0.05,), link="arm")
+    ball = CollisionShape(1, Placement(translation=(0.5, 0, 0)), "sphere", size=(0.05,), link="arm")
     joint = Joint("elbow", "revolute", axis=(0, -1, 0), lower=0.0, upper=1.0)
     inertia = Inertia(1.0, np.array([0.25, 0, 0]), np.diag([1e-3, 0.08, 0.08]))
     return Tree("arm", [Body("arm", 0, joint, inertia)], shapes=[ball])

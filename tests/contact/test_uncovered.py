@@ -45,7 +45,9 @@ def test_edges_of_static_boxes_and_height_fields_are_told_with_links_and_surface
 def test_the_remedy_for_static_boxes_works():
     """A tree with a fixed base in the place of the post carries a slab that is wider."""
     pytest.importorskip("coal")
-    post = Tree("post", [], shapes=[CollisionShape(0, Placement(translation=(0, 0, 0.15)), "box", (0.1, 0.1, 0.3))])
+    post = Tree(
+        "post", [], shapes=[CollisionShape(0, Placement(translation=(0, 0, 0.15)), "box", size=(0.1, 0.1, 0.3))]
+    )
     world = treesim.World(body("hull"), bodies=[post], collision="coal")
     run = treesim.Simulation(world).run(0.3, [0, 0, 0.35, 0, 0, 0, 1])
     assert run.q[-1][2] == pytest.approx(0.35, abs=1e-5)

@@ -132,6 +132,6 @@ def test_a_robot_that_cannot_move_costs_nothing():
 
 def test_frames_on_the_base_cost_nothing():
     tree = make.chain(3)
-    vise = treesim.Tree("vise", tree.bodies, [treesim.Frame("base", 0)])
+    vise = treesim.Tree("vise", tree.bodies, frames=[treesim.Frame("base", 0)])
     assert robot.operational(vise, ["base", "body_3"]) == robot.operational(vise, ["body_3"])
     assert robot.operational(vise, ["base"]) == []

@@ -55,6 +55,6 @@ def test_a_singular_space_has_no_count():
 
 
 def test_frames_on_the_base_cost_nothing():
-    robot = treesim.Tree("vise", trees.tree("tree_1").bodies, [treesim.Frame("bench", 0)])
+    robot = treesim.Tree("vise", trees.tree("tree_1").bodies, frames=[treesim.Frame("bench", 0)])
     assert costs.space(robot, ["bench"]) == []
     assert costs.space(robot, ["bench", "body_4"]) == costs.space(robot, ["body_4"])

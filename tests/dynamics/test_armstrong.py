@@ -48,7 +48,7 @@ def test_accelerations_are_those_of_aba(robot, seed):
     q, v, _, tau, f_ext = random_state(robot, seed)
     qdd = Armstrong().forward_dynamics(robot, q, v, tau, f_ext)
     bound = sensitivity.of_forward_dynamics(robot, q, v, tau, qdd, "aba", f_ext=f_ext)
-    assert sensitivity.farthest(qdd, treesim.forward_dynamics(robot, q, v, tau, f_ext)) < 2 * bound  # both err
+    assert sensitivity.farthest(qdd, treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext)) < 2 * bound  # both err
 
 
 @pytest.mark.nojit
@@ -107,7 +107,7 @@ def with_joints(robot, **options):
     """The robot with armature or damping, the same of all degrees of freedom."""
     given, bodies = {label: [value] * 3 for label, value in options.items()}, []
     for body in robot.bodies:
-        joint = treesim.Joint(body.joint.name, body.joint.type, body.joint.placement, **given)
+        joint = treesim.Joint(body.joint.name, body.joint.type, placement=body.joint.placement, **given)
         bodies.append(treesim.Body(body.name, body.parent, joint, body.inertia))
     return treesim.Tree("changed", bodies)
 
@@ -116,17 +116,17 @@ def test_wherever_the_object_is_taken_rotors_and_what_steps_add_like_them_are_re
     robot, armstrong = make.chain(2, ("spherical",)), Armstrong()
     geared, damped = with_joints(robot, armature=0.3), with_joints(robot, damping=5.0)
     q, v = robot.neutral(), np.zeros(6)
-    assert np.isfinite(treesim.Dynamics(robot, armstrong).forward_dynamics(q, v, v)).all()
+    assert np.isfinite(treesim.Dynamics(robot, backend=armstrong).forward_dynamics(q, v, v)).all()
     assert np.isfinite(treesim.rollout(robot, q, v, steps=2, backend=armstrong).q).all()
     for call in (
         lambda: treesim.forward_dynamics(geared, q, v, v, backend=armstrong),
         lambda: treesim.forward_dynamics(robot, q, v, v, armature=np.full(6, 0.3), backend=armstrong),
-        lambda: treesim.Dynamics(geared, armstrong),
-        lambda: treesim.Dynamics(robot, armstrong, armature=np.full(6, 0.3)),
+        lambda: treesim.Dynamics(geared, backend=armstrong),
+        lambda: treesim.Dynamics(robot, backend=armstrong, armature=np.full(6, 0.3)),
         lambda: treesim.Stepper(geared, 1e-3, backend=armstrong),
         lambda: treesim.Stepper(damped, 1e-3, backend=armstrong),
-        lambda: treesim.Simulation(geared, armstrong),
-        lambda: treesim.Simulation(damped, armstrong).run(0.01),
+        lambda: treesim.Simulation(geared, backend=armstrong),
+        lambda: treesim.Simulation(damped, backend=armstrong).run(0.01),
         lambda: treesim.rollout(damped, q, v, steps=2, backend=armstrong),
         lambda: treesim.rollout(geared, q, v, steps=2, backend=armstrong),
     ):

@@ -114,7 +114,7 @@ def test_threads_do_not_change_a_bit(backend, robot, monkeypatch):
         assert (treesim.forward_dynamics(*arguments) == alone).all()
     broken = np.where(np.arange(robot.nv) == 2, np.nan, 0)
     with pytest.raises(treesim.NonFiniteError, match=r"v\[2\]"):
-        treesim.forward_dynamics(robot, state.q, broken, state.tau, None, backend)
+        treesim.forward_dynamics(robot, state.q, broken, state.tau, f_ext=None, backend=backend)
 
 
 @every_backend

@@ -220,7 +220,9 @@ def test_refinements_are_a_number_of_steps(refinements):
 @pytest.mark.nojit
 def test_a_robot_that_cannot_move():
     """All joints fixed: states are empty, and every function answers with empty arrays or zeros."""
-    robot = treesim.Tree("bench", [], [treesim.Frame("vice", 0, treesim.Placement(translation=np.array([1.0, 0, 0])))])
+    robot = treesim.Tree(
+        "bench", [], frames=[treesim.Frame("vice", 0, treesim.Placement(translation=np.array([1.0, 0, 0])))]
+    )
     q = np.zeros((3, 0))
     assert treesim.mass_matrix(robot, q).shape == (3, 0, 0)
     assert treesim.inverse_dynamics(robot, q, q, q).shape == treesim.bias_forces(robot, q, q).shape == (3, 0)

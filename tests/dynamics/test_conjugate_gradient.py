@@ -68,12 +68,12 @@ def test_the_residual_told_is_the_true_one_and_the_accelerations_are_right(name,
     robot = trees.tree(name)
     q, v, _, tau, f_ext = random_state(robot, 1)
     qdd, _, residual = solve(robot, q, v, tau, f_ext, preconditioned=preconditioned)
-    right = tau - treesim.bias_forces(robot, q, v, f_ext)
+    right = tau - treesim.bias_forces(robot, q, v, f_ext=f_ext)
     M, size = treesim.mass_matrix(robot, q), np.linalg.norm(right)
     rounded = sensitivity.OF_A_SWEEP * np.linalg.norm(np.abs(M) @ np.abs(qdd) + np.abs(right)) / size
     assert residual <= TOLERANCE and np.linalg.norm(right - M @ qdd) / size < TOLERANCE + rounded
     bound = sensitivity.of_forward_dynamics(robot, q, v, tau, qdd, "conjugate_gradient", f_ext=f_ext)
-    assert sensitivity.farthest(qdd, treesim.forward_dynamics(robot, q, v, tau, f_ext)) < 2 * bound
+    assert sensitivity.farthest(qdd, treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext)) < 2 * bound
 
 
 @both
@@ -105,7 +105,7 @@ def test_bodies_that_share_no_path_need_one_step():
     robot = treesim.Tree(
         "apart",
         [
-            treesim.Body(f"{i}", 0, treesim.Joint(f"j{i}", b.joint.type, b.joint.placement), b.inertia)
+            treesim.Body(f"{i}", 0, treesim.Joint(f"j{i}", b.joint.type, placement=b.joint.placement), b.inertia)
             for i, b in enumerate(bodies)
         ],
     )

@@ -155,8 +155,9 @@ def light(inertia, armature=0.0):
     along = treesim.Placement(translation=np.array([0.3, 0.0, 0.0]))
     return treesim.Tree("light", [
         treesim.Body("first", 0, treesim.Joint("j1", "revolute"), solid),
-        treesim.Body("middle", 1, treesim.Joint("j2", "revolute", along, (0, 1, 0), armature=armature), inertia),
-        treesim.Body("last", 2, treesim.Joint("j3", "revolute", along, (1, 0, 0)), solid),
+        treesim.Body("middle", 1, treesim.Joint("j2", "revolute", placement=along, axis=(0, 1, 0), armature=armature),
+                     inertia),
+        treesim.Body("last", 2, treesim.Joint("j3", "revolute", placement=along, axis=(1, 0, 0)), solid),
     ])  # fmt: skip
 
 
@@ -166,8 +167,8 @@ def light(inertia, armature=0.0):
 def test_a_moving_body_without_inertia_is_eliminated_as_an_articulated_body(backend, armature):
     robot = light(treesim.Inertia(), armature)
     q, f_ext = np.array([0.2, 0.3, 0.4]), np.ones((3, 6))
-    tau = treesim.inverse_dynamics(robot, q, q, q, f_ext)
-    found = treesim.forward_dynamics(robot, q, q, tau, f_ext, backend=backend)
+    tau = treesim.inverse_dynamics(robot, q, q, q, f_ext=f_ext)
+    found = treesim.forward_dynamics(robot, q, q, tau, f_ext=f_ext, backend=backend)
     assert sensitivity.farthest(found, q) < sensitivity.of_forward_dynamics(robot, q, q, tau, q, backend, f_ext=f_ext)
 
 

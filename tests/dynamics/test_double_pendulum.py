@@ -33,7 +33,7 @@ URDF = f"""
 
 
 def by_hand() -> Tree:
-    elbow = Joint("elbow", "continuous", Placement(translation=np.array([0, 0, -L1])), axis=(0, 1, 0))
+    elbow = Joint("elbow", "continuous", placement=Placement(translation=np.array([0, 0, -L1])), axis=(0, 1, 0))
     upper = Inertia(M1, (0, 0, -C1), np.diag([0.05, I1, 0.04]))
     lower = Inertia(M2, (0, 0, -C2), np.diag([0.03, I2, 0.03]))
     return Tree("double_pendulum", [

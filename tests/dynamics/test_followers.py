@@ -33,7 +33,9 @@ class Foreign:
 
     def forward_dynamics(self, robot, q, v, tau, f_ext=None, gravity=None, armature=None):
         assert robot.coupling is None
-        return treesim.forward_dynamics(robot, q, v, tau, f_ext, "crba_ltdl", gravity, armature)
+        return treesim.forward_dynamics(
+            robot, q, v, tau, f_ext=f_ext, backend="crba_ltdl", gravity=gravity, armature=armature
+        )
 
 
 def bound_of(name):
@@ -65,11 +67,11 @@ def test_wrenches_gravity_and_armature_count(backend):
     robot = coupled(1)
     q, v, tau, f_ext = state(robot)
     armature = np.linspace(0.1, 1, robot.nv)
-    qdd = treesim.forward_dynamics(robot, q, v, tau, f_ext, backend, armature=armature)
+    qdd = treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext, backend=backend, armature=armature)
     assert residual(robot, qdd, q, v, tau, f_ext, armature) < EXACT
     gravity = [1.0, 2.0, -3.0]
-    qdd = treesim.forward_dynamics(robot, q, v, tau, f_ext, backend, gravity)
-    found = treesim.inverse_dynamics(robot, q, v, qdd, f_ext, gravity)
+    qdd = treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext, backend=backend, gravity=gravity)
+    found = treesim.inverse_dynamics(robot, q, v, qdd, f_ext=f_ext, gravity=gravity)
     np.testing.assert_allclose(found, tau, rtol=0, atol=EXACT * (1 + np.abs(tau).max()))
 
 
@@ -93,12 +95,12 @@ def test_inverse_dynamics_mass_matrix_and_energy_are_the_spanning_trees(seed):
     whole, G = robot.spanning, robot.coupling.G
     q, v, a, f_ext = state(robot, seed)
     Q, V, A = robot.expand(q), robot.expand_velocity(v), robot.expand_velocity(a)
-    expected = G.T @ treesim.inverse_dynamics(whole, Q, V, A, f_ext)
+    expected = G.T @ treesim.inverse_dynamics(whole, Q, V, A, f_ext=f_ext)
     M, C = dense(robot, q, v, f_ext)
     for found, wanted in (
-        (treesim.inverse_dynamics(robot, q, v, a, f_ext), expected),
-        (treesim.inverse_dynamics(robot, q, v, a, f_ext, method="composite"), expected),
-        (treesim.bias_forces(robot, q, v, f_ext), C),
+        (treesim.inverse_dynamics(robot, q, v, a, f_ext=f_ext), expected),
+        (treesim.inverse_dynamics(robot, q, v, a, f_ext=f_ext, method="composite"), expected),
+        (treesim.bias_forces(robot, q, v, f_ext=f_ext), C),
         (treesim.mass_matrix(robot, q), M),
         (treesim.mass_matrix(robot, q, method="direct"), M),
         (treesim.mass_matrix(robot, q, method="symmetry"), M),
@@ -130,7 +132,7 @@ def test_joints_without_inertia_move_with_those_that_have_some(backend, masses):
     """M = m_a + k^2 m_b, of which one is zero: the spanning tree's own mass matrix is singular, the robot's is not."""
     robot = gripper(2.0, masses, (0.0, 0.0))
     wrench = np.array([[0.2, 0, 0, 0, 0, 0], [0.1, 0, 0, 0, 0, 0]])  # that on a link without mass counts, too
-    qdd = treesim.forward_dynamics(robot, [0], [0], [0.7], wrench, backend)
+    qdd = treesim.forward_dynamics(robot, [0], [0], [0.7], f_ext=wrench, backend=backend)
     np.testing.assert_allclose(qdd, (0.7 + 0.2 + 2 * 0.1) / (masses[0] + 4 * masses[1]), rtol=1e-12)
 
 
@@ -142,7 +144,13 @@ def idle(seed):
     for name, on in tips.items():
         place = Placement.from_xyz_rpy((0.1, 0.2, -0.3), (0.4, 0.5, 0.6))
         line = Mimic(robot.coupling.leaders[0], -1.7, 0.2)
-        bodies.append(Body(name, 1 + robot.body_names.index(on), Joint(name, "revolute", place, (0, 0, 1), mimic=line)))
+        bodies.append(
+            Body(
+                name,
+                1 + robot.body_names.index(on),
+                Joint(name, "revolute", placement=place, axis=(0, 0, 1), mimic=line),
+            )
+        )
     return Tree("idle", [replace(b, joint=replace(b.joint, armature=0.0)) for b in bodies])
 
 
@@ -166,10 +174,10 @@ def test_worlds_and_operational_space_of_followers_without_inertia():
     space = treesim.operational_space(robot, q, v, ["body_7"])
     np.testing.assert_allclose(space.inverse_inertia, expected[6:, 6:], rtol=0, atol=1e-10 * np.abs(expected).max())
     held = treesim.constrained_dynamics(
-        robot, q, v, 0 * v, treesim.FrameConstraint("tip", "linear"), armature=robot.armature + 0.1
+        robot, q, v, 0 * v, treesim.FrameConstraint("tip", rows="linear"), armature=robot.armature + 0.1
     )
     assert np.abs(held.residual).max() < 1e-8
-    world = treesim.World(robot, treesim.FrameConstraint("tip", "linear"), q=q, limits=False)
+    world = treesim.World(robot, treesim.FrameConstraint("tip", rows="linear"), q=q, limits=False)
     stepper = treesim.Stepper(world)
     now = stepper.reset(q)
     for _ in range(5):
@@ -230,8 +238,10 @@ def test_steps_are_those_of_any_backend(integrator):
     """By a compiled kernel, by numpy, and by a backend that knows no followers: damping, friction, and followers."""
     robot = rough(coupled(1))
     q, v, _, _ = state(robot)
-    runs = [treesim.Simulation(robot, backend, integrator, dt=1e-3).run(0.01, q, 0.3 * v) for backend in
-            ("aba", "reference", Foreign())]  # fmt: skip
+    runs = [
+        treesim.Simulation(robot, integrator=integrator, backend=backend).run(0.01, q, 0.3 * v)
+        for backend in ("aba", "reference", Foreign())
+    ]
     for run in runs[1:]:
         np.testing.assert_allclose(run.q, runs[0].q, rtol=0, atol=1e-11)
         np.testing.assert_allclose(run.work, runs[0].work, rtol=0, atol=1e-10)
@@ -264,7 +274,7 @@ def test_energy_is_kept():
     robot = trees.on_floating_base(without_losses(coupled(4).spanning))
     tied = with_mimics(robot, {name: Mimic(*line) for name, line in coupled(4).coupling.lines().items()})
     q, v, _, _ = state(tied)
-    run = treesim.Simulation(tied, "crba_ltdl", "rk4", dt=1e-3).run(0.1, q, v)
+    run = treesim.Simulation(tied, backend="crba_ltdl", integrator="rk4", dt=1e-3).run(0.1, q, v)
     assert np.abs(run.energy_error).max() < 1e-8 * run.metadata["energy_in_play"]
 
 
@@ -307,7 +317,7 @@ def test_installed_robots(name, base):
         for backend in BACKENDS:
             if plugins.get("dynamics", backend).capabilities.error_factor > 1e3:
                 continue
-            qdd = treesim.forward_dynamics(robot, q, v, tau, f_ext, backend, armature=armature)
+            qdd = treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext, backend=backend, armature=armature)
             assert residual(robot, qdd, q, v, tau, f_ext, armature) < EXACT
         M, _ = dense(robot, q, v)
         assert relative_error(treesim.mass_matrix(robot, q), M) < 1e-12
@@ -363,7 +373,7 @@ def test_ground_holds_a_leader_by_its_follower():
     low = Joint("low", "prismatic", axis=(0, 0, 1), mimic=Mimic("lift", 0.5, 0.2))
     carts = [Body("cart", 0, slides[0], Inertia(1)), Body("second cart", 1, slides[1], Inertia(1))]
     bodies = [*carts, Body("weight", 2, lift, Inertia(0.3)), Body("ball", 2, low, Inertia(0.2))]
-    ball = treesim.CollisionShape(4, Placement(), "sphere", (0.1,), link="ball")
+    ball = treesim.CollisionShape(4, Placement(), "sphere", size=(0.1,), link="ball")
     robot = Tree("lever", bodies, shapes=[ball])
     stepper = treesim.Stepper(treesim.World(robot, ground=treesim.Ground()))
     now = stepper.reset([0, 0, 0.1])

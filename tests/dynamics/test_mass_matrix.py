@@ -68,7 +68,7 @@ def test_a_column_is_the_force_of_a_unit_acceleration_rotors_included(robot, see
     rotors = np.random.default_rng(seed).uniform(0, 1, robot.nv)
     at_rest = np.zeros(robot.nv)
     columns = treesim.inverse_dynamics(robot, q, at_rest, np.eye(robot.nv), gravity=(0, 0, 0), armature=rotors)
-    assert relative_error(treesim.mass_matrix(robot, q, rotors, method=method), columns) < EXACT
+    assert relative_error(treesim.mass_matrix(robot, q, armature=rotors, method=method), columns) < EXACT
 
 
 def operations(method, robot, q):

@@ -76,8 +76,8 @@ def test_kinetic_energy_is_half_the_quadratic_form(robot, seed):
 def test_rotors_are_replaced(robot, seed):
     q = random_state(robot, seed).q
     rotors = np.random.default_rng(seed).uniform(0, 1, robot.nv)
-    packed = treesim.mass_matrix(robot, q, rotors, packed=True)
-    assert np.array_equal(treesim.unpack_mass_matrix(robot, packed), treesim.mass_matrix(robot, q, rotors))
+    packed = treesim.mass_matrix(robot, q, armature=rotors, packed=True)
+    assert np.array_equal(treesim.unpack_mass_matrix(robot, packed), treesim.mass_matrix(robot, q, armature=rotors))
 
 
 @every_tree

@@ -22,7 +22,7 @@ def compared(
     machine.settle(rule, H)
     stage.settle(world, rule, H)
     machine.put(q=q, v=v)
-    stepper = treesim.Stepper(world, H, rule, substeps=1)
+    stepper = treesim.Stepper(world, H, integrator=rule, substeps=1)
     state = stepper.reset(q, v)
     for _ in range(steps):
         found = stage.step(machine)
@@ -58,7 +58,7 @@ def test_contacts_beyond_the_room_are_made_room_for():
     """A table whose last twelve feet carry one of its ends: it would tip if they were left out."""
     rng = np.random.default_rng(0)
     places = [(-1.0, *y) for y in rng.uniform(-1, 1, (128, 1))] + [(1.0, *y) for y in rng.uniform(-1, 1, (12, 1))]
-    feet = [CollisionShape(1, Placement.from_xyz_rpy((x, y, 0.0)), "sphere", (0.1,)) for x, y in places]
+    feet = [CollisionShape(1, Placement.from_xyz_rpy((x, y, 0.0)), "sphere", size=(0.1,)) for x, y in places]
     inertia = Inertia(10.0, np.zeros(3), np.eye(3))
     table = Tree("table", [Body("top", 0, Joint("root", "floating"), inertia)], shapes=feet)
     q = np.array([0, 0, 0.1, 0, 0, 0, 1.0])
@@ -71,7 +71,7 @@ def test_worlds_without_a_stage_of_contact_are_refused():
     with pytest.raises(UnsupportedError, match="no stage of contact"):
         contact_module(World(treesim.load("ur5"), limits=False, friction=False))
     with pytest.raises(UnsupportedError, match="no stage of contact"):
-        contact_module(World(treesim.load("ur5"), [treesim.FrameConstraint("ee_link", "linear")]))
+        contact_module(World(treesim.load("ur5"), [treesim.FrameConstraint("ee_link", rows="linear")]))
     with pytest.raises(UnsupportedError, match="coal"):
         contact_module(World(treesim.load("ur5"), collision="coal"))
 

@@ -109,7 +109,9 @@ def python_steps(world: World, rule: str, q, v, hands, kp: float, kd: float) -> 
         else:
             drive.forces = {**drive.forces, str(k): hand}
     free = world.with_robot(without_effort_limits(robot))
-    run = treesim.Simulation(free, "aba", rule, H, drive, substeps=1).run(STEPS * H, q, v)
+    run = treesim.Simulation(free, backend="aba", integrator=rule, dt=H, controller=drive, substeps=1).run(
+        STEPS * H, q, v
+    )
     return run.q[-1], run.v[-1]
 
 
@@ -147,7 +149,7 @@ def test_saturated_motors_hold_no_joint_against_external_forces(rule):
     machine.settle(rule, H, 1e6, 1e3)
     stage.settle(world, rule, H, 1e6, 1e3)
     machine.put(q=q, v=v, control=q - 1.0)
-    stepper = treesim.Stepper(world.with_robot(without_effort_limits(robot)), H, rule, substeps=1)
+    stepper = treesim.Stepper(world.with_robot(without_effort_limits(robot)), H, integrator=rule, substeps=1)
     state = stepper.reset(q, v)
     for _ in range(20):
         force.generalised(state.q, state.v)

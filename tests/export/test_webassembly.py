@@ -34,7 +34,7 @@ def test_steps_are_those_of_steppers(robot, rule):
     machine.settle(rule, H)
     machine.put(q=q, v=v, control=u)
     found = machine.step(rule, 20)
-    stepper = treesim.Stepper(World(robot, limits=False, friction=False), H, rule, substeps=1)
+    stepper = treesim.Stepper(World(robot, limits=False, friction=False), H, integrator=rule, substeps=1)
     state = stepper.reset(q, v)
     for _ in range(20):
         state, report = stepper.step(state, u)
@@ -54,7 +54,7 @@ def test_wrenches_and_gravity_act_as_in_forward_dynamics(robot, backend):
     machine.put(q=q, v=v, control=u, f_ext=f_ext, gravity=gravity)
     machine.step("explicit_euler")
     tau = np.clip(u, -robot.effort_limit, robot.effort_limit) - robot.damping * v
-    qdd = treesim.forward_dynamics(robot, q, v, tau, f_ext, gravity=gravity)
+    qdd = treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext, gravity=gravity)
     np.testing.assert_allclose((machine.arrays["v_new"] - v) / H, qdd, rtol=0, atol=1e-12 / H * max(1, abs(v).max()))
 
 
@@ -66,7 +66,7 @@ def test_the_view_is_that_of_the_state(robot):
     machine.put(q=q, v=v, gravity=gravity)
     poses, energy = machine.view()
     np.testing.assert_allclose(poses, treesim.body_poses(robot, q), rtol=0, atol=1e-13)
-    np.testing.assert_allclose(energy, treesim.energy(robot, q, v, gravity), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(energy, treesim.energy(robot, q, v, gravity=gravity), rtol=1e-12, atol=1e-12)
 
 
 def test_gains_hold_joints_within_their_efforts():

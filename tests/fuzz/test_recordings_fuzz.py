@@ -36,15 +36,17 @@ SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] * (seed > 0)) for seed in r
 def recordings() -> tuple[Trajectory, ...]:
     """Between them, everything that a recipe can hold."""
     hinge, follower = treesim.Joint("a", "revolute"), treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2, 0.5))
-    third = treesim.Joint("c", "revolute", treesim.Placement(translation=(0, 0, 0.1)), axis=(0, 1, 0), armature=0.1)
+    third = treesim.Joint(
+        "c", "revolute", placement=treesim.Placement(translation=(0, 0, 0.1)), axis=(0, 1, 0), armature=0.1
+    )
     weight = treesim.Inertia(1.0, (0, 0, 0.2), np.eye(3) * 0.01)
     bodies = [treesim.Body(f"{joint.name}_link", 0, joint, weight) for joint in (hinge, follower, third)]
     hull = treesim.CollisionShape(3, treesim.Placement(), "hull", vertices=np.eye(3), link="c_link")
-    gear = treesim.Tree("gear", bodies, [treesim.Frame("tip", 3)], shapes=[hull])
-    held = treesim.FrameConstraint("tip", "linear")
+    gear = treesim.Tree("gear", bodies, frames=[treesim.Frame("tip", 3)], shapes=[hull])
+    held = treesim.FrameConstraint("tip", rows="linear")
     ends = [treesim.Frame(f"end{i}", i) for i in (1, 2)]
     bars = [treesim.Body(f"bar{i}", 0, treesim.Joint(f"hinge{i}", "revolute"), weight) for i in (1, 2)]
-    scissors = treesim.Tree("scissors", bars, ends, loops=[treesim.Loop("pin", "end1", "end2")])
+    scissors = treesim.Tree("scissors", bars, frames=ends, loops=[treesim.Loop("pin", "end1", "end2")])
     crates = [treesim.free_body(name, "box", (0.2,) * 3, 1.0) for name in ("crate", "other")]
     grounds = [
         treesim.Ground(friction=0.5), treesim.StaticBox((1, 1, 1), treesim.Placement(translation=(5, 0, 0))),
@@ -52,7 +54,9 @@ def recordings() -> tuple[Trajectory, ...]:
     ]  # fmt: skip
     two = treesim.World(crates[0], bodies=crates[1:], ground=grounds, surface=treesim.Surface(friction=0.1))
     alone = treesim.World(crates[0], ground=treesim.Ground())
-    pushed = treesim.Pushed(treesim.Hold(alone.robot, alone.robot.neutral()), alone.robot, (1, 2, 3), 0.0, 0.1)
+    pushed = treesim.Pushed(
+        treesim.Hold(alone.robot, alone.robot.neutral()), alone.robot, (1, 2, 3), start=0.0, duration=0.1
+    )
     start = [0, 0, 0.1, 0, 0, 0, 1]
     return (
         treesim.Simulation(treesim.World(gear, held), controller=treesim.Hold(gear, [0.1, 0.2])).run(0.003),

@@ -53,7 +53,7 @@ def upright_tree(rng):
             treesim.Joint(
                 body.joint.name,
                 body.joint.type,
-                treesim.Placement(quarter, body.joint.placement.translation),
+                placement=treesim.Placement(quarter, body.joint.placement.translation),
                 axis=(0, 1, 0),
                 armature=body.joint.armature,
             ),

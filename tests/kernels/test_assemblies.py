@@ -111,7 +111,7 @@ def test_lower_handle_of_a_grounded_chain_is_its_inverse_operational_inertia(arm
 
 def _with_armature(body, armature):
     joint = body.joint
-    joint = treesim.Joint(joint.name, joint.type, joint.placement, joint.axis, armature=[armature])
+    joint = treesim.Joint(joint.name, joint.type, placement=joint.placement, axis=joint.axis, armature=[armature])
     return treesim.Body(body.name, body.parent, joint, body.inertia)
 
 

@@ -30,7 +30,7 @@ def solve(entry, robot, constraints, q, v, tau, number):
 def test_pv_and_caba_agree_to_thirty_digits():
     robot = make.tree_1()
     q, v, _, tau, _ = trees.random_state(robot)
-    held = [FrameConstraint("body_4", np.eye(6)[:2]), FrameConstraint("body_7", np.eye(6)[5:])]
+    held = [FrameConstraint("body_4", rows=np.eye(6)[:2]), FrameConstraint("body_7", rows=np.eye(6)[5:])]
     with mpmath.workdps(50):
         pv = solve(constrained_dynamics_pv_states, robot, held, q, v, tau, mpmath.mpf)
         caba = solve(constrained_dynamics_caba_states, robot, held, q, v, tau, mpmath.mpf)
@@ -43,10 +43,10 @@ def test_pv_and_caba_agree_to_thirty_digits():
 def test_the_rows_of_a_loop_cancel_where_the_paths_have_met():
     """Two frames on one body: no motion of any joint moves them apart."""
     robot = treesim.Tree(
-        "pair", make.tree_1().bodies, [treesim.Frame("tip", 4, treesim.Placement.from_xyz_rpy((1, 0, 0)))]
+        "pair", make.tree_1().bodies, frames=[treesim.Frame("tip", 4, treesim.Placement.from_xyz_rpy((1, 0, 0)))]
     )
     q, v, a, _, _ = trees.random_state(robot)
-    tables = constraint_tables(robot, [LoopConstraint("body_4", "tip", "angular")])
+    tables = constraint_tables(robot, [LoopConstraint("body_4", "tip", rows="angular")])
     derivative, A = run(
         constraint_derivatives_states,
         (robot.ints, robot.reals, tables.layout, tables.geometry),
@@ -66,7 +66,7 @@ def test_caba_costs_the_same_for_every_further_row_and_pv_more():
         for rows in (1, 2, 3):
             tally = Tally()
             q, v, tau = (tally.variables(x) for x in (*trees.random_state(robot, 1)[:2], np.ones(robot.nv)))
-            tables = constraint_tables(robot, [FrameConstraint("body_4", np.eye(6)[:rows])])
+            tables = constraint_tables(robot, [FrameConstraint("body_4", rows=np.eye(6)[:rows])])
             constants = (robot.ints, robot.reals, tables.layout, tables.geometry, np.array([1e-4, 1e9, 1.0]))
             arguments = (q, v, tau, np.empty(0), tally.variables(np.zeros(rows)))
             run(entry, constants, arguments, [(robot.nv,), (rows,), (rows,), (1,)], tally.number)

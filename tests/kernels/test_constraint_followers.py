@@ -10,8 +10,8 @@ from treesim.dynamics.base import Capabilities
 
 ROBOT = coupled(1)
 REAL = ("panda", "baxter", "tiago_pro", "talos_full_v2", "pr2", "xarm6_with_gripper", "romeo")
-LOOP = LoopConstraint("body_7", "body_4", [[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]])
-HELD = FrameConstraint("body_9", "linear")
+LOOP = LoopConstraint("body_7", "body_4", rows=[[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]])
+HELD = FrameConstraint("body_9", rows="linear")
 
 
 class Foreign:
@@ -21,7 +21,9 @@ class Foreign:
     capabilities = Capabilities()
 
     def forward_dynamics(self, robot, q, v, tau, f_ext=None, gravity=None, armature=None):
-        return treesim.forward_dynamics(robot, q, v, tau, f_ext, "crba_ltdl", gravity, armature)
+        return treesim.forward_dynamics(
+            robot, q, v, tau, f_ext=f_ext, backend="crba_ltdl", gravity=gravity, armature=armature
+        )
 
 
 def jacobian(q, constraints):
@@ -53,9 +55,11 @@ def test_caba_solves_the_reduced_equations_of_frames():
 def check_method(method, constraints):
     q, v, tau, f_ext = state(ROBOT)
     armature = ROBOT.armature + 0.1
-    found = treesim.constrained_dynamics(ROBOT, q, v, tau, constraints, f_ext, method=method, armature=armature)
+    found = treesim.constrained_dynamics(ROBOT, q, v, tau, constraints, f_ext=f_ext, method=method, armature=armature)
     (M, C), J = dense(ROBOT, q, v, f_ext, armature), jacobian(q, constraints)
-    at_rest = treesim.constrained_dynamics(ROBOT, q, 0 * v, tau, constraints, f_ext, method=method, armature=armature)
+    at_rest = treesim.constrained_dynamics(
+        ROBOT, q, 0 * v, tau, constraints, f_ext=f_ext, method=method, armature=armature
+    )
     scale = np.abs(C).max() + np.abs(J.T @ found.force).max()
     np.testing.assert_allclose(M @ found.acceleration + C, tau + J.T @ found.force, rtol=0, atol=1e-11 * scale)
     np.testing.assert_allclose(J @ at_rest.acceleration, 0, atol=1e-9)
@@ -68,7 +72,7 @@ def test_pv_names_rows_that_followers_make_dependent():
                Body("right", 0, Joint("right", "prismatic", axis=(1, 0, 0), mimic=Mimic("left", -1)), Inertia(0.2)),
                Body("arm", 0, Joint("arm", "prismatic", axis=(1, 0, 0)), Inertia(1.0))]  # fmt: skip
     x = [[1, 0, 0, 0, 0, 0]]
-    constraints = [FrameConstraint("left", x), FrameConstraint("right", x)]
+    constraints = [FrameConstraint("left", rows=x), FrameConstraint("right", rows=x)]
     with pytest.raises(treesim.ConstraintError, match=r"row 0 of .*'right' depends on row 0 of .*'left'"):
         treesim.constrained_dynamics(Tree("hand", fingers), [0.1, 0], [0, 0], [1, 1], constraints, method="pv")
 
@@ -87,7 +91,7 @@ def test_rows_of_a_world_are_the_spanning_trees():
 def test_small_steps_are_constrained_dynamics(loop):
     """The loop is along the first frame's axes, where two rows hold velocities alone."""
     q, v, _, _ = state(ROBOT)
-    constraints = [HELD, LoopConstraint("body_7", "body_4", LOOP.rows, reference="local")][: 1 + loop]
+    constraints = [HELD, LoopConstraint("body_7", "body_4", rows=LOOP.rows, reference="local")][: 1 + loop]
     world, h = treesim.World(ROBOT, constraints, q=q, limits=False), 1e-5
     v = 0.3 * allowed(world.jacobian(q), v)
     stepper = treesim.Stepper(world, h, substeps=1)
@@ -123,13 +127,13 @@ def scissors(**options):
     bar = Inertia(0.4, (0.25, 0, 0), np.diag([1e-4, 0.01, 0.01]))
     bodies = [
         Body("crank", 0, Joint("crank", "revolute", axis=(0, 1, 0)), bar),
-        Body("mirror", 0, Joint("mirror", "revolute", Placement(translation=(0, 1, 0)), (0, 1, 0),
+        Body("mirror", 0, Joint("mirror", "revolute", placement=Placement(translation=(0, 1, 0)), axis=(0, 1, 0),
                                 mimic=Mimic("crank", -1), **options), bar),
         Body("slider", 0, Joint("slider", "prismatic", axis=(1, 0, 0)), Inertia(3.0)),
     ]  # fmt: skip
     tip = treesim.Frame("tip", 1, Placement(translation=(0.5, 0, 0)))
     robot = Tree("scissors", bodies, frames=[tip], gravity=(0, 0, 0))
-    return treesim.World(robot, LoopConstraint("tip", "slider", [[1, 0, 0, 0, 0, 0]]))
+    return treesim.World(robot, LoopConstraint("tip", "slider", rows=[[1, 0, 0, 0, 0, 0]]))
 
 
 @pytest.mark.parametrize("start, rate", [(0.4, 3.0), (2.5, -2.0)])
@@ -187,14 +191,16 @@ def test_installed_robots(name, base):
     q, v, tau, f_ext = state(robot, 1)
     q = np.where(np.abs(q) > 3, 0.1, q) if base == "fixed" else q
     tip, other = robot.body_names[-1], robot.body_names[robot.n_bodies // 2]
-    loop = LoopConstraint(other, tip, [[0, 0, 0, 1, 0, 0]])
+    loop = LoopConstraint(other, tip, rows=[[0, 0, 0, 1, 0, 0]])
     first, second = (treesim.frame_jacobian(robot, q, frame) for frame in (tip, other))
     M, C = dense(robot, q, v, f_ext, armature)
     for method, constraints, J in (
-        ("pv", [FrameConstraint(tip, "linear"), loop], np.vstack([first[:3], (second - first)[3:4]])),
-        ("caba", [FrameConstraint(tip, "linear")], first[:3]),
+        ("pv", [FrameConstraint(tip, rows="linear"), loop], np.vstack([first[:3], (second - first)[3:4]])),
+        ("caba", [FrameConstraint(tip, rows="linear")], first[:3]),
     ):
-        found = treesim.constrained_dynamics(robot, q, v, tau, constraints, f_ext, method=method, armature=armature)
+        found = treesim.constrained_dynamics(
+            robot, q, v, tau, constraints, f_ext=f_ext, method=method, armature=armature
+        )
         scale = np.abs(C).max() + np.abs(J.T @ found.force).max()
         np.testing.assert_allclose(M @ found.acceleration + C, tau + J.T @ found.force, rtol=0, atol=1e-11 * scale)
         assert np.abs(found.residual).max() < 1e-8

@@ -103,7 +103,7 @@ def stripped(robot):
         treesim.Body(
             body.name,
             body.parent,
-            treesim.Joint(body.joint.name, body.joint.type, body.joint.placement, body.joint.axis),
+            treesim.Joint(body.joint.name, body.joint.type, placement=body.joint.placement, axis=body.joint.axis),
             body.inertia,
         )
         for body in robot.bodies

@@ -26,7 +26,7 @@ def pushed(world, count=13, speed=0.5, lift=0.0):
 
 def stepped(world, q, v, u, **options):
     """The same by single steps."""
-    step = treesim.Stepper(world, 1e-3, RULE, **options)
+    step = treesim.Stepper(world, 1e-3, integrator=RULE, **options)
     states = [step.reset(*state) for state in zip(q, v, strict=True)]
     for _ in range(len(u)):
         states = [step.step(state, u[0])[0] for state in states]
@@ -133,7 +133,7 @@ def test_a_bounce_keeps_its_energy():
 
 
 def stage(world, solver="pgs"):
-    return treesim.Stepper(world, 1e-3, RULE, contact_solver=solver).code.stage
+    return treesim.Stepper(world, 1e-3, integrator=RULE, contact_solver=solver).code.stage
 
 
 def test_lanes_are_for_solids_without_edges_and_the_default_solver():

@@ -231,7 +231,7 @@ def test_shapes_of_every_body_and_several_surfaces():
     """Two links with shapes against two planes: four pairs, each with slots of its own."""
     inertia = treesim.Inertia(1.0, (0, 0, 0), np.eye(3))
     first = treesim.Body("first", 0, treesim.Joint("free", "floating"), inertia)
-    second = treesim.Body("second", 1, treesim.Joint("hinge", "revolute", AWAY, (0, 1, 0)), inertia)
+    second = treesim.Body("second", 1, treesim.Joint("hinge", "revolute", placement=AWAY, axis=(0, 1, 0)), inertia)
     shapes = [shape("sphere", (0.1,)), shape("sphere", (0.2,), AWAY, body=2)]
     robot = treesim.Tree("two", [first, second], shapes=shapes)
     grounds = [treesim.Ground(), treesim.Ground(normal=(1, 0, 0), height=-0.1)]

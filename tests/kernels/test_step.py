@@ -29,7 +29,7 @@ def rough(name="random_a", damping=0.3, friction=0.05):
         joint = body.joint
         if joint.nv == 1:
             given = {"axis": joint.axis, "damping": damping, "friction": friction, "effort": 2.0}
-            joint = treesim.Joint(joint.name, joint.type, joint.placement, **given)
+            joint = treesim.Joint(joint.name, joint.type, placement=joint.placement, **given)
         bodies.append(treesim.Body(body.name, body.parent, joint, body.inertia))
     return treesim.Tree(f"rough_{name}", bodies)
 
@@ -50,8 +50,8 @@ def check_backend(backend, integrator):
     """Additions to the diagonal reach every backend: the step of each is that of the reference, in the interpreter."""
     robot = rough()
     q, v, tau = state(robot)
-    expected, _ = Stepper(robot, 1e-3, integrator, "reference").step(Stepper(robot).reset(q, v), tau)
-    stepper = Stepper(robot, 1e-3, integrator, backend, engine="generic")
+    expected, _ = Stepper(robot, 1e-3, integrator=integrator, backend="reference").step(Stepper(robot).reset(q, v), tau)
+    stepper = Stepper(robot, 1e-3, integrator=integrator, backend=backend, engine="generic")
     found, report = stepper.step(stepper.reset(q, v), tau)
     factor = plugins.get("dynamics", backend).capabilities.error_factor
     assert report.ok
@@ -82,7 +82,7 @@ def test_one_semi_implicit_step_is_the_equation_of_the_text():
         force - treesim.bias_forces(robot, q, v) - coefficient * v,
     )
     free = treesim.World(robot, limits=False, friction=False)
-    stepper = Stepper(free, h, "semi_implicit_euler", engine="generic")
+    stepper = Stepper(free, h, integrator="semi_implicit_euler", engine="generic")
     found, report = stepper.step(stepper.reset(q, v), tau)
     simple = np.concatenate([np.full(body.joint.nv, body.joint.nv == 1) for body in robot.bodies])
     np.testing.assert_allclose(found.v[simple], (v + h * a)[simple], rtol=1e-11, atol=1e-12)
@@ -179,8 +179,8 @@ def test_backends_of_plugins_are_stepped_by_their_own_text(engine, tmp_path, mon
         backend = importlib.import_module(name).Slow()
         own = {"slow": backend}
         monkeypatch.setattr(plugins, "get", lambda kind, label, own=own: own.get(label) or known(kind, label))
-        stepper = Stepper(robot, 1e-3, "semi_implicit_euler", "slow", engine)
+        stepper = Stepper(robot, 1e-3, integrator="semi_implicit_euler", backend="slow", engine=engine)
         ends.append(stepper.step(stepper.reset(np.full(6, 0.5)))[0].v)
-    stepper = Stepper(robot, 1e-3, "semi_implicit_euler", engine=engine)
+    stepper = Stepper(robot, 1e-3, integrator="semi_implicit_euler", engine=engine)
     whole = stepper.step(stepper.reset(np.full(6, 0.5)))[0].v
     np.testing.assert_allclose([2 * ends[0], 4 * ends[1]], [whole, whole], rtol=1e-10)

@@ -49,8 +49,10 @@ def test_gains_of_saturated_motors_are_left_out_as_in_steppers(rule):
     robot, kp, kd = treesim.load("ur5"), 2e3, 20.0
     q, target = robot.neutral(), np.full(6, 0.8)
     drive = Drive(robot, "hold", target, kp, kd)
-    run = treesim.Simulation(without_effort_limits(robot), "aba", rule, 1e-3, drive).run(0.2, q)
-    stepper = treesim.Stepper(robot, 1e-3, rule, kp=kp, kd=kd)
+    run = treesim.Simulation(
+        without_effort_limits(robot), backend="aba", integrator=rule, dt=1e-3, controller=drive
+    ).run(0.2, q)
+    stepper = treesim.Stepper(robot, 1e-3, integrator=rule, kp=kp, kd=kd)
     state, saturated = stepper.reset(q), np.zeros(6, bool)
     for _ in range(200):
         state, report = stepper.step(state, target)

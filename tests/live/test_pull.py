@@ -43,7 +43,7 @@ def test_the_force_is_that_of_forward_dynamics_with_a_wrench_on_the_body():
     f = treesim.frame_pose(ROBOT, q, BODY)[:3, :3].T @ pull.force
     wrench = np.zeros((ROBOT.n_bodies, 6))
     wrench[ROBOT.body_names.index(BODY)] = [*f, *np.cross(pull.point, f)]
-    expected = treesim.forward_dynamics(ROBOT, q, v, np.zeros(6), wrench)
+    expected = treesim.forward_dynamics(ROBOT, q, v, np.zeros(6), f_ext=wrench)
     np.testing.assert_allclose(treesim.forward_dynamics(ROBOT, q, v, tau), expected, rtol=1e-9, atol=1e-9)
 
 

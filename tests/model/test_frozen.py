@@ -20,7 +20,7 @@ from treesim.urdf import Finding
 
 pytestmark = pytest.mark.nojit
 
-LIMB = Joint("hip", "spherical", Placement.from_xyz_rpy((0, 0, 1), (0.1, 0.2, 0.3)), lower=-1.0, upper=2.0)
+LIMB = Joint("hip", "spherical", placement=Placement.from_xyz_rpy((0, 0, 1), (0.1, 0.2, 0.3)), lower=-1.0, upper=2.0)
 
 
 def small_robot() -> Tree:
@@ -32,7 +32,14 @@ def small_robot() -> Tree:
     tool = Frame("tool", 2, Placement.from_xyz_rpy((0, 0, -0.4)))
     box = Visual(1, Placement(), "box", (0.1, 0.2, 0.3), color=(1, 0, 0, 1))
     notes = [Finding("U100", "info", "a remark", "robot.urdf")]
-    return Tree("small", bodies, [tool], [box], notes=notes, shapes=[CollisionShape(2, Placement(), "sphere", (0.1,))])
+    return Tree(
+        "small",
+        bodies,
+        frames=[tool],
+        visuals=[box],
+        notes=notes,
+        shapes=[CollisionShape(2, Placement(), "sphere", size=(0.1,))],
+    )
 
 
 def attributes(thing: object) -> dict[str, Any]:
@@ -156,11 +163,11 @@ def test_what_the_caller_gave_is_copied():
     limits = {label: np.full(1, 5.0) for label in ("upper", "velocity", "effort", "damping", "friction", "armature")}
     lower, size, color, gravity = np.full(1, -5.0), np.ones(3), [1.0, 0.0, 0.0, 1.0], np.array([0, 0, -9.0])
     number = np.array(1)
-    joint = Joint("j", "revolute", Placement(turn, place), axis, lower, **limits)
+    joint = Joint("j", "revolute", placement=Placement(turn, place), axis=axis, lower=lower, **limits)
     bodies = [Body("a", 0, joint, Inertia(1.0, com, inertia))]
     frames = [Frame("f", number, Placement(turn, place))]
     visuals, notes = [Visual(number, Placement(turn, place), "box", size, color=color)], ["note"]
-    robot = Tree("t", bodies, frames, visuals, gravity, notes)
+    robot = Tree("t", bodies, frames=frames, visuals=visuals, gravity=gravity, notes=notes)
     parent, dofs = [0, 1], np.array([1, 1])
     topology = Topology(parent, dofs)
     before = [np.array(array) for array in things_of(robot, topology)]

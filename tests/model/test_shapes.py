@@ -15,9 +15,9 @@ CORNER = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3.0]])
 PLACE = Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
 SHAPES = (
     CollisionShape(1, PLACE, "hull", vertices=CORNER, link="hand"),
-    CollisionShape(1, PLACE, "sphere", (0.5,), link="hand"),
+    CollisionShape(1, PLACE, "sphere", size=(0.5,), link="hand"),
     CollisionShape(0, PLACE, "hull", link="floor", file="floor.stl", scale=(1, 2, 3)),
-    CollisionShape(1, PLACE, "sphere", [1], link="tip"),
+    CollisionShape(1, PLACE, "sphere", size=[1], link="tip"),
 )
 ARM = Tree("arm", [Body("hand", 0, Joint("hinge", "revolute"), Inertia(1.0))], shapes=list(SHAPES))
 
@@ -62,7 +62,7 @@ def test_what_is_no_shape_is_refused(arguments, message):
 
 def test_a_shape_on_a_body_that_is_not_there_is_refused():
     with pytest.raises(ModelError, match="a sphere sits on body 2, but there are 1"):
-        Tree("arm", ARM.bodies, shapes=[CollisionShape(2, PLACE, "sphere", (1,))])
+        Tree("arm", ARM.bodies, shapes=[CollisionShape(2, PLACE, "sphere", size=(1,))])
 
 
 def test_what_a_robot_touches_with_is_told():

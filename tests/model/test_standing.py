@@ -12,7 +12,7 @@ from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree, lowes
 from treesim.errors import ArgumentError
 
 SLOPE = SimpleNamespace(normal=(0.3, -0.1, 2.0), height=-0.7)
-BALL = CollisionShape(1, Placement(translation=(0, 0, -1)), "sphere", (0.25,), link="ball")
+BALL = CollisionShape(1, Placement(translation=(0, 0, -1)), "sphere", size=(0.25,), link="ball")
 
 
 def robot_named(name):
@@ -44,10 +44,10 @@ def test_batches_stand_as_their_states_do():
 
 
 def test_a_base_whose_joint_is_turned_moves_along_the_normal():
-    joint = Joint("free", "floating", Placement.from_xyz_rpy((1, 2, 3), (0.4, 0.5, 0.6)))
+    joint = Joint("free", "floating", placement=Placement.from_xyz_rpy((1, 2, 3), (0.4, 0.5, 0.6)))
     robot = Tree("ball", [Body("ball", 0, joint, Inertia(1.0))], shapes=[BALL])
     q = standing(robot, [0.1, 0.2, 0.3, *Rotation.from_euler("x", 0.7).as_quat()], SLOPE)
-    assert abs(lowest_point(robot, q, SLOPE.normal, SLOPE.height).gap) < 1e-13
+    assert abs(lowest_point(robot, q, normal=SLOPE.normal, height=SLOPE.height).gap) < 1e-13
 
 
 def test_a_robot_that_stands_stays():

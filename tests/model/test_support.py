@@ -22,7 +22,9 @@ def free_body(*shapes):
 
 
 def shape_of(kind, placement, body=1, link="stone"):
-    return CollisionShape(body, placement, kind, SIZES[kind], VERTICES if kind == "hull" else None, link)
+    return CollisionShape(
+        body, placement, kind, size=SIZES[kind], vertices=VERTICES if kind == "hull" else None, link=link
+    )
 
 
 def surface(kind):
@@ -78,7 +80,7 @@ def test_no_point_of_the_surface_is_lower(kind, xyz, rpy, place, turn, slope, he
         Rotation.from_euler("xyz", slope).as_matrix()[2],
     )
     gap, link, point = lowest_point(
-        free_body(shape), [*xyz, *Rotation.from_euler("xyz", rpy).as_quat()], 3 * normal, height
+        free_body(shape), [*xyz, *Rotation.from_euler("xyz", rpy).as_quat()], normal=3 * normal, height=height
     )
     whole = Placement.from_xyz_rpy(xyz, rpy) @ shape.placement
     points, spacing = SURFACES[kind]
@@ -108,7 +110,7 @@ def test_the_lowest_of_several_links_is_named_and_the_fixed_base_is_not_looked_a
     )
     robot = free_body(base, high, low)
     assert lowest_point(robot, robot.neutral())[:2] == (-0.8, "foot")
-    assert lowest_point(robot, robot.neutral(), (0, 0, -1))[:2] == (-0.8, "head")
+    assert lowest_point(robot, robot.neutral(), normal=(0, 0, -1))[:2] == (-0.8, "head")
 
 
 def test_gaps_of_batches():
@@ -134,7 +136,7 @@ def test_candidates_are_kept_and_belong_to_the_robot():
 def test_what_is_no_plane_is_refused(normal, height):
     robot = free_body(shape_of("sphere", Placement()))
     with pytest.raises(ArgumentError, match="a plane has a normal of three finite numbers"):
-        lowest_point(robot, robot.neutral(), normal, height)
+        lowest_point(robot, robot.neutral(), normal=normal, height=height)
 
 
 def test_what_is_no_configuration_is_refused():

@@ -96,7 +96,7 @@ def test_parameters_that_cannot_be_meant_are_refused(make_it, message):
 
 
 def test_frames_are_found_by_name_and_their_errors_name_the_near_ones():
-    robot = Tree("t", make.tree_1().bodies, [Frame("tool", 7, Placement(translation=np.array([0.1, 0, 0])))])
+    robot = Tree("t", make.tree_1().bodies, frames=[Frame("tool", 7, Placement(translation=np.array([0.1, 0, 0])))])
     assert robot.frame("tool").body == 7 and robot.frame("body_3").body == 3
     with pytest.raises(UnknownNameError, match="did you mean 'tool'"):
         robot.frame("tol")
@@ -145,7 +145,7 @@ def test_positions_that_do_not_fit_are_named(positions, message):
 @pytest.mark.parametrize("frame, message", [(Frame("x", 9), "sits on body 9"), (Frame("body_1", 1), "defined twice")])
 def test_frames_that_do_not_fit_are_refused(frame, message):
     with pytest.raises(ModelError, match=message):
-        Tree("t", make.tree_1().bodies, [frame])
+        Tree("t", make.tree_1().bodies, frames=[frame])
 
 
 def test_gravity_must_be_three_numbers():

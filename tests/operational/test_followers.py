@@ -18,7 +18,7 @@ FRAMES = ("body_9", "body_7")
 
 def jacobian(robot, q, frame, reference="world"):
     """J G."""
-    return treesim.frame_jacobian(robot.spanning, robot.expand(q), frame, reference) @ robot.coupling.G
+    return treesim.frame_jacobian(robot.spanning, robot.expand(q), frame, reference=reference) @ robot.coupling.G
 
 
 @pytest.mark.parametrize("reference", ["world", "local"])
@@ -26,10 +26,12 @@ def test_jacobians_are_those_of_the_spanning_tree(reference):
     q, v, a, _ = state(ROBOT)
     whole, Q, V = ROBOT.spanning, ROBOT.expand(q), ROBOT.expand_velocity(v)
     J = jacobian(ROBOT, q, FRAMES[0], reference)
-    np.testing.assert_allclose(treesim.frame_jacobian(ROBOT, q, FRAMES[0], reference), J, atol=1e-14)
-    np.testing.assert_allclose(treesim.frame_velocity(ROBOT, q, v, FRAMES[0], reference), J @ v, atol=1e-13)
-    expected = treesim.frame_acceleration(whole, Q, V, ROBOT.expand_velocity(a), FRAMES[0], reference)
-    np.testing.assert_allclose(treesim.frame_acceleration(ROBOT, q, v, a, FRAMES[0], reference), expected, atol=1e-12)
+    np.testing.assert_allclose(treesim.frame_jacobian(ROBOT, q, FRAMES[0], reference=reference), J, atol=1e-14)
+    np.testing.assert_allclose(treesim.frame_velocity(ROBOT, q, v, FRAMES[0], reference=reference), J @ v, atol=1e-13)
+    expected = treesim.frame_acceleration(whole, Q, V, ROBOT.expand_velocity(a), FRAMES[0], reference=reference)
+    np.testing.assert_allclose(
+        treesim.frame_acceleration(ROBOT, q, v, a, FRAMES[0], reference=reference), expected, atol=1e-12
+    )
     np.testing.assert_allclose(treesim.body_poses(ROBOT, q), treesim.body_poses(whole, Q), atol=1e-15)
     np.testing.assert_allclose(
         treesim.frame_pose(ROBOT, q, "body_3"), treesim.frame_pose(whole, Q, "body_3"), atol=1e-15
@@ -45,7 +47,7 @@ class Foreign(Method):
 
     def inverse_inertia(self, robot, q, frames, reference):
         assert robot.coupling is None
-        return treesim.inverse_operational_inertia(robot, q, frames, "pv_osim", reference)
+        return treesim.inverse_operational_inertia(robot, q, frames, method="pv_osim", reference=reference)
 
 
 @pytest.mark.parametrize("reference", ["world", "local"])
@@ -57,7 +59,7 @@ def test_inverse_inertia_is_the_reduced_one(method, reference):
     elif method == "foreign":
         found = inverse_inertia_by(Foreign(), ROBOT, q, FRAMES, reference)
     else:
-        found = treesim.inverse_operational_inertia(ROBOT, q, FRAMES, method, reference)
+        found = treesim.inverse_operational_inertia(ROBOT, q, FRAMES, method=method, reference=reference)
     for k in range(3):
         M, _ = dense(ROBOT, q[k], np.zeros(ROBOT.nv))
         J = np.vstack([jacobian(ROBOT, q[k], frame, reference) for frame in FRAMES])
@@ -86,10 +88,10 @@ def test_sparse_rows_lie_on_paths_of_the_reduced_matrix(seed, factors):
 def test_operational_space_predicts_accelerations(method):
     q, v, tau, f_ext = state(ROBOT)
     tasks = ["body_9", FrameTask("body_7", "position"), CenterOfMassTask()]
-    space = treesim.operational_space(ROBOT, q, v, tasks, method, f_ext=f_ext)
+    space = treesim.operational_space(ROBOT, q, v, tasks, method=method, f_ext=f_ext)
     M, _ = dense(ROBOT, q, v, f_ext)
     J = space.jacobian
-    qdd = treesim.forward_dynamics(ROBOT, q, v, tau, f_ext)
+    qdd = treesim.forward_dynamics(ROBOT, q, v, tau, f_ext=f_ext)
     expected = np.concatenate(
         [treesim.frame_acceleration(ROBOT, q, v, qdd, frame)[:rows] for frame, rows in (("body_9", 6), ("body_7", 3))]
     )
@@ -103,7 +105,7 @@ def test_operational_space_predicts_accelerations(method):
 def test_schedules_end_with_the_rows_of_the_followers():
     for found, count in (
         (treesim.schedule(ROBOT, "aba"), counting.forward_dynamics(ROBOT, plugins.get("dynamics", "aba"))),
-        (treesim.schedule(ROBOT, "constraint_force", FRAMES),
+        (treesim.schedule(ROBOT, "constraint_force", frames=FRAMES),
          counting.inverse_inertia(ROBOT, plugins.get("operational", "constraint_force"), FRAMES, "world")),
     ):  # fmt: skip
         assert found.operations == count.operations.total and found.depth == count.depth

@@ -89,7 +89,7 @@ def test_a_name_that_is_no_name_is_refused(method):
 def test_all_methods_agree_to_forty_digits(frames):
     tool = treesim.Placement(translation=np.array([0.1, 0.2, 0.3]))
     frames_besides = [treesim.Frame("tool", 12, tool), treesim.Frame("bench", 0)]
-    robot = treesim.Tree("asimo_at_work", trees.tree("asimo").bodies, frames_besides)
+    robot = treesim.Tree("asimo_at_work", trees.tree("asimo").bodies, frames=frames_besides)
     shape = (6 * len(frames),) * 2
     with mpmath.workdps(40):
         found = [plugins.get("operational", method) for method in METHODS]
@@ -119,7 +119,7 @@ def test_deeper_branches_numbered_first(method):
 @every_method
 def test_frames_of_different_trees_and_of_the_base_do_not_couple(method):
     bodies = trees.tree("random_a").bodies
-    robot = treesim.Tree("with_base_frame", bodies, [treesim.Frame("bench", 0)])
+    robot = treesim.Tree("with_base_frame", bodies, frames=[treesim.Frame("bench", 0)])
     first, second = np.flatnonzero(robot.parent == 0)[:2]
     frames = [robot.body_names[first], "bench", robot.body_names[second]]
     inverse = treesim.inverse_operational_inertia(robot, random_state(robot).q, frames, method=method)

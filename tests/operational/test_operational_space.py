@@ -20,7 +20,7 @@ def mixed_tasks(robot):
     names = robot.frame_names
     return [
         FrameTask(names[-1], "position", "local"),
-        RelativeTask(names[0], names[len(names) // 2], np.eye(6)[[0, 5]], "local"),
+        RelativeTask(names[0], names[len(names) // 2], rows=np.eye(6)[[0, 5]], reference="local"),
         CenterOfMassTask(np.eye(3)[:1]),
     ]
 
@@ -40,7 +40,7 @@ def all_tasks(robot):
 def test_identities(method, name):
     robot = trees.tree(name)
     state = random_state(robot, 2)
-    space = treesim.operational_space(robot, state.q, state.v, mixed_tasks(robot), method)
+    space = treesim.operational_space(robot, state.q, state.v, mixed_tasks(robot), method=method)
     J, jbar, N = space.jacobian, space.jbar, space.nullspace
     m = len(J)
     assert space.rank == m
@@ -56,7 +56,7 @@ def test_identities(method, name):
 def test_identities_where_robots_have_too_few_joints(method, name):
     robot = trees.tree(name)
     state = random_state(robot, 2)
-    space = treesim.operational_space(robot, state.q, state.v, all_tasks(robot), method)
+    space = treesim.operational_space(robot, state.q, state.v, all_tasks(robot), method=method)
     assert space.rank == np.linalg.matrix_rank(space.jacobian, tol=1e-8) < len(space.bias)
     assert consistent(space)
 
@@ -172,7 +172,7 @@ def test_external_forces_and_gravity_enter_the_bias():
     state = random_state(robot, 6)
     tasks, gravity = [robot.frame_names[-1]], (1.0, 2.0, 3.0)
     space = treesim.operational_space(robot, state.q, state.v, tasks, f_ext=state.f_ext, gravity=gravity)
-    qdd = treesim.forward_dynamics(robot, state.q, state.v, state.tau, state.f_ext, gravity=gravity)
+    qdd = treesim.forward_dynamics(robot, state.q, state.v, state.tau, f_ext=state.f_ext, gravity=gravity)
     truth = treesim.frame_acceleration(robot, state.q, state.v, qdd, robot.frame_names[-1])
     assert relative_error(space.acceleration(state.tau), truth) < 1e-9
 
@@ -195,8 +195,8 @@ def test_a_task_given_twice_counts_once(method):
     robot = trees.tree("asimo")
     state = random_state(robot, 1)
     hand = robot.body_names[-1]
-    once = treesim.operational_space(robot, state.q, state.v, hand, method)
-    twice = treesim.operational_space(robot, state.q, state.v, [hand, hand], method)
+    once = treesim.operational_space(robot, state.q, state.v, hand, method=method)
+    twice = treesim.operational_space(robot, state.q, state.v, [hand, hand], method=method)
     assert once.rank == twice.rank == 6 and consistent(twice)
     assert relative_error(twice.nullspace, once.nullspace) < 1e-10
     wanted = np.arange(6.0)
@@ -209,18 +209,20 @@ def planar_arm():
     rod = treesim.Inertia(1.0, (0.5, 0.0, 0.0), np.diag([0.01, 0.1, 0.1]))
     step = treesim.Placement(translation=np.array([1.0, 0.0, 0.0]))
     bodies = [
-        treesim.Body(f"link_{i}", i, treesim.Joint(f"joint_{i}", "revolute", step if i else treesim.Placement(),
-                                                   axis=(0, 1, 0)), rod) for i in range(3)
-    ]  # fmt: skip
+        treesim.Body(f"link_{i}", i, treesim.Joint(f"joint_{i}", "revolute", placement=place, axis=(0, 1, 0)), rod)
+        for i, place in enumerate([treesim.Placement(), step, step])
+    ]
     frames = [treesim.Frame("tip", 3, step), treesim.Frame("bench", 0)]
-    return treesim.Tree("planar_arm", bodies, frames)
+    return treesim.Tree("planar_arm", bodies, frames=frames)
 
 
 @every_method
 @pytest.mark.parametrize("angle, rank", [(0.0, 1), (1e-7, 1), (0.7, 2)])
 def test_a_stretched_arm_cannot_accelerate_along_itself(method, angle, rank):
     robot = planar_arm()
-    space = treesim.operational_space(robot, [0.3, angle, 0.0], np.zeros(3), [FrameTask("tip", "position")], method)
+    space = treesim.operational_space(
+        robot, [0.3, angle, 0.0], np.zeros(3), [FrameTask("tip", "position")], method=method
+    )
     assert space.rank == rank and np.isfinite(space.inertia).all()
     assert np.abs(space.inertia).max() < 1e6
     if angle != 1e-7:
@@ -234,7 +236,7 @@ def test_a_stretched_arm_cannot_accelerate_along_itself(method, angle, rank):
 @every_method
 def test_more_rows_than_degrees_of_freedom(method):
     robot = planar_arm()
-    space = treesim.operational_space(robot, [0.3, 0.7, -0.4], np.zeros(3), ["tip", "link_2"], method)
+    space = treesim.operational_space(robot, [0.3, 0.7, -0.4], np.zeros(3), ["tip", "link_2"], method=method)
     assert space.rank == 3 and space.jacobian.shape == (12, 3) and consistent(space)
     assert np.abs(space.nullspace).max() < 1e-10
 
@@ -242,7 +244,7 @@ def test_more_rows_than_degrees_of_freedom(method):
 @every_method
 def test_frames_of_the_base_move_nowhere(method):
     robot = planar_arm()
-    space = treesim.operational_space(robot, [0.3, 0.7, -0.4], np.ones(3), ["bench"], method)
+    space = treesim.operational_space(robot, [0.3, 0.7, -0.4], np.ones(3), ["bench"], method=method)
     assert space.rank == 0 and not space.inertia.any() and not space.jbar.any() and not space.bias.any()
     np.testing.assert_array_equal(space.nullspace, np.eye(3))
 
@@ -252,9 +254,9 @@ def test_motion_of_a_body_relative_to_itself_has_rank_zero(method):
     robot = trees.tree("asimo")
     state = random_state(robot, 1)
     hand = robot.body_names[-1]
-    space = treesim.operational_space(robot, state.q, state.v, RelativeTask(hand, hand), method)
+    space = treesim.operational_space(robot, state.q, state.v, RelativeTask(hand, hand), method=method)
     assert space.rank == 0
-    mixed = treesim.operational_space(robot, state.q, state.v, [RelativeTask(hand, hand), hand], method)
+    mixed = treesim.operational_space(robot, state.q, state.v, [RelativeTask(hand, hand), hand], method=method)
     assert mixed.rank == 6 and consistent(mixed)
 
 
@@ -262,14 +264,14 @@ def test_motion_of_a_body_relative_to_itself_has_rank_zero(method):
 def test_no_tasks_leave_everything_free(method):
     robot = trees.tree("random_a")
     state = random_state(robot)
-    space = treesim.operational_space(robot, state.q, state.v, [], method)
+    space = treesim.operational_space(robot, state.q, state.v, [], method=method)
     assert space.rank == 0 and space.jacobian.shape == (0, robot.nv) and space.inertia.shape == (0, 0)
     np.testing.assert_array_equal(space.nullspace, np.eye(robot.nv))
     np.testing.assert_array_equal(space.torque([], state.tau), state.tau)
 
 
 def test_a_robot_that_cannot_move():
-    robot = treesim.Tree("rock", [], [treesim.Frame("top", 0)])
+    robot = treesim.Tree("rock", [], frames=[treesim.Frame("top", 0)])
     space = treesim.operational_space(robot, [], [], ["top"])
     assert space.rank == 0 and space.jacobian.shape == (6, 0) and not space.inertia.any()
 

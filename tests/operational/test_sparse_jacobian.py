@@ -73,7 +73,7 @@ def test_what_does_not_fit_is_refused():
 
 
 def test_rows_that_nothing_moves():
-    robot = treesim.Tree("with_bench", trees.tree("tree_1").bodies, [treesim.Frame("bench", 0)])
+    robot = treesim.Tree("with_bench", trees.tree("tree_1").bodies, frames=[treesim.Frame("bench", 0)])
     J = treesim.sparse_jacobian(robot, robot.neutral(), ["bench", "body_4"])
     assert not J.dense()[:6].any() and not J.multiply(np.ones(robot.nv))[:6].any()
     F = treesim.ltdl(robot.dof_parent, treesim.mass_matrix(robot, robot.neutral()))

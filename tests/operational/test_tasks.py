@@ -21,7 +21,7 @@ def rows_of(robot, state, task, **options):
 def test_a_name_is_the_frames_jacobian(name, reference):
     robot = trees.tree(name)
     state, frame = random_state(robot, 1), robot.frame_names[-1]
-    J = treesim.frame_jacobian(robot, state.q, frame, reference)
+    J = treesim.frame_jacobian(robot, state.q, frame, reference=reference)
     assert relative_error(rows_of(robot, state, frame, reference=reference), J) < 1e-13
     assert relative_error(rows_of(robot, state, FrameTask(frame, reference=reference)), J) < 1e-13
     R = np.random.default_rng(0).normal(size=(4, 6))
@@ -83,7 +83,7 @@ def test_frame_acceleration_is_the_second_derivative_of_its_position(name, refer
     if reference == "local":
         R = treesim.frame_pose(robot, state.q, frame)[:3, :3]
         numeric = np.r_[R.T @ numeric[:3], R.T @ numeric[3:]]
-    found = treesim.frame_acceleration(robot, state.q, state.v, state.a, frame, reference)
+    found = treesim.frame_acceleration(robot, state.q, state.v, state.a, frame, reference=reference)
     assert relative_error(found, numeric) < 1e-8
 
 
@@ -94,7 +94,7 @@ def test_batches_and_a_robot_without_mass_or_joints():
     assert treesim.center_of_mass_jacobian(robot, q).shape == (3, 3, robot.nv)
     v = np.zeros(robot.nv)
     assert not treesim.frame_acceleration(robot, q, v, v, robot.frame_names[0]).any()
-    rock = treesim.Tree("rock", [], [treesim.Frame("top", 0)])
+    rock = treesim.Tree("rock", [], frames=[treesim.Frame("top", 0)])
     np.testing.assert_array_equal(treesim.frame_acceleration(rock, [], [], [], "top"), np.zeros(6))
     with pytest.raises(treesim.ModelError, match="no mass"):
         treesim.center_of_mass(rock, [])

@@ -60,9 +60,11 @@ def test_both_feet_held(pair, method, contact):
         q, v, a, _, _ = random_state(robot, seed)
         tau = treesim.inverse_dynamics(robot, q, v, a)
         truth = constraint_dynamics(asked, feet, kind, axes, q, v, tau)
-        held = [treesim.FrameConstraint(foot, rows, reference=reference) for foot in feet]
+        held = [treesim.FrameConstraint(foot, rows=rows, reference=reference) for foot in feet]
         found = treesim.constrained_dynamics(robot, q, v, tau, held, method=method)
-        J = np.concatenate([treesim.frame_jacobian(robot, q, foot, reference)[: 3 if rows else 6] for foot in feet])
+        J = np.concatenate(
+            [treesim.frame_jacobian(robot, q, foot, reference=reference)[: 3 if rows else 6] for foot in feet]
+        )
         assert_as_exact(robot, q, v, tau, J, found, truth, method)
 
 
@@ -83,7 +85,7 @@ def test_a_loop_between_two_bodies(pair, method, reference):
     q, tau, still = random_state(robot, 1).q, np.zeros(robot.nv), np.zeros(robot.nv)
     pose = np.linalg.solve(treesim.frame_pose(robot, q, torso), treesim.frame_pose(robot, q, hand))
     handle = treesim.Frame("handle", robot.body_names.index(torso) + 1, treesim.Placement(pose[:3, :3], pose[:3, 3]))
-    with_handle = treesim.Tree(robot.name, robot.bodies, [handle], gravity=robot.gravity)
+    with_handle = treesim.Tree(robot.name, robot.bodies, frames=[handle], gravity=robot.gravity)
     loop = treesim.LoopConstraint(hand, "handle", reference=reference)
     found = treesim.constrained_dynamics(with_handle, q, still, tau, loop, method=method)
 
@@ -97,5 +99,5 @@ def test_a_loop_between_two_bodies(pair, method, reference):
         )
     )  # fmt: skip
     truth = solved_by_pinocchio(asked, models, datas, q, still, tau)
-    J = np.subtract(*(treesim.frame_jacobian(with_handle, q, frame, reference) for frame in (hand, "handle")))
+    J = np.subtract(*(treesim.frame_jacobian(with_handle, q, frame, reference=reference) for frame in (hand, "handle")))
     assert_as_exact(robot, q, still, tau, J, found, truth, method)

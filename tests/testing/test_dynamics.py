@@ -29,7 +29,7 @@ class Backend:
     capabilities = Capabilities(cost="O(N)", source="this file")
 
     def forward_dynamics(self, robot, q, v, tau, f_ext=None, gravity=None, armature=None):
-        return treesim.forward_dynamics(robot, q, v, tau, f_ext, gravity=gravity, armature=armature)
+        return treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext, gravity=gravity, armature=armature)
 
 
 def broken(**members):

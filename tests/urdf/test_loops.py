@@ -39,7 +39,7 @@ def test_what_is_held(kind, rows):
     np.testing.assert_array_equal(robot.frame("pin_link1").placement.translation, [0, 0, 1])
     world = treesim.World(robot)
     assert world.m == rows and treesim.World(robot, loops=False).m == 0
-    both = treesim.World(robot, treesim.FrameConstraint("left", "angular"))
+    both = treesim.World(robot, treesim.FrameConstraint("left", rows="angular"))
     assert both.m == rows + 3 and both.constraints[-1].name == "pin"
 
 
@@ -119,7 +119,7 @@ def closed_form(angle):
 def test_a_four_bar_follows_its_closed_form_and_the_same_loop_given_in_python():
     robot = treesim.load(FOUR_BAR)
     world = treesim.World(robot)
-    pin = treesim.LoopConstraint("pin_link1", "pin_link2", [[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]])
+    pin = treesim.LoopConstraint("pin_link1", "pin_link2", rows=[[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]])
     by_hand = treesim.World(robot, pin, loops=False)
     q, ends = world.close([0.0, 0.9, closed_form(0.0)]), []
     for each in (world, by_hand):
@@ -157,9 +157,9 @@ def test_loops_of_trees_are_checked():
     with pytest.raises(treesim.ModelError, match="loop 'pin' joins 'ghost', which is no frame of 'odd'"):
         treesim.Tree("odd", robot.bodies, loops=[treesim.Loop("pin", "crank", "ghost")])
     with pytest.raises(treesim.ModelError, match="type of loop 'pin' must be spherical, revolute, fixed"):
-        treesim.Loop("pin", "a", "b", "planar")
+        treesim.Loop("pin", "a", "b", type="planar")
     with pytest.raises(treesim.ModelError, match="axis of loop 'pin' must be a direction"):
-        treesim.Loop("pin", "a", "b", "revolute", axis=(0, 0, 0))
+        treesim.Loop("pin", "a", "b", type="revolute", axis=(0, 0, 0))
 
 
 def test_loops_are_listed():

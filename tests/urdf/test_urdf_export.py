@@ -88,14 +88,19 @@ def trees(draw):
             draw(st.floats(0.1, 9)), np.array(draw(triple)), turn @ np.diag([a + b, b + c, a + c]) @ turn.T
         )
         bodies.append(
-            Body(f"b{i}", path[depth - 1], Joint(f"j{i}", kind, place, axis, **limits, **resistance), inertia)
+            Body(
+                f"b{i}",
+                path[depth - 1],
+                Joint(f"j{i}", kind, placement=place, axis=axis, **limits, **resistance),
+                inertia,
+            )
         )
         path = [*path[:depth], i + 1]
     n = len(bodies)
     frames = [
         Frame(f"f{k}", draw(st.integers(0, n)), Placement.from_xyz_rpy(draw(triple), draw(triple))) for k in range(2)
     ]
-    return Tree("t & <co>", bodies, frames)
+    return Tree("t & <co>", bodies, frames=frames)
 
 
 @settings(max_examples=60, deadline=None)
@@ -103,7 +108,7 @@ def trees(draw):
 def test_any_tree_survives_the_round_trip(tree, principal):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        same(load(to_urdf(tree, principal)), tree)
+        same(load(to_urdf(tree, principal=principal)), tree)
 
 
 @settings(deadline=None)
@@ -131,7 +136,9 @@ def test_the_floating_joint_is_left_out(arm):
 
 @pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")  # these robots stand for their joints
 def test_a_floating_joint_that_load_would_not_make_is_written():
-    tree = Tree("t", [Body("a", 0, Joint("root_joint", "floating", Placement.from_xyz_rpy((0, 0, 1))), Inertia(1.0))])
+    tree = Tree(
+        "t", [Body("a", 0, Joint("root_joint", "floating", placement=Placement.from_xyz_rpy((0, 0, 1))), Inertia(1.0))]
+    )
     assert 'name="root_joint" type="floating"' in to_urdf(tree)
     same(load(to_urdf(tree)), tree)
 

@@ -16,7 +16,7 @@ def arm(*visuals: Visual) -> Tree:
     tip = Inertia(1.0, np.array([0.0, 0.0, 0.5]))
     bodies = [
         Body("upper", 0, Joint("shoulder", "revolute"), Inertia(1.0)),
-        Body("lower", 1, Joint("elbow", "revolute", Placement.from_xyz_rpy((0.3, 0.0, 0.4))), tip),
+        Body("lower", 1, Joint("elbow", "revolute", placement=Placement.from_xyz_rpy((0.3, 0.0, 0.4))), tip),
     ]
     return Tree("arm", bodies, visuals=visuals)
 
@@ -54,7 +54,7 @@ def test_a_skeleton_hangs_together(robot):
 
 
 def test_a_floating_base_is_not_tied_to_the_world():
-    root = Joint("root_joint", "floating", Placement.from_xyz_rpy((0, 0, 1)))
+    root = Joint("root_joint", "floating", placement=Placement.from_xyz_rpy((0, 0, 1)))
     robot = Tree("ball", [Body("ball", 0, root, Inertia(1.0))])
     assert [(shape.body, shape.kind) for shape in skeleton(robot)] == [(1, "sphere")]
 

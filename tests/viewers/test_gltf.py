@@ -25,7 +25,7 @@ SINGLE = 1e-6  # m, of bodies within a few metres: numbers are single
 @pytest.fixture
 def robot() -> Tree:
     """A floating box with a ball of the same material, and a limb on a spherical joint."""
-    ball = Joint("ball", "spherical", Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1)))
+    ball = Joint("ball", "spherical", placement=Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1)))
     bodies = [
         Body("trunk", 0, Joint("root_joint", "floating"), Inertia(2.0, np.zeros(3), np.eye(3))),
         Body("limb", 1, ball, Inertia(1.0, np.array([0, 0, -0.2]), np.eye(3))),
@@ -144,7 +144,7 @@ def boards(robot, tmp_path):
     files.append(textured.obj(tmp_path, "board.jpg", "Kd 0.5 0.5 0.5\n", "photo"))
     scales = [(1.0, 1.0, 1.0), (-1.0, 1.0, 1.0), (1.0, 1.0, 1.0), (1.0, 1.0, 1.0)]
     visuals = [
-        Visual(1, Placement(translation=(0, 0, k)), "mesh", scale, str(file), (0.1, 0.2, 0.3, 0.5))
+        Visual(1, Placement(translation=(0, 0, k)), "mesh", scale, file=str(file), color=(0.1, 0.2, 0.3, 0.5))
         for k, (file, scale) in enumerate(zip(files, scales, strict=True))
     ]
     return Tree("boards", robot.bodies, visuals=visuals)

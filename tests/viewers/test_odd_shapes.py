@@ -12,7 +12,7 @@ from treesim.viewers.base import drawables, skeleton
 
 
 def arm(visuals=(), place=(0, 0, 1.0)):
-    joints = [Joint("a", "revolute"), Joint("b", "revolute", Placement(translation=np.array(place)))]
+    joints = [Joint("a", "revolute"), Joint("b", "revolute", placement=Placement(translation=np.array(place)))]
     bodies = [Body(joint.name, i, joint, Inertia(1.0, np.array(place))) for i, joint in enumerate(joints)]
     return Tree("r" * 10_000, bodies, visuals=visuals)
 
@@ -20,7 +20,7 @@ def arm(visuals=(), place=(0, 0, 1.0)):
 def test_meshes_that_no_file_can_be_called_give_one_warning():
     files = [file for file in FILES if not os.path.isfile(file)] + ["x" * 1000 + str(k) for k in range(1000)]
     with pytest.warns(UserWarning, match="sticks are drawn in their place") as caught:
-        drawn = drawables(arm([Visual(1, Placement(), "mesh", (1.0, 1.0, 1.0), file) for file in files]))
+        drawn = drawables(arm([Visual(1, Placement(), "mesh", (1.0, 1.0, 1.0), file=file) for file in files]))
     assert len(caught) == 1 and len(str(caught[0].message)) < 1000
     assert {visual.body for visual in drawn} == {1} and "mesh" not in {visual.kind for visual in drawn}
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .exact import ExactState
 
 
-def audit(robot: Tree, states: int = 3, seed: int = 0, progress: Callable[[int, int], None] | None = None) -> Audit:
+def audit(robot: Tree, *, states: int = 3, seed: int = 0, progress: Callable[[int, int], None] | None = None) -> Audit:
     """Return what every method of treesim makes of a robot, beside exact digits; no other engine is needed.
 
     robot: a tree that moves. states: how many random states are looked at; forces are those of accelerations of order

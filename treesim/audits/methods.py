@@ -200,7 +200,7 @@ def _frames(exact: ExactState) -> list[str]:
 
 
 def _jacobian(exact: ExactState, frames: Sequence[str]) -> np.ndarray:
-    return np.concatenate([frame_jacobian(exact.robot, exact.q, frame, REFERENCE) for frame in frames])
+    return np.concatenate([frame_jacobian(exact.robot, exact.q, frame, reference=REFERENCE) for frame in frames])
 
 
 def _rows(frames: Sequence[str]) -> list[str]:

@@ -135,7 +135,7 @@ def _targets(scene: Standing) -> np.ndarray:
 
 
 def _our_stepping(scene: Standing, rule: str) -> Stepping:
-    stepper = Stepper(_world(scene), scene.dt, rule, kp=scene.kp, kd=scene.kd)
+    stepper = Stepper(_world(scene), scene.dt, integrator=rule, kp=scene.kp, kd=scene.kd)
     now, u = [stepper.reset(scene.q0)], _targets(scene)
 
     def start() -> None:
@@ -156,7 +156,7 @@ def _how_it_stands(scene: Standing, way: Stepping, duration: float) -> dict[str,
     for _ in range(2):
         _run(way, round(duration / 2 / scene.dt))
         places.append(np.array(way.state()[0][:3]))
-    gap = lowest_point(scene.robot, way.state()[0], scene.normal).gap
+    gap = lowest_point(scene.robot, way.state()[0], normal=scene.normal).gap
     return {"drift_m": float(np.linalg.norm(places[1] - places[0])), "penetration_m": max(-gap, 0.0)}
 
 
@@ -169,7 +169,7 @@ def box_on_incline(friction: float) -> Standing:
     """Return a box of 10 kg on a plane of slope 0.5, aligned with it: it stays where friction is 0.5 or more."""
     half = math.atan(SLOPE) / 2
     inertia = Inertia(10.0, (0, 0, 0), np.diag([10 * 0.2**2 / 6] * 3))
-    shape = CollisionShape(1, Placement(), "box", (0.2, 0.2, 0.2), link="box")
+    shape = CollisionShape(1, Placement(), "box", size=(0.2, 0.2, 0.2), link="box")
     box = Tree("box", [Body("box", 0, Joint("free", "floating"), inertia)], gravity=[0, 0, -GRAVITY], shapes=[shape])
     normal = np.array([math.sin(2 * half), 0.0, math.cos(2 * half)])
     q0 = standing(box, np.array([0, 0, 0, 0, math.sin(half), 0, math.cos(half)]), Ground(normal=normal))

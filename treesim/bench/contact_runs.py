@@ -158,10 +158,10 @@ def scene_controller(scene: str, robot: Tree, q: np.ndarray) -> Controller:
     if scene == "falls":
         return Zero(robot)
     kp = holding_gains(robot, q)
-    hold = Hold(robot, q, kp, DAMPING_TIME * kp)
+    hold = Hold(robot, q, kp=kp, kd=DAMPING_TIME * kp)
     if scene == "stands":
         return hold
-    return Pushed(hold, robot, (0.0, PUSH * _weight(robot), 0.0), PUSHED_AT, PUSHED_FOR)
+    return Pushed(hold, robot, (0.0, PUSH * _weight(robot), 0.0), start=PUSHED_AT, duration=PUSHED_FOR)
 
 
 def holding_gains(robot: Tree, q: np.ndarray) -> np.ndarray:

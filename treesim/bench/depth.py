@@ -33,7 +33,7 @@ def _rows(family: Family, sizes: Sequence[int], tell: Callable[[str], None]) -> 
         of_frames = quantity != "forward dynamics"
         for method in scheduled_methods(_last(robots[0]) if of_frames else None):
             tell(f"{family.name}, {quantity}, {method}")
-            made = [schedule(robot, method, _last(robot) if of_frames else None) for robot in robots]
+            made = [schedule(robot, method, frames=_last(robot) if of_frames else None) for robot in robots]
             bodies = [robot.n_bodies for robot in robots]
             paths, depth = [one.critical_path for one in made], [one.depth for one in made]
             yield {

@@ -111,7 +111,7 @@ def _tried(path: Path, base: Base, repairs: tuple[str, ...]) -> tuple[Tree | Non
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UrdfWarning)
-            robot = load(path, base, repair=repairs)  # type: ignore[arg-type]
+            robot = load(path, base=base, repair=repairs)  # type: ignore[arg-type]
     except UrdfError as error:
         errors = cast(tuple[Finding, ...], error.findings)
         return None, _codes(errors), errors[0].message

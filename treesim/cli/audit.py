@@ -47,7 +47,7 @@ def audit(
 
     tree = load_robot(robot, base, mimic)
     with nullcontext() if json else messages().status("computing with 40 digits ..."):
-        found = judge(tree, states, seed)
+        found = judge(tree, states=states, seed=seed)
     if json:
         print_json({"base": base, **found.to_dict()})
     else:

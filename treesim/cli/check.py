@@ -82,7 +82,9 @@ def check(
         robots = [_fixed(robots, fix, repair or [], where, follow)]
     elif repair:
         raise ArgumentError("--repair is for the file that --fix writes: give --fix FILE, too")
-    found = [treesim.check(robot, where, follow, chosen, strict, meshes) for robot in robots]
+    found = [
+        treesim.check(robot, base=where, mimic=follow, tiers=chosen, strict=strict, meshes=meshes) for robot in robots
+    ]
     if not notes:
         found = [diagnosis.without_notes() for diagnosis in found]
     if form == "text":
@@ -99,7 +101,7 @@ def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: Base,
 
     if len(robots) > 1:
         raise ArgumentError(f"--fix writes one robot, and {len(robots)} were given")
-    mended = treesim.repair(robots[0], out, ("unambiguous", *repairs), base, mimic)  # type: ignore[arg-type]
+    mended = treesim.repair(robots[0], out, repairs=("unambiguous", *repairs), base=base, mimic=mimic)  # type: ignore[arg-type]
     console = messages()
     console.print(f"{out}: {len(mended.changes)} change{'s' * (len(mended.changes) != 1)}")
     for change in mended.changes:

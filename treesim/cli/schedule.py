@@ -53,7 +53,9 @@ def schedule(
         common.checked_name("method that works by stages", method, scheduled_methods(frame))
     tree = common.load_robot(robot, base, mimic)
     with common.messages().status("counting operations ..."):
-        schedules = [schedule_of(tree, name, frame) for name in ([method] if method else scheduled_methods(frame))]
+        schedules = [
+            schedule_of(tree, name, frames=frame) for name in ([method] if method else scheduled_methods(frame))
+        ]
     if json:
         common.print_json([_facts(tree, one) for one in schedules])
     elif method:

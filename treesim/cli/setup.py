@@ -144,8 +144,10 @@ def set_up(
     if push is not None:
         around = partial(_pushed, robot=robot, push=push, push_at=push_at, push_for=push_for)
         drive = around(drive)
-    how = {"substeps": substeps, "contact_solver": contact_solver}
-    simulation = treesim.Simulation(world, backend, integrator, dt, drive, field, **how)  # type: ignore[arg-type]
+    simulation = treesim.Simulation(
+        world, dt, integrator=integrator, backend=backend, controller=drive, gravity=field, substeps=substeps,
+        contact_solver=contact_solver,
+    )  # fmt: skip
     return Setup(robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around)
 
 
@@ -195,7 +197,7 @@ def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, pu
     start = positive_number("--push-at", PUSH_AT if push_at is None else push_at, zero=True)
     duration = positive_number("--push-for", PUSH_FOR if push_for is None else push_for)
     try:
-        return treesim.Pushed(drive, robot, force, start, duration)
+        return treesim.Pushed(drive, robot, force, start=start, duration=duration)
     except ArgumentError as error:
         raise ArgumentError(f"--push: {error}") from None
 

@@ -351,7 +351,7 @@ def _play(
     """
     from ..player import Player
 
-    player = Player(simulation, q, v, lambda frame: window.update(frame.q), fps=FPS, speed=speed)
+    player = Player(simulation, q0=q, v0=v, show=lambda frame: window.update(frame.q), fps=FPS, speed=speed)
     try:
         player.run(duration)
     except KeyboardInterrupt:  # the way to end; what was shown needs no saving

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,11 +56,12 @@ class FrameConstraint(_Shown):
     Raises ArgumentError for what is no name, no such array or number, UnknownNameError (reference), NonFiniteError.
 
     Example:
-        >>> treesim.FrameConstraint("ee_link", "linear", target=[0, 0, 1], damping=10)
+        >>> treesim.FrameConstraint("ee_link", rows="linear", target=[0, 0, 1], damping=10)
         <FrameConstraint on 'ee_link': rows 'linear' driven, along 'world'>
     """
 
     frame: str
+    _: KW_ONLY
     rows: ConstraintRows | ArrayLike | None = None
     target: ArrayLike | None = None
     reference: Reference = "world"
@@ -103,6 +104,7 @@ class LoopConstraint(_Shown):
 
     first: str
     second: str
+    _: KW_ONLY
     rows: ConstraintRows | ArrayLike | None = None
     target: ArrayLike | None = None
     reference: Reference = "world"
@@ -160,12 +162,12 @@ def loop_constraints(robot: Tree) -> tuple[LoopConstraint, ...]:
 
 def _closing(loop: Loop) -> LoopConstraint:
     if loop.type == "spherical":
-        return LoopConstraint(loop.first, loop.second, "linear", name=loop.name)
+        return LoopConstraint(loop.first, loop.second, rows="linear", name=loop.name)
     if loop.type == "fixed":
         return LoopConstraint(loop.first, loop.second, name=loop.name)
     across = np.linalg.svd(loop.axis[None])[2][1:]  # two directions that the axis may not turn in
     rows = np.vstack([SHORTHAND["linear"], across @ SHORTHAND["angular"]])
-    return LoopConstraint(loop.first, loop.second, rows, reference="local", name=loop.name)
+    return LoopConstraint(loop.first, loop.second, rows=rows, reference="local", name=loop.name)
 
 
 class ConstraintTables(NamedTuple):

@@ -40,7 +40,7 @@ class ForceSpaceMethod(Method):
 
 def _accelerations(problem: Problem, f_ext: ArrayLike | None) -> np.ndarray:
     state = problem.q, problem.v, problem.tau
-    return forward_dynamics(problem.robot, *state, f_ext, gravity=problem.gravity, armature=problem.armature)
+    return forward_dynamics(problem.robot, *state, f_ext=f_ext, gravity=problem.gravity, armature=problem.armature)
 
 
 def constraint_terms(problem: Problem, qdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

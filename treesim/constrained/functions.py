@@ -22,6 +22,7 @@ def constrained_dynamics(
     v: ArrayLike,
     tau: ArrayLike,
     constraints: Constraint | Sequence[Constraint],
+    *,
     f_ext: ArrayLike | None = None,
     method: str = "direct",
     operational: str = "pv_osim_r",
@@ -48,7 +49,8 @@ def constrained_dynamics(
     Example:
         >>> robot = treesim.load("ur5")
         >>> q, still = np.full(6, 0.5), np.zeros(6)
-        >>> held = treesim.constrained_dynamics(robot, q, still, still, treesim.FrameConstraint("ee_link", "linear"))
+        >>> wrist = treesim.FrameConstraint("ee_link", rows="linear")
+        >>> held = treesim.constrained_dynamics(robot, q, still, still, wrist)
         >>> held.force.shape, np.allclose(held.residual, 0)
         ((3,), True)
     """
@@ -59,7 +61,9 @@ def constrained_dynamics(
     tables = constraint_tables(robot, given)
     _check_settings(mu, tolerance, max_iterations)
     if not given:
-        return _unconstrained(robot, forward_dynamics(robot, q, v, tau, f_ext, gravity=gravity, armature=armature))
+        return _unconstrained(
+            robot, forward_dynamics(robot, q, v, tau, f_ext=f_ext, gravity=gravity, armature=armature)
+        )
     if robot.nv == 0:
         raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to constrain")
     wanted = wanted_derivatives(robot, tables, q, v)

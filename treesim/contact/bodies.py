@@ -37,7 +37,7 @@ def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float
     lengths = tuple(finite_vector(f"size of {quoted(name)}", size, SIZES[kind], LONGEST).tolist())
     if min(lengths) <= 0:
         raise ArgumentError(f"size of {quoted(name)} must be {len(lengths)} lengths above 0, got {told(size)}")
-    shape = CollisionShape(1, Placement(), kind, lengths, link=name)
+    shape = CollisionShape(1, Placement(), kind, size=lengths, link=name)
     weight = positive_number(f"mass of {quoted(name)}", mass, "number of kilograms")
     inertia = Inertia(weight, (0, 0, 0), np.diag(weight * _gyration(kind, lengths)))
     body = Body(name, 0, Joint(f"{name}_joint", "floating"), inertia)

@@ -165,7 +165,7 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
             made.add(shape, solid, ground, name, seams=len(made.ints) + 1 if len(grounds) > 1 else 0)
     for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
         if isinstance(ground, StaticBox):
-            corners = CollisionShape(0, ground.placement, "box", tuple(np.asarray(ground.size)), link=name)
+            corners = CollisionShape(0, ground.placement, "box", size=tuple(np.asarray(ground.size)), link=name)
             for s, shape in enumerate(shapes):
                 if shape.kind == "box":
                     seams = len(grounds) * s + g + 1 if len(grounds) > 1 else 0

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 def check(
     source: Source,
+    *,
     base: Base = "fixed",
     mimic: Mimic | None = None,
     tiers: str | Sequence[str] = TIERS,

@@ -52,6 +52,7 @@ def forward_dynamics(
     q: ArrayLike,
     v: ArrayLike,
     tau: ArrayLike,
+    *,
     f_ext: ArrayLike | None = None,
     backend: str | DynamicsBackend = "aba",
     gravity: ArrayLike | None = None,
@@ -110,7 +111,9 @@ def forward_dynamics(
         return solve(robot, q, v, tau, f_ext, gravity, armature, out=out)
     qdd = solve(robot, q, v, tau, f_ext, gravity, armature)
     for _ in range(refinements):
-        residual = tau - inverse_dynamics(robot, q, v, qdd, f_ext, gravity, armature, engine=engine)
+        residual = tau - inverse_dynamics(
+            robot, q, v, qdd, f_ext=f_ext, gravity=gravity, armature=armature, engine=engine
+        )
         qdd = qdd + solve(robot, q, np.zeros(robot.nv), residual, None, NO_GRAVITY, armature)
     refuse_overflow("the refinement of forward dynamics", qdd.astype(float))
     return _copied(qdd, out)
@@ -170,6 +173,7 @@ def inverse_dynamics(
     q: ArrayLike,
     v: ArrayLike,
     a: ArrayLike,
+    *,
     f_ext: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
     armature: ArrayLike | None = None,
@@ -213,6 +217,7 @@ def bias_forces(
     robot: Tree,
     q: ArrayLike,
     v: ArrayLike,
+    *,
     f_ext: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
     parameters_of: OwnPhysics | None = None,
@@ -227,12 +232,13 @@ def bias_forces(
         array([-46.46,  -8.3 ,   0.17])
     """
     robot = checked_robot(robot)
-    return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext, gravity, parameters_of=parameters_of)
+    return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext=f_ext, gravity=gravity, parameters_of=parameters_of)
 
 
 def mass_matrix(
     robot: Tree,
     q: ArrayLike,
+    *,
     armature: ArrayLike | None = None,
     method: MassMatrixMethod = "crba",
     engine: Engine = "auto",
@@ -263,7 +269,7 @@ def mass_matrix(
     if fast is None:
         raise _no_such_mass_matrix(method)
     if packed and robot.coupling is not None:
-        M = mass_matrix(robot, q, armature, engine=engine, parameters_of=parameters_of)
+        M = mass_matrix(robot, q, armature=armature, engine=engine, parameters_of=parameters_of)
         return _copied(M[..., *mass_matrix_pattern(robot)], out)
     physics = physics_of(robot, parameters_of, "mass_matrix", armature=armature)
     if armature is None and physics is None and engine == "auto" and out is None:
@@ -284,6 +290,7 @@ def energy(
     robot: Tree,
     q: ArrayLike,
     v: ArrayLike,
+    *,
     gravity: ArrayLike | None = None,
     engine: Engine = "auto",
     parameters_of: OwnPhysics | None = None,
@@ -325,6 +332,7 @@ def momentum(
     robot: Tree,
     q: ArrayLike,
     v: ArrayLike,
+    *,
     engine: Engine = "auto",
     parameters_of: OwnPhysics | None = None,
 ) -> np.ndarray:

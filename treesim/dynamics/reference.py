@@ -30,7 +30,7 @@ class Reference(Backend):
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
         from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-        bias = bias_forces(robot, q, v, f_ext, gravity)
+        bias = bias_forces(robot, q, v, f_ext=f_ext, gravity=gravity)
         M = mass_matrix(robot, q, armature=armature)
         given = Argument("tau", tau, (robot.nv,))
         torque = coerce(given)

@@ -18,7 +18,7 @@ SOLVE = FastEntry(solve_mass_matrix_states)
 
 
 def solve_mass_matrix(
-    robot: Tree, q: ArrayLike, x: ArrayLike, engine: Engine = "auto", out: np.ndarray | None = None
+    robot: Tree, q: ArrayLike, x: ArrayLike, *, engine: Engine = "auto", out: np.ndarray | None = None
 ) -> np.ndarray:
     """Return M^-1 x (..., nv): the accelerations that the forces x (..., nv) add.
 

@@ -19,7 +19,16 @@ def without_effort_limits(robot: Tree) -> Tree:
     """Return the same tree whose joints take any force: what a hand does to a robot, its motors do not limit."""
     bodies = [replace(body, joint=replace(body.joint, effort=np.inf)) for body in robot.bodies]
     frames = tuple(robot.frames.values())[robot.n_bodies :]
-    return Tree(robot.name, bodies, frames, robot.visuals, robot.gravity, robot.notes, robot.shapes, robot.loops)
+    return Tree(
+        robot.name,
+        bodies,
+        frames=frames,
+        visuals=robot.visuals,
+        gravity=robot.gravity,
+        notes=robot.notes,
+        shapes=robot.shapes,
+        loops=robot.loops,
+    )
 
 
 class Drive(Pure):

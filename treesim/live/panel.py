@@ -80,7 +80,7 @@ def finite(value: float) -> float | None:
 def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray) -> float | None:
     """Return the kinetic and potential energy [J], None where it cannot be told."""
     try:
-        kinetic, potential = energy(robot, q, v, gravity)
+        kinetic, potential = energy(robot, q, v, gravity=gravity)
     except TreesimError:
         return None
     return finite(float(kinetic + potential))

@@ -71,7 +71,9 @@ class LivePhysics:
         self.ghosting, self.ghost, self.trouble = GhostSettings(), None, None
         self._place(scene)
         simulation = self.simulation(settings, self.drive)
-        self.player = Player(simulation, scene.q, scene.v, show, FPS, settings.speed, clock, sleep)
+        self.player = Player(
+            simulation, q0=scene.q, v0=scene.v, show=show, fps=FPS, speed=settings.speed, clock=clock, sleep=sleep
+        )
         self._began()
 
     pull: Pull | None
@@ -98,8 +100,8 @@ class LivePhysics:
     def simulation(self, settings: Settings, drive: Drive) -> TimedSimulation:
         """Return the simulation that settings ask for. Raises what `treesim.Simulation` raises."""
         return TimedSimulation(
-            self.world, settings.backend, settings.integrator, settings.dt, drive, settings.gravity, "generic",
-            settings.substeps, settings.solver,
+            self.world, settings.dt, integrator=settings.integrator, backend=settings.backend, controller=drive,
+            gravity=settings.gravity, engine="generic", substeps=settings.substeps, contact_solver=settings.solver,
         )  # fmt: skip
 
     def warm(self, settings: Settings) -> None:

@@ -164,7 +164,9 @@ class _Assembly:
         """Hang `links` one on another, the first at the point `at` [m] of body `parent`; return the last's number."""
         for link in links:
             reach = np.array(link.reach, dtype=float)
-            joint = Joint(f"{name}_{link.name}_joint", "continuous", Placement(np.eye(3), np.array(at)), link.axis)
+            joint = Joint(
+                f"{name}_{link.name}_joint", "continuous", placement=Placement(np.eye(3), np.array(at)), axis=link.axis
+            )
             self.bodies.append(Body(f"{name}_{link.name}", parent, joint, _rod(reach, RADIUS, link.mass)))
             parent, at = len(self.bodies), link.reach
             self.visuals.append(_rod_visual(parent, reach, RADIUS))
@@ -206,14 +208,14 @@ def random_tree(
         joint = Joint(
             f"joint_{i}",
             kind.name,
-            _random_placement(rng),
-            rng.normal(size=3).tolist(),
+            placement=_random_placement(rng),
+            axis=rng.normal(size=3).tolist(),
             armature=rng.uniform(0, armature, kind.nv).tolist(),
             damping=rng.uniform(0, damping, kind.nv).tolist(),
         )
         bodies.append(Body(f"body_{i}", parent, joint, _random_inertia(rng)))
     frames = [Frame(f"tool_{i}", i, _random_placement(rng)) for i in range(1, n_bodies + 1)]
-    return Tree(f"random_{n_bodies}", bodies, frames)
+    return Tree(f"random_{n_bodies}", bodies, frames=frames)
 
 
 def is_depth_first(parent: Sequence[int]) -> bool:
@@ -264,7 +266,9 @@ def _rods(
         elder, siblings = parent[: i - 1].count(p), parent.count(p)
         turn = np.pi / 2 * (elder - (siblings - 1) / 2)
         placement = Placement(rotation_from_rpy((0, 0, turn)), reach if p else np.zeros(3))
-        bodies.append(Body(f"body_{i}", p, Joint(f"joint_{i}", kind, placement, axis), _rod(reach, RADIUS)))
+        bodies.append(
+            Body(f"body_{i}", p, Joint(f"joint_{i}", kind, placement=placement, axis=axis), _rod(reach, RADIUS))
+        )
     return Tree(name, bodies, visuals=[_rod_visual(i, reach, RADIUS) for i in range(1, len(bodies) + 1)])
 
 

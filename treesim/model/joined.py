@@ -23,7 +23,14 @@ def joined(trees: Sequence[Tree]) -> Tree:
     for tree in others:
         whole.add(tree)
     return Tree(
-        first.name, whole.bodies, whole.frames, whole.visuals, first.gravity, first.notes, whole.shapes, whole.loops
+        first.name,
+        whole.bodies,
+        frames=whole.frames,
+        visuals=whole.visuals,
+        gravity=first.gravity,
+        notes=first.notes,
+        shapes=whole.shapes,
+        loops=whole.loops,
     )
 
 
@@ -81,4 +88,6 @@ def _renamed(joint: Joint, names: dict[str, str]) -> Joint:
 
 def _on_body(shape: CollisionShape, body: int, link: str) -> CollisionShape:
     *_, size, vertices, _, file, scale = shape.__reduce__()[1]
-    return CollisionShape(body, shape.placement, shape.kind, size, vertices, link, file, scale)
+    return CollisionShape(
+        body, shape.placement, shape.kind, size=size, vertices=vertices, link=link, file=file, scale=scale
+    )

@@ -8,7 +8,7 @@ gives the multi-DoF joint exactly; no kernel needs a block of its own for any jo
 from __future__ import annotations
 
 import math
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from typing import Any
 
 import numpy as np
@@ -79,6 +79,7 @@ class Joint(Shown):
 
     name: str
     type: str
+    _: KW_ONLY
     placement: Placement = field(default_factory=Placement)
     axis: ArrayLike = (0.0, 0.0, 1.0)
     lower: ArrayLike = -np.inf

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -31,13 +31,14 @@ class Loop(Shown):
     direction.
 
     Example:
-        >>> treesim.Loop("pin", "coupler_tip", "rocker_tip", "revolute", axis=(0, 1, 0))
+        >>> treesim.Loop("pin", "coupler_tip", "rocker_tip", type="revolute", axis=(0, 1, 0))
         <Loop 'pin': revolute about (0, 1, 0), joins 'coupler_tip' and 'rocker_tip'>
     """
 
     name: str
     first: str
     second: str
+    _: KW_ONLY
     type: LoopType = "spherical"
     axis: np.ndarray = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import KW_ONLY, field
 from typing import Any, get_args
 
 from ..display import Shown, vector
@@ -43,6 +43,7 @@ class Body(Shown):
     parent: int
     joint: Joint
     inertia: Inertia = field(default_factory=Inertia)
+    _: KW_ONLY
     line: int | None = None
 
     def __post_init__(self) -> None:
@@ -104,6 +105,7 @@ class Visual(Shown):
     placement: Placement
     kind: ShapeKind
     size: tuple[float, ...]
+    _: KW_ONLY
     file: str | None = None
     color: tuple[float, float, float, float] | None = None
     texture: str | None = None

@@ -40,7 +40,7 @@ class CollisionShape(Immutable, Shown):
     that cannot be read.
 
     Example:
-        >>> treesim.CollisionShape(1, treesim.Placement(), "sphere", (0.1,), link="foot")
+        >>> treesim.CollisionShape(1, treesim.Placement(), "sphere", size=(0.1,), link="foot")
         <CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>
     """
 
@@ -51,6 +51,7 @@ class CollisionShape(Immutable, Shown):
         body: int,
         placement: Placement,
         kind: CollisionKind,
+        *,
         size: tuple[float, ...] = (),
         vertices: ArrayLike | None = None,
         link: str = "",

@@ -161,7 +161,7 @@ def _lowest_about(robot: Tree, q: ArrayLike, normal: np.ndarray, k: int) -> np.n
     return pose[:3, :3] @ touching.points[k] + pose[:3, 3] - touching.balls[k] * normal - touching.rims[k] * downward
 
 
-def lowest_point(robot: Tree, q: ArrayLike, normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0) -> LowestPoint:
+def lowest_point(robot: Tree, q: ArrayLike, *, normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0) -> LowestPoint:
     """Return the lowest point of a robot's moving collision shapes over a plane: its gap, link and place.
 
     q (nq,): configuration. normal (3,), height [m]: the plane of points x with n . x = height in world axes, n the

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
@@ -80,6 +81,7 @@ class Tree(Immutable):
         self,
         name: str,
         bodies: Body | Sequence[Body],
+        *,
         frames: Frame | Sequence[Frame] = (),
         visuals: Sequence[Visual] = (),
         gravity: ArrayLike = STANDARD_GRAVITY,
@@ -132,7 +134,16 @@ class Tree(Immutable):
         """Give the independent coordinates what the joints together have, and keep the spanning tree."""
         alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
         frames = tuple(self.frames.values())[self.n_bodies :]
-        self._spanning = whole = Tree(self.name, alone, frames, self.visuals, self.gravity, (), self.shapes, self.loops)
+        self._spanning = whole = Tree(
+            self.name,
+            alone,
+            frames=frames,
+            visuals=self.visuals,
+            gravity=self.gravity,
+            notes=(),
+            shapes=self.shapes,
+            loops=self.loops,
+        )
         lower, upper = tied.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():
@@ -172,7 +183,9 @@ class Tree(Immutable):
             replace(body, joint=replace(body.joint, armature=np.maximum(rotors[whole.v_index[body.joint.name]], 0.0)))
             for body in whole.bodies
         ]
-        felt = Tree(self.name, bodies, tuple(whole.frames.values())[self.n_bodies :], (), self.gravity)
+        felt = Tree(
+            self.name, bodies, frames=tuple(whole.frames.values())[self.n_bodies :], visuals=(), gravity=self.gravity
+        )
         if (rotors < 0).any():
             reals = felt.reals.copy()
             reals[reals.size - 3 - whole.nv : reals.size - 3] = rotors
@@ -252,15 +265,20 @@ class Tree(Immutable):
             yield i, body.parent, body.joint.name, body.joint.type, *places, body.name, f"{body.inertia.mass:.4g}"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.name, *self._parts())
+        return partial(type(self), self.name, **self._parts()), ()
 
     def with_name(self, name: str) -> Self:
         """Return the same tree under another name."""
-        return type(self)(name, *self._parts())
+        return type(self)(name, **self._parts())
 
-    def _parts(self) -> tuple[Any, ...]:
-        frames = tuple(self.frames.values())[self.n_bodies :]  # the bodies' own come first
-        return self.bodies, frames, self.visuals, self.gravity, self.notes, self.shapes, self.loops
+    def _parts(self) -> dict[str, Any]:
+        """Arguments of the constructor besides the name."""
+        return {
+            "bodies": self.bodies,
+            "frames": tuple(self.frames.values())[self.n_bodies :],  # the bodies' own come first
+            "visuals": self.visuals, "gravity": self.gravity, "notes": self.notes,
+            "shapes": self.shapes, "loops": self.loops,
+        }  # fmt: skip
 
     @property
     def parent(self) -> np.ndarray:

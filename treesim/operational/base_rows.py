@@ -146,7 +146,7 @@ def _held_rows(
     base = base_rows(whole, answer.q, V, f_ext, gravity, frames, centers)
     B = base.J @ answer.X
     lost = B @ answer.S_inv
-    C = bias_forces(whole, answer.q, V, f_ext, gravity)
+    C = bias_forces(whole, answer.q, V, f_ext=f_ext, gravity=gravity)
     X = base.X - answer.X @ transposed(lost)
     bias = base.bias + (lost @ (transposed(answer.X) @ C[..., None]))[..., 0]
     J, inverse = base.J @ tied.G, symmetric(base.inverse - lost @ transposed(B))

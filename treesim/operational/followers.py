@@ -52,7 +52,7 @@ def inverse_inertia_by(
         return found
     answer = answer_of(robot, q)
     free = method.inverse_inertia(answer.whole, answer.q, frames, reference)
-    rows = [frame_jacobian(answer.whole, answer.q, name, reference) for name in frames]
+    rows = [frame_jacobian(answer.whole, answer.q, name, reference=reference) for name in frames]
     B = np.concatenate(rows, axis=-2) @ answer.X if rows else np.zeros((*free.shape[:-1], len(robot.followers)))
     lost = B @ answer.S_inv @ np.swapaxes(B, -1, -2)
     return np.asarray(free - (lost + np.swapaxes(lost, -1, -2)) / 2)

@@ -114,7 +114,7 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
     return POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
 
 
-def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, reference: Reference = "world") -> np.ndarray:
+def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, *, reference: Reference = "world") -> np.ndarray:
     """Return the Jacobian J (..., 6, nv) of a frame: J v is the velocity of its origin, then its angular velocity.
 
     reference: "world", along the world's axes, or "local", along the frame's own. Raises UnknownNameError (frame,
@@ -139,7 +139,9 @@ def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, reference: Reference =
     return on_states(JACOBIAN.entry, robot, (robot.ints, robot.reals, codes, offsets), {"q": q})[0]
 
 
-def frame_velocity(robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, reference: Reference = "world") -> np.ndarray:
+def frame_velocity(
+    robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, *, reference: Reference = "world"
+) -> np.ndarray:
     """Return the velocity (..., 6) of a frame: of its origin [m/s], then angular [rad/s].
 
     Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).

@@ -15,7 +15,7 @@ from .followers import inverse_inertia_by
 
 
 def inverse_operational_inertia(
-    robot: Tree, q: ArrayLike, frames: str | Sequence[str], method: str = "pv_osim", reference: Reference = "world"
+    robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, method: str = "pv_osim", reference: Reference = "world"
 ) -> np.ndarray:
     """Return Λ^-1 = J M^-1 J' (..., 6k, 6k) of k frames, with rows ordered as the frames' Jacobians.
 

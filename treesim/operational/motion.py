@@ -67,7 +67,7 @@ def _standing(
 
 
 def frame_acceleration(
-    robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, reference: Reference = "world"
+    robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, *, reference: Reference = "world"
 ) -> np.ndarray:
     """Return the classical acceleration (..., 6) of a frame: of its origin [m/s^2], then angular [rad/s^2].
 

@@ -113,6 +113,7 @@ def operational_space(
     q: ArrayLike,
     v: ArrayLike,
     tasks: Task | Sequence[Task],
+    *,
     method: str = LTDL,
     reference: Reference = "world",
     f_ext: ArrayLike | None = None,

@@ -153,7 +153,7 @@ class SparseJacobian(Shown):
 
 
 def sparse_jacobian(
-    robot: Tree, q: ArrayLike, frames: str | Sequence[str], reference: Reference = "world"
+    robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, reference: Reference = "world"
 ) -> SparseJacobian:
     """Return the Jacobian (6 k, nv) of frames at one configuration q (nq,), sparse.
 
@@ -171,5 +171,5 @@ def sparse_jacobian(
     names = checked_frames(frames)
     bodies, _ = frame_tables(robot, names)
     last = [robot.last_dof(int(body)) for body in bodies for _ in range(6)]
-    rows = [frame_jacobian(robot, q, name, reference) for name in names]
+    rows = [frame_jacobian(robot, q, name, reference=reference) for name in names]
     return SparseJacobian(robot.dof_topology, last, np.concatenate([np.zeros((0, robot.nv)), *rows]))

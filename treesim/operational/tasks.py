@@ -6,7 +6,7 @@ very numbers in xdot, also where their axes turn.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -170,13 +170,14 @@ class RelativeTask(FramesTask):
 
     Example:
         >>> robot = treesim.load("ur5")
-        >>> task = treesim.RelativeTask("forearm_link", "ee_link", "orientation")
+        >>> task = treesim.RelativeTask("forearm_link", "ee_link", rows="orientation")
         >>> treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)  # three wrist joints
         <OperationalSpace of 'ur5': 3 rows, rank 3, nv 6>
     """
 
     first: str
     second: str
+    _: KW_ONLY
     rows: Rows = None
     reference: Reference | None = None
 

@@ -43,7 +43,7 @@ def check_constrained(method: str | Any, robots: Robots = None, tolerance: float
 def _check_robot(checks: Checks, method: Any, robot: Tree, tolerance: float) -> None:
     names, rng = robot.body_names, np.random.default_rng(1)
     hands = [
-        FrameConstraint(name, rng.normal(size=(2, 6)), rng.normal(size=2))
+        FrameConstraint(name, rows=rng.normal(size=(2, 6)), target=rng.normal(size=2))
         for name in (names[-1], names[len(names) // 2])
     ]
     for held in (hands[:1], hands):
@@ -53,7 +53,10 @@ def _check_robot(checks: Checks, method: Any, robot: Tree, tolerance: float) -> 
         _demand_batch(method, robot, hands[:1])
     with checks.require("rows that contradict each other are an error", robot.name):
         row = np.eye(6)[:1]
-        against = [FrameConstraint(names[-1], row, [1.0]), FrameConstraint(names[-1], row, [-1.0])]
+        against = [
+            FrameConstraint(names[-1], rows=row, target=[1.0]),
+            FrameConstraint(names[-1], rows=row, target=[-1.0]),
+        ]
         demand_error(TreesimError, lambda: solved(method, robot, _at_rest(robot), against), "", "contradicting rows")
     with checks.require("refuses NaN", robot.name):
         q, v, tau = _at_rest(robot)

@@ -206,7 +206,7 @@ def _demand_stateless(solver: Any, problem: Problem, other: Problem) -> None:
 def _demand_motion(solver: Any) -> None:
     """By Coulomb's law the cube slows down by mu g, and neither rises nor sinks; at rest it stays there."""
     inertia = Inertia(MASS, rotational=np.eye(3) * MASS * LENGTH**2 / 6)
-    box = CollisionShape(1, Placement(), "box", (LENGTH,) * 3, link="cube")
+    box = CollisionShape(1, Placement(), "box", size=(LENGTH,) * 3, link="cube")
     cube = Tree("cube", [Body("cube", 0, Joint("free", "floating"), inertia)], gravity=(0, 0, -G), shapes=[box])
     world, steps, speed = World(cube, ground=Ground(friction=MU)), 20, float(solver.exact)
     q0, v0 = np.array([0, 0, LENGTH / 2, 0, 0, 0, 1]), np.array([speed, 0, 0, 0, 0, 0])

@@ -70,7 +70,7 @@ def pushing(inertias: Sequence[Inertia], linear: np.ndarray, angular: np.ndarray
 
 def on_floating_base(tree: Tree) -> Tree:
     """Return `tree` carried by one more body, in front, that floats."""
-    base = Body("carrier", 0, Joint("root_joint", "floating", Placement()), tree.bodies[0].inertia)
+    base = Body("carrier", 0, Joint("root_joint", "floating", placement=Placement()), tree.bodies[0].inertia)
     bodies = [Body(body.name, body.parent + 1, body.joint, body.inertia) for body in tree.bodies]
     return Tree(f"floating_{tree.name}", [base, *bodies], gravity=tree.gravity)
 

@@ -33,6 +33,7 @@ __all__ = [
 
 def load(
     source: Source,
+    *,
     base: Base = "fixed",
     mimic: Mimic | None = None,
     strict: bool = False,

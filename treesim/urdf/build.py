@@ -122,7 +122,7 @@ class Builder:
         self.collisions.report_missing(self.findings)
         self.inertias.report(self.bodies)
         lines = {name: element.sourceline for name, element in self.link_elements.items()}
-        bodies = [Body(body.name, body.parent, body.joint, body.inertia, lines[body.name]) for body in self.bodies]
+        bodies = [Body(body.name, body.parent, body.joint, body.inertia, line=lines[body.name]) for body in self.bodies]
         report_limits([body.joint for body in bodies], self.joint_elements, self.findings)
         loops = Loops(self.loop_elements, [body.name for body in bodies], self.frames, self.findings)
         self.findings.stop_on_errors()
@@ -130,7 +130,9 @@ class Builder:
         self.findings.stop_on_errors()
         notes, shapes = tuple(self.findings), self.collisions.shapes
         frames = [*self.frames, *loops.frames]
-        return Tree(self.robot.name, bodies, frames, self.visuals, notes=notes, shapes=shapes, loops=loops.loops)
+        return Tree(
+            self.robot.name, bodies, frames=frames, visuals=self.visuals, notes=notes, shapes=shapes, loops=loops.loops
+        )
 
     def _walk(self, root_link: str, root_body: int) -> None:
         """Visit all links depth-first in file order; a stack instead of recursion, since chains may be long."""
@@ -169,7 +171,9 @@ class Builder:
             self.frames.append(Frame(link.name, body, placement))
         for shape, lost_mesh, lost_texture in shapes_of(link, self.capsules, self.materials, self.find_mesh):
             place = placement @ shape.placement
-            self.visuals.append(Visual(body, place, shape.kind, shape.size, shape.file, shape.color, shape.texture))
+            self.visuals.append(
+                Visual(body, place, shape.kind, shape.size, file=shape.file, color=shape.color, texture=shape.texture)
+            )
             for name, missing in ((lost_mesh, self.missing_meshes), (lost_texture, self.missing_textures)):
                 if name is not None:
                     missing.setdefault(name, self.link_elements[link.name])
@@ -206,7 +210,7 @@ def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float = 0.
     resistance = {} if joint.dynamics is None else _given(joint.dynamics, ("damping", "friction"))
     has_axis = JOINT_TYPES[joint.type].has_axis
     axis: Mapping[str, np.ndarray] = {"axis": joint.axis} if has_axis else {}
-    return Joint(joint.name, joint.type, placement, armature=armature, **axis, **limits, **resistance)  # type: ignore[arg-type]
+    return Joint(joint.name, joint.type, placement=placement, armature=armature, **axis, **limits, **resistance)  # type: ignore[arg-type]
 
 
 def _given(source: object, names: tuple[str, ...]) -> dict[str, float]:

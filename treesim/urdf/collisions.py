@@ -46,7 +46,7 @@ class Collisions:
             place, size = geometry.in_body(placement), geometry.size
             if geometry.mesh is None:
                 kind: Any = geometry.kind
-                self.shapes.append(CollisionShape(body, place, kind, size, link=link))
+                self.shapes.append(CollisionShape(body, place, kind, size=size, link=link))
                 continue
             file, exists = self.find_mesh(geometry.mesh)
             if exists:

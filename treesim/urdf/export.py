@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # XML 1.0, section 2.2
 
 
-def to_urdf(tree: Tree, principal: bool = False, shapes: bool = True, visuals: bool = False) -> str:
+def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals: bool = False) -> str:
     """Return a tree as URDF text that loads to the same bodies, joints, frames and physics.
 
     One link per body with its inertia about its centre of mass, one massless link on a fixed joint per frame, and loops

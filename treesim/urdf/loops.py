@@ -92,7 +92,7 @@ class Loops:
         axis = element.find("axis")
         kind: Any = TYPES[element.get("type", "")]
         given = np.array([1.0, 0.0, 0.0]) if axis is None or "xyz" not in axis.attrib else _numbers(axis, "xyz")
-        return Loop(element.get("name", ""), first.name, second.name, kind, given)
+        return Loop(element.get("name", ""), first.name, second.name, type=kind, axis=given)
 
     def _end(self, loop: _Element, end: str, findings: Findings) -> Frame:
         """The frame at one end: its link's own, or one at a place on it, called after the loop."""

@@ -69,6 +69,7 @@ def _count(number: int, noun: str) -> str:
 def repair(
     source: Source,
     out: str | os.PathLike[str] | None = None,
+    *,
     repairs: Repairs = True,
     base: Base = "fixed",
     mimic: Mimic | None = None,

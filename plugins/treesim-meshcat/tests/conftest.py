@@ -58,8 +58,8 @@ def scene_in():
 def robot() -> Tree:
     """A floating box with a spherical and a revolute limb, one visual of each plain kind."""
     limb = Placement.from_xyz_rpy((0, 0, -0.2))
-    ball = Joint("ball", "spherical", Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1)))
-    hinge = Joint("hinge", "revolute", Placement.from_xyz_rpy((0, 0, -0.4)), axis=(0, 1, 0))
+    ball = Joint("ball", "spherical", placement=Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1)))
+    hinge = Joint("hinge", "revolute", placement=Placement.from_xyz_rpy((0, 0, -0.4)), axis=(0, 1, 0))
     bodies = [
         Body("trunk", 0, Joint("root_joint", "floating"), Inertia(2.0, np.zeros(3), np.eye(3))),
         Body("upper/arm", 1, ball, Inertia(1.0, np.array([0, 0, -0.2]), np.eye(3))),
@@ -164,12 +164,15 @@ def arm() -> Tree:
     inertia = Inertia(1.0, (0, 0, -LENGTH / 2), np.diag([0.02, 0.02, 0.002]))
     places = Placement(), Placement.from_xyz_rpy((0, 0, -LENGTH))
     bodies = [
-        Body(name, i, Joint(joint, "revolute", place, (0, 1, 0), lower=-2, upper=2), inertia)
+        Body(name, i, Joint(joint, "revolute", placement=place, axis=(0, 1, 0), lower=-2, upper=2), inertia)
         for i, (name, joint, place) in enumerate(zip(("upper", "lower"), ("shoulder", "elbow"), places, strict=True))
     ]
     middle = Placement.from_xyz_rpy((0, 0, -LENGTH / 2))
     boxes = [Visual(i, middle, "box", (0.12, 0.12, LENGTH), color=(0.8, 0.2, 0.2, 1.0)) for i in (1, 2)]
-    shapes = [CollisionShape(2, middle, "capsule", (0.07, 0.3)), CollisionShape(2, middle, "hull", vertices=CORNERS)]
+    shapes = [
+        CollisionShape(2, middle, "capsule", size=(0.07, 0.3)),
+        CollisionShape(2, middle, "hull", vertices=CORNERS),
+    ]
     hand = Frame("hand", 2, Placement.from_xyz_rpy((0, 0, -LENGTH)))
     notes = [Finding("U212", "info", "attribute 'colour' ignored", "arm.urdf", 7, link="hand")]
     return Tree("arm", bodies, frames=[hand], visuals=boxes, shapes=shapes, notes=notes)

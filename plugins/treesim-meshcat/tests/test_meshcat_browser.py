@@ -75,7 +75,7 @@ def board(tmp_path):
         "mtllib board.mtl\nv 0 0 0\nv 0 1 0\nv 0 1 1\nv 0 0 1\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n"
         "usemtl m\nf 1/1 2/2 3/3\nf 1/1 3/3 4/4\n"
     )
-    visual = Visual(1, Placement(), "mesh", (1.0, 1.0, 1.0), str(tmp_path / "board.obj"))
+    visual = Visual(1, Placement(), "mesh", (1.0, 1.0, 1.0), file=str(tmp_path / "board.obj"))
     return Tree("board", [Body("board", 0, Joint("j", "prismatic"), Inertia(1.0))], visuals=[visual])
 
 

@@ -28,7 +28,10 @@ def odd() -> Tree:
     inertia, down = Inertia(1.0, np.array([0, 0, -0.2]), 0.01 * np.eye(3)), Placement.from_xyz_rpy((0, 0, -0.1))
     bodies = [
         Body(
-            f"{name} " if name == " " else name, i, Joint(name, "revolute", down, (0, 1, 0), lower=-1, upper=1), inertia
+            f"{name} " if name == " " else name,
+            i,
+            Joint(name, "revolute", placement=down, axis=(0, 1, 0), lower=-1, upper=1),
+            inertia,
         )
         for i, name in enumerate(NAMES)
     ]

@@ -36,14 +36,17 @@ def limbs() -> Tree:
     com, inertia = np.array([0, 0.05, -0.2]), np.diag([0.2, 0.3, 0.1])
     joints = [
         (0, Joint("root_joint", "floating")),
-        (1, Joint("ball", "spherical", at)),
-        (2, Joint("slide", "prismatic", down, axis=(0, 0, 1), lower=-0.3, upper=0.3, effort=50.0)),
-        (1, Joint("hinge", "revolute", down, axis=(0, 1, 0), lower=-1.0, upper=0.5, effort=80.0, damping=0.1)),
+        (1, Joint("ball", "spherical", placement=at)),
+        (2, Joint("slide", "prismatic", placement=down, axis=(0, 0, 1), lower=-0.3, upper=0.3, effort=50.0)),
+        (
+            1,
+            Joint("hinge", "revolute", placement=down, axis=(0, 1, 0), lower=-1.0, upper=0.5, effort=80.0, damping=0.1),
+        ),
     ]
     bodies = [
         Body(f"link_{k}", parent, joint, Inertia(2.0 + k, com, inertia)) for k, (parent, joint) in enumerate(joints)
     ]
-    shapes = [CollisionShape(k, Placement.from_xyz_rpy((0, 0, -0.2)), "sphere", (0.1,)) for k in (1, 4)]
+    shapes = [CollisionShape(k, Placement.from_xyz_rpy((0, 0, -0.2)), "sphere", size=(0.1,)) for k in (1, 4)]
     return Tree("limbs", bodies, shapes=shapes)
 
 
@@ -214,7 +217,7 @@ def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) 
     target = robot.neutral()
     for name, value in state["targets"].items():
         target[robot.q_index[name]] = value
-    wanted = treesim.control.PD(robot, target, 20.0, 2.0).torque(0.0, np.array(state["q"]), np.array(state["v"]))
+    wanted = treesim.control.PD(robot, target, kp=20.0, kd=2.0).torque(0.0, np.array(state["q"]), np.array(state["v"]))
     moved = [robot.v_index[name].start for name in ("slide", "hinge")]
     np.testing.assert_allclose(np.array(state["tau"])[moved], wanted[moved], atol=1e-9)
     efforts = np.abs(wanted[moved])

@@ -44,10 +44,10 @@ def test_all_that_a_robot_has_is_in_its_scene():
     at, inertia = Placement.from_xyz_rpy((0, 0, 0.5)), Inertia(1.0, rotational=np.eye(3))
     bodies = [
         Body("trunk", 0, Joint("root_joint", "floating"), inertia),
-        Body("tip", 1, Joint("hinge", "revolute", at)),
+        Body("tip", 1, Joint("hinge", "revolute", placement=at)),
     ]
     shapes = [
-        CollisionShape(1, at, "sphere", (0.1,)),
+        CollisionShape(1, at, "sphere", size=(0.1,)),
         CollisionShape(2, at, "hull", vertices=CORNERS),
         CollisionShape(2, at, "hull", file="nowhere.stl"),
         CollisionShape(2, at, "hull", vertices=CORNERS[:3]),

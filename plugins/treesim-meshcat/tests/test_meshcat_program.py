@@ -24,7 +24,7 @@ NO_NUMBERS = [float("nan"), float("inf"), True, "1", None, [1]]
 
 def arm() -> Tree:
     """One box that hangs down; its hinge turns about y, the axis across the view."""
-    joint = Joint("shoulder", "revolute", Placement(), (0, 1, 0), lower=-2, upper=2)
+    joint = Joint("shoulder", "revolute", placement=Placement(), axis=(0, 1, 0), lower=-2, upper=2)
     box = Visual(1, Placement.from_xyz_rpy((0, 0, -0.25)), "box", (0.3, 0.3, 0.5))
     return Tree("arm", [Body("arm", 0, joint, Inertia(1.0, (0, 0, -0.25), np.eye(3)))], visuals=[box])
 

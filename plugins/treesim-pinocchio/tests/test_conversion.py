@@ -31,7 +31,9 @@ def with_losses(robot, seed=0):
         if nv == 1 and joint.type != "continuous":
             own |= {"lower": -rng.uniform(1, 2), "upper": rng.uniform(1, 2)}
         bodies.append(body if joint.type == "floating" else replace(body, joint=replace(joint, **own)))
-    return treesim.Tree(robot.name, bodies, list(robot.frames.values())[robot.n_bodies :], gravity=(1.0, 2.0, -9.0))
+    return treesim.Tree(
+        robot.name, bodies, frames=list(robot.frames.values())[robot.n_bodies :], gravity=(1.0, 2.0, -9.0)
+    )
 
 
 @pytest.mark.parametrize("floating", [True, False])

@@ -32,7 +32,7 @@ SIZES = {"box": (0.1, 0.2, 0.4), "sphere": (0.1,), "cylinder": (0.1, 0.4), "caps
 @pytest.fixture
 def robot() -> Tree:
     """A floating box with a limb on a spherical joint."""
-    ball = Joint("ball", "spherical", Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1)))
+    ball = Joint("ball", "spherical", placement=Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1)))
     bodies = [
         Body("trunk", 0, Joint("root_joint", "floating"), Inertia(2.0, np.zeros(3), np.eye(3))),
         Body("limb", 1, ball, Inertia(1.0, np.array([0, 0, -0.2]), np.eye(3))),
@@ -176,7 +176,7 @@ def test_images_of_meshes_are_drawn(tmp_path, monkeypatch):
     )
     drawn, scene = [], treesim_viser.scene.SceneApi
     monkeypatch.setattr(scene, "add_glb", lambda _, path, data, **more: drawn.append(data))
-    visual = Visual(0, Placement(), "mesh", (1.0, -1.0, 2.0), str(tmp_path / "m.obj"))
+    visual = Visual(0, Placement(), "mesh", (1.0, -1.0, 2.0), file=str(tmp_path / "m.obj"))
     part = treesim_viser.scene._add_visual(object.__new__(scene), "/square", visual)
     assert part.triangles.shape == (4, 3, 3)
     (data,) = drawn
@@ -204,6 +204,6 @@ def test_mirrored_meshes_are_drawn_from_outside(tmp_path, scale, colored, monkey
         scene, "add_mesh_simple",
         lambda _, path, vertices, faces, **more: drawn.append(trimesh.Trimesh(vertices, faces, process=False).volume),
     )  # fmt: skip
-    visual = Visual(0, Placement(), "mesh", tuple(map(float, scale)), str(tmp_path / "box.ply"))
+    visual = Visual(0, Placement(), "mesh", tuple(map(float, scale)), file=str(tmp_path / "box.ply"))
     treesim_viser.scene._add_visual(object.__new__(scene), "/box", visual)
     assert drawn == [pytest.approx(0.024 * abs(np.prod(scale)))]

@@ -40,8 +40,9 @@ class Episodes:
         self.functions = functions_of(task, engine)
         kp, kd = task.gains
         self.stepper = treesim.BatchStepper(
-            task.world, count, task.dt, task.steps, kp, kd, task.integrator, task.backend, task.substeps,
-            task.contact_solver, engine, threads, parameters_of,
+            task.world, count, task.dt, steps=task.steps, kp=kp, kd=kd, integrator=task.integrator,
+            backend=task.backend, substeps=task.substeps, contact_solver=task.contact_solver, engine=engine,
+            threads=threads, parameters_of=parameters_of,
         )  # fmt: skip
         self._driven, (low, high) = task.driven, task.range
         self._middle, self._half = (low + high) / 2, (high - low) / 2

@@ -66,7 +66,7 @@ class Compiled:
 
     @staticmethod
     def _batch(function: Callable[..., Any], sizes: dict[str, int], what: str, engine: Engine) -> treesim.BatchFunction:
-        return treesim.BatchFunction(function, tuple(sizes.values()), what, tuple(sizes), engine)
+        return treesim.BatchFunction(function, tuple(sizes.values()), what=what, named=tuple(sizes), engine=engine)
 
     def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray) -> Seen:
         """Return what is seen of states (n, ...) at times t (n,)."""

@@ -54,7 +54,7 @@ class Run(NamedTuple):
 def in_treesim(scene: Scene) -> Run:
     """Return the motion of a scene in treesim, along the plane's axes."""
     inertia = treesim.Inertia(scene.mass, (0, 0, 0), scene.inertia * np.eye(3))
-    shape = treesim.CollisionShape(1, treesim.Placement(), scene.kind, scene.size)  # type: ignore[arg-type]
+    shape = treesim.CollisionShape(1, treesim.Placement(), scene.kind, size=scene.size)  # type: ignore[arg-type]
     body = treesim.Tree("body", [treesim.Body("body", 0, treesim.Joint("free", "floating"), inertia)], shapes=[shape])
     ground = treesim.Ground(friction=scene.mu, restitution=scene.restitution)
     simulation = treesim.Simulation(treesim.World(body, ground=ground), dt=H, gravity=scene.gravity, substeps=1)
@@ -120,7 +120,7 @@ def standing_in_treesim(name: str, kp: float, kd: float, duration: float = 2.0) 
     """Return the normal force [N] under a robot that has stood so long, over its weight, less 1."""
     robot = treesim.load(name, base="floating")
     q = treesim.standing(robot, robot.neutral())
-    hold = treesim.control.Hold(robot, q, kp, kd)
+    hold = treesim.control.Hold(robot, q, kp=kp, kd=kd)
     run = treesim.Simulation(treesim.World(robot, ground=treesim.Ground()), dt=H, controller=hold).run(duration, q)
     return float(sum(run.contact_wrench(body, "ground")[-2, 2] for body in run.contact.bodies) / (G * robot.mass) - 1)
 
