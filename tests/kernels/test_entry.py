@@ -153,8 +153,8 @@ def test_shapes_results_and_what_may_be_missing_are_read_from_the_declaration():
 def test_all_kernels_of_states_are_declared_but_those_of_functions_that_users_bring_and_sparse_rows():
     """So none can forget to look at its sizes."""
     undeclared = {"product_states", "transposed_product_states", "applied_states"}
-    for module in pkgutil.iter_modules(treesim.kernels.__path__):
-        of_states = vars(importlib.import_module(f"treesim.kernels.{module.name}"))
+    for module in pkgutil.walk_packages(treesim.kernels.__path__, "treesim.kernels."):
+        of_states = vars(importlib.import_module(module.name))
         for name, function in of_states.items():
             if name.endswith("_states"):
                 assert hasattr(function, "signature") != (name in undeclared), name

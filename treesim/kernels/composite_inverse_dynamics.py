@@ -11,8 +11,7 @@ import numpy as np
 
 from .crba import add_to_parent
 from .entry import entry
-from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
-from .rnea import body_acceleration
+from .kinematics import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
 from .spatial import (
     force_add,
     force_component,

@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .entry import entry
-from .kinematics import base_acceleration, body_transform, body_velocity, place_bodies, zero_motion
+from .kinematics import base_acceleration, body_acceleration, body_transform, body_velocity, place_bodies, zero_motion
 from .linear import Matrix, Vector, add, cross, dot, matmul, rotate_back, scale, sub
 from .operational import WORLD_AXES, point_motion
-from .rnea import body_acceleration
 from .spatial import Force, Motion, force_add, force_dot, force_scale
 from .tables import force_at, motion_at, put_force, put_motion, transform_at
 

@@ -18,6 +18,7 @@ from .tables import tree_tables
 
 SYMBOLS = {"nq": "tree.nq", "nv": "tree.nv", "nnz": "tree.nnz", "N": "tree.n_bodies"}  # that shapes are made of
 
+KERNELS = "treesim.kernels"  # the package of treesim's own kernels
 MADE = "<entry "  # begins the file name of functions that are made here
 
 
@@ -102,6 +103,11 @@ def entry(
         made.memory, made.one = (made_entry(part, text, dict(namespace)) for part, text in texts.items())
     function: FunctionType = made
     return function
+
+
+def is_tied(states: Any) -> bool:
+    """Return whether an entry is that of robots with mimic joints."""
+    return getattr(states, "tied", False)
 
 
 def made_entry(name: str, text: str, namespace: dict[str, Any]) -> Any:

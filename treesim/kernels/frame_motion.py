@@ -6,10 +6,9 @@ import numpy as np
 
 from .entry import entry
 from .frames import FRAMES, frames_of
-from .kinematics import body_transform, body_velocity, place_bodies, zero_motion
+from .kinematics import body_acceleration, body_transform, body_velocity, place_bodies, zero_motion
 from .linear import add, cross
 from .operational import point_motion
-from .rnea import body_acceleration
 from .rotations import compose
 from .spatial import Motion
 from .tables import motion_at, put_motion, put_transform, transform_at

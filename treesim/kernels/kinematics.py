@@ -14,8 +14,10 @@ from .spatial import (
     force_add,
     force_dot,
     force_to_parent,
+    motion_add,
     motion_to_child,
     rigid_apply,
+    unit_cross,
     unit_scaled_add,
 )
 from .tables import (
@@ -63,6 +65,15 @@ def add_joint_velocity(tree, i, velocity, v):
 def body_velocity(tree, i, X, v_parent, v):
     """v_i = X v_λ(i) + S qd (RBDA eq. 4.5)."""
     return add_joint_velocity(tree, i, motion_to_child(X, v_parent), v)
+
+
+def body_acceleration(tree, i, X, a_parent, velocity, v, a):
+    """a_i = X a_λ(i) + S qdd + v x S qd (RBDA eq. 4.7)."""
+    acceleration = motion_to_child(X, a_parent)
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        acceleration = motion_add(acceleration, unit_cross(velocity, tree.screw[k], v[k]))
+        acceleration = unit_scaled_add(acceleration, tree.screw[k], a[k])
+    return acceleration
 
 
 def place_bodies(tree, q, W):

@@ -5,17 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from .entry import entry
-from .kinematics import base_acceleration, body_transform, body_velocity, zero_motion
+from .kinematics import base_acceleration, body_acceleration, body_transform, body_velocity, zero_motion
 from .spatial import (
     force_add,
     force_component,
     force_sub,
     force_to_parent,
-    motion_add,
-    motion_to_child,
     net_force,
-    unit_cross,
-    unit_scaled_add,
 )
 from .tables import (
     body_transform_at,
@@ -26,15 +22,6 @@ from .tables import (
     put_motion,
     put_transform,
 )
-
-
-def body_acceleration(tree, i, X, a_parent, velocity, v, a):
-    """a_i = X a_λ(i) + S qdd + v x S qd (RBDA eq. 4.7)."""
-    acceleration = motion_to_child(X, a_parent)
-    for k in range(tree.v_start[i], tree.v_start[i + 1]):
-        acceleration = motion_add(acceleration, unit_cross(velocity, tree.screw[k], v[k]))
-        acceleration = unit_scaled_add(acceleration, tree.screw[k], a[k])
-    return acceleration
 
 
 def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):

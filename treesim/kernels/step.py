@@ -20,14 +20,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .configuration import advance, into_start_axes, semi_implicit_step
-from .entry import entry
+from .entry import KERNELS, entry, is_tied
 from .explicit_steps import bullet, explicit_euler, midpoint, rk4
 from .gyroscopic import turn_implicitly
 from .limits import within
 from .numbers import absolute, less, maximum, select
 from .status import FINE
 from .tables import with_armature
-from .tied_entry import is_tied, tied_entry
+from .tied_entry import tied_entry
 
 PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/simulation.md for what each costs
 COLUMNS = 6  # numbers for each degree of freedom in the table of settings, behind dt
@@ -165,7 +165,7 @@ RULES: dict[str, Any] = {
 def label(dynamics):
     """A name for the forward dynamics of an entry, which kept code goes by: no other's, and of this text."""
     module, name = dynamics.__module__, dynamics.__name__.removesuffix("_states")
-    if module.startswith(__package__):
+    if module.startswith(KERNELS):
         return f"{module.rpartition('.')[2]}_{name}"
     text = "".join(linecache.getlines(dynamics.kernel.__code__.co_filename))
     return f"{module.replace('.', '_')}_{name}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"

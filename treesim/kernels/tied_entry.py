@@ -34,11 +34,6 @@ def _has_rows(origin: Origin) -> bool:
     return bool(origin.follows) or origin.reduce is not None
 
 
-def is_tied(states: Any) -> bool:
-    """Return whether an entry is one that `tied_entry` made."""
-    return getattr(states, "tied", False)
-
-
 @lru_cache(maxsize=256)
 def tied_entry(states: Any) -> Callable[..., int]:
     """Return the twin of an entry for robots with followers: the same arrays, of independent coordinates; `followers`

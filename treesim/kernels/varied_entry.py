@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from .entry import made_entry
+from .entry import is_tied, made_entry
 from .status import FINE, WRONG_SIZE
-from .tied_entry import is_tied
 
 
 @lru_cache(maxsize=256)

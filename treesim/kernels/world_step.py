@@ -14,7 +14,7 @@ import numpy as np
 
 from .configuration import advance, into_start_axes
 from .constraints import ROWS
-from .entry import entry
+from .entry import entry, is_tied
 from .numbers import maximum, minimum, sqrt
 from .rows import (
     TINY,
@@ -32,7 +32,7 @@ from .spatial import force_dot, rigid_apply
 from .status import FINE
 from .step import PASSES, actuate, add_work, label, put_work, resist, settings_of, step_memory
 from .tables import body_inertia, motion_at, with_armature
-from .tied_entry import is_tied, tied_entry
+from .tied_entry import tied_entry
 
 CLOSURES = 2  # corrections behind those of the passes, each leaving about h times its change of the rows
 GAIN = 0.01  # of the kinetic energy: a correction may add no more of it, as near singular configurations it would
