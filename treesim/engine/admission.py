@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
-from ..kernels.entry import KERNELS, is_tied, made_function
-from ..kernels.status import (
+from ..kernels.entries.entry import KERNELS, is_tied, made_function
+from ..kernels.entries.status import (
     NOT_FINITE,
     quaternion_start,
     status_of,
