@@ -9,15 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .display import Shown
-from .engine.call.arguments import Argument, coerce
 from .engine.call.evaluate import check_engine, lanes_for
 from .engine.graph.expressions import HELP, Expression, is_number, name_of
 from .engine.graph.graph import Graph
 from .errors import ArgumentError, UnsupportedError, quoted
 from .kernels.entries.applied import applied_states
-from .model.given import whole_number
+from .states.arguments import whole_number
+from .system.display import Shown
 from .types import Engine
+from .validation.arrays import Argument, coerce
 
 
 class BatchFunction(Shown):

@@ -14,8 +14,8 @@ from .dynamics.base import DynamicsBackend
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError
 from .kernels.entries.status import FINE
-from .model.given import told
 from .model.tree import Tree
+from .states.arguments import told
 from .step_code import StepCode, forward_solver
 from .step_settings import StepSettings, check_inertia, substeps_of
 from .stepper import warn_of_limits

@@ -15,8 +15,8 @@ from .errors import ArgumentError, TreesimError, UnsupportedError
 from .kernels.algebra.numbers import absolute, less, select
 from .kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
 from .measures import Measure
-from .model.given import told
 from .rollout_arguments import Method, Start, check_clock
+from .states.arguments import told
 
 ARGUMENTS = ("t", "q", "v", "p", "c")
 WRENCH = 6

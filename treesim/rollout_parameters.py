@@ -19,7 +19,9 @@ from .kernels.algebra.limits import UNLIMITED
 from .kernels.contact.tables import COLUMNS as PAIR_COLUMNS
 from .kernels.contact.tables import NUMBERS, OPTIONS, REALS
 from .kernels.stepping.step import Settings
-from .model.physics import (
+from .model.tree import Tree
+from .rollout_energy import OwnRobots
+from .states.physics import (
     INERTIAL,
     JOINTS,
     OF_ROBOT,
@@ -32,8 +34,6 @@ from .model.physics import (
     refuse_first,
     robot_numbers,
 )
-from .model.tree import Tree
-from .rollout_energy import OwnRobots
 from .step_settings import gains_of, implicitness, lightest, simple_joints, step_stiffness, tried_configurations
 from .world import World
 

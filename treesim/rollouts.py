@@ -21,7 +21,6 @@ from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, keep_with, unknown_name
 from .kernels.stepping.step import policy_step_entry
 from .measures import Measure
-from .model.given import checked_progress, positive_number, whole_number
 from .model.tree import Tree
 from .rollout_arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
 from .rollout_energy import OwnRobots
@@ -35,6 +34,7 @@ from .rollout_parameters import Physics, given_fields, own_limits, physics_of_ro
 from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
 from .start_limits import warn_of_start
+from .states.arguments import checked_progress, positive_number, whole_number
 from .types import Engine, Keep
 from .world import World, as_world
 

@@ -26,8 +26,8 @@ from .kernels.constrained.rows import plain_held_tables, row_memory, tied_held_t
 from .kernels.entries.status import FINE, NOT_FINITE
 from .kernels.stepping.constrained_step import RULES_WITH_ROWS, world_step_entry
 from .kernels.stepping.step import RULES, actuate, settings_of, step_entry, step_memory
-from .model.states import tied_constants
 from .model.tree import Tree
+from .states.states import tied_constants
 from .step_settings import StepSettings
 from .types import Engine
 from .world import World

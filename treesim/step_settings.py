@@ -17,9 +17,9 @@ from .errors import ArgumentError, UnsupportedError
 from .kernels.algebra.limits import UNLIMITED
 from .kernels.dynamics.crba import mass_matrix_full_states
 from .kernels.stepping.step import COLUMNS
-from .model.given import whole_number
-from .model.states import for_followers
 from .model.tree import Body, Tree
+from .states.arguments import whole_number
+from .states.states import for_followers
 
 LONGEST = {"implicit_midpoint": 5e-4}  # s: of a substep, by rule; see docs/simulation.md for what it holds
 MOST_SUBSTEPS = 1000

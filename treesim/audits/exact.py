@@ -20,9 +20,9 @@ from ..kernels.dynamics.rnea import inverse_dynamics_states
 from ..kernels.kinematics.bodies import energy_and_momentum_states
 from ..kernels.kinematics.configuration import integrate_states
 from ..kernels.kinematics.jacobians import jacobian_states
-from ..model.states import serving
 from ..model.tree import Tree
 from ..operational.frames import frame_codes
+from ..states.states import serving
 from ..types import Reference
 
 STEP = 1e-13  # s, of central differences: of 40 digits they leave about 25

@@ -17,8 +17,8 @@ from ..errors import UnsupportedError
 from ..kernels.dynamics.aba import forward_dynamics_states
 from ..kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
 from ..kernels.dynamics.rnea import inverse_dynamics_states
-from ..model.states import serving
 from ..model.tree import Tree
+from ..states.states import serving
 from .batches import KINDS, PAUSE, TURN
 from .fma_peak import peak
 from .timing import interleaved

@@ -16,8 +16,8 @@ from ..kernels.dynamics.aba import forward_dynamics_states
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.dynamics.inverse_mass import solve_mass_matrix_states
 from ..kernels.dynamics.rnea import inverse_dynamics_states
-from ..model.states import serving
 from ..model.tree import Tree
+from ..states.states import serving
 from .engine_choice import GENERIC, engine_of_bound
 from .measure import measured
 from .operational import our_cases, their_cases

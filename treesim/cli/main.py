@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ..starting import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
-from ..subprocesses import safe_environment
+from ..system.interrupts import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
+from ..system.subprocesses import safe_environment
 from .accuracy import accuracy
 from .audit import audit
 from .bench import bench

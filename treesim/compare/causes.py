@@ -14,8 +14,8 @@ from lxml import etree
 
 from ..errors import ModelError, TreesimError, UnsupportedError
 from ..kernels.algebra.spatial import WX, WY, WZ
-from ..model.given import positive_number
 from ..model.tree import Tree
+from ..states.arguments import positive_number
 from ..types import Base
 from .candidates import Candidate, Side
 from .description import Description, read_description

@@ -14,9 +14,9 @@ from ..engine.call.evaluate import Argument, coerce, refuse_overflow
 from ..errors import ConstraintError
 from ..kernels.algebra.cholesky import factor
 from ..kernels.constrained.constraints import constraint_derivatives_states
-from ..model.states import on_states
 from ..model.tree import Tree
 from ..operational.followers import inverse_inertia_by
+from ..states.states import on_states
 from .base import ConstrainedAcceleration, Method, Problem
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from .. import plugins
-from ..display import Implementation
 from ..errors import ArgumentError
-from ..model.given import told
+from ..states.arguments import told
+from ..system.display import Implementation
 
 
 class ContactSolver(Implementation):

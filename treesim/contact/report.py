@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Shown, arrays
 from ..kernels.contact.contact_step import (
     CERTIFICATE,
     CONTACTS,
@@ -20,6 +19,7 @@ from ..kernels.contact.contact_step import (
     TOLD,
 )
 from ..model.tree import Tree
+from ..system.display import Shown, arrays
 from .pairs import between
 from .tables import Touching
 

@@ -17,9 +17,9 @@ from ..kernels.contact.contact_step import LEFT_OUT, TOLD, contact_step_entry, p
 from ..kernels.contact.joint_limits import near_limits_states
 from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE
-from ..memory import free_memory
-from ..model.states import tied_constants
 from ..model.tree import Tree
+from ..states.states import tied_constants
+from ..system.memory import free_memory
 from .base import ContactSolver, chosen_solver
 from .tables import Touching
 

@@ -15,8 +15,8 @@ from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, PLANE
 from ..kernels.contact.tables import COLUMNS, NUMBERS, PER_PAIR, REALS, RIM
 from ..model.inertia import Placement
 from ..model.shapes import CollisionShape
-from ..model.support import candidate_points, candidates
 from ..model.tree import Tree
+from ..states.support import candidate_points, candidates
 from .bodies import solid_of_shape
 from .ground import Ground, HeightField, StaticBox, Surface
 from .solid import Solid

@@ -29,9 +29,9 @@ from ..kernels.entries.status import FINE
 from ..kernels.kinematics.bodies import body_poses_states
 from ..kernels.kinematics.jacobians import jacobian_states
 from ..kernels.stepping.step import carried_step_entry
-from ..model.states import serving
 from ..model.tree import Tree
 from ..operational.frames import frame_codes
+from ..states.states import serving
 from .error_growth import exact_arrays
 from .robot import REFERENCE, limb_tips
 

@@ -15,9 +15,9 @@ from ..engine.graph.trace_counts import depth, operations
 from ..errors import UnsupportedError
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.dynamics.rnea import inverse_dynamics_states
-from ..model.states import serving
 from ..model.tree import Tree
 from ..operational.base import CompiledMethod, OperationalMethod
+from ..states.states import serving
 from ..types import Reference
 from .counting import NO_FORCES, Count
 from .operations import Operations

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..engine.python import Tally, converted
 from ..kernels.algebra.tables import tree_tables
-from ..model.schedule import Schedule, Stage
 from ..model.tree import Tree
+from .schedule import Schedule, Stage
 
 SEED = 1  # of the state that is counted on
 

@@ -28,13 +28,13 @@ from ..kernels.published.parallel import (
     path_elimination,
 )
 from ..kernels.published.parallel.heavy_paths import Paths, paths_in, table_size
-from ..model import heavy_paths
-from ..model.schedule import Schedule
-from ..model.states import on_states
 from ..model.tree import Tree
+from ..states.states import on_states
+from . import heavy_paths
 from .base import Capabilities, CompiledBackend, explain_failure
 from .block_counts import Counting, Stages
 from .path_stages import branches_first_stages, grouped_stages, path_stages
+from .schedule import Schedule
 
 SOURCE = "Fijany and Featherstone 2013; heavy paths on trees"
 LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.arguments import Argument, coerce, refuse_non_finite
 from ..errors import UnsupportedError
 from ..kernels.mimic.mimic import follow_states
 from ..model.quaternions import configuration
-from ..model.states import on_states
 from ..model.tree import Tree
+from ..states.states import on_states
+from ..validation.arrays import Argument, coerce, refuse_non_finite
 from .base import CompiledBackend, DynamicsBackend, explain_failure
 from .tables import on_leaders, shared_rotors, spanning_constants
 

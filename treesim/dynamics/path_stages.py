@@ -15,9 +15,9 @@ from ..kernels.published.parallel import constraint_force_branches_first as bran
 from ..kernels.published.parallel import constraint_force_grouped as grouped
 from ..kernels.published.parallel import constraint_force_stages
 from ..kernels.published.parallel.heavy_paths import Paths
-from ..model.heavy_paths import NAMES, block_sizes, main_chains
 from ..model.tree import Tree
 from .block_counts import Block, Counting, Stages, each, levels, onto_parents
+from .heavy_paths import NAMES, block_sizes, main_chains
 
 
 def path_stages(robot: Tree, paths: Paths, solver: ModuleType, counting: Counting) -> Stages:

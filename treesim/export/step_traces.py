@@ -36,8 +36,8 @@ from ..kernels.mimic.mimic import (
 )
 from ..kernels.stepping.external_forces import joint_forces
 from ..kernels.stepping.step import COLUMNS, RULES, actuate, settings_of, step_memory
-from ..model.states import tied_constants
 from ..model.tree import Tree
+from ..states.states import tied_constants
 
 EXTERNAL = "external"  # of the inputs: what `push` gives
 CALLS = 4  # of the forward dynamics at most: the stages of rk4, the passes of implicit_midpoint

@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ..display import Implementation
 from ..model.tree import Tree
+from ..system.display import Implementation
 
 Vector = np.ndarray
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ..display import Shown
 from ..errors import ModelError, UnsupportedError, listed, quoted
+from ..system.display import Shown
+from ..validation.values import checked_text, finite_or_nan, told
 from .frozen import frozen, record
-from .values import checked_text, finite_or_nan, told
 
 if TYPE_CHECKING:
     from .joints import Joint

@@ -18,8 +18,8 @@ from ..kernels.entries.status import FINE
 from ..kernels.kinematics.frame_motion import NUMBERS
 from ..kernels.operational.operational_space import operational_rows_states
 from ..model.quaternions import configuration
-from ..model.states import on_states
 from ..model.tree import Tree
+from ..states.states import on_states
 from ..types import Reference
 from .followers import answer_of
 from .frames import known_frame_codes

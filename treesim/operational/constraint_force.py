@@ -10,7 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..dynamics.block_counts import Block, Counting, Stages, side_by_side
+from ..dynamics.heavy_paths import NAMES
 from ..dynamics.path_stages import table_stages
+from ..dynamics.schedule import Schedule, Stage
 from ..engine.python import converted
 from ..kernels.algebra.tables import put_motion
 from ..kernels.kinematics.bodies import zero_motion
@@ -27,8 +29,6 @@ from ..kernels.published.parallel import (
     parallel_cyclic_reduction,
     path_elimination,
 )
-from ..model.heavy_paths import NAMES
-from ..model.schedule import Schedule, Stage
 from ..model.tree import Tree
 from ..types import Reference
 from .base import CompiledMethod

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.solve import solve_mass_matrix
-from ..engine.call.arguments import coerce, refuse_non_finite
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..types import Reference
+from ..validation.arrays import coerce, refuse_non_finite
 from .base import CompiledMethod
 from .frames import frame_jacobian
 

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import plugins
-from ..display import Shown, arrays, batch, span
 from ..engine.call.evaluate import Argument, coerce, refuse_overflow
 from ..engine.call.fast_entry import FastEntry
 from ..engine.generic import compiled
@@ -19,8 +18,9 @@ from ..errors import ArgumentError
 from ..kernels.entries.status import FINE
 from ..kernels.operational.consistent_inverse import consistent_inverse_states
 from ..kernels.operational.scaled_inverse import scaled_inverses
-from ..model.given import checked_robot
 from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..system.display import Shown, arrays, batch, span
 from ..types import Reference
 from .base_rows import (
     BaseRows,

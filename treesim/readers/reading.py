@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ..errors import unknown_name
-from ..model.values import checked_parts
 from ..urdf.findings import title
+from ..validation.values import checked_parts
 from .description import Description, describe
 from .effects import effect
 from .engines import is_installed

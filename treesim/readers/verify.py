@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree
 
 from ..errors import listed, shortened
-from ..subprocesses import file_command, run
+from ..system.subprocesses import file_command, run
 
 if TYPE_CHECKING:
     from .description import Description

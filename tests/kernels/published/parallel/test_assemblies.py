@@ -9,6 +9,7 @@ import pytest
 import treesim
 from tests import trees
 from tests.trees import random_state, relative_error
+from treesim.dynamics.contraction import Event, Plan, divide_and_conquer, tree_contraction
 from treesim.engine.python import Tally, run
 from treesim.kernels.algebra.spatial import motion_to_child
 from treesim.kernels.algebra.tables import body_transform_at, motion_at, put_motion, tree_tables
@@ -16,7 +17,6 @@ from treesim.kernels.dynamics import aba
 from treesim.kernels.published.parallel import assemblies as kernel
 from treesim.kernels.published.parallel.assembly_velocities import move
 from treesim.model import generators as make
-from treesim.model.contraction import Event, Plan, divide_and_conquer, tree_contraction
 
 PLANS = {"tree_contraction": tree_contraction, "divide_and_conquer": divide_and_conquer}
 every_plan = pytest.mark.parametrize("plan_of", PLANS.values(), ids=PLANS.keys())

@@ -7,6 +7,7 @@ import pytest
 import treesim
 from tests import trees
 from tests.trees import random_state, relative_error
+from treesim.dynamics.heavy_paths import block_sizes
 from treesim.engine.python import Tally, run
 from treesim.kernels.algebra.blocks import articulated_of_block, put_articulated_block, transform_rows
 from treesim.kernels.algebra.spatial import articulated, articulated_to_parent
@@ -46,7 +47,6 @@ from treesim.kernels.published.parallel.heavy_paths import (
     table_size,
 )
 from treesim.model import generators as make
-from treesim.model.heavy_paths import block_sizes
 
 pytestmark = pytest.mark.nojit
 SOLVERS = {"serial": path_elimination, "cr": cyclic_reduction, "pcr": parallel_cyclic_reduction}

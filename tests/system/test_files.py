@@ -2,7 +2,7 @@
 
 import pytest
 
-from treesim import files
+from treesim.system import files
 
 
 def folder(path):

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.arguments import Argument, coerce
 from ..errors import ArgumentError, quoted
-from .given import checked_robot, told
+from ..model.tree import Body, Tree
+from ..validation.arrays import Argument, coerce
+from .arguments import checked_robot, told
 from .support import checked_plane, gaps
-from .tree import Body, Tree
 
 
 class Plane(Protocol):

@@ -9,14 +9,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import html_table, vector
 from ..errors import ArgumentError, ModelError, quoted, shortened
 from ..kernels.kinematics.bodies import body_poses_states
-from .given import checked_robot, told
-from .inertia import unit_vector
-from .shapes import CollisionShape, supports
+from ..model.inertia import unit_vector
+from ..model.shapes import CollisionShape, supports
+from ..model.tree import Tree
+from ..system.display import html_table, vector
+from .arguments import checked_robot, told
 from .states import state_function
-from .tree import Tree
 
 POSES = state_function(body_poses_states)
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])

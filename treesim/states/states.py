@@ -19,12 +19,12 @@ from ..errors import ArgumentError
 from ..kernels.entries.entry import SYMBOLS, Signature, is_tied, made_function
 from ..kernels.entries.status import FINE
 from ..kernels.mimic.mimic_entry import serves_followers, tied_entry
-from .mimic import no_followers
-from .quaternions import configuration
+from ..model.mimic import no_followers
+from ..model.quaternions import configuration
 
 if TYPE_CHECKING:
+    from ..model.tree import Tree
     from .physics import Numbers
-    from .tree import Tree
 
 NOTHING = np.empty(0)
 OBJECT = np.dtype(object)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from treesim import cores
+from treesim.system import cores
 
 
 def group_tree(folder: Path, membership: str, files: dict[str, str]) -> tuple[Path, Path]:

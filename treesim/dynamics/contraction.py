@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..kernels.published.parallel.assembly_tables import HANG, JOIN, LEAF, RAKE
-from .frozen import frozen, record
+from ..model.frozen import frozen, record
 
 
 class Event(NamedTuple):

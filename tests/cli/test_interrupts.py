@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from treesim import starting
+from treesim.system import interrupts
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 
@@ -57,7 +57,7 @@ def test_ctrl_c_ends_the_program_without_a_traceback(moment: str, tmp_path: Path
     ],
 )
 def test_only_the_program_itself_is_ended(program: str, arguments: list[str], answer: bool) -> None:
-    assert starting.is_program(program, arguments) is answer
+    assert interrupts.is_program(program, arguments) is answer
 
 
 def test_a_handler_that_is_there_stays() -> None:
@@ -66,7 +66,7 @@ def test_a_handler_that_is_there_stays() -> None:
 
     before = signal.signal(signal.SIGINT, own)
     try:
-        for change in (starting.end_on_ctrl_c, starting.obey_ctrl_c, starting.leave_ctrl_c_to_the_system):
+        for change in (interrupts.end_on_ctrl_c, interrupts.obey_ctrl_c, interrupts.leave_ctrl_c_to_the_system):
             change()
             assert signal.getsignal(signal.SIGINT) is own
     finally:
@@ -75,7 +75,7 @@ def test_a_handler_that_is_there_stays() -> None:
 
 def test_ctrl_c_is_obeyed_again() -> None:
     before = signal.getsignal(signal.SIGINT)
-    starting.end_on_ctrl_c()
+    interrupts.end_on_ctrl_c()
     assert signal.getsignal(signal.SIGINT) is not before
-    starting.obey_ctrl_c()
+    interrupts.obey_ctrl_c()
     assert signal.getsignal(signal.SIGINT) is before

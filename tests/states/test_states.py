@@ -9,8 +9,8 @@ from tests.test_call_counts import calls_of
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.kinematics.configuration import integrate_states
 from treesim.kernels.kinematics.jacobians import jacobian_states
-from treesim.model.states import on_states, state_function
 from treesim.operational.frames import frame_codes
+from treesim.states.states import on_states, state_function
 
 ROBOT = trees.tree("random_a")
 STATE = trees.random_state(ROBOT)

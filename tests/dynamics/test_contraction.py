@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treesim
+from treesim.dynamics.contraction import divide_and_conquer, heavy_paths, tree_contraction
 from treesim.kernels.published.parallel.assembly_tables import HANG, JOIN, LEAF, RAKE
-from treesim.model.contraction import divide_and_conquer, heavy_paths, tree_contraction
 
 PLANS = (tree_contraction, divide_and_conquer)
 every_plan = pytest.mark.parametrize("plan_of", PLANS)

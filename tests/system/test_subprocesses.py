@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from treesim import subprocesses
-from treesim.subprocesses import (
+from treesim.system import subprocesses
+from treesim.system.subprocesses import (
     PythonProcess,
     ending,
     file_command,
@@ -22,7 +22,7 @@ from treesim.subprocesses import (
     run,
 )
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 SOURCES = [*(ROOT / "treesim").rglob("*.py"), *(ROOT / "plugins").glob("*/src/**/*.py")]
 HOSTILE = """
 import os, sys
@@ -173,7 +173,7 @@ def test_a_child_that_takes_too_long_is_killed():
 
 
 def test_a_child_answers_over_its_socket_until_it_is_closed():
-    double = "import sys; from treesim.subprocesses import serve; serve(sys.argv[1], lambda x: 2 * x)"
+    double = "import sys; from treesim.system.subprocesses import serve; serve(sys.argv[1], lambda x: 2 * x)"
     process = PythonProcess(python_command(double))
     for number in (1, 2.5, "a"):
         process.connection.send(number)

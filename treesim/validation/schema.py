@@ -9,8 +9,8 @@ from dataclasses import MISSING, fields
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from .errors import ArgumentError, quoted
-from .model.values import finite_or_nan, told
+from ..errors import ArgumentError, quoted
+from .values import finite_or_nan, told
 
 T = TypeVar("T")
 LARGEST = 1 << 26  # bytes of a text

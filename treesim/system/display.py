@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .errors import shortened
+from ..errors import shortened
 
 MOST_ROWS = 60  # of a table in a notebook
 PAGE_HEIGHT = 480  # pixels, of a page in a notebook

@@ -11,8 +11,8 @@ import treesim
 from tests import trees
 from treesim import control
 from treesim.dynamics.conjugate_gradient import solve
-from treesim.memory import check_memory, free_memory
-from treesim.model.given import checked_progress, positive_number, told, whole_number
+from treesim.states.arguments import checked_progress, positive_number, told, whole_number
+from treesim.system.memory import check_memory, free_memory
 
 ROBOT = trees.tree("tree_1")
 NONE = [True, np.True_, 2.0, "5", None, -1, 10**30, np.array([3]), 1j, np.float64(3)]

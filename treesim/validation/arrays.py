@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...errors import ArgumentError, NonFiniteError
+from ..errors import ArgumentError, NonFiniteError
 
 Shape = tuple[int, ...]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..display import Shown
-from .frozen import record
+from ..model.frozen import record
+from ..system.display import Shown
 
 
 @record()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from .errors import ArgumentError
+from ..errors import ArgumentError
 
 GIB = 1 << 30
 SMALL = 1 << 26  # bytes that are not worth asking for how much is free, which takes 0.1 ms

@@ -8,7 +8,7 @@ import pytest
 
 from treesim import ArgumentError
 from treesim.errors import quoted, unknown_name
-from treesim.model.values import (
+from treesim.validation.values import (
     checked_file,
     checked_flag,
     checked_parts,

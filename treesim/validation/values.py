@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..engine.call.arguments import real_numbers
 from ..errors import ArgumentError, text_of
+from .arrays import real_numbers
 
 T = TypeVar("T")
 MOST = 1 << 48  # of anything counted: array sizes in bytes stay below 2^63

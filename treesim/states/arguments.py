@@ -1,4 +1,4 @@
-"""What a user gives that is no array: a robot, names of frames, functions, and the single values of `model.values`."""
+"""Arguments that are no arrays: a robot, names of frames, functions, and the single values of `validation.values`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, UnsupportedError, listed, quoted
-from .mimic import no_followers
-from .tree import Tree
-from .values import LONGEST, MOST, positive_number, told, whole_number
+from ..model.mimic import no_followers
+from ..model.tree import Tree
+from ..validation.values import LONGEST, MOST, positive_number, told, whole_number
 
 __all__ = [
     "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_followers",

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.call.arguments import real_numbers
 from ..errors import ArgumentError, NonFiniteError, unknown_name
 from ..kernels.algebra.tables import N_INERTIA, N_PLACEMENT
-from .tree import Tree
+from ..model.tree import Tree
+from ..validation.arrays import real_numbers
 
 LINKS, JOINTS, WORLD = "links", "joints", "world"
 ASYMMETRY = 1e-9  # of the largest entry, see `Inertia`
