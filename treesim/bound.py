@@ -27,11 +27,11 @@ from .engine.call.evaluate import evaluate
 from .engine.fastcall import BAD_LAYOUT
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, UnsupportedError
-from .kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
-from .kernels.inverse_mass import solve_mass_matrix_states
-from .kernels.operational import jacobian_states
-from .kernels.rnea import inverse_dynamics_states
-from .kernels.status import FINE
+from .kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from .kernels.dynamics.inverse_mass import solve_mass_matrix_states
+from .kernels.dynamics.rnea import inverse_dynamics_states
+from .kernels.entries.status import FINE
+from .kernels.kinematics.jacobians import jacobian_states
 from .model.states import declared, for_followers
 from .model.tree import Tree
 from .operational.base import CompiledMethod

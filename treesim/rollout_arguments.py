@@ -14,8 +14,8 @@ from .dynamics.base import DynamicsBackend, chosen_backend
 from .engine.call.arguments import Argument, coerce, precision, refuse_non_finite
 from .engine.call.steps import all_finite
 from .errors import ArgumentError, UnsupportedError
-from .kernels.step import carried_step_entry, counted_step_entry
-from .kernels.world_step import carried_world_step_entry, counted_world_step_entry
+from .kernels.stepping.constrained_step import carried_world_step_entry, counted_world_step_entry
+from .kernels.stepping.step import carried_step_entry, counted_step_entry
 from .model.given import whole_number
 from .model.quaternions import unit_quaternions
 from .model.states import tied_constants

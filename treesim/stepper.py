@@ -22,8 +22,8 @@ from .dynamics.functions import energy
 from .engine.call.arguments import Argument, coerce
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, ConvergenceError, NonFiniteError
-from .kernels.contact_step import TOLD
-from .kernels.status import FINE, NOT_FINITE
+from .kernels.contact.contact_step import TOLD
+from .kernels.entries.status import FINE, NOT_FINITE
 from .model.given import positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree

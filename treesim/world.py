@@ -29,7 +29,7 @@ from .display import Shown
 from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
-from .kernels.rows import row_gaps_states
+from .kernels.constrained.rows import row_gaps_states
 from .model.given import checked_robot
 from .model.joined import joined
 from .model.quaternions import unit_quaternions

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import treesim
-from treesim.kernels.assembly_tables import HANG, JOIN, LEAF, RAKE
+from treesim.kernels.published.parallel.assembly_tables import HANG, JOIN, LEAF, RAKE
 from treesim.model.contraction import divide_and_conquer, heavy_paths, tree_contraction
 
 PLANS = (tree_contraction, divide_and_conquer)

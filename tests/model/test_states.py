@@ -7,8 +7,8 @@ import treesim
 from tests import trees
 from tests.test_call_counts import calls_of
 from treesim.engine.generic import runs_compiled
-from treesim.kernels.configuration import integrate_states
-from treesim.kernels.operational import jacobian_states
+from treesim.kernels.kinematics.configuration import integrate_states
+from treesim.kernels.kinematics.jacobians import jacobian_states
 from treesim.model.states import on_states, state_function
 from treesim.operational.frames import frame_codes
 

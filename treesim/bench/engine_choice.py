@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engine.call import specialized
 from ..errors import UnsupportedError
-from ..kernels.aba import forward_dynamics_states
+from ..kernels.dynamics.aba import forward_dynamics_states
 from ..model.states import serving
 from ..model.tree import Tree
 

@@ -13,7 +13,7 @@ import numpy as np
 from lxml import etree
 
 from ..errors import ModelError, TreesimError, UnsupportedError
-from ..kernels.spatial import WX, WY, WZ
+from ..kernels.algebra.spatial import WX, WY, WZ
 from ..model.given import positive_number
 from ..model.tree import Tree
 from ..types import Base

@@ -12,7 +12,7 @@ from ..model.given import told
 
 
 class ContactSolver(Implementation):
-    """A solver of the impulses of a step: sigma = G lambda + g under the law of every row (`kernels.contact_problem`).
+    """A solver of the impulses of a step: sigma = G lambda + g under the law of every row (`kernels.contact.problem`).
 
     kernel: a static method `solve(problem, impulse, sigma, tolerance, most, memory)` in the kernels' Python, which
     changes `impulse` from what it holds, leaves sigma = G lambda + g, and returns the iterations taken, of each of its

@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from ..errors import ArgumentError, quoted
-from ..kernels.contact_solids import BOX, CAPSULE, SPHERE
+from ..kernels.contact.signed_distance import BOX, CAPSULE, SPHERE
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.shapes import SIZES, CollisionShape

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, quoted
-from ..kernels.contact_laws import MARGIN
-from ..kernels.contact_tables import FOUND, PER_PAIR
+from ..kernels.contact.constraint_rows import MARGIN
+from ..kernels.contact.tables import FOUND, PER_PAIR
 from ..model.shapes import CollisionShape
 from ..model.support import POSES
 from ..model.tree import Tree

@@ -11,7 +11,7 @@ import numpy as np
 from ..display import Shown, arrays
 from ..engine.call.arguments import real_numbers
 from ..errors import ArgumentError, unknown_name
-from ..kernels.contact_step import TOLD
+from ..kernels.contact.contact_step import TOLD
 from ..model.coordinates import distinct
 from ..model.values import checked_parts, checked_texts, told
 from .pairs import between

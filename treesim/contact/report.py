@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..display import Shown, arrays
-from ..kernels.contact_step import (
+from ..kernels.contact.contact_step import (
     CERTIFICATE,
     CONTACTS,
     ITERATIONS,

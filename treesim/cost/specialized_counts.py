@@ -13,8 +13,8 @@ from ..dynamics.base import CompiledBackend, DynamicsBackend
 from ..engine.graph.trace import Trace, trace
 from ..engine.graph.trace_counts import depth, operations
 from ..errors import UnsupportedError
-from ..kernels.crba import mass_matrix_full_states
-from ..kernels.rnea import inverse_dynamics_states
+from ..kernels.dynamics.crba import mass_matrix_full_states
+from ..kernels.dynamics.rnea import inverse_dynamics_states
 from ..model.states import serving
 from ..model.tree import Tree
 from ..operational.base import CompiledMethod, OperationalMethod

@@ -17,10 +17,10 @@ from ..engine.call.stages import staged
 from ..engine.generic import compiled
 from ..engine.threads import thread_count
 from ..errors import AccuracyError, SingularInertiaError
-from ..kernels import assemblies as kernel
-from ..kernels import assembly_tables as layout
-from ..kernels import assembly_velocities as velocities
-from ..kernels.tables import tree_tables
+from ..kernels.algebra.tables import tree_tables
+from ..kernels.published.parallel import assemblies as kernel
+from ..kernels.published.parallel import assembly_tables as layout
+from ..kernels.published.parallel import assembly_velocities as velocities
 from ..model.contraction import Plan
 from ..model.schedule import Schedule
 from ..model.states import declared

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.python import Tally, converted
-from ..kernels.tables import tree_tables
+from ..kernels.algebra.tables import tree_tables
 from ..model.schedule import Schedule, Stage
 from ..model.tree import Tree
 

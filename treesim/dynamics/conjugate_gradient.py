@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 
 from ..display import arrays, batch, html_table, span
 from ..errors import ConvergenceError
-from ..kernels.conjugate_gradient import (
+from ..kernels.entries.status import NOT_CONVERGED
+from ..kernels.published.conjugate_gradient import (
     STEPS_PER_DOF,
     TOLERANCE,
     forward_dynamics_plain_states,
     forward_dynamics_preconditioned_states,
     forward_dynamics_within_states,
 )
-from ..kernels.status import NOT_CONVERGED
 from ..model.given import positive_number, whole_number
 from ..model.states import on_states
 from ..model.tree import Tree

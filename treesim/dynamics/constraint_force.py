@@ -15,8 +15,9 @@ from ..engine.call.stages import staged
 from ..engine.generic import compiled
 from ..engine.threads import thread_count
 from ..errors import AccuracyError, NonFiniteError, SingularInertiaError
-from ..kernels import constraint_force as kernel
-from ..kernels import (
+from ..kernels.dynamics.aba import forward_dynamics_states
+from ..kernels.published.parallel import constraint_force as kernel
+from ..kernels.published.parallel import (
     constraint_force_branches_first,
     constraint_force_cr,
     constraint_force_grouped,
@@ -26,8 +27,7 @@ from ..kernels import (
     parallel_cyclic_reduction,
     path_elimination,
 )
-from ..kernels.aba import forward_dynamics_states
-from ..kernels.heavy_paths import Paths, paths_in, table_size
+from ..kernels.published.parallel.heavy_paths import Paths, paths_in, table_size
 from ..model import heavy_paths
 from ..model.schedule import Schedule
 from ..model.states import on_states

@@ -13,7 +13,7 @@ from ..engine.call.arguments import Argument, coerce, real_numbers, refuse_non_f
 from ..engine.call.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError, SingularInertiaError
-from ..kernels import factored
+from ..kernels.dynamics import factored
 from ..model.topology import Topology
 
 

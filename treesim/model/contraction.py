@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.assembly_tables import HANG, JOIN, LEAF, RAKE
+from ..kernels.published.parallel.assembly_tables import HANG, JOIN, LEAF, RAKE
 from .frozen import frozen, record
 
 

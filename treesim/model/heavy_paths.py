@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..kernels import heavy_paths as kernel
+from ..kernels.published.parallel import heavy_paths as kernel
 
 NAMES = {
     kernel.TRANSFORMS: "transforms",

@@ -17,8 +17,8 @@ from numpy.typing import ArrayLike
 from ..display import Shown, vector
 from ..engine.call.arguments import real_numbers
 from ..errors import ModelError, quoted, unknown_name
-from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
-from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
+from ..kernels.algebra.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
+from ..kernels.algebra.spatial import VX, VY, VZ, WX, WY, WZ
 from .frozen import frozen, record
 from .inertia import Placement, cross_matrix, unit_vector
 from .mimic import Mimic

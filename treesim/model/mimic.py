@@ -65,7 +65,7 @@ class Coupling(NamedTuple):
 
     names, leaders: the joints' names. v, onto: the followers' degrees of freedom in the spanning tree, and the leaders'
     among the independent ones. kept_q, kept_v: the places of the independent coordinates and velocities in the spanning
-    tree. ints, reals: all of it as kernels read it (`kernels.followers`).
+    tree. ints, reals: all of it as kernels read it (`kernels.mimic.mimic`).
     """
 
     names: tuple[str, ...]

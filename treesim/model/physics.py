@@ -13,7 +13,7 @@ import numpy as np
 
 from ..engine.call.arguments import real_numbers
 from ..errors import ArgumentError, NonFiniteError, unknown_name
-from ..kernels.tables import N_INERTIA, N_PLACEMENT
+from ..kernels.algebra.tables import N_INERTIA, N_PLACEMENT
 from .tree import Tree
 
 LINKS, JOINTS, WORLD = "links", "joints", "world"

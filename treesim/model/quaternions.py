@@ -10,7 +10,7 @@ import numpy as np
 
 from ..engine.call.arguments import Argument
 from ..errors import ArgumentError
-from ..kernels.status import LONGEST, SHORTEST
+from ..kernels.entries.status import LONGEST, SHORTEST
 
 if TYPE_CHECKING:
     from .tree import Tree

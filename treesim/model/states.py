@@ -16,9 +16,9 @@ from ..engine.call.fast_entry import FastEntry
 from ..engine.call.varied import Varied
 from ..engine.graph.trace import is_traced, on_traced
 from ..errors import ArgumentError
-from ..kernels.entry import SYMBOLS, Signature, made_function
-from ..kernels.status import FINE
-from ..kernels.tied_entry import is_tied, serves_followers, tied_entry
+from ..kernels.entries.entry import SYMBOLS, Signature, is_tied, made_function
+from ..kernels.entries.status import FINE
+from ..kernels.mimic.mimic_entry import serves_followers, tied_entry
 from .mimic import no_followers
 from .quaternions import configuration
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..display import html_table, vector
 from ..errors import ArgumentError, ModelError, quoted, shortened
-from ..kernels.kinematics import body_poses_states
+from ..kernels.kinematics.bodies import body_poses_states
 from .given import checked_robot, told
 from .inertia import unit_vector
 from .shapes import CollisionShape, supports

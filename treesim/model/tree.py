@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..display import html_table
 from ..engine.call.arguments import Argument, coerce, real_numbers
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
-from ..kernels.configuration import difference_states, integrate_states
+from ..kernels.kinematics.configuration import difference_states, integrate_states
 from .coordinates import position_of
 from .frozen import Immutable, frozen
 from .joints import Joint

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..display import Sourced
 from ..dynamics.base import explain_failure
 from ..engine.call.fast_entry import FastEntry
-from ..kernels.status import FINE
+from ..kernels.entries.status import FINE
 from ..model.given import refuse_lent_rotors
 from ..model.states import on_states
 from ..model.tree import Tree

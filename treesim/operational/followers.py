@@ -1,6 +1,6 @@
 """Operational-space quantities of robots whose joints follow others, from those of the spanning tree.
 
-Without the motions that the followers' rows A forbid (`kernels.followers`), what answers forces is
+Without the motions that the followers' rows A forbid (`kernels.mimic.mimic`), what answers forces is
 H^-1 - X S^-1 X', X = H^-1 A', S = A X; so Λ_y^-1 = Λ^-1 - B S^-1 B' with B = J X, for Λ^-1 by any method.
 """
 
@@ -46,7 +46,7 @@ def inverse_inertia_by(
     method: Any, robot: Tree, q: ArrayLike, frames: tuple[str, ...], reference: Reference
 ) -> np.ndarray:
     """Return Λ^-1 (..., 6k, 6k) of frames by a method, which need not know of followers: those of compiled methods are
-    taken in their kernels (`kernels.inverse_inertia`)."""
+    taken in their kernels (`kernels.operational.inverse_inertia`)."""
     if robot.coupling is None or isinstance(method, CompiledMethod):
         found: np.ndarray = method.inverse_inertia(robot, q, frames, reference)
         return found

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from ..display import arrays, batch, html_table
 from ..engine.call.evaluate import coerce
 from ..errors import ModelError
-from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
-from ..kernels.frame_motion import ACCELERATION, frame_motions_states
+from ..kernels.kinematics.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
+from ..kernels.kinematics.frame_motion import ACCELERATION, frame_motions_states
 from ..model.given import checked_robot
 from ..model.states import declared, state_function
 from ..model.tree import Tree

@@ -16,9 +16,9 @@ from ..engine.call.evaluate import Argument, coerce, refuse_overflow
 from ..engine.call.fast_entry import FastEntry
 from ..engine.generic import compiled
 from ..errors import ArgumentError
-from ..kernels.consistent_inverse import consistent_inverse_states
-from ..kernels.scaled_inverse import scaled_inverses
-from ..kernels.status import FINE
+from ..kernels.entries.status import FINE
+from ..kernels.operational.consistent_inverse import consistent_inverse_states
+from ..kernels.operational.scaled_inverse import scaled_inverses
 from ..model.given import checked_robot
 from ..model.tree import Tree
 from ..types import Reference

@@ -14,7 +14,7 @@ from ..engine.call.arguments import Argument, coerce, real_numbers, refuse_non_f
 from ..engine.call.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError
-from ..kernels import sparse_jacobian as kernels
+from ..kernels.operational import sparse_jacobian as kernels
 from ..model.given import checked_frames, checked_robot
 from ..model.topology import Topology
 from ..model.tree import Tree

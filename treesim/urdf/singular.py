@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import quoted
-from ..kernels.pivots import pivots_states
+from ..kernels.dynamics.pivots import pivots_states
 from ..model.inertia import Inertia
 from ..model.mimic import carry_inertia
 from ..model.pivots import first_massless_dof

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import NonFiniteError, UnsupportedError, unknown_name
-from ...kernels.status import FINE, NOT_FINITE, status_of
+from ...kernels.entries.status import FINE, NOT_FINITE, status_of
 from ..generic import compiled
 from ..threads import over_threads
 from . import specialized
