@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import need_command
 from treesim.system import subprocesses
 from treesim.system.subprocesses import (
     PythonProcess,
@@ -102,6 +103,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_a_command_runs_nothing_of_the_working_directory(program, hostile_folder):
+    need_command(program)
     start = file_command(Path(sys.executable).with_name("treesim"), *PROGRAMS[program])
     done = subprocess.run(start, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

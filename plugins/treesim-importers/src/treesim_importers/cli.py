@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from .common import FAILED, JsonOption, RobotArgument, guarded, output, print_json
+from treesim.cli.common import FAILED, JsonOption, RobotArgument, guarded, output, print_json
 
 if TYPE_CHECKING:
-    from ..readers import Examination, Place, Reading, Verification
+    from . import Examination, Place, Reading, Verification
 
 MOST_PLACES = 3  # that a cell of the table names
 
@@ -34,7 +34,7 @@ def readers(
     Exit code 1 if one of them refuses the file, or if --verify finds what no rule predicts. docs/readers.md lists all
     rules, with their evidence.
     """
-    from ..readers import examine
+    from . import examine
 
     found = examine(robot, reader or None, verify)
     if json:

@@ -2,8 +2,9 @@
 
 import pytest
 import trimesh
+from treesim_importers.examples import SOUND, example_of
 
-from treesim.readers.examples import SOUND, example_of
+from tests.cli.conftest import answer, treesim  # noqa: F401
 
 
 @pytest.fixture

@@ -10,15 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..urdf.findings import Findings
-from ..urdf.numbers import BadNumberError, parse_numbers
-from ..urdf.read import parse
-from ..urdf.resolve import open_source
+from treesim.urdf.findings import Findings
+from treesim.urdf.numbers import BadNumberError, parse_numbers
+from treesim.urdf.read import parse
+from treesim.urdf.resolve import open_source
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-    from ..urdf.read import Source
+    from treesim.urdf.read import Source
 
 WORLD = "world"  # the link that several readers take for the ground
 _NUMBER = re.compile(r"\s*([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?nan)", re.IGNORECASE)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from treesim.compare.inertial_candidates import BOX
+
 from . import changes as c
 from . import examples as ex
 from . import predicates as p
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from .outcome import Outcome
 
 JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
-BOX = (0.002**2 + 0.002**2) / 12  # m^2, of 1 kg: what Bullet gives to a link without shapes
 SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane", "cdf")
 
 

@@ -1,10 +1,10 @@
 """The public functions: which readers, which errors, what is told of a file that is refused."""
 
 import pytest
+from treesim_importers import READERS, examine, readings, verifications
+from treesim_importers.examples import LIMIT, SOUND
 
-from treesim.errors import UnknownNameError, UrdfError
-from treesim.readers import READERS, examine, readings, verifications
-from treesim.readers.examples import LIMIT, SOUND
+from treesim.errors import ArgumentError, UnknownNameError, UrdfError
 
 
 def test_all_readers_are_asked_by_default_in_the_order_of_the_table():
@@ -45,3 +45,13 @@ def test_a_reading_says_its_place_code_and_effect_in_one_line(tmp_path):
     assert str(found) == (
         f"{path}:5: joint 'hinge': NE16: Newton adds: its actuator is in mode POSITION, with gains of zero"
     )
+
+
+def test_one_reader_alone_is_a_list_of_it():
+    def examined(given):
+        return [each.reader.name for each in examine(SOUND, given)]
+
+    assert examined("drake") == examined(["drake"]) == examined(iter(["drake"])) == ["drake"]
+    for wrong in (3, [3], {1: "drake"}):
+        with pytest.raises(ArgumentError, match=r"^readers(\[0\])? must be a .*, got "):
+            examined(wrong)

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 from click.testing import Result
-
-from treesim.readers.examples import LIMIT, SOUND
-from treesim.readers.verify import Verification
+from treesim_importers.examples import LIMIT, SOUND
+from treesim_importers.verify import Verification
 
 
 @pytest.fixture
@@ -63,10 +62,17 @@ def test_verification_is_told_and_decides(
     differences: tuple[str, ...], code: int, told: str,
 ) -> None:  # fmt: skip
     found = Verification("newton", "9.9", "", 1, 6.5, differences)
-    monkeypatch.setattr("treesim.readers.reading.is_installed", lambda reader: True)
-    monkeypatch.setattr("treesim.readers.reading.verified", lambda *arguments: found)
+    monkeypatch.setattr("treesim_importers.reading.is_installed", lambda reader: True)
+    monkeypatch.setattr("treesim_importers.reading.verified", lambda *arguments: found)
     result = treesim("readers", sound, "--reader", "newton", "--verify")
     assert result.exit_code == code and f"asked (9.9): nv 1, 6.5 kg, {told}" in result.stdout
     assert ("NE00" in result.stdout) == bool(differences)
     shown = treesim("readers", sound, "--reader", "newton", "--verify", "--json")
     assert json.loads(shown.stdout)[0]["verification"]["differences"] == list(differences)
+
+
+def test_check_reports_on_other_programs(treesim: Callable[..., Result], sound: str, unlimited: str) -> None:
+    found = treesim("check", sound, "--readers").stdout
+    assert "other programs" in found and "Pinocchio: PI08" in found and "`treesim readers " in found
+    assert "PyBullet: refuses the file: PB" in treesim("check", unlimited).stdout
+    assert "other programs" not in treesim("check", sound, "--no-readers").stdout

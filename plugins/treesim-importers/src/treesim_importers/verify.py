@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from lxml import etree
 
-from ..errors import listed, shortened
-from ..system.subprocesses import file_command, run
+from treesim.errors import listed, shortened
+from treesim.system.subprocesses import file_command, run
 
 if TYPE_CHECKING:
     from .description import Description
@@ -35,7 +35,7 @@ class Verification:
     its process ended; "" when it loaded it. nv, mass: what it has. differences: what the rules do not predict.
 
     Example:
-        >>> from treesim.readers import verifications
+        >>> from treesim_importers import verifications
         >>> (found,) = verifications('<robot name="fan"><link name="base"/></robot>', ["pinocchio"])
         >>> found.nv, found.mass, found.differences
         (0, 0.0, ())

@@ -43,7 +43,7 @@ class Rule:
     not measured; empty for what was. measure: numbers of the elements, beside what shows in the outcome.
 
     Example:
-        >>> from treesim.readers import READERS
+        >>> from treesim_importers import READERS
         >>> rule = READERS["pinocchio"].rules[8]
         >>> rule.code, rule.action, rule.when, rule.cure
         ('PI09', 'adds', 'a mass below zero', 'repair the mass')
@@ -68,7 +68,7 @@ class Reader:
     in which they act.
 
     Example:
-        >>> from treesim.readers import READERS
+        >>> from treesim_importers import READERS
         >>> reader = READERS["pinocchio"]
         >>> reader.title, reader.evidence(reader.rules[0])
         ('Pinocchio', 'measured, Pinocchio 4.1.0')

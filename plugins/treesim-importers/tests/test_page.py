@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from treesim.readers import READERS
-from treesim.readers.page import page
+from treesim_importers import READERS
+from treesim_importers.page import page
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "readers.md"
+PAGE = Path(__file__).parents[3] / "docs" / "readers.md"
 
 
 def test_the_page_is_the_table():

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..urdf.numbers import BadNumberError, parse_numbers
-from ..urdf.resolve import MeshResolver
+from treesim.urdf.numbers import BadNumberError, parse_numbers
+from treesim.urdf.resolve import MeshResolver
+
 from .description import WORLD, child_of, mass_of, moments_of, name_of, number, numbers, parent_of
 
 if TYPE_CHECKING:

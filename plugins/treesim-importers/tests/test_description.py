@@ -1,10 +1,10 @@
 """Descriptions whose mistakes are left in them: names that repeat, circles, joints that lead nowhere."""
 
 import pytest
+from treesim_importers.description import child_of, describe, name_of
+from treesim_importers.examples import SOUND, second_joint
 
 from treesim.errors import UrdfError
-from treesim.readers.description import child_of, describe, name_of
-from treesim.readers.examples import SOUND, second_joint
 
 CIRCLE = """<robot name="c"><link name="a"/><link name="b"/>
 <joint name="ab" type="fixed"><parent link="a"/><child link="b"/></joint>

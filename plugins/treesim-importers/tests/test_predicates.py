@@ -3,11 +3,10 @@
 import math
 
 import pytest
-
-from treesim.readers import predicates as p
-from treesim.readers import readings
-from treesim.readers.description import describe
-from treesim.readers.examples import ARM, ARM_INERTIAL, SOUND, TOOL_INERTIAL, second_joint
+from treesim_importers import predicates as p
+from treesim_importers import readings
+from treesim_importers.description import describe
+from treesim_importers.examples import ARM, ARM_INERTIAL, SOUND, TOOL_INERTIAL, second_joint
 
 INERTIA = 'ixx="0.02" ixy="0" ixz="0" iyy="0.03" iyz="0" izz="0.03"'
 

@@ -1,10 +1,9 @@
 """What rules do to masses and degrees of freedom, against hand-computed sums."""
 
 import pytest
-
-from treesim.readers.description import describe
-from treesim.readers.examples import SOUND
-from treesim.readers.outcome import Outcome
+from treesim_importers.description import describe
+from treesim_importers.examples import SOUND
+from treesim_importers.outcome import Outcome
 
 CHAIN = SOUND.replace("</robot>", '<link name="tip"/>'
     '<joint name="end" type="fixed"><parent link="tool"/><child link="tip"/></joint></robot>')  # fmt: skip

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ..errors import unknown_name
-from ..urdf.findings import title
-from ..validation.values import checked_parts
+from treesim.errors import unknown_name
+from treesim.urdf.findings import title
+from treesim.validation.values import checked_parts
+
 from .description import Description, describe
 from .effects import effect
 from .engines import is_installed
@@ -21,7 +22,7 @@ from .verify import verify as verified
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-    from ..urdf.read import Source
+    from treesim.urdf.read import Source
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Place:
     """An element of a file: what it is called, and its `line`.
 
     Example:
-        >>> from treesim.readers import Place
+        >>> from treesim_importers import Place
         >>> print(Place("robot.urdf", 12, "joint 'hinge'"))
         robot.urdf:12: joint 'hinge'
     """
@@ -51,7 +52,7 @@ class Reading:
     empty.
 
     Example:
-        >>> from treesim.readers import readings
+        >>> from treesim_importers import readings
         >>> print(readings('<robot name="fan"><link name="base"/></robot>', ["pybullet"])[0])
         <text>:1: link 'base': PB10: PyBullet adds: the link weighs 1 kg, with moments of 1 kg m^2 under ...
     """
@@ -72,7 +73,7 @@ class Examination:
     installed program made of it if it was asked.
 
     Example:
-        >>> from treesim.readers import examine
+        >>> from treesim_importers import examine
         >>> (found,) = examine("<robot><link name='base'/></robot>", ["pinocchio"])
         >>> found.refused, found.verification
         (True, None)
@@ -99,7 +100,7 @@ def readings(
     humanoid; to verify, about a second for each program.
 
     Example:
-        >>> from treesim.readers import readings
+        >>> from treesim_importers import readings
         >>> bare = '<robot name="fan"><link name="base"/></robot>'
         >>> [(reading.rule.code, reading.effect) for reading in readings(bare, ["pybullet"])]
         [('PB10', '+1 kg'), ('PB15', 'nv 0 -> 6')]
@@ -114,7 +115,7 @@ def verifications(
     are those of `readings`.
 
     Example:
-        >>> from treesim.readers import verifications
+        >>> from treesim_importers import verifications
         >>> verifications('<robot name="fan"><link name="base"/></robot>', ["isaac"])  # none is installed
         ()
     """
@@ -128,7 +129,7 @@ def examine(
     """Return what `readings` and `verifications` tell, reader by reader. Arguments and errors are those of `readings`.
 
     Example:
-        >>> from treesim.readers import examine
+        >>> from treesim_importers import examine
         >>> (found,) = examine('<robot name="fan"><link name="base"/></robot>', ["drake"])
         >>> found.reader.title, found.refused
         ('Drake', False)

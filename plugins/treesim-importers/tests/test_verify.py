@@ -5,12 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from treesim_importers import READERS, readings, verifications, verify
+from treesim_importers.description import describe
+from treesim_importers.engines import is_installed
+from treesim_importers.examples import SOUND
+from treesim_importers.outcome import Outcome
 
-from treesim.readers import READERS, readings, verifications, verify
-from treesim.readers.description import describe
-from treesim.readers.engines import is_installed
-from treesim.readers.examples import SOUND
-from treesim.readers.outcome import Outcome
 from treesim.urdf import installed_robots
 
 INSTALLED = [reader for reader in READERS.values() if is_installed(reader.name)]
@@ -80,7 +80,7 @@ def test_loading_what_a_rule_says_is_refused_is_a_difference(stub):
 
 
 def test_a_difference_is_a_reading_of_its_own(stub, monkeypatch):
-    monkeypatch.setattr("treesim.readers.reading.is_installed", lambda reader: True)
+    monkeypatch.setattr("treesim_importers.reading.is_installed", lambda reader: True)
     stub(answering(version="9.9", masses=MASSES, dofs={"arm": 1}))
     *_, last = readings(SOUND, ["pinocchio"], verify=True)
     assert (last.rule.code, last.rule.action) == ("PI00", "differs")
@@ -88,7 +88,7 @@ def test_a_difference_is_a_reading_of_its_own(stub, monkeypatch):
 
 
 def test_what_a_program_raises_is_its_answer(tmp_path):
-    from treesim.readers import engines
+    from treesim_importers import engines
 
     answer = tmp_path / "answer.json"
     engines.READ["broken"] = lambda path: sys.exit(f"cannot read {Path(path).name}")

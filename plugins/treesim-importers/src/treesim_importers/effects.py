@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import listed, quoted
-from ..model.inertia import Placement, unit_vector
+from treesim.errors import listed, quoted
+from treesim.model.inertia import Placement, unit_vector
+
 from .description import child_of, name_of, numbers
 from .predicates import principal_moments
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from treesim_importers import readings
+from treesim_importers.description import describe
+from treesim_importers.effects import largest_torque
+from treesim_importers.examples import SOUND, TOOL_INERTIAL
 
 import treesim
-from treesim.readers import readings
-from treesim.readers.description import describe
-from treesim.readers.effects import largest_torque
-from treesim.readers.examples import SOUND, TOOL_INERTIAL
 
 
 def reading(text, reader, code):

@@ -1,4 +1,4 @@
-"""The page docs/readers.md, from the table of rules: `python -m treesim.readers.page > docs/readers.md`."""
+"""The page docs/readers.md, from the table of rules: `python -m treesim_importers.page > docs/readers.md`."""
 
 from __future__ import annotations
 
@@ -14,14 +14,15 @@ INTRODUCTION = """\
 What a simulator silently changes in a file, or refuses, is here one table of rules for each program, with its evidence
 and the cure. `treesim readers ROBOT` applies them to a robot's file and tells the lines, and what changes there in
 numbers; `--verify` lets the programs that are installed load the file, and tells what they do that no rule predicts.
-From Python: `treesim.readers.readings(source, readers=None, verify=False)`.
+`python -m pip install ./plugins/treesim-importers`, from the folder of the sources, brings the command. From Python:
+`treesim_importers.readings(source, readers=None, verify=False)`.
 
 A program *refuses* the file, *drops*, *alters* or *ignores* something that stands there, or *adds* what does not.
 *Measured* rules were seen in the version that is named, on the example: what it says is put into the robot at the end
 of this page. Rules without an example hold for that robot as it stands. Other versions may do otherwise. Rules *by
 documentation* rest on the page named, and were not measured.
 
-This page is the output of `python -m treesim.readers.page`.
+This page is the output of `python -m treesim_importers.page`.
 """
 
 

@@ -3,10 +3,10 @@
 import re
 
 import pytest
+from treesim_importers import READERS, readings
+from treesim_importers.examples import SOUND, snippet
 
 from treesim import load
-from treesim.readers import READERS, readings
-from treesim.readers.examples import SOUND, snippet
 
 STILL = '<robot name="still"><link name="world"/></robot>'
 RULES = [(reader, rule) for reader in READERS.values() for rule in reader.rules]
@@ -54,7 +54,7 @@ def test_the_sound_robot_is_sound_for_treesim_too():
 def test_an_example_that_replaces_nothing_in_the_sound_robot_is_an_error():
     from dataclasses import replace
 
-    from treesim.readers.examples import example_of
+    from treesim_importers.examples import example_of
 
     rule = replace(RULES[0][1], example=(("not there", ""),))
     with pytest.raises(ValueError, match="no 'not there' in the example"):
