@@ -5,7 +5,7 @@ import sys
 import numpy as np
 
 import treesim
-from treesim.kernels.numbers import less
+from treesim.numbers import less
 
 try:
     from treesim_gymnasium import Task, TreesimVectorEnv

@@ -1,4 +1,4 @@
-"""What the tests of the viewers share: a browser."""
+"""Settings of all tests, and what the tests of the viewers share: a browser."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+
+import tests.conftest  # noqa: F401  # what it settles holds for plugins, too
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [

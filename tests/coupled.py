@@ -10,8 +10,8 @@ import numpy as np
 import treesim
 from tests import trees
 from treesim import Mimic, Tree
-from treesim.kernels.status import FINE
-from treesim.kernels.tied_entry import tied_entry
+from treesim.kernels.entries.status import FINE
+from treesim.kernels.mimic.mimic_entry import tied_entry
 
 SIMPLE = ("revolute", "prismatic", "continuous")
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 import numpy as np
 
 import treesim
-from treesim.kernels import numbers
+from treesim.kernels.algebra import numbers
 
 ROBOT = "g1_29dof_rev_1_0"
 

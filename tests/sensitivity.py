@@ -9,7 +9,7 @@ from treesim.cost.engine_errors import ROUNDING, ROUNDINGS, moved_by_rounding
 from treesim.dynamics.conjugate_gradient import ConjugateGradient
 from treesim.dynamics.constraint_force import ChainsBackend, ConstraintForcePcr, HeavyPathBackend
 from treesim.dynamics.explicit_inverse import ExplicitInverse
-from treesim.kernels.conjugate_gradient import TOLERANCE
+from treesim.kernels.published.conjugate_gradient import TOLERANCE
 from treesim.testing import farthest
 from treesim.testing.bounds import (
     OF_A_SWEEP,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.kernels.numbers import less, select
+from treesim.numbers import less, select
 
 
 @pytest.fixture(scope="module")

@@ -128,8 +128,8 @@ def test_reasons_are_explained_on_the_page():
 
 def test_what_does_not_exist_is_found():
     """So that a change of spelling cannot empty the test."""
-    place, test = "`treesim/kernels/ltdl.py: factorise, solve`", "`tests/test_conformance.py::rows, test_gone`"
-    assert list(missing_places(place)) == ["treesim/kernels/ltdl.py: factorise"]
+    place, test = "`treesim/kernels/dynamics/ltdl.py: factorise, solve`", "`tests/test_conformance.py::rows, test_gone`"
+    assert list(missing_places(place)) == ["treesim/kernels/dynamics/ltdl.py: factorise"]
     assert list(missing_tests(test)) == ["tests/test_conformance.py::rows", "tests/test_conformance.py::test_gone"]
     assert list(missing_places("`treesim/gone.py: solve`")) == ["treesim/gone.py"]
     assert list(missing_tests("`tests/test_citations.py::test_what_is_cited_is_there[no such case]`")) == [

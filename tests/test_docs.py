@@ -4,11 +4,13 @@ import importlib.util
 import re
 import shlex
 import tomllib
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
-from treesim.cli.main import app
+from treesim import plugins
+from treesim.cli.plugin_commands import COMMANDS_OF
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs"
@@ -24,7 +26,7 @@ def regenerate():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_that_are_shown_exist(page):
-    known = {command.callback.__name__ for command in app.registered_commands}
+    known = {*plugins.available("commands"), *chain(*COMMANDS_OF.values())}
     for command in regenerate().commands(page.read_text(encoding="utf-8")):
         program, name, *_ = shlex.split(command)
         assert program == "treesim" and name in known

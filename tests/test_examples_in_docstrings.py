@@ -1,13 +1,12 @@
 """Every public function and class has an example in its docstring that does what it shows, given np and treesim."""
 
 import doctest
-import inspect
 
-import numpy as np
 import pytest
 
 import treesim
-from treesim import bench, control, readers, rollouts, schedules, sweeps, testing
+from tests.docstring_examples import check_example, examples_of
+from treesim import bench, control, rollouts, schedules, sweeps, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.cost import bounds
 from treesim.doctor.github import annotation
@@ -54,7 +53,6 @@ OF_SUBMODULES = {  # those that messages and pages name
         find_engine,
         take_census,
         Isolated,
-        *(getattr(readers, name) for name in readers.__all__ if name != "READERS"),
         armstrong.Armstrong,
         *(getattr(sweeps, name) for name in sweeps.__all__ if name != "local_cluster"),
         zero_testing.multiply,
@@ -62,7 +60,6 @@ OF_SUBMODULES = {  # those that messages and pages name
     )
 }
 NEEDED = {
-    readers.Verification: "pinocchio",
     compare: "treesim_pybullet",
     find_engine: "treesim_pinocchio",
     take_census: "treesim_mujoco",
@@ -76,25 +73,12 @@ NEEDED = {
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 
 
-def examples_of(name, thing):
-    """The examples in the docstring of one function or class, its methods' left out; none where it has no docstring."""
-    given = {"np": np, "treesim": treesim}
-    return doctest.DocTestParser().get_doctest(
-        inspect.getdoc(thing) or "", given, name, inspect.getsourcefile(thing), 0
-    )
-
-
 @pytest.mark.parametrize(("name", "thing"), {**PUBLIC, **OF_SUBMODULES}.items(), ids=[*PUBLIC, *OF_SUBMODULES])
 def test_example(name, thing, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     if thing in NEEDED:
         pytest.importorskip(NEEDED[thing])
-    test, told = examples_of(name, thing), []
-    shown = [example for example in test.examples if example.want or example.exc_msg]
-    assert "\nExample:\n" in thing.__doc__.replace("    ", "") and shown, f"{name} has no example that shows a result"
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    assert runner.run(test, out=told.append).failed == 0, "".join(told)
-    assert not list(tmp_path.iterdir()), "examples leave no files"
+    check_example(name, thing, tmp_path)
 
 
 def test_an_example_that_is_wrong_is_told():

@@ -9,7 +9,7 @@ import pytest
 import treesim
 from treesim import measures, rollouts
 from treesim.engine.generic import runs_compiled
-from treesim.kernels import numbers
+from treesim.kernels.algebra import numbers
 
 STEPS = 60
 KEPT = ("all", "last", "none")

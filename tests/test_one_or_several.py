@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import ArgumentError, bench, readers, testing
+from treesim import ArgumentError, bench, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.formats import write_lerobot
 from treesim.model import generators
@@ -34,10 +34,6 @@ def tiers(given):
     return treesim.check(PENDULUM, tiers=given).tiers
 
 
-def examined(given):
-    return [each.reader.name for each in readers.examine("ur5", given)]
-
-
 def checked(given):
     return repr(testing.check_dynamics("aba", given))
 
@@ -51,7 +47,7 @@ def timed(given):
     ("of", "one", "label"),
     [
         (bodies, BALL, "bodies"), (tree, BODY, "bodies"), (frames, treesim.Frame("tip", 1), "frames"),
-        (tiers, "physics", "tiers"), (examined, "drake", "readers"), (checked, CHAIN, "robots"),
+        (tiers, "physics", "tiers"), (checked, CHAIN, "robots"),
         pytest.param(timed, "chain2", "robots", marks=pytest.mark.slow),
     ],
     ids=lambda x: getattr(x, "__name__", ""),

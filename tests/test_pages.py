@@ -19,7 +19,9 @@ import pytest
 import typer
 
 import treesim
+from tests.cli.conftest import need_command
 from treesim.cli.main import app
+from treesim.cli.plugin_commands import PluginCommand
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("plugins/*/README.md")]
@@ -41,6 +43,8 @@ treesim() {
     python -m treesim "$@"
 }
 """
+# the modules that plugins adapt or show, where they are called otherwise
+ADAPTED = {"drake": "pydrake", "importers": "treesim_importers"}
 FINDINGS = ("compare", "census", "check")  # commands that exit with 1 where they find something
 SLOW = {
     "README.md", "compare.md", "contact.md", "gymnasium.md", "measures.md", "parameters.md", "sweep.md", "viewer.md",
@@ -94,9 +98,9 @@ def need_plugins(text):
         word = "against drake" if name == "drake" else name  # whose states treesim knows without it
         if re.search(rf"\b{word}\b", text):
             pytest.importorskip(f"treesim_{name}")
-            pytest.importorskip(
-                {"drake": "pydrake", "pinocchio": "pinocchio"}.get(name, name)
-            )  # what it shows or adapts
+            pytest.importorskip(ADAPTED.get(name, name))
+    for name in re.findall(r"\btreesim (\w+)", text):
+        need_command(name)
 
 
 @pytest.fixture
@@ -152,6 +156,13 @@ def test_commands_run(block, reader):
         assert ended.returncode in allowed and "Traceback" not in ended.stderr, f"$ {line}\n{ended.stderr}"
 
 
+def command_of(name):
+    """The command of a name, also of a plugin that is installed."""
+    need_command(name)
+    found = PARSER.get_command(None, name)
+    return found.command() if isinstance(found, PluginCommand) else found
+
+
 def commands(text):
     """The arguments of every call of treesim in shell text."""
     tokens = shlex.shlex(re.sub(r"\\\n", "", text), posix=True, punctuation_chars=True)
@@ -189,7 +200,7 @@ SHOWN = [
 @pytest.mark.parametrize("arguments", SHOWN)
 def test_the_program_takes_what_is_shown(arguments):
     name, *others = arguments
-    PARSER.commands[name].make_context(name, others)
+    command_of(name).make_context(name, others)
 
 
 INLINE = re.compile(r"`treesim (\w+)([^`]*)`", re.DOTALL)
@@ -199,7 +210,7 @@ INLINE = re.compile(r"`treesim (\w+)([^`]*)`", re.DOTALL)
 def test_options_in_sentences_exist(page):
     text = re.sub(r"^ *```.*?^ *```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for name, others in INLINE.findall(text):
-        known = {option for each in PARSER.commands[name].params for option in (*each.opts, *each.secondary_opts)}
+        known = {option for each in command_of(name).params for option in (*each.opts, *each.secondary_opts)}
         assert set(re.findall(r"(?<!\S)--?[a-z][\w-]*", others)) <= known | {"--help"}, f"treesim {name}{others}"
 
 
@@ -208,7 +219,7 @@ def test_a_page_with_an_option_that_is_gone_is_found():
     ((_, *arguments),) = (found for line in shown(block) for found in commands(line))
     assert arguments == ["ur5", "--gone"]
     with pytest.raises(Exception, match="No such option: --gone"):
-        PARSER.commands["view"].make_context("view", arguments)
+        command_of("view").make_context("view", arguments)
 
 
 def test_of_a_block_only_what_the_rules_name_is_left_out():

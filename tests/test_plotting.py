@@ -9,7 +9,7 @@ import pytest
 
 from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
-from treesim.kernels.contact_step import TOLD
+from treesim.kernels.contact.contact_step import TOLD
 from treesim.plotting import draw
 from treesim.trajectory import Trajectory
 

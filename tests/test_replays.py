@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import ArgumentError, UnsupportedError, recipe, schema
+from treesim import ArgumentError, UnsupportedError, recipe
 from treesim.model import generators
 from treesim.replays import OTHER_PROCESSOR, changes, first_difference
+from treesim.validation import schema
 
 CHAIN = generators.chain(3)
 START = [0.5, -0.2, 0.1]

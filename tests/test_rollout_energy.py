@@ -8,7 +8,7 @@ import pytest
 
 import treesim
 from tests import trees
-from tests.kernels.test_step import rough
+from tests.kernels.stepping.test_step import rough
 from tests.test_rollouts import Recorded, engine, pd_to_a_sine, start  # noqa: F401
 from tests.test_world import four_bar
 from treesim import plugins, rollout_energy, rollouts

@@ -12,8 +12,8 @@ import pytest
 
 import treesim
 from treesim import rollouts
-from treesim.files import digest_of
 from treesim.model import generators
+from treesim.system.files import digest_of
 
 ROBOT = generators.chain(4)
 START = np.linspace(-0.3, 0.3, 20).reshape(5, 4), np.zeros(4)

@@ -12,7 +12,7 @@ from treesim import control, rollouts
 from treesim.engine import threads
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
-from treesim.kernels import numbers
+from treesim.kernels.algebra import numbers
 from treesim.model import generators
 from treesim.rollouts import DivergedWarning
 

@@ -19,9 +19,9 @@ from hypothesis.extra import numpy as arrays
 
 import treesim
 from treesim.errors import ArgumentError, UnknownNameError
-from treesim.files import write_whole
 from treesim.formats import csv as module
 from treesim.formats import load
+from treesim.system.files import write_whole
 from treesim.trajectory import Trajectory
 
 JOINTS = ("root_joint", "hip", "slide", "ball", "flat")

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from treesim import Tree
-from treesim.kernels.tables import tree_tables
+from treesim.kernels.algebra.tables import tree_tables
 from treesim.model import generators as make
 from treesim.model.joints import JOINT_TYPES
 from treesim.testing.samples import MIXED, State, on_floating_base, random_state

@@ -5,7 +5,7 @@ Examples in docstrings assume `import numpy as np` and `import treesim`, and the
 
 from __future__ import annotations
 
-from . import starting as starting  # isort: skip  # before all that takes time
+from .system import interrupts as interrupts  # isort: skip  # before all that takes time
 from . import measures as measures
 from .audits import Audit, audit
 from .batch_function import BatchFunction
@@ -47,8 +47,6 @@ from .model.joints import Joint
 from .model.loops import Loop
 from .model.mimic import Mimic
 from .model.shapes import CollisionShape
-from .model.standing import standing
-from .model.support import ShapeWarning, lowest_point
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
@@ -64,6 +62,8 @@ from .rollouts import Rollouts, rollout
 from .schedules import schedule
 from .simulation import Simulation
 from .start_limits import LimitWarning
+from .states.standing import standing
+from .states.support import ShapeWarning, lowest_point
 from .stepper import Report, State, Stepper
 from .sweeps.sweep import sweep
 from .trajectory import Trajectory

@@ -9,15 +9,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .display import Shown
-from .engine.call.arguments import Argument, coerce
 from .engine.call.evaluate import check_engine, lanes_for
 from .engine.graph.expressions import HELP, Expression, is_number, name_of
 from .engine.graph.graph import Graph
 from .errors import ArgumentError, UnsupportedError, quoted
-from .kernels.applied import applied_states
-from .model.given import whole_number
+from .kernels.entries.applied import applied_states
+from .states.arguments import whole_number
+from .system.display import Shown
 from .types import Engine
+from .validation.arrays import Argument, coerce
 
 
 class BatchFunction(Shown):
@@ -26,8 +26,8 @@ class BatchFunction(Shown):
     function(*arrays) returns m numbers, given arrays (n,) of `sizes`, one for each. It is called once, on symbolic
     numbers, and compiled. It may use + - * /, whole powers, NumPy's sin, cos, sqrt, exp, tanh, products and
     concatenations of arrays, comparisons by < and >, maximum, minimum, absolute, less, select and atan2 of
-    treesim.kernels.numbers, and treesim's own functions of states (`frame_pose`, `mass_matrix`, `energy`, ...), but
-    cannot branch on what depends on its arguments.
+    treesim.numbers, and treesim's own functions of states (`frame_pose`, `mass_matrix`, `energy`,
+    ...), but cannot branch on what depends on its arguments.
     what, named: what messages call the function, and its arguments. engine: as in `forward_dynamics`.
     Called on rows, arrays (B, n) or (n,), which broadcast, it returns (B, m) in double precision, on as many threads as
     `treesim.use_threads` says. A row's bits depend on no other row. Results are not looked at for NaN. Copies are the

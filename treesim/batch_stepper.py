@@ -13,15 +13,12 @@ from numpy.typing import ArrayLike
 
 from .contact.base import ContactSolver
 from .contact.unsolved import UNSOLVED, warn_of_states
-from .display import Shown, arrays
 from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from .dynamics.physics import Parameters
-from .engine.call.arguments import Argument, coerce, refuse_non_finite
 from .engine.call.evaluate import check_engine
 from .engine.call.steps import Piece, under_controls
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError
-from .model.given import positive_number, whole_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .rollout_arguments import Method, Start, method_of
@@ -29,8 +26,11 @@ from .rollout_limits import under_contact
 from .rollout_parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .rollouts import varied_of
 from .start_limits import warn_of_start
+from .states.arguments import positive_number, whole_number
 from .stepper import unwarned
+from .system.display import Shown, arrays
 from .types import Engine
+from .validation.arrays import Argument, coerce, refuse_non_finite
 from .world import World, as_world
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from . import plugins
-from .display import Shown, vector
 from .dynamics.base import (
     DynamicsBackend,
     check_supported,
@@ -20,23 +19,24 @@ from .dynamics.base import (
 from .dynamics.functions import held_backend
 from .dynamics.packed_mass_matrix import mass_matrix_pattern
 from .dynamics.tables import constants_of, kernel_wrenches
-from .engine.call.arguments import check_out, real_numbers
 from .engine.call.bound_entry import BoundEntry
 from .engine.call.buffer_pool import empty
 from .engine.call.evaluate import evaluate
 from .engine.fastcall import BAD_LAYOUT
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, UnsupportedError
-from .kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
-from .kernels.inverse_mass import solve_mass_matrix_states
-from .kernels.operational import jacobian_states
-from .kernels.rnea import inverse_dynamics_states
-from .kernels.status import FINE
-from .model.states import declared, for_followers
+from .kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from .kernels.dynamics.inverse_mass import solve_mass_matrix_states
+from .kernels.dynamics.rnea import inverse_dynamics_states
+from .kernels.entries.status import FINE
+from .kernels.kinematics.jacobians import jacobian_states
 from .model.tree import Tree
 from .operational.base import CompiledMethod
 from .operational.frames import frame_codes
+from .states.states import declared, for_followers
+from .system.display import Shown, vector
 from .types import Engine, Reference
+from .validation.arrays import check_out, real_numbers
 
 Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
 

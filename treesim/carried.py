@@ -9,7 +9,7 @@ from typing import Any
 
 from .control import Controller
 from .errors import ArgumentError
-from .model.given import told
+from .states.arguments import told
 
 
 class Carried:

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, listed
 from .model.tree import Tree
 from .recipe import contact_impulses
 from .stepper import State
 from .trajectory import Trajectory
+from .validation.arrays import Argument, coerce
 from .world import World
 
 Pair = tuple[np.ndarray, np.ndarray]  # q and v

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Protocol, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .display import Shown, span, vector
-from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, listed, quoted, unknown_name
-from .model.given import checked_robot, positive_number, told
 from .model.tree import Body, Tree
 from .operational.frames import frame_pose
+from .states.arguments import checked_robot, positive_number, told
+from .system.display import Shown, span, vector
 from .types import ControllerName
+from .validation.arrays import Argument, coerce
 
 CONTROLLERS = get_args(ControllerName)
 SAME_TIME = 1e-9  # s: times of steps are products, and differ by rounding from the times that are meant

@@ -13,9 +13,9 @@ from .control import Pure, Zero, as_controller, controller_name, in_world_of, is
 from .dynamics.base import DynamicsBackend
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError
-from .kernels.status import FINE
-from .model.given import told
+from .kernels.entries.status import FINE
 from .model.tree import Tree
+from .states.arguments import told
 from .step_code import StepCode, forward_solver
 from .step_settings import StepSettings, check_inertia, substeps_of
 from .stepper import warn_of_limits
@@ -172,7 +172,8 @@ class ControlledRobot:
     def compiled_step(
         self, rule: str, t: float, q: np.ndarray, v: np.ndarray, dt: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return (q, v) at t + dt by a rule of `treesim.kernels.step`, the torque at time t held through the step.
+        """Return (q, v) at t + dt by a rule of `treesim.kernels.stepping.step`, the torque at time t held through the
+        step.
 
         Damping, friction and the controller's gains are implicit. Raises what the dynamics raise, NonFiniteError.
         """

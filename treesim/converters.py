@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError
-from .model.given import checked_robot
 from .model.quaternions import refuse_lengths
 from .model.tree import Tree
+from .states.arguments import checked_robot
+from .validation.arrays import Argument, coerce
 
 
 def to_pinocchio(robot: Tree) -> Any:

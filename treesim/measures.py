@@ -22,12 +22,12 @@ from .dynamics.functions import energy as total_energy
 from .dynamics.tables import constants_of
 from .engine.graph.trace import is_traced, written_down
 from .errors import ArgumentError
-from .kernels.kinematics import energy_and_momentum_states, frame_pose_states
-from .kernels.numbers import less, select
-from .model.given import checked_robot, told, whole_number
-from .model.states import serving
+from .kernels.algebra.numbers import less, select
+from .kernels.kinematics.bodies import energy_and_momentum_states, frame_pose_states
 from .model.tree import Tree
 from .operational.frames import frame_pose, known_frame_codes
+from .states.arguments import checked_robot, told, whole_number
+from .states.states import serving
 
 MOST_BINS = 64
 

@@ -21,7 +21,7 @@ from .model.mimic import Mimic
 from .model.parts import Body, Frame
 from .model.shapes import CollisionShape
 from .model.tree import Tree
-from .model.values import checked_parts, is_name_of, told, whole_number
+from .validation.values import checked_parts, is_name_of, told, whole_number
 from .world import World
 
 RECORDS: dict[str, Any] = {

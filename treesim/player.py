@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .display import Shown, arrays, html_table
 from .errors import ArgumentError, NonFiniteError
-from .model.given import positive_number, whole_number
 from .simulation import Simulation
+from .states.arguments import positive_number, whole_number
+from .system.display import Shown, arrays, html_table
 
 FASTEST, SLOWEST = 1000.0, 1e-3  # times real time
 MOST_A_FRAME = 10**6  # steps: more take minutes for each picture

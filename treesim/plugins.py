@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -65,7 +65,29 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
     },
     "viewers": {},
     "engines": {},
+    "commands": {
+        "simulate": "treesim.cli.simulate:simulate",
+        "sweep": "treesim.cli.sweep:sweep",
+        "replay": "treesim.cli.replays:replay",
+        "convert": "treesim.cli.convert:convert",
+        "view": "treesim.cli.view:view",
+        "info": "treesim.cli.info:info",
+        "check": "treesim.cli.check:check",
+        "audit": "treesim.cli.audit:audit",
+        "compare": "treesim.cli.compare:compare",
+        "census": "treesim.cli.census:census",
+        "stability": "treesim.cli.stability:stability",
+        "bench": "treesim.cli.bench:bench",
+        "cost": "treesim.cli.cost:cost",
+        "schedule": "treesim.cli.schedule:schedule",
+        "scaling": "treesim.cli.scaling:scaling",
+        "accuracy": "treesim.cli.accuracy:accuracy",
+        "robots": "treesim.cli.robots:robots",
+        "plugins": "treesim.cli.plugins:plugins",
+    },
+    "importers": {},
 }
+FUNCTIONS = frozenset({"commands", "importers"})  # kinds whose implementations are functions; others are classes
 
 
 SINGULAR: dict[PluginKind, str] = {
@@ -76,6 +98,8 @@ SINGULAR: dict[PluginKind, str] = {
     "contact_solvers": "contact solver",
     "viewers": "viewer",
     "engines": "engine",
+    "commands": "command",
+    "importers": "report on importers",
 }  # what messages call one implementation of a kind
 
 
@@ -135,7 +159,7 @@ def is_built_in(name: str) -> bool:
 
 @cache
 def get(kind: PluginKind, name: str) -> Any:
-    """Return the one instance of the implementation `name` of `kind`, importing it on first use.
+    """Return the one instance of the implementation `name` of `kind`, or its function, importing it on first use.
 
     Raises UnknownNameError for a name nobody registered, and PluginError when its package cannot be
     imported or when several distributions own the name.
@@ -143,7 +167,7 @@ def get(kind: PluginKind, name: str) -> Any:
     target = _kind(kind).get(name)
     if target is not None:
         module, attribute = target.split(":")
-        return getattr(importlib.import_module(module), attribute)()
+        return _implementation(kind, getattr(importlib.import_module(module), attribute))
     points = _entry_points(kind).get(name)
     if points is None:
         raise unknown_name(SINGULAR[kind], name, available(kind))
@@ -151,11 +175,29 @@ def get(kind: PluginKind, name: str) -> Any:
         owners = " and ".join(sorted(_origin(point) for point in points))
         raise PluginError(f"{SINGULAR[kind]} {name!r} is claimed by {owners}: uninstall one of them")
     try:
-        return points[0].load()()
+        return _implementation(kind, points[0].load())
     except Exception as error:
         raise PluginError(
             f"{SINGULAR[kind]} {name!r} of {_origin(points[0])} ({points[0].value}) cannot be loaded: {error}"
         ) from error
+
+
+def _implementation(kind: PluginKind, found: Any) -> Any:
+    """The function, or an instance of the class, that a name stands for."""
+    return found if kind in FUNCTIONS else found()
+
+
+def registered(kind: PluginKind) -> list[Plugin]:
+    """Return every registered implementation of a kind; none is imported, so problems are not known.
+
+    Example:
+        >>> treesim.plugins.registered("dynamics")[0].target
+        'treesim.dynamics.aba:Aba'
+    """
+    rows = [Plugin(kind, name, "treesim", target) for name, target in _kind(kind).items()]
+    for name, points in sorted(_entry_points(kind).items()):
+        rows += [Plugin(kind, name, _origin(point), point.value) for point in points]
+    return rows
 
 
 def listing() -> list[Plugin]:
@@ -164,16 +206,15 @@ def listing() -> list[Plugin]:
     A plugin that hides behind a built-in's name, that fails to import, or whose name two distributions own is
     listed with its problem instead of raising. Cost: imports every plugin once.
     """
-    rows = []
-    for kind, built_in in BUILT_IN.items():
-        rows += [Plugin(kind, name, "treesim", target) for name, target in built_in.items()]
-        for name, points in sorted(_entry_points(kind).items()):
-            for point in points:
-                rows.append(Plugin(kind, name, _origin(point), point.value, _problem(kind, name, len(points))))
-    return rows
+    return [
+        plugin if plugin.origin == "treesim" else replace(plugin, problem=_problem(kind, plugin.name))
+        for kind in BUILT_IN
+        for plugin in registered(kind)
+    ]
 
 
-def _problem(kind: PluginKind, name: str, owners: int) -> str | None:
+def _problem(kind: PluginKind, name: str) -> str | None:
+    owners = len(_entry_points(kind)[name])
     if name in BUILT_IN[kind]:
         return "hidden: treesim has a built-in of this name"
     if owners > 1:

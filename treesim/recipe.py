@@ -20,10 +20,10 @@ from .control import Controller, controller_name
 from .engine.generic import runs_compiled
 from .engine.llvm.machine_code import processor
 from .errors import ArgumentError, TreesimError, UnsupportedError, shortened
-from .model.values import told
 from .plain import plain, restored
-from .schema import LARGEST, fits, parsed, record_of
 from .trajectory import Trajectory
+from .validation.schema import LARGEST, fits, parsed, record_of
+from .validation.values import told
 from .world import World
 
 FORMAT = 1

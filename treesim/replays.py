@@ -16,20 +16,20 @@ from numpy.typing import ArrayLike
 from .contact.unsolved import ContactWarning
 from .continuation import first_state
 from .control import Controller
-from .display import Shown
 from .energy_balance import EnergyWarning
 from .errors import ArgumentError, TreesimError, unknown_name
-from .files import path_of
 from .model.tree import Tree
-from .model.values import positive_number, told
 from .plain import restored
 from .recipe import Recipe, controller_of, surroundings, unpacked, world_of
 from .rollout_files import LABELS
 from .simulation import Simulation
+from .system.display import Shown
+from .system.files import path_of
 from .trajectory import Trajectory
 from .urdf.findings import Findings
 from .urdf.read import Source
 from .urdf.resolve import open_source
+from .validation.values import positive_number, told
 
 UNKNOWN = "unknown: versions and arguments are those of the recording"
 PROCESSOR = ("processor", "features")  # of the surroundings: compiled code gives the same bits on any

@@ -15,8 +15,8 @@ from .engine.call.specialized import BatchCode
 from .engine.call.steps import Arrays, Carried, Measured
 from .engine.call.varied import Varied
 from .engine.graph.policies import Policy
-from .kernels.measured_step import ENDED
-from .kernels.status import FINE
+from .kernels.entries.status import FINE
+from .kernels.stepping.measured_step import ENDED
 from .rollout_arguments import Method, Start
 from .rollout_parameters import Physics
 from .step_code import StepCode

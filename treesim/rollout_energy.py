@@ -11,9 +11,9 @@ import numpy as np
 from .dynamics.functions import energy
 from .energy_balance import ROUNDING, TOLERATED, EnergyWarning, in_play, off_by, remedy_of
 from .engine.call.evaluate import specialized_first
-from .model.physics import Numbers
 from .model.quaternions import of_unit_length
 from .model.tree import Tree
+from .states.physics import Numbers
 
 RECORDS = 32  # of a rollout, at most, that its energy is judged at, the last among them,
 STEPS = 50  # and one more for every so many steps: looking at a state takes as long as a few steps do

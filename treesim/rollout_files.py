@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from .errors import ArgumentError
-from .files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
-from .model.given import positive_number, whole_number
 from .rollout_slices import Done
+from .states.arguments import positive_number, whole_number
+from .system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
 
 RECORD_BYTES = 1024  # of a record, always as many: it is written over in one go
 LABELS = ("q", "v", "work")

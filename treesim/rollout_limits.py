@@ -12,8 +12,8 @@ from .engine.call.specialized import BatchCode
 from .engine.call.steps import Arrays, Carried, Measured, carried_on_lanes, held_controls, step_code
 from .engine.call.varied import Varied
 from .engine.graph.policies import Policy
-from .kernels.status import FINE
-from .kernels.watched_step import watched_step_entry
+from .kernels.contact.limit_watching_step import watched_step_entry
+from .kernels.entries.status import FINE
 from .rollout_arguments import Method, Start
 from .rollout_contact import ContactSteps
 from .rollout_parameters import Physics

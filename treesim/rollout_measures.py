@@ -12,11 +12,11 @@ import numpy as np
 from .engine.call.steps import Arrays, Carried, Measured, Piece
 from .engine.graph.expressions import HELP, Expression, is_number
 from .errors import ArgumentError, TreesimError, UnsupportedError
-from .kernels.measured_step import ENDED, HEADER, SEEN, STEP
-from .kernels.numbers import absolute, less, select
+from .kernels.algebra.numbers import absolute, less, select
+from .kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
 from .measures import Measure
-from .model.given import told
 from .rollout_arguments import Method, Start, check_clock
+from .states.arguments import told
 
 ARGUMENTS = ("t", "q", "v", "p", "c")
 WRENCH = 6
@@ -25,8 +25,8 @@ WRENCH = 6
 class Reduction(Expression):
     """What measures keep after a step, from q, v, p, wrenches c, which may be left out, and what they kept before.
 
-    kept: what `kernels.measured_step` says, then the measures' own numbers, one after the other. stops: whether
-    any of them ends rollouts. contact: whether any of them looks at wrenches."""
+    kept: what `kernels.stepping.measured_step` says, then the measures' own numbers, one after the other. stops:
+    whether any of them ends rollouts. contact: whether any of them looks at wrenches."""
 
     def __init__(self, measures: Mapping[str, Measure], nq: int, nv: int, k: int, bodies: int, dt: float, number: Any):
         """Write down what measures do to states of arrays of `number`, after steps of dt [s], with k parameters, and

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .contact.unsolved import warn_of_states
-from .display import Shown, arrays
 from .errors import ArgumentError
 from .model.tree import Tree
 from .rollout_arguments import Method, Start
@@ -18,6 +17,7 @@ from .rollout_energy import OwnRobots, balance, total_energy, warn_of_errors
 from .rollout_measures import Measuring
 from .rollout_slices import Done
 from .step_settings import speed_hint
+from .system.display import Shown, arrays
 
 BLOCK = 256  # rollouts looked through at a time for states that are not finite
 

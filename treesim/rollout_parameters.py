@@ -15,11 +15,13 @@ from .dynamics.functions import mass_matrix
 from .dynamics.physics import Parameters
 from .engine.call.varied import Varied
 from .errors import ArgumentError, UnsupportedError
-from .kernels.contact_tables import COLUMNS as PAIR_COLUMNS
-from .kernels.contact_tables import NUMBERS, OPTIONS, REALS
-from .kernels.limits import UNLIMITED
-from .kernels.step import Settings
-from .model.physics import (
+from .kernels.algebra.limits import UNLIMITED
+from .kernels.contact.tables import COLUMNS as PAIR_COLUMNS
+from .kernels.contact.tables import NUMBERS, OPTIONS, REALS
+from .kernels.stepping.step import Settings
+from .model.tree import Tree
+from .rollout_energy import OwnRobots
+from .states.physics import (
     INERTIAL,
     JOINTS,
     OF_ROBOT,
@@ -32,8 +34,6 @@ from .model.physics import (
     refuse_first,
     robot_numbers,
 )
-from .model.tree import Tree
-from .rollout_energy import OwnRobots
 from .step_settings import gains_of, implicitness, lightest, simple_joints, step_stiffness, tried_configurations
 from .world import World
 
@@ -305,7 +305,7 @@ def _column(robot: Tree, name: str, which: np.ndarray, values: np.ndarray) -> Nu
 
 
 def _contact_numbers(world: World, fields: Mapping[str, Given]) -> Numbers:
-    """Limits, friction of joints and of the ground, in the table of what may touch (`kernels.contact_tables`)."""
+    """Limits, friction of joints and of the ground, in the table of what may touch (`kernels.contact.tables`)."""
     layout, robot = world.touching.layout, world.robot
     pairs, points, limits, frictions = (int(layout[k]) for k in range(4))
     rows = layout[NUMBERS + PAIR_COLUMNS * pairs :]

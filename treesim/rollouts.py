@@ -19,9 +19,8 @@ from .engine.call.varied import Varied
 from .engine.graph.policies import Policy
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, keep_with, unknown_name
-from .kernels.step import policy_step_entry
+from .kernels.stepping.step import policy_step_entry
 from .measures import Measure
-from .model.given import checked_progress, positive_number, whole_number
 from .model.tree import Tree
 from .rollout_arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
 from .rollout_energy import OwnRobots
@@ -35,6 +34,7 @@ from .rollout_parameters import Physics, given_fields, own_limits, physics_of_ro
 from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
 from .start_limits import warn_of_start
+from .states.arguments import checked_progress, positive_number, whole_number
 from .types import Engine, Keep
 from .world import World, as_world
 
@@ -80,7 +80,7 @@ def rollout(
     time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is traced: called once, on
     symbolic numbers, and compiled with the loop over steps. It may use + - * /, whole powers, NumPy's sin, cos,
     sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less, select and atan2 of
-    treesim.kernels.numbers, but cannot branch on what depends on its arguments. steps: how many, by default those of
+    treesim.numbers, but cannot branch on what depends on its arguments. steps: how many, by default those of
     control. dt: step [s]. out: arrays
     (q, v) for the results, apart from the arguments, which saves their allocation; or a file name: q and v are then
     written to "<out>_q.npy" and "<out>_v.npy", the work to "<out>_work.npy", which may be larger than memory. Until

@@ -8,13 +8,13 @@ from typing import Any, Literal
 import numpy as np
 
 from . import plugins
+from .dynamics.schedule import Schedule, Stage
 from .engine.python import Tally, run
 from .errors import UnsupportedError
-from .model.given import checked_frames, checked_robot
-from .model.schedule import Schedule, Stage
-from .model.states import serving
 from .model.tree import Tree
 from .operational.frames import frame_codes
+from .states.arguments import checked_frames, checked_robot
+from .states.states import serving
 from .types import Reference
 
 NO_FORCES = np.empty(0)

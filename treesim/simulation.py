@@ -19,22 +19,22 @@ from .contact.unsolved import warn_of_run
 from .continuation import Pair, RunStart, run_start
 from .control import Controller, controller_name
 from .controlled import ControlledRobot, NonFiniteTorqueError
-from .display import Shown, vector
 from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from .energy_balance import judged
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError, TreesimError, keep_with
 from .integrators.base import CompiledRule
-from .memory import check_memory, free_memory
-from .model.given import MOST, checked_progress, positive_number
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .recipe import PackedLater
 from .recording import Recording
 from .start_limits import warn_of_start
+from .states.arguments import MOST, checked_progress, positive_number
 from .step_code import check_rows, touches
 from .step_settings import speed_hint, substeps_of
 from .stepper import State, warn_of_friction
+from .system.display import Shown, vector
+from .system.memory import check_memory, free_memory
 from .trajectory import Trajectory
 from .types import Engine
 from .world import World, as_world

@@ -21,13 +21,13 @@ from .engine.call.varied import Varied
 from .engine.fastcall import BAD_LAYOUT
 from .errors import NonFiniteError, UnsupportedError
 from .integrators.base import CompiledRule
-from .kernels.rows import plain_held_tables, row_memory, tied_held_tables
-from .kernels.status import FINE, NOT_FINITE
-from .kernels.step import RULES, actuate, settings_of, step_entry, step_memory
-from .kernels.tables import tree_tables
-from .kernels.world_step import RULES_WITH_ROWS, world_step_entry
-from .model.states import tied_constants
+from .kernels.algebra.tables import tree_tables
+from .kernels.constrained.rows import plain_held_tables, row_memory, tied_held_tables
+from .kernels.entries.status import FINE, NOT_FINITE
+from .kernels.stepping.constrained_step import RULES_WITH_ROWS, world_step_entry
+from .kernels.stepping.step import RULES, actuate, settings_of, step_entry, step_memory
 from .model.tree import Tree
+from .states.states import tied_constants
 from .step_settings import StepSettings
 from .types import Engine
 from .world import World

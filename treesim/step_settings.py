@@ -14,12 +14,12 @@ from .control import checked_gain
 from .dynamics.base import singular_inertia
 from .dynamics.tables import constants_of, on_leaders
 from .errors import ArgumentError, UnsupportedError
-from .kernels.crba import mass_matrix_full_states
-from .kernels.limits import UNLIMITED
-from .kernels.step import COLUMNS
-from .model.given import whole_number
-from .model.states import for_followers
+from .kernels.algebra.limits import UNLIMITED
+from .kernels.dynamics.crba import mass_matrix_full_states
+from .kernels.stepping.step import COLUMNS
 from .model.tree import Body, Tree
+from .states.arguments import whole_number
+from .states.states import for_followers
 
 LONGEST = {"implicit_midpoint": 5e-4}  # s: of a substep, by rule; see docs/simulation.md for what it holds
 MOST_SUBSTEPS = 1000
@@ -238,7 +238,7 @@ def step_stiffness(h: float, damping: np.ndarray, kp: np.ndarray, kd: np.ndarray
 
 def implicitness(stiffness: np.ndarray, least: np.ndarray) -> np.ndarray:
     """Return theta (..., nv) of `implicit_midpoint` for joints that move this inertia at least, see
-    `kernels.step`."""
+    `kernels.stepping.step`."""
     with np.errstate(all="ignore"):
         theta: np.ndarray = np.clip(1 - least / stiffness, 0.5, 1.0)
     theta[~np.isfinite(theta)] = 0.5

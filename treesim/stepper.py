@@ -16,21 +16,21 @@ from . import plugins
 from .contact.base import ContactSolver, chosen_solver
 from .contact.report import ContactReport
 from .contact.unsolved import REMEDY, is_solved, misses, warn_of_step
-from .display import Shown, arrays, vector
 from .dynamics.base import DynamicsBackend
 from .dynamics.functions import energy
-from .engine.call.arguments import Argument, coerce
 from .engine.threads import checked_threads, use_threads
 from .errors import ArgumentError, ConvergenceError, NonFiniteError
-from .kernels.contact_step import TOLD
-from .kernels.status import FINE, NOT_FINITE
-from .model.given import positive_number
+from .kernels.contact.contact_step import TOLD
+from .kernels.entries.status import FINE, NOT_FINITE
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
 from .start_limits import warn_of_start
+from .states.arguments import positive_number
 from .step_code import StepCode, check_rows, compiled_rule, forward_solver
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
+from .system.display import Shown, arrays, vector
 from .types import Engine
+from .validation.arrays import Argument, coerce
 from .world import World, as_world
 
 Made = TypeVar("Made")

@@ -15,14 +15,14 @@ import numpy as np
 from .contact.description import surface_of
 from .contact.ground import Surface
 from .contact.history import ContactHistory, no_contact
-from .display import Shown, arrays, html_table, span
-from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, quoted, unknown_name
-from .files import checked_output, write_whole
 from .model.coordinates import Q_PARTS, V_PARTS, configuration_names, place_of, velocity_names
-from .model.given import checked_robot
 from .model.joints import JOINT_TYPES
-from .model.values import checked_part, checked_parts, checked_text, checked_texts, finite_or_nan, told
+from .states.arguments import checked_robot
+from .system.display import Shown, arrays, html_table, span
+from .system.files import checked_output, write_whole
+from .validation.arrays import Argument, coerce
+from .validation.values import checked_part, checked_parts, checked_text, checked_texts, finite_or_nan, told
 
 if TYPE_CHECKING:
     from .model.tree import Tree

@@ -24,5 +24,6 @@ Repair: TypeAlias = Literal[
 ]  # fmt: skip
 Repairs: TypeAlias = bool | Repair | Iterable[Repair]
 PluginKind: TypeAlias = Literal[
-    "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines"
-]
+    "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines", "commands",
+    "importers",
+]  # fmt: skip

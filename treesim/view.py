@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import plugins
-from .display import Shown, arrays, html_table, page_html
-from .engine.call.arguments import Argument, coerce
 from .errors import ArgumentError, UnsupportedError
-from .model.given import checked_robot, positive_number, told
 from .model.tree import Tree
+from .states.arguments import checked_robot, positive_number, told
+from .system.display import Shown, arrays, html_table, page_html
+from .validation.arrays import Argument, coerce
 from .viewers.base import ClickViewer, GroundViewer, InteractiveViewer, MarkViewer, SliderViewer, Viewer
 from .world import World
 

@@ -25,19 +25,19 @@ from .contact.pairs import GROUND
 from .contact.shape_pairs import shape_pairs
 from .contact.tables import Shapes, Touching, surface_names, touching
 from .contact.uncovered import warn_of_uncovered
-from .display import Shown
 from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError
-from .kernels.rows import row_gaps_states
-from .model.given import checked_robot
+from .kernels.constrained.rows import row_gaps_states
 from .model.joined import joined
 from .model.quaternions import unit_quaternions
-from .model.states import on_states
-from .model.support import candidates, gaps
 from .model.tree import Tree
-from .model.values import checked_flag, checked_part, checked_parts, is_name_of, told
+from .states.arguments import checked_robot
+from .states.states import on_states
+from .states.support import candidates, gaps
+from .system.display import Shown
 from .types import Engine
+from .validation.values import checked_flag, checked_part, checked_parts, is_name_of, told
 
 CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
 CLOSE_STEPS = 100

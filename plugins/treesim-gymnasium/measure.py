@@ -21,6 +21,7 @@ from treesim_gymnasium import Task, TreesimEnv, TreesimVectorEnv, balance
 from treesim_gymnasium.balance import FALLEN, FASTEST, NOISE, tip
 
 import treesim
+from treesim.numbers import atan2
 
 SECONDS, WARM_UP, LIMIT = 1.5, 20, 1000
 
@@ -92,7 +93,7 @@ def main() -> None:
         return np.clip(-state @ K.T, -1.0, 1.0)
 
     def law(o: Any) -> Any:
-        angles = [treesim.kernels.numbers.atan2(o[1], o[3]), treesim.kernels.numbers.atan2(o[2], o[4])]
+        angles = [atan2(o[1], o[3]), atan2(o[2], o[4])]
         return -K @ np.array([o[0], *angles, *o[5:8]])
 
     compiled_law = treesim.BatchFunction(law, [8])

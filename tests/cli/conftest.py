@@ -11,7 +11,9 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from treesim import plugins
 from treesim.cli.main import app
+from treesim.cli.plugin_commands import COMMANDS_OF
 
 LINK = """
   <link name="{name}"><inertial><origin xyz="0 0 -0.2"/><mass value="{mass}"/>
@@ -31,6 +33,13 @@ def urdf(effort: float = 50.0, more: str = "", mass: float = 1.0, shoulder: str 
         JOINT.format(name="shoulder", parent="trunk", child="arm", type=shoulder, more="", **common),
     )
     return f'<robot name="toy">{links}{"".join(joints)}\n</robot>\n'
+
+
+def need_command(name: object) -> None:
+    """Skip a test of a plugin's command where the plugin is not installed."""
+    known = {name: package for package, names in COMMANDS_OF.items() for name in names}
+    if name in known and name not in plugins.available("commands"):
+        pytest.skip(f"needs {known[name]}")
 
 
 @pytest.fixture
@@ -56,6 +65,7 @@ def treesim() -> Callable[..., Result]:
     """Run the program in this process: `treesim("info", path)`; the result has exit_code, stdout and stderr."""
 
     def run(*arguments: object) -> Result:
+        need_command(arguments[0])
         result = CliRunner().invoke(app, [str(argument) for argument in arguments])
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception

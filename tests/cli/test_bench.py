@@ -26,8 +26,8 @@ from treesim.bench.timing import interleaved
 from treesim.compare import BenchmarkCase, Motion, find_engine
 from treesim.engine.llvm.elementary import sincos_arithmetic
 from treesim.errors import TreesimError
-from treesim.kernels import numbers
-from treesim.kernels.status import FINE
+from treesim.kernels.algebra import numbers
+from treesim.kernels.entries.status import FINE
 from treesim.model import generators
 from treesim.plotting.bench import _best_ratios
 

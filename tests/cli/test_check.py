@@ -17,6 +17,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from treesim import plugins
 from treesim.cli.main import app
 from treesim.doctor.advice import GOOD
 
@@ -219,6 +220,15 @@ def test_what_cannot_be_mended_so_is_told(folder: Path, arguments: list[str], me
     assert (folder / "good.urdf").read_text() == before
 
 
-def test_other_programs_are_told_of(folder: Path) -> None:
-    assert "other programs" in run("doubtful.urdf").stdout
-    assert "other programs" not in run("doubtful.urdf", "--no-readers").stdout
+def test_reports_on_other_programs_come_from_plugins(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def report(source: str, console: Any) -> None:
+        console.print(f"other programs read {source}")
+
+    monkeypatch.setattr(plugins, "available", lambda kind: ("mine",) if kind == "importers" else ())
+    monkeypatch.setattr(plugins, "get", lambda kind, name: report)
+    assert "other programs read good.urdf" in run("good.urdf").stdout
+    assert "other programs" not in run("good.urdf", "--no-readers").stdout
+    monkeypatch.setattr(plugins, "available", lambda kind: ())
+    assert run("good.urdf").exit_code == 0 and "other programs" not in run("good.urdf").stdout
+    refused = run("good.urdf", "--readers")
+    assert refused.exit_code == 2 and "./plugins/treesim-importers" in refused.stderr

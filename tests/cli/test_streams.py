@@ -18,7 +18,7 @@ from click.testing import Result
 from treesim.cli.streams import OutputError, Stream, escaped, json_text
 from treesim.errors import named, quoted
 
-from .conftest import JOINT, LINK
+from .conftest import JOINT, LINK, need_command
 
 # commands to workflows of GitHub, Azure and TeamCity; a forged line; ends of lines, a turn of direction, C1 and DEL
 TAIL = "&#10;::set-env name=X::1&#13;##[error]no ##vso[a]b&#10;forged \u202e\u2028\x85\x9b2J\x7f[/b] :smile: "
@@ -230,6 +230,7 @@ PRINTING = {
     "what", [name if name in ("info", "help") else pytest.param(name, marks=pytest.mark.slow) for name in PRINTING]
 )
 def test_odd_standard_streams_end_as_those_of_tools(robot: str, tmp_path: Path, what: str, mode: str) -> None:
+    need_command(PRINTING[what][0])
     (tmp_path / "robot.urdf").write_text(
         Path(robot).read_text().replace("hip", "hüp").replace("<robot ", "<robot colour='red' ")
     )

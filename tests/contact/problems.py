@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treesim.kernels.contact_problem import Problem, residual
+from treesim.kernels.contact.problem import Problem, residual
 
 
 class Solved(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 import treesim
 from tests.contact.scenes import G
 from treesim.contact.base import ContactSolver
-from treesim.kernels.contact_pgs import pgs_memory, run_pgs
+from treesim.kernels.contact.pgs import pgs_memory, run_pgs
 
 pytestmark = pytest.mark.slow
 G1 = "g1_29dof_rev_1_0"

@@ -7,7 +7,7 @@ import pytest
 
 import treesim
 from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree
-from treesim.kernels.contact_step import POSITION_RESIDUAL
+from treesim.kernels.contact.contact_step import POSITION_RESIDUAL
 
 RULES = ("implicit_midpoint", "semi_implicit_euler")
 UPRIGHT = (0, 0, 0, 1)

@@ -10,8 +10,8 @@ from treesim import ContactWarning, Ground, World, free_body
 from treesim.contact.base import ContactSolver
 from treesim.contact.unsolved import is_solved, misses
 from treesim.errors import ConvergenceError
-from treesim.kernels.contact_problem import relative_velocities
-from treesim.kernels.contact_step import POSITION_RESIDUAL, RESIDUAL, TOLD
+from treesim.kernels.contact.contact_step import POSITION_RESIDUAL, RESIDUAL, TOLD
+from treesim.kernels.contact.problem import relative_velocities
 
 
 def solve_nothing(problem, impulse, sigma, tolerance, most, memory):

@@ -12,8 +12,8 @@ from tests.trees import random_state, relative_error
 from treesim import testing
 from treesim.dynamics.armstrong import Armstrong
 from treesim.errors import SingularInertiaError, UnsupportedError
-from treesim.kernels import armstrong as kernel
-from treesim.kernels.tables import articulated_at, force_at, tree_tables
+from treesim.kernels.algebra.tables import articulated_at, force_at, tree_tables
+from treesim.kernels.published import armstrong as kernel
 from treesim.model import generators as make
 
 ROUND_OFF = 1e-11

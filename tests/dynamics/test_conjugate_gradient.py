@@ -12,12 +12,12 @@ from treesim import plugins
 from treesim.dynamics.conjugate_gradient import solve
 from treesim.engine.python import Tally, run
 from treesim.errors import ArgumentError, ConvergenceError, NonFiniteError, SingularInertiaError
-from treesim.kernels.conjugate_gradient import (
+from treesim.kernels.dynamics.rnea import inverse_dynamics_states
+from treesim.kernels.published.conjugate_gradient import (
     TOLERANCE,
     forward_dynamics_plain_states,
     forward_dynamics_within_states,
 )
-from treesim.kernels.rnea import inverse_dynamics_states
 from treesim.model import generators as make
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.urdf.UrdfWarning")  # of the robots' own inertias and mimics

@@ -12,7 +12,7 @@ from treesim.cost.engine_errors import apart
 from treesim.dynamics import constraint_force as module
 from treesim.engine.python import run
 from treesim.errors import AccuracyError, SingularInertiaError
-from treesim.kernels.aba import forward_dynamics_states
+from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.model import generators as make
 
 PATHS = ("constraint_force", "constraint_force_cr", "constraint_force_pcr")

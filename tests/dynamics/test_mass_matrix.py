@@ -15,7 +15,7 @@ from treesim import Body, Tree
 from treesim.dynamics.functions import MASS_MATRIX
 from treesim.engine.python import Tally, run
 from treesim.errors import NonFiniteError, UnknownNameError
-from treesim.kernels import crba
+from treesim.kernels.dynamics import crba
 from treesim.model import generators as make
 
 EXACT = 2 * OF_A_SWEEP  # both err

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from treesim.engine.python import Tally, run
-from treesim.kernels import ltdl, ltl
-from treesim.kernels.rnea import inverse_dynamics_states
+from treesim.kernels.dynamics import ltdl, ltl
+from treesim.kernels.dynamics.rnea import inverse_dynamics_states
 from treesim.model import generators
 
 TREES = {

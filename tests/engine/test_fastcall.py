@@ -11,13 +11,13 @@ from treesim.engine import fastcall
 from treesim.engine.call import fast_entry
 from treesim.engine.call.fast_entry import FastEntry
 from treesim.engine.generic import runs_compiled
-from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
-from treesim.kernels.inverse_mass import solve_mass_matrix_states
-from treesim.kernels.kinematics import body_poses_states
-from treesim.kernels.operational import frame_velocity_states
-from treesim.kernels.pv_osim import inverse_inertia_pv_osim_states
-from treesim.kernels.status import FINE, NOT_FINITE
+from treesim.kernels.dynamics.aba import forward_dynamics_states
+from treesim.kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from treesim.kernels.dynamics.inverse_mass import solve_mass_matrix_states
+from treesim.kernels.entries.status import FINE, NOT_FINITE
+from treesim.kernels.kinematics.bodies import body_poses_states
+from treesim.kernels.kinematics.jacobians import frame_velocity_states
+from treesim.kernels.operational.pv_osim import inverse_inertia_pv_osim_states
 from treesim.operational.frames import frame_codes
 
 ROBOT = trees.random_tree(4, 6)

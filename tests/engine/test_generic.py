@@ -15,7 +15,7 @@ from treesim.dynamics import conjugate_gradient
 from treesim.engine import generic, threads
 from treesim.engine.call import evaluate as evaluation
 from treesim.engine.trigonometry import LARGEST, sincos
-from treesim.kernels.sparse_jacobian import product_states
+from treesim.kernels.operational.sparse_jacobian import product_states
 
 
 @pytest.fixture

@@ -7,9 +7,10 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
-from treesim.engine.call import arguments, specialized
+from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.errors import ArgumentError
+from treesim.validation import arrays as arguments
 
 ROBOT = trees.tree("random_a")
 COUNT = 541

@@ -18,7 +18,7 @@ from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.llvm import machine_code, shared_code
 from treesim.engine.llvm.shared_code import RECENT, SharedCode
-from treesim.kernels.status import FINE
+from treesim.kernels.entries.status import FINE
 from treesim.model.generators import chain
 
 lanes = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")

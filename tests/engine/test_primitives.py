@@ -10,8 +10,8 @@ from treesim.engine.generic import compiled, runs_compiled
 from treesim.engine.graph.graph import Graph
 from treesim.engine.graph.trace import Traced
 from treesim.engine.primitives import ARITY, COS, PRIMITIVES, SIN
-from treesim.kernels import numbers
-from treesim.kernels.entry import made_function
+from treesim.kernels.algebra import numbers
+from treesim.kernels.entries.entry import made_function
 
 OPERATIONS = [(k, primitive) for k, primitive in enumerate(PRIMITIVES) if primitive.arity]
 names = [primitive.name for _, primitive in OPERATIONS]

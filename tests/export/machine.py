@@ -10,7 +10,7 @@ import pytest
 
 from treesim.export.contact_module import ContactModule
 from treesim.export.webassembly import StepModule
-from treesim.kernels.status import FINE
+from treesim.kernels.entries.status import FINE
 from treesim.step_settings import StepSettings
 from treesim.world import World
 

@@ -8,7 +8,7 @@ import pytest
 import treesim
 from tests import coupled, trees
 from treesim.export.description import description
-from treesim.kernels.step import RULES
+from treesim.kernels.stepping.step import RULES
 from treesim.step_settings import lightest, substeps_of
 
 

@@ -13,8 +13,8 @@ import treesim
 from tests import trees
 from tests.operators import ANGULAR_FIRST, Operators, cross_motion
 from tests.trees import random_state, relative_error
-from treesim.kernels import aba
-from treesim.kernels.tables import tree_tables
+from treesim.kernels.algebra.tables import tree_tables
+from treesim.kernels.dynamics import aba
 
 ROUND_OFF = 1e-10
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tests import trees
-from treesim.kernels.configuration import chart_rate
-from treesim.kernels.tables import tree_tables
+from treesim.kernels.algebra.tables import tree_tables
+from treesim.kernels.kinematics.configuration import chart_rate
 
 pytestmark = pytest.mark.nojit
 

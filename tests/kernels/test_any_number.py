@@ -7,13 +7,13 @@ import pytest
 import treesim
 from tests import sensitivity, trees
 from treesim.engine.python import run
-from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.configuration import difference_states, integrate_states
-from treesim.kernels.crba import mass_matrix_full_states
-from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states, forward_dynamics_ltl_states
-from treesim.kernels.innovations import forward_dynamics_explicit_states, forward_dynamics_innovations_states
-from treesim.kernels.rjk import forward_dynamics_rjk_states
-from treesim.kernels.rnea import inverse_dynamics_states
+from treesim.kernels.dynamics.aba import forward_dynamics_states
+from treesim.kernels.dynamics.crba import mass_matrix_full_states
+from treesim.kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltdl_states, forward_dynamics_ltl_states
+from treesim.kernels.dynamics.rjk import forward_dynamics_rjk_states
+from treesim.kernels.dynamics.rnea import inverse_dynamics_states
+from treesim.kernels.kinematics.configuration import difference_states, integrate_states
+from treesim.kernels.published.innovations import forward_dynamics_explicit_states, forward_dynamics_innovations_states
 
 FORWARD = {
     "aba": forward_dynamics_states,

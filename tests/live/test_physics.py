@@ -6,7 +6,7 @@ import pytest
 import treesim
 from tests.live.driven import ROBOT, Driven
 from treesim.live.settings import Settings
-from treesim.model.support import gaps
+from treesim.states.support import gaps
 
 
 def test_motion_is_the_simulation_s():

@@ -12,7 +12,7 @@ import treesim
 from tests.live.driven import GhostScreen, Screen
 from treesim import ArgumentError, Trajectory
 from treesim.contact.history import ContactHistory
-from treesim.kernels.contact_step import TOLD
+from treesim.kernels.contact.contact_step import TOLD
 from treesim.live import Replay
 from treesim.live.ghost import apart
 from treesim.model import generators as make

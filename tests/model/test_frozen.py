@@ -10,10 +10,10 @@ import pytest
 
 from treesim import Body, CollisionShape, Frame, Inertia, Joint, Placement, Tree, Visual
 from treesim import schedule as schedule_of
+from treesim.dynamics.contraction import tree_contraction
 from treesim.engine.call.specialized import _contents
 from treesim.errors import ModelError
 from treesim.model import generators as make
-from treesim.model.contraction import tree_contraction
 from treesim.model.frozen import frozen
 from treesim.model.topology import Topology
 from treesim.urdf import Finding

@@ -15,7 +15,7 @@ from treesim import plugins
 from treesim.cost import chang_khatib, counting
 from treesim.cost import featherstone_2010 as f10
 from treesim.cost.paper_trees import asimo
-from treesim.kernels.rjk import needed_in
+from treesim.kernels.dynamics.rjk import needed_in
 from treesim.operational.needed_blocks import blocks_one_at_a_time, needed_table, path
 
 

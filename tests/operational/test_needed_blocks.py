@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tests import trees
 from treesim.cost import featherstone_2010
-from treesim.kernels.rjk import COLUMNS, needed_in
+from treesim.kernels.dynamics.rjk import COLUMNS, needed_in
 from treesim.model import generators as make
 from treesim.model.topology import Topology
 from treesim.operational.needed_blocks import needed_table

@@ -8,8 +8,8 @@ import treesim
 from tests import sensitivity, trees
 from tests.trees import random_state
 from treesim import plugins
-from treesim.kernels import rjk
-from treesim.kernels.tables import tree_tables
+from treesim.kernels.algebra.tables import tree_tables
+from treesim.kernels.dynamics import rjk
 from treesim.model import generators as make
 from treesim.operational.needed_blocks import needed_table
 from treesim.operational.rjk import Rjk

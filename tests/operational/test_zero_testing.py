@@ -10,7 +10,7 @@ from tests import trees
 from treesim.cost.paper_trees import asimo
 from treesim.engine.python import Tally
 from treesim.errors import ArgumentError, NonFiniteError
-from treesim.kernels import zero_testing as kernels
+from treesim.kernels.published import zero_testing as kernels
 from treesim.operational import zero_testing
 
 EPS = np.finfo(float).eps

@@ -5,8 +5,8 @@ import pytest
 import treesim
 from treesim import testing
 from treesim.contact.base import ContactSolver
-from treesim.kernels.contact_pgs import pgs_memory, run_pgs, solve_pgs
-from treesim.kernels.contact_problem import relative_velocities
+from treesim.kernels.contact.pgs import pgs_memory, run_pgs, solve_pgs
+from treesim.kernels.contact.problem import relative_velocities
 
 
 @pytest.mark.parametrize("solver", treesim.available("contact_solvers"))

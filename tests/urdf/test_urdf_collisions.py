@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from treesim.model.shapes import shape_links, supports
-from treesim.model.support import lowest_point
+from treesim.states.support import lowest_point
 from treesim.urdf import UrdfWarning, installed_robots, load
 
 BALL = '<sphere radius="0.5"/>'

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..dynamics.functions import inverse_dynamics
 from ..errors import ArgumentError
-from ..model.given import checked_robot, whole_number
 from ..model.tree import Tree
+from ..states.arguments import checked_robot, whole_number
 from .report import Audit, Row
 
 if TYPE_CHECKING:

@@ -14,15 +14,15 @@ from ..cost.factorization_errors import ExactSolver
 from ..dynamics.solve import solve_mass_matrix
 from ..engine.python import converted
 from ..errors import SingularInertiaError
-from ..kernels.aba import forward_dynamics_states
-from ..kernels.configuration import integrate_states
-from ..kernels.crba import mass_matrix_full_states
-from ..kernels.kinematics import energy_and_momentum_states
-from ..kernels.operational import jacobian_states
-from ..kernels.rnea import inverse_dynamics_states
-from ..model.states import serving
+from ..kernels.dynamics.aba import forward_dynamics_states
+from ..kernels.dynamics.crba import mass_matrix_full_states
+from ..kernels.dynamics.rnea import inverse_dynamics_states
+from ..kernels.kinematics.bodies import energy_and_momentum_states
+from ..kernels.kinematics.configuration import integrate_states
+from ..kernels.kinematics.jacobians import jacobian_states
 from ..model.tree import Tree
 from ..operational.frames import frame_codes
+from ..states.states import serving
 from ..types import Reference
 
 STEP = 1e-13  # s, of central differences: of 40 digits they leave about 25

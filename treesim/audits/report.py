@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from ..display import Shown
+from ..system.display import Shown
 
 MOST_DIGITS = 16.0  # of a float
 

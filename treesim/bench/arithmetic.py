@@ -14,11 +14,11 @@ from ..engine.graph.trace_counts import operations as counts
 from ..engine.llvm.elementary import sincos_arithmetic
 from ..engine.threads import thread_count, use_threads
 from ..errors import UnsupportedError
-from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
-from ..kernels.rnea import inverse_dynamics_states
-from ..model.states import serving
+from ..kernels.dynamics.aba import forward_dynamics_states
+from ..kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from ..kernels.dynamics.rnea import inverse_dynamics_states
 from ..model.tree import Tree
+from ..states.states import serving
 from .batches import KINDS, PAUSE, TURN
 from .fma_peak import peak
 from .timing import interleaved

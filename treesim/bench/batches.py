@@ -29,10 +29,10 @@ from ..compare.cases import (
 from ..compare.engines import EngineModel
 from ..engine.call import specialized
 from ..engine.threads import over_threads, thread_count
-from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
-from ..kernels.rnea import inverse_dynamics_states
-from ..kernels.status import FINE
+from ..kernels.dynamics.aba import forward_dynamics_states
+from ..kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from ..kernels.dynamics.rnea import inverse_dynamics_states
+from ..kernels.entries.status import FINE
 from ..model.tree import Tree
 from .engine_choice import engine_of_batch
 from .measure import measured

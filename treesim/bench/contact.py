@@ -19,10 +19,10 @@ from ..engine.threads import thread_count
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.shapes import CollisionShape
-from ..model.standing import standing
-from ..model.support import lowest_point
 from ..model.tree import Body, Tree
 from ..rollouts import rollout
+from ..states.standing import standing
+from ..states.support import lowest_point
 from ..stepper import Stepper
 from ..world import World
 from .measure import measured

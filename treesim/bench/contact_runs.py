@@ -12,11 +12,11 @@ from ..contact.ground import Ground
 from ..contact.unsolved import ContactWarning
 from ..control import Controller, Hold, Pushed, Zero
 from ..errors import ArgumentError, TreesimError, UrdfError
-from ..model.standing import standing
-from ..model.support import gaps
 from ..model.tree import Tree
 from ..operational.motion import center_of_mass
 from ..simulation import Simulation
+from ..states.standing import standing
+from ..states.support import gaps
 from ..trajectory import Trajectory
 from ..types import Base
 from ..urdf import load

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
-from ..cores import usable_cores
-from ..subprocesses import ProcessFailure, PythonProcess, module_command
+from ..system.cores import usable_cores
+from ..system.subprocesses import ProcessFailure, PythonProcess, module_command
 from ..types import Base
 from ..urdf import installed_robots
 from .contact_runs import ContactRun, ContactSettings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import NamedTuple
 
-from ..subprocesses import serve
+from ..system.subprocesses import serve
 from ..types import Base
 from .contact_runs import ContactRun, ContactSettings, contact_runs
 

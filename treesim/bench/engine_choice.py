@@ -9,9 +9,9 @@ import numpy as np
 
 from ..engine.call import specialized
 from ..errors import UnsupportedError
-from ..kernels.aba import forward_dynamics_states
-from ..model.states import serving
+from ..kernels.dynamics.aba import forward_dynamics_states
 from ..model.tree import Tree
+from ..states.states import serving
 
 GENERIC, SPECIALIZED = "generic", "specialized"
 

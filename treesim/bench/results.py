@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..compare.cases import OURS
-from ..display import Shown
+from ..system.display import Shown
 
 MADE_OF = {"calls": "calls on one state", "batches": "calls on {} states each", "sizes": "sizes of batches",
            "contact": "ways of stepping what stands"}  # fmt: skip

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from ..compare.engines import EngineAdapter, EngineModel, chosen_engines, installed_engines, read_by_engines
-from ..model.values import checked_parts
 from ..types import Base, Mimic
+from ..validation.values import checked_parts
 from .arithmetic import arithmetic_rows
 from .batches import after_another, batch_rows
 from .results import Benchmark

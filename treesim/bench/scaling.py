@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..errors import TreesimError
-from ..subprocesses import python_command, run
+from ..system.subprocesses import python_command, run
 from .timing import shortest
 
 if TYPE_CHECKING:

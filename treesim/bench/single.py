@@ -12,12 +12,12 @@ from ..compare.cases import FORWARD, INVERSE, MASS, OURS, SOLVE, BenchmarkCase, 
 from ..compare.engines import EngineModel
 from ..cost.error_growth import exact_results
 from ..errors import ArgumentError, TreesimError
-from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_full_states
-from ..kernels.inverse_mass import solve_mass_matrix_states
-from ..kernels.rnea import inverse_dynamics_states
-from ..model.states import serving
+from ..kernels.dynamics.aba import forward_dynamics_states
+from ..kernels.dynamics.crba import mass_matrix_full_states
+from ..kernels.dynamics.inverse_mass import solve_mass_matrix_states
+from ..kernels.dynamics.rnea import inverse_dynamics_states
 from ..model.tree import Tree
+from ..states.states import serving
 from .engine_choice import GENERIC, engine_of_bound
 from .measure import measured
 from .operational import our_cases, their_cases

@@ -16,10 +16,10 @@ from ..dynamics.base import singular_inertia
 from ..energy_balance import EnergyWarning, energies
 from ..errors import ArgumentError, TreesimError
 from ..integrators.base import CompiledRule
-from ..model.given import checked_robot, positive_number
 from ..model.tree import Tree
 from ..rollouts import DivergedWarning, rollout
 from ..simulation import Simulation, step_count
+from ..states.arguments import checked_robot, positive_number
 from ..step_settings import substeps_of
 from ..stepper import FrictionWarning
 from ..urdf.resolve import is_robot_name

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..engine.call.specialized import STATES
 from ..errors import TreesimError
-from ..subprocesses import python_command, run
+from ..system.subprocesses import python_command, run
 
 _SCRIPT = """
 import json, resource, sys, time

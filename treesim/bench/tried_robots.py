@@ -16,7 +16,7 @@ import numpy as np
 
 from ..dynamics.functions import forward_dynamics
 from ..errors import TreesimError, UrdfError
-from ..subprocesses import python_command, run
+from ..system.subprocesses import python_command, run
 from ..types import Base
 from ..urdf import REPAIRS, Finding, RobotEntry, UrdfWarning, load
 from ..urdf.repairs import ALL_UNAMBIGUOUS, UNAMBIGUOUS

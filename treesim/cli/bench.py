@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from ..errors import ArgumentError, named
-from ..files import write_whole
+from ..system.files import write_whole
 from .common import (
     BaseOption,
     JsonOption,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ..errors import ArgumentError, TreesimError
+from ..errors import ArgumentError, PluginError, installed_by
 from .common import (
     BASES,
     FAILED,
@@ -25,8 +25,8 @@ from .streams import standard_output
 
 if TYPE_CHECKING:
     from ..doctor import Diagnosis
-    from ..readers import Examination
     from ..types import Base, Mimic
+    from .check_report import Importer
 
 FORMATS = ("text", "json", "sarif", "github")
 
@@ -52,7 +52,14 @@ def check(
     notes: Annotated[bool, typer.Option(help="Tell of notes, too.")] = True,
     ledger: Annotated[bool, typer.Option("--ledger", help="List what became of each element and attribute.")] = False,
     format: Annotated[str, typer.Option(help="text, json, sarif (2.1.0), or github (annotations).")] = "text",
-    readers: Annotated[bool, typer.Option(help="Tell how other programs will read the file (text only).")] = True,
+    readers: Annotated[
+        bool | None,
+        typer.Option(
+            "--readers/--no-readers",
+            help="Tell how other programs will read the file (text only). Default: if treesim-importers is there.",
+            show_default=False,
+        ),
+    ] = None,
     fix: Annotated[
         Path | None,
         typer.Option(
@@ -78,6 +85,7 @@ def check(
     where = cast("Base", checked_name("base", base, BASES))
     follow = cast("Mimic | None", mimic)
     chosen = tuple(tier) if tier else TIERS
+    importers = _importers(readers)
     if fix is not None:
         robots = [_fixed(robots, fix, repair or [], where, follow)]
     elif repair:
@@ -88,7 +96,7 @@ def check(
     if not notes:
         found = [diagnosis.without_notes() for diagnosis in found]
     if form == "text":
-        _print_reports(robots, found, ledger, readers)
+        _print_reports(robots, found, ledger, importers)
     else:
         _write(form, found)
     if not all(diagnosis.passed for diagnosis in found):
@@ -109,24 +117,26 @@ def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: Base,
     return str(out)
 
 
-def _print_reports(names: Sequence[str], found: Sequence[Diagnosis], ledger: bool, readers: bool) -> None:
+def _importers(asked: bool | None) -> list[Importer]:
+    """The reports of plugins on how other programs read a file; raises PluginError if asked for and none is there."""
+    from .. import plugins
+
+    names = () if asked is False else plugins.available("importers")
+    if asked and not names:
+        raise PluginError(f"--readers needs treesim-importers: {installed_by('./plugins/treesim-importers')}")
+    return [plugins.get("importers", name) for name in names]
+
+
+def _print_reports(
+    names: Sequence[str], found: Sequence[Diagnosis], ledger: bool, importers: Sequence[Importer]
+) -> None:
     from .check_report import print_report
 
     console = output()
     for number, (name, diagnosis) in enumerate(zip(names, found, strict=True)):
         if number:
             console.print()
-        print_report(name, diagnosis, console, ledger, _readers_of(name) if readers else ())
-
-
-def _readers_of(name: str) -> Sequence[Examination]:
-    """How other programs will read a file; nothing where it is not even a document."""
-    from ..readers import examine
-
-    try:
-        return examine(name)
-    except TreesimError:
-        return ()
+        print_report(name, diagnosis, console, ledger, importers)
 
 
 def _write(form: str, found: Sequence[Diagnosis]) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..doctor.advice import ADVICE, TIER_OF
 from ..errors import named
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from ..doctor import Diagnosis
     from ..doctor.ledger import Entry
-    from ..readers import Examination
+
+    Importer: TypeAlias = Callable[[str, Console], None]  # of a robot's source; prints how other programs read it
 
 STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 LABELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -24,10 +25,10 @@ MOST_PLACES = 6  # kinds of elements that a line names
 
 
 def print_report(
-    name: str, diagnosis: Diagnosis, console: Console, ledger: bool, readers: Sequence[Examination] = ()
+    name: str, diagnosis: Diagnosis, console: Console, ledger: bool, importers: Sequence[Importer] = ()
 ) -> None:
-    """Print the report on one robot, under the name that was typed; with `ledger`, all of its entries; readers: how
-    other programs will read its file."""
+    """Print the report on one robot, under the name that was typed; with `ledger`, all of its entries; then
+    what `importers` print on how other programs will read its file."""
     robot = diagnosis.robot
     about = "cannot be built" if robot is None else f"{robot.n_bodies} bodies, nv {robot.nv}, {robot.mass:.4g} kg"
     console.print(f"{named(name)}: {about}", style="bold", soft_wrap=True)
@@ -35,8 +36,8 @@ def print_report(
         section(diagnosis, console)
     if ledger:
         _print_entries(diagnosis.ledger, console)
-    if readers:
-        _print_readers(name, readers, console)
+    for report in importers:
+        report(name, console)
     style = "green" if diagnosis.passed else "bold red"
     console.print(f"{'passed' if diagnosis.passed else 'failed'}: {diagnosis.summary}", style=style)
 
@@ -103,19 +104,6 @@ def _print_entries(entries: Sequence[Entry], console: Console) -> None:
         style = None if entry.fate == "honoured" else "yellow"
         table.add_row(entry.path, f"{entry.fate}{inside}", str(entry.count), str(entry.lines[0]), style=style)
     console.print(table)
-
-
-def _print_readers(name: str, readers: Sequence[Examination], console: Console) -> None:
-    """A line on each other program: the rules that fit the file."""
-    from rich.text import Text
-
-    console.print("\nother programs", style="bold")
-    for each in readers:
-        codes = [reading.rule.code for reading in each.readings]
-        told = " ".join(codes) or "nothing that a rule knows"
-        verdict = ("refuses the file: ", STYLES["error"]) if each.refused else ""
-        console.print(Text.assemble(f"  {each.reader.title}: ", verdict, told), soft_wrap=True)
-    console.print(f"  `treesim readers {named(name)}` tells what, where, and the cure", soft_wrap=True)
 
 
 def _print_skipped(diagnosis: Diagnosis, console: Console) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast
 import typer
 
 from ..errors import ArgumentError, PluginError, TreesimError, UnsupportedError, UrdfError, installed_by, unknown_name
-from ..starting import INTERRUPTED as INTERRUPTED
+from ..system.interrupts import INTERRUPTED as INTERRUPTED
 from .streams import OutputError, escaped, json_text, standard_error, standard_output, survive_pipes
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def get_recorder(name: str | None) -> Any:
 
 def check_record(recorder: Any, path: Path) -> None:
     """Raise what a recorder would raise for a path, whatever the motion is."""
-    from ..files import checked_output
+    from ..system.files import checked_output
     from ..viewers.base import FormatRecorder
 
     if isinstance(recorder, FormatRecorder):
@@ -271,6 +271,6 @@ def checked_positive(option: str, value: float, most: float = math.inf) -> float
 
 def checked_seconds(option: str, value: float) -> float:
     """Return `value` if a simulation can take it for a time; raises ArgumentError naming the option otherwise."""
-    from ..model.given import LONGEST
+    from ..states.arguments import LONGEST
 
     return checked_positive(option, checked_positive(option, value), LONGEST)

@@ -45,8 +45,8 @@ def compare(
     """
     import treesim.compare
 
-    from ..files import checked_output
     from ..plotting import comparison as page
+    from ..system.files import checked_output
     from .compare_tables import print_comparison
 
     chosen = cast("Base", checked_name("base", base, BASES))

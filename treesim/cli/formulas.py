@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ..errors import ArgumentError, quoted, unknown_name
-from ..kernels import numbers
+from ..kernels.algebra import numbers
 
 if TYPE_CHECKING:
     from ..model.tree import Tree

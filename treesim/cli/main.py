@@ -1,4 +1,4 @@
-"""The `treesim` program: one file per command."""
+"""The `treesim` program: one file per command; plugins add further ones."""
 
 from __future__ import annotations
 
@@ -7,46 +7,24 @@ from typing import Annotated
 
 import typer
 
-from ..starting import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
-from ..subprocesses import safe_environment
-from .accuracy import accuracy
-from .audit import audit
-from .bench import bench
-from .census import census
-from .check import check
+from .. import plugins
+from ..system.interrupts import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
+from ..system.subprocesses import safe_environment
 from .common import FAILED, print_error
-from .compare import compare
-from .convert import convert
-from .cost import cost
-from .info import info
-from .plugins import plugins
-from .readers import readers
-from .replays import replay
-from .robots import robots
-from .scaling import scaling
-from .schedule import schedule
-from .simulate import simulate
-from .stability import stability
+from .plugin_commands import CommandGroup
 from .streams import OutputError, guard_streams
-from .sweep import sweep
-from .view import view
 
 app = typer.Typer(
     name="treesim",
+    cls=CommandGroup,
     help="Dynamics of kinematic trees: load a robot, look at it, move it, check it.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-COMMANDS = (
-    simulate, sweep, replay, convert, view, info, check, readers, audit, compare, census, stability, bench, cost,
-    schedule,
-    scaling, accuracy, robots,
-    plugins,
-)  # fmt: skip
-for command in COMMANDS:
-    app.command()(command)
+for name in plugins.BUILT_IN["commands"]:
+    app.command(name)(plugins.get("commands", name))
 
 
 def _print_version(wanted: bool) -> None:

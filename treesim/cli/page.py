@@ -37,7 +37,7 @@ UNKNOWN = {  # options that such a file does not know, and why
 def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) -> None:
     """Raise ArgumentError for options that such a file does not know, and for a file that cannot be written,
     UnsupportedError for a viewer that writes no pages."""
-    from ..files import checked_output
+    from ..system.files import checked_output
     from ..viewers.base import PageWriter
 
     for name, why in UNKNOWN.items():

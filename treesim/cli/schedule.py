@@ -12,7 +12,7 @@ from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
 
 if TYPE_CHECKING:
-    from ..model.schedule import Schedule
+    from ..dynamics.schedule import Schedule
     from ..model.tree import Tree
 
 MOST_BODIES = 8  # named in a row of the table
@@ -40,10 +40,10 @@ def schedule(
     json: JsonOption = False,
 ) -> None:
     """Show what of forward dynamics of ROBOT can be done at the same time, stage by stage, and the critical path."""
-    from ..files import checked_output
     from ..plotting import require_matplotlib
     from ..schedules import schedule as schedule_of
     from ..schedules import scheduled_methods
+    from ..system.files import checked_output
     from ..trajectory import PLOT_SUFFIXES
 
     if plot is not None:

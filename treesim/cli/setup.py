@@ -118,7 +118,7 @@ def set_up(
     import treesim
 
     from ..control import default_controller
-    from ..model.support import candidates
+    from ..states.support import candidates
 
     _check_names(backend, integrator, controller, {"--kp": kp, "--kd": kd}, contact_solver)
     _check_floor_and_push(friction, ground, push, push_at, push_for)
@@ -191,7 +191,7 @@ def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, pu
     """What drives the robot, and a push; raises ArgumentError where its base does not float, or a number is wrong."""
     import treesim
 
-    from ..model.given import positive_number
+    from ..states.arguments import positive_number
 
     force = push_vector(push)
     start = positive_number("--push-at", PUSH_AT if push_at is None else push_at, zero=True)

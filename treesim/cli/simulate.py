@@ -64,9 +64,9 @@ class Outputs:
         cls, out: Path | None, plot: Path | None, html: Path | None, record: Path | None, viewer: str | None
     ) -> Outputs:
         """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
-        from ..files import checked_output
         from ..formats import SUFFIXES
         from ..plotting import require_matplotlib
+        from ..system.files import checked_output
         from ..trajectory import PLOT_SUFFIXES
 
         for path, suffixes in ((out, SUFFIXES), (plot, PLOT_SUFFIXES), (html, (".html", ".htm"))):

@@ -75,7 +75,7 @@ def _vector(option: str, text: str | None, names: Sequence[str], start: np.ndarr
 def _from_file(option: str, path: str) -> np.ndarray:
     import numpy as np
 
-    from ..files import DAMAGED
+    from ..system.files import DAMAGED
 
     try:
         values = np.load(path, allow_pickle=False)

@@ -65,7 +65,7 @@ def _energy(trajectory: Trajectory) -> dict[str, Any]:
 def _contact(trajectory: Trajectory) -> dict[str, Any] | None:
     """The worst of what was told of contact; None where there was none to tell of."""
     from ..contact.unsolved import UNSOLVED, worst_residual
-    from ..kernels import contact_step as at
+    from ..kernels.contact import contact_step as at
 
     if trajectory.contact is None or not trajectory.contact.told[:, at.ITERATIONS].any():
         return None

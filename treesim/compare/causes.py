@@ -13,9 +13,9 @@ import numpy as np
 from lxml import etree
 
 from ..errors import ModelError, TreesimError, UnsupportedError
-from ..kernels.spatial import WX, WY, WZ
-from ..model.given import positive_number
+from ..kernels.algebra.spatial import WX, WY, WZ
 from ..model.tree import Tree
+from ..states.arguments import positive_number
 from ..types import Base
 from .candidates import Candidate, Side
 from .description import Description, read_description

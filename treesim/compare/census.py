@@ -10,10 +10,10 @@ from typing import Any
 
 import treesim
 
-from ..display import Shown
 from ..errors import SingularInertiaError, TreesimError, UnsupportedError, UrdfError
-from ..model.values import checked_parts
+from ..system.display import Shown
 from ..types import Base
+from ..validation.values import checked_parts
 from .checks import compare_source
 from .engines import CANONICAL, EngineAdapter, chosen_engines
 from .isolation import TIME_LIMIT, Isolated

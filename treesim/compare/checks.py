@@ -10,8 +10,8 @@ import numpy as np
 import treesim
 
 from ..errors import UnsupportedError
-from ..model.given import positive_number, whole_number
 from ..model.tree import Tree
+from ..states.arguments import positive_number, whole_number
 from .diagnosis import CAUSES, summary, worst_entry
 from .engines import CANONICAL, RAW, EngineAdapter, EngineError, Results, StateBatch
 from .measures import Scales, errors, worst

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, overload
 
-from ..display import Shown
 from ..errors import ArgumentError, UnsupportedError
-from ..model.values import checked_parts
+from ..system.display import Shown
 from ..types import Base
+from ..validation.values import checked_parts
 from .checks import compare_source
 from .controls import controlled
 from .engines import EngineAdapter, chosen_engines

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..model.given import refuse_followers
 from ..model.tree import Tree
+from ..states.arguments import refuse_followers
 from .layouts import WorldAxes
 
 KNOWN = ("revolute", "continuous", "prismatic", "planar")

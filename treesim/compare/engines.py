@@ -11,9 +11,9 @@ import numpy as np
 
 from .. import plugins
 from ..errors import PluginError, TreesimError, UnsupportedError, installed_by
-from ..model.given import refuse_followers
 from ..model.tree import Tree
-from ..model.values import checked_parts
+from ..states.arguments import refuse_followers
+from ..validation.values import checked_parts
 from .cases import BenchmarkCase, Motion, Standing, States, Stepping
 from .layouts import Layout
 

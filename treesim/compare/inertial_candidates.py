@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.inertia import Inertia, Placement, cross_matrix, rotation_from_rpy
-from ..readers.pybullet import BOX
 from ..urdf.export import rpy_from_rotation
 from .candidates import Candidate, Side
 from .description import Description, named, numbers, rotation_xyz, write
@@ -17,6 +16,7 @@ from .description import Description, named, numbers, rotation_xyz, write
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
+BOX = (0.002**2 + 0.002**2) / 12  # m^2, of 1 kg: what Bullet gives to a link without shapes
 ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 ROWS, COLUMNS = np.triu_indices(3)
 PRODUCTS = (("ixy", 0, 1), ("ixz", 0, 2), ("iyz", 1, 2))

@@ -6,9 +6,9 @@ from types import TracebackType
 from typing import Any
 
 from ..errors import UnsupportedError
-from ..model.given import positive_number
 from ..model.tree import Tree
-from ..subprocesses import ProcessFailure, PythonProcess, module_command
+from ..states.arguments import positive_number
+from ..system.subprocesses import ProcessFailure, PythonProcess, module_command
 from .engines import ControlledAdapter, EngineAdapter, EngineError, EngineModel, Results, StateBatch
 from .worker import FAILED, UNSUPPORTED, Job
 

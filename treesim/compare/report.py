@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Shown
+from ..system.display import Shown
 
 Curve = tuple[float, ...]
 

@@ -9,12 +9,12 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from .. import plugins
-from ..display import Shown
 from ..errors import UnsupportedError
-from ..model.given import positive_number, whole_number
 from ..model.inertia import Placement
 from ..model.joints import JOINT_TYPES, Joint
 from ..model.tree import Tree
+from ..states.arguments import positive_number, whole_number
+from ..system.display import Shown
 from ..types import Base
 from ..urdf.build import ROOT_JOINT
 from .alignment import aligned, words

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..errors import UnsupportedError
 from ..model.tree import Tree
-from ..subprocesses import serve
+from ..system.subprocesses import serve
 from .engines import EngineAdapter, EngineError, StateBatch
 
 DONE, UNSUPPORTED, FAILED = "done", "unsupported", "failed"

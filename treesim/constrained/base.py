@@ -9,12 +9,12 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, Sourced, arrays, batch, span
 from ..dynamics.base import explain_failure
 from ..dynamics.tables import constants_of, kernel_wrenches
 from ..errors import ConvergenceError
-from ..model.states import on_states, tied_constants
 from ..model.tree import Tree
+from ..states.states import on_states, tied_constants
+from ..system.display import Shown, Sourced, arrays, batch, span
 from .constraints import ConstraintTables
 
 

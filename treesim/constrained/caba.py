@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import UnsupportedError
-from ..kernels.caba import constrained_dynamics_caba_states, tied_constrained_dynamics_caba_states
+from ..kernels.constrained.caba import constrained_dynamics_caba_states, tied_constrained_dynamics_caba_states
 from .base import CompiledConstrained, ConstrainedAcceleration, Problem
 from .constraints import LoopConstraint
 

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, selection
 from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, NonFiniteError
-from ..model.given import checked_robot
 from ..model.loops import Loop
 from ..model.tree import Tree
-from ..model.values import checked_parts, checked_text, finite_or_nan, told
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
+from ..states.arguments import checked_robot
+from ..system.display import Shown, selection
 from ..types import ConstraintRows, Reference
+from ..validation.values import checked_parts, checked_text, finite_or_nan, told
 
 ALL_ROWS = np.eye(6)
 SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}

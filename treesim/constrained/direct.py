@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.cholesky import SMALL_ENTRY, VANISHING
+from ..kernels.algebra.cholesky import SMALL_ENTRY, VANISHING
 from .base import Problem
 from .force_space import ForceSpaceMethod, dependence
 

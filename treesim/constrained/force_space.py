@@ -12,11 +12,11 @@ from ..dynamics.functions import forward_dynamics
 from ..dynamics.tables import constants_of, on_leaders
 from ..engine.call.evaluate import Argument, coerce, refuse_overflow
 from ..errors import ConstraintError
-from ..kernels.cholesky import factor
-from ..kernels.constraints import constraint_derivatives_states
-from ..model.states import on_states
+from ..kernels.algebra.cholesky import factor
+from ..kernels.constrained.constraints import constraint_derivatives_states
 from ..model.tree import Tree
 from ..operational.followers import inverse_inertia_by
+from ..states.states import on_states
 from .base import ConstrainedAcceleration, Method, Problem
 
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from .. import plugins
 from ..dynamics.functions import forward_dynamics
 from ..errors import ArgumentError
-from ..model.given import checked_robot, whole_number
 from ..model.tree import Tree
+from ..states.arguments import checked_robot, whole_number
 from .base import ConstrainedAcceleration, Problem
 from .constraints import Constraint, constraint_tables, wanted_derivatives
 

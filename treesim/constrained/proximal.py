@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..kernels.cholesky import SMALL_ENTRY
+from ..kernels.algebra.cholesky import SMALL_ENTRY
 from .base import Problem, not_converged
 from .force_space import ForceSpaceMethod
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import SingularInertiaError
-from ..kernels.pv_solver import constrained_dynamics_pv_states, tied_constrained_dynamics_pv_states
+from ..kernels.constrained.pv_solver import constrained_dynamics_pv_states, tied_constrained_dynamics_pv_states
 from .base import CompiledConstrained, ConstrainedAcceleration, Problem
 from .force_space import constraint_terms, dependence, inverse_inertia
 

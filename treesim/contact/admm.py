@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..kernels.contact_admm import admm_memory, solve_admm
+from ..kernels.contact.admm import admm_memory, solve_admm
 from .base import ContactSolver
 
 
 class Admm(ContactSolver):
-    """See `treesim.kernels.contact_admm`."""
+    """See `treesim.kernels.contact.admm`."""
 
     name = "admm"
     about = "alternating direction method of multipliers"

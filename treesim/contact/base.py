@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from .. import plugins
-from ..display import Implementation
 from ..errors import ArgumentError
-from ..model.given import told
+from ..states.arguments import told
+from ..system.display import Implementation
 
 
 class ContactSolver(Implementation):
-    """A solver of the impulses of a step: sigma = G lambda + g under the law of every row (`kernels.contact_problem`).
+    """A solver of the impulses of a step: sigma = G lambda + g under the law of every row (`kernels.contact.problem`).
 
     kernel: a static method `solve(problem, impulse, sigma, tolerance, most, memory)` in the kernels' Python, which
     changes `impulse` from what it holds, leaves sigma = G lambda + g, and returns the iterations taken, of each of its

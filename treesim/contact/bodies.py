@@ -8,13 +8,13 @@ from itertools import combinations
 import numpy as np
 
 from ..errors import ArgumentError, quoted
-from ..kernels.contact_solids import BOX, CAPSULE, SPHERE
+from ..kernels.contact.signed_distance import BOX, CAPSULE, SPHERE
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.shapes import SIZES, CollisionShape
 from ..model.tree import Body, Tree, Visual
-from ..model.values import LONGEST, checked_text, finite_vector, is_name_of, positive_number, told
 from ..types import CollisionKind
+from ..validation.values import LONGEST, checked_text, finite_vector, is_name_of, positive_number, told
 from .solid import Solid
 
 SOLIDS = {"sphere": SPHERE, "capsule": CAPSULE, "box": BOX}

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..kernels.contact_admm import admm_memory, solve_admm
+from ..kernels.contact.admm import admm_memory, solve_admm
 from .base import ContactSolver
 
 
 class Convex(ContactSolver):
-    """See `treesim.kernels.contact_admm`, without De Saxcé's shift."""
+    """See `treesim.kernels.contact.admm`, without De Saxcé's shift."""
 
     name = "convex"
     about = "alternating direction method of multipliers"

@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, quoted
-from ..kernels.contact_laws import MARGIN
-from ..kernels.contact_tables import FOUND, PER_PAIR
+from ..kernels.contact.constraint_rows import MARGIN
+from ..kernels.contact.tables import FOUND, PER_PAIR
 from ..model.shapes import CollisionShape
-from ..model.support import POSES
 from ..model.tree import Tree
+from ..states.support import POSES
 from .convex_shapes import ConvexShape, convex_shape
 from .tables import MOST_TOLD
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError, quoted
 from ..model.shapes import CollisionShape
-from ..model.support import candidate_points
+from ..states.support import candidate_points
 
 NO_NORMALS = np.zeros((0, 3))
 LEAVING = 1e-9  # cosine above which a ray comes nearer to a face

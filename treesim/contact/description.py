@@ -8,7 +8,7 @@ from typing import Any
 
 from ..errors import ArgumentError, unknown_name
 from ..model.inertia import Placement
-from ..model.values import checked_part, is_name_of
+from ..validation.values import checked_part, is_name_of
 from .ground import Ground, HeightField, StaticBox, Surface
 
 GROUNDS = {kind.__name__: kind for kind in (Ground, StaticBox, HeightField)}

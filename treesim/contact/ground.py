@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, vector
-from ..engine.call.arguments import real_numbers
 from ..errors import ArgumentError
 from ..model.inertia import Placement, unit_vector
-from ..model.values import checked_part, checked_text, finite_or_nan, finite_vector, told
+from ..system.display import Shown, vector
+from ..validation.arrays import real_numbers
+from ..validation.values import checked_part, checked_text, finite_or_nan, finite_vector, told
 
 if TYPE_CHECKING:
     from ..model.tree import Tree

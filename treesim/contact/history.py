@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Shown, arrays
-from ..engine.call.arguments import real_numbers
 from ..errors import ArgumentError, unknown_name
-from ..kernels.contact_step import TOLD
+from ..kernels.contact.contact_step import TOLD
 from ..model.coordinates import distinct
-from ..model.values import checked_parts, checked_texts, told
+from ..system.display import Shown, arrays
+from ..validation.arrays import real_numbers
+from ..validation.values import checked_parts, checked_texts, told
 from .pairs import between
 
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")

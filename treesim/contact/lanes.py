@@ -8,12 +8,12 @@ import numpy as np
 
 from ..engine.generic import compiled, compiled_soon, runs_compiled
 from ..engine.threads import over_threads
-from ..kernels.contact_lanes import FOR_ONE, TOLD, contact_step_on_lanes
-from ..kernels.contact_pgs import solve_pgs
-from ..kernels.contact_points_lanes import MOST
-from ..kernels.contact_solids import CAPSULE, PLANE, SPHERE
-from ..kernels.contact_tables import COLUMNS, NUMBERS
-from ..kernels.status import FINE
+from ..kernels.contact.pgs import solve_pgs
+from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
+from ..kernels.contact.simd_collision import MOST
+from ..kernels.contact.simd_contact_step import FOR_ONE, TOLD, contact_step_on_lanes
+from ..kernels.contact.tables import COLUMNS, NUMBERS
+from ..kernels.entries.status import FINE
 from .convex_pairs import nothing_found
 from .stage import ContactStage
 from .unsolved import worst_residual

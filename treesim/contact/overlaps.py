@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.tables import constants_of
-from ..kernels.contact_points import SOLIDS, contacts_memory, meet
-from ..kernels.contact_rows import place, rows_memory
-from ..kernels.contact_tables import touch_tables
-from ..kernels.tables import tree_tables
+from ..kernels.algebra.tables import tree_tables
+from ..kernels.contact.collision import SOLIDS, contacts_memory, meet
+from ..kernels.contact.delassus import place, rows_memory
+from ..kernels.contact.tables import touch_tables
 from ..model.tree import Tree
 from .tables import Touching
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..kernels.contact_pgs import pgs_memory, solve_pgs
+from ..kernels.contact.pgs import pgs_memory, solve_pgs
 from .base import ContactSolver
 
 
 class Pgs(ContactSolver):
-    """See `treesim.kernels.contact_pgs`."""
+    """See `treesim.kernels.contact.pgs`."""
 
     name = "pgs"
     about = "block Gauss-Seidel, active sets, and ADMM"

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Shown, arrays
-from ..kernels.contact_step import (
+from ..kernels.contact.contact_step import (
     CERTIFICATE,
     CONTACTS,
     ITERATIONS,
@@ -20,6 +19,7 @@ from ..kernels.contact_step import (
     TOLD,
 )
 from ..model.tree import Tree
+from ..system.display import Shown, arrays
 from .pairs import between
 from .tables import Touching
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..model.shapes import CollisionShape
-from ..model.support import ShapeWarning, usable_shapes
 from ..model.tree import Tree
+from ..states.support import ShapeWarning, usable_shapes
 from .bodies import meeting, ways, wholly
 from .convex_pairs import ConvexPairs, unmet
 from .overlaps import overlapping

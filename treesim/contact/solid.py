@@ -11,7 +11,7 @@ from ..model.inertia import Placement
 
 @dataclass(frozen=True)
 class Solid:
-    """A solid on a body (0 = the world): its kind (`kernels.contact_points`), sizes (4,), placement on the body, and
+    """A solid on a body (0 = the world): its kind (`kernels.contact.collision`), sizes (4,), placement on the body, and
     heights, of a grid."""
 
     body: int

@@ -13,13 +13,13 @@ from ..engine.call.varied import Varied
 from ..engine.fastcall import BAD_LAYOUT
 from ..engine.generic import compiled, compiled_soon
 from ..engine.threads import over_threads
-from ..kernels.contact_limits import near_limits_states
-from ..kernels.contact_step import LEFT_OUT, TOLD, contact_step_entry, parts_of
-from ..kernels.contact_tables import FOUND
-from ..kernels.status import FINE
-from ..memory import free_memory
-from ..model.states import tied_constants
+from ..kernels.contact.contact_step import LEFT_OUT, TOLD, contact_step_entry, parts_of
+from ..kernels.contact.joint_limits import near_limits_states
+from ..kernels.contact.tables import FOUND
+from ..kernels.entries.status import FINE
 from ..model.tree import Tree
+from ..states.states import tied_constants
+from ..system.memory import free_memory
 from .base import ContactSolver, chosen_solver
 from .tables import Touching
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..errors import ArgumentError, quoted
-from ..model.standing import moved, standing
-from ..model.support import gaps
 from ..model.tree import Tree
+from ..states.standing import moved, standing
+from ..states.support import gaps
 from .ground import Ground, HeightField, StaticBox
 from .overlaps import contacts_of
 from .tables import touching

@@ -1,4 +1,4 @@
-"""From shapes, surfaces and joints to the flat tables of what may touch (see `treesim.kernels.contact_points`)."""
+"""From shapes, surfaces and joints to the flat tables of what may touch (see `treesim.kernels.contact.collision`)."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, cast
 import numpy as np
 
 from ..errors import ArgumentError
-from ..kernels.contact_edges import AXIS, CROSSING, CROSSINGS
-from ..kernels.contact_solids import BOX, CAPSULE, CONVEX, GRID, PLANE
-from ..kernels.contact_tables import COLUMNS, NUMBERS, PER_PAIR, REALS, RIM
-from ..kernels.limits import UNLIMITED
+from ..kernels.algebra.limits import UNLIMITED
+from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS
+from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, PLANE
+from ..kernels.contact.tables import COLUMNS, NUMBERS, PER_PAIR, REALS, RIM
 from ..model.inertia import Placement
 from ..model.shapes import CollisionShape
-from ..model.support import candidate_points, candidates
 from ..model.tree import Tree
+from ..states.support import candidate_points, candidates
 from .bodies import solid_of_shape
 from .ground import Ground, HeightField, StaticBox, Surface
 from .solid import Solid

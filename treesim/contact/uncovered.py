@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import ArgumentError, listed
-from ..model.support import ShapeWarning, candidates
 from ..model.tree import Tree
+from ..states.support import ShapeWarning, candidates
 from ..urdf.link_friction import LINK_FRICTION
 from .ground import HeightField, StaticBox, Surface
 from .tables import surface_names

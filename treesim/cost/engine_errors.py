@@ -18,20 +18,20 @@ from ..engine.call import specialized
 from ..engine.generic import compiled
 from ..engine.llvm import strategies
 from ..errors import NonFiniteError, UnsupportedError
-from ..kernels.aba import forward_dynamics_states
-from ..kernels.crba import mass_matrix_full_states
-from ..kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
-from ..kernels.inverse_mass import solve_mass_matrix_states
-from ..kernels.kinematics import body_poses_states
-from ..kernels.limits import UNLIMITED
-from ..kernels.operational import jacobian_states
-from ..kernels.rjk import forward_dynamics_rjk_states
-from ..kernels.rnea import inverse_dynamics_states
-from ..kernels.status import FINE
-from ..kernels.step import carried_step_entry
-from ..model.states import serving
+from ..kernels.algebra.limits import UNLIMITED
+from ..kernels.dynamics.aba import forward_dynamics_states
+from ..kernels.dynamics.crba import mass_matrix_full_states
+from ..kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltdl_states
+from ..kernels.dynamics.inverse_mass import solve_mass_matrix_states
+from ..kernels.dynamics.rjk import forward_dynamics_rjk_states
+from ..kernels.dynamics.rnea import inverse_dynamics_states
+from ..kernels.entries.status import FINE
+from ..kernels.kinematics.bodies import body_poses_states
+from ..kernels.kinematics.jacobians import jacobian_states
+from ..kernels.stepping.step import carried_step_entry
 from ..model.tree import Tree
 from ..operational.frames import frame_codes
+from ..states.states import serving
 from .error_growth import exact_arrays
 from .robot import REFERENCE, limb_tips
 

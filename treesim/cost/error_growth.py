@@ -15,7 +15,7 @@ import numpy as np
 from ..dynamics.functions import forward_dynamics, inverse_dynamics
 from ..engine.python import run
 from ..errors import ArgumentError, installed_by
-from ..kernels.aba import forward_dynamics_states
+from ..kernels.dynamics.aba import forward_dynamics_states
 from ..model import generators
 from ..model.generators import Y
 from ..model.inertia import Inertia

@@ -10,7 +10,7 @@ import numpy as np
 from ..dynamics.functions import mass_matrix
 from ..engine.generic import bound_call
 from ..errors import unknown_name
-from ..kernels.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
+from ..kernels.dynamics.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
 from ..model.tree import Tree
 
 KERNELS = {"ltdl": (factorize_ltdl, apply_ltdl), "ltl": (factorize_ltl, apply_ltl)}

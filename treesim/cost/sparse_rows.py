@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ..engine.python import Tally, run
-from ..kernels import sparse_rows
-from ..kernels.consistent_inverse import consistent_inverse_states, put_product
-from ..kernels.frame_motion import NUMBERS
-from ..kernels.ltdl import solve_lower_matrix
-from ..kernels.operational_space import operational_rows_states
+from ..kernels.dynamics.ltdl import solve_lower_matrix
+from ..kernels.kinematics.frame_motion import NUMBERS
+from ..kernels.operational import sparse_rows
+from ..kernels.operational.consistent_inverse import consistent_inverse_states, put_product
+from ..kernels.operational.operational_space import operational_rows_states
 from ..model.tree import Tree
 from ..operational.base_rows import CENTERS, NO_FORCES
 from ..operational.frames import frame_codes

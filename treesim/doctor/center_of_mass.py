@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..display import vector
+from ..system.display import vector
 from ..urdf.findings import Findings
 from .links import Group
 

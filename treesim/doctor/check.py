@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 from ..errors import UrdfError, unknown_name
 from ..model.tree import Tree
-from ..model.values import checked_parts
 from ..urdf.build import check_options, tree_of
 from ..urdf.findings import CODES, Finding, Findings
 from ..urdf.read import parse, xacro_allowed
 from ..urdf.resolve import MeshResolver, open_source
 from ..urdf.visuals import MeshFinder
+from ..validation.values import checked_parts
 from .advice import TIER_OF, TIERS
 from .center_of_mass import check_center_of_mass
 from .conditioning import check_conditioning

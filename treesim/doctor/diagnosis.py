@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..display import Shown
+from ..system.display import Shown
 from ..urdf.findings import CODES, Finding, Severity
 from .advice import ADVICE, TIER_OF
 from .ledger import Entry

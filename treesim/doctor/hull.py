@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model.hulls import hull_vertices, mesh_points
-from ..model.support import CORNERS, ENDS
+from ..states.support import CORNERS, ENDS
 from ..urdf.geometry import Geometry
 
 FLAT = 1e-6  # thickness over extent below which points span no volume

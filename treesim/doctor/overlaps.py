@@ -14,8 +14,8 @@ from ..contact.overlaps import overlapping
 from ..contact.tables import Shapes, touching
 from ..errors import ArgumentError, quoted
 from ..model.shapes import CollisionShape
-from ..model.support import ShapeWarning, usable_shapes
 from ..model.tree import Tree
+from ..states.support import ShapeWarning, usable_shapes
 from ..urdf.findings import Findings
 from ..world import World
 

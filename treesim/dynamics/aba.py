@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ..kernels import aba as kernel
-from ..kernels.kinematics import base_acceleration, zero_motion
-from ..kernels.tables import put_motion
-from ..model.schedule import Schedule
+from ..kernels.algebra.tables import put_motion
+from ..kernels.dynamics import aba as kernel
+from ..kernels.kinematics.bodies import base_acceleration, zero_motion
 from ..model.tree import Tree
 from .base import Capabilities, CompiledBackend
 from .block_counts import Counting, Stages, each, levels, onto_parents
+from .schedule import Schedule
 
 
 class Aba(CompiledBackend):

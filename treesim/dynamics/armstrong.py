@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..kernels.armstrong import forward_dynamics_armstrong_states
+from ..kernels.published.armstrong import forward_dynamics_armstrong_states
 from ..model.tree import Tree
 from ..types import Engine
 from .base import Capabilities, CompiledBackend, check_supported

@@ -17,16 +17,16 @@ from ..engine.call.stages import staged
 from ..engine.generic import compiled
 from ..engine.threads import thread_count
 from ..errors import AccuracyError, SingularInertiaError
-from ..kernels import assemblies as kernel
-from ..kernels import assembly_tables as layout
-from ..kernels import assembly_velocities as velocities
-from ..kernels.tables import tree_tables
-from ..model.contraction import Plan
-from ..model.schedule import Schedule
-from ..model.states import declared
+from ..kernels.algebra.tables import tree_tables
+from ..kernels.published.parallel import assemblies as kernel
+from ..kernels.published.parallel import assembly_tables as layout
+from ..kernels.published.parallel import assembly_velocities as velocities
 from ..model.tree import Tree
+from ..states.states import declared
 from .base import CompiledBackend, explain_failure
 from .block_counts import Block, Counting, Stages, each
+from .contraction import Plan
+from .schedule import Schedule
 
 LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores
 BLOCKS_PER_SHARE = 50  # fewer would take less time than to hand them over

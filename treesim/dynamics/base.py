@@ -10,18 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import plugins
-from ..display import Implementation
 from ..engine.call.evaluate import Runner
 from ..engine.call.fast_entry import FastEntry
 from ..errors import ArgumentError, NonFiniteError, SingularInertiaError, UnsupportedError, quoted
-from ..kernels.pivots import pivots_states
-from ..kernels.status import FINE, NOT_FINITE
-from ..kernels.tied_entry import serves_followers, tied_entry
-from ..model.given import refuse_lent_rotors
-from ..model.physics import Numbers
-from ..model.pivots import first_massless_dof
-from ..model.states import on_states
+from ..kernels.dynamics.pivots import pivots_states
+from ..kernels.entries.status import FINE, NOT_FINITE
+from ..kernels.mimic.mimic_entry import serves_followers, tied_entry
 from ..model.tree import Tree
+from ..states.arguments import refuse_lent_rotors
+from ..states.physics import Numbers
+from ..states.pivots import first_massless_dof
+from ..states.states import on_states
+from ..system.display import Implementation
 from ..types import Engine
 from .tables import constants_of, kernel_wrenches, on_leaders, shared_rotors, spanning_constants
 
@@ -86,8 +86,8 @@ class CompiledBackend(Backend):
     """A backend whose mathematics is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`.
 
     planned: whether it has `integers` or a `runner` of its own for each robot. serves_followers: whether the entry is
-    declared to (`kernels.entry`, follows="qdd"). negative_rotors: whether the method bears negative rotor inertias
-    where the mass matrix is positive definite, as joints that lend theirs to others have (`model.mimic`).
+    declared to (`kernels.entries.entry`, follows="qdd"). negative_rotors: whether the method bears negative rotor
+    inertias where the mass matrix is positive definite, as joints that lend theirs to others have (`model.mimic`).
     """
 
     name: ClassVar[str]

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.python import Tally, converted
-from ..kernels.tables import tree_tables
-from ..model.schedule import Schedule, Stage
+from ..kernels.algebra.tables import tree_tables
 from ..model.tree import Tree
+from .schedule import Schedule, Stage
 
 SEED = 1  # of the state that is counted on
 

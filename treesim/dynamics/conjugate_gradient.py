@@ -9,19 +9,19 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import arrays, batch, html_table, span
 from ..errors import ConvergenceError
-from ..kernels.conjugate_gradient import (
+from ..kernels.entries.status import NOT_CONVERGED
+from ..kernels.published.conjugate_gradient import (
     STEPS_PER_DOF,
     TOLERANCE,
     forward_dynamics_plain_states,
     forward_dynamics_preconditioned_states,
     forward_dynamics_within_states,
 )
-from ..kernels.status import NOT_CONVERGED
-from ..model.given import positive_number, whole_number
-from ..model.states import on_states
 from ..model.tree import Tree
+from ..states.arguments import positive_number, whole_number
+from ..states.states import on_states
+from ..system.display import arrays, batch, html_table, span
 from .base import Capabilities, CompiledBackend, explain_failure, singular_inertia
 from .tables import constants_of, kernel_wrenches
 

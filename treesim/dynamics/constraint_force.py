@@ -15,8 +15,9 @@ from ..engine.call.stages import staged
 from ..engine.generic import compiled
 from ..engine.threads import thread_count
 from ..errors import AccuracyError, NonFiniteError, SingularInertiaError
-from ..kernels import constraint_force as kernel
-from ..kernels import (
+from ..kernels.dynamics.aba import forward_dynamics_states
+from ..kernels.published.parallel import constraint_force as kernel
+from ..kernels.published.parallel import (
     constraint_force_branches_first,
     constraint_force_cr,
     constraint_force_grouped,
@@ -26,15 +27,14 @@ from ..kernels import (
     parallel_cyclic_reduction,
     path_elimination,
 )
-from ..kernels.aba import forward_dynamics_states
-from ..kernels.heavy_paths import Paths, paths_in, table_size
-from ..model import heavy_paths
-from ..model.schedule import Schedule
-from ..model.states import on_states
+from ..kernels.published.parallel.heavy_paths import Paths, paths_in, table_size
 from ..model.tree import Tree
+from ..states.states import on_states
+from . import heavy_paths
 from .base import Capabilities, CompiledBackend, explain_failure
 from .block_counts import Counting, Stages
 from .path_stages import branches_first_stages, grouped_stages, path_stages
+from .schedule import Schedule
 
 SOURCE = "Fijany and Featherstone 2013; heavy paths on trees"
 LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernels.inertia_matrix_dynamics import forward_dynamics_ltl_states
+from ..kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltl_states
 from .base import Capabilities, CompiledBackend
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..model import contraction
 from ..model.tree import Tree
+from . import contraction
 from .assemblies import AssembliesBackend, solid_bodies
 from .base import Capabilities
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernels.innovations import forward_dynamics_explicit_states
+from ..kernels.published.innovations import forward_dynamics_explicit_states
 from .base import Capabilities, CompiledBackend
 
 

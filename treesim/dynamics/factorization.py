@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, span
-from ..engine.call.arguments import Argument, coerce, real_numbers, refuse_non_finite
 from ..engine.call.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError, SingularInertiaError
-from ..kernels import factored
+from ..kernels.dynamics import factored
 from ..model.topology import Topology
+from ..system.display import Shown, span
+from ..validation.arrays import Argument, coerce, real_numbers, refuse_non_finite
 
 
 class Factorization(Shown):

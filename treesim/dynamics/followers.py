@@ -1,7 +1,7 @@
 """Forward dynamics of robots whose joints follow others, by backends that know only trees whose joints all move freely.
 
 The backend gives the accelerations of the spanning tree; the rows of the followers bring them to those of the robot
-(`kernels.followers`), in O(N + m d + m^3) for m followers: the result is exact, whatever the method.
+(`kernels.mimic.mimic`), in O(N + m d + m^3) for m followers: the result is exact, whatever the method.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.arguments import Argument, coerce, refuse_non_finite
 from ..errors import UnsupportedError
-from ..kernels.followers import follow_states
+from ..kernels.mimic.mimic import follow_states
 from ..model.quaternions import configuration
-from ..model.states import on_states
 from ..model.tree import Tree
+from ..states.states import on_states
+from ..validation.arrays import Argument, coerce, refuse_non_finite
 from .base import CompiledBackend, DynamicsBackend, explain_failure
 from .tables import on_leaders, shared_rotors, spanning_constants
 

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import plugins
-from ..engine.call.arguments import check_out
 from ..engine.call.evaluate import check_engine, refuse_overflow
 from ..engine.call.fast_entry import FastEntry
 from ..errors import UnsupportedError, unknown_name
-from ..kernels.composite_inverse_dynamics import inverse_dynamics_composite_states
-from ..kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
-from ..kernels.kinematics import energy_and_momentum_states
-from ..kernels.mass_matrix_direct import mass_matrix_direct_states
-from ..kernels.mass_matrix_symmetric import mass_matrix_symmetric_states
-from ..kernels.rnea import inverse_dynamics_states
-from ..kernels.status import FINE
-from ..model.given import checked_robot, whole_number
-from ..model.states import on_states, state_function
+from ..kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from ..kernels.dynamics.rnea import inverse_dynamics_states
+from ..kernels.entries.status import FINE
+from ..kernels.kinematics.bodies import energy_and_momentum_states
+from ..kernels.published.composite_inverse_dynamics import inverse_dynamics_composite_states
+from ..kernels.published.mass_matrix_direct import mass_matrix_direct_states
+from ..kernels.published.mass_matrix_symmetric import mass_matrix_symmetric_states
 from ..model.tree import Tree
+from ..states.arguments import checked_robot, whole_number
+from ..states.states import on_states, state_function
 from ..types import Engine, InverseDynamicsMethod, MassMatrixMethod
+from ..validation.arrays import check_out
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend, chosen_backend
 from .followers import HeldFollowers, takes_followers

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.arguments import Argument, coerce, precision, refuse_non_finite
-from ..model.given import checked_robot
 from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..validation.arrays import Argument, coerce, precision, refuse_non_finite
 
 
 def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:

@@ -8,16 +8,16 @@ from itertools import chain, pairwise
 from types import ModuleType
 from typing import Any
 
-from ..kernels import constraint_force as kernel
-from ..kernels import constraint_force_branches_first as branches_first
-from ..kernels import constraint_force_grouped as grouped
-from ..kernels import constraint_force_stages
-from ..kernels.heavy_paths import Paths
-from ..kernels.kinematics import body_transform, body_velocity
-from ..kernels.tables import body_transform_at, motion_at, put_motion, put_transform
-from ..model.heavy_paths import NAMES, block_sizes, main_chains
+from ..kernels.algebra.tables import body_transform_at, motion_at, put_motion, put_transform
+from ..kernels.kinematics.bodies import body_transform, body_velocity
+from ..kernels.published.parallel import constraint_force as kernel
+from ..kernels.published.parallel import constraint_force_branches_first as branches_first
+from ..kernels.published.parallel import constraint_force_grouped as grouped
+from ..kernels.published.parallel import constraint_force_stages
+from ..kernels.published.parallel.heavy_paths import Paths
 from ..model.tree import Tree
 from .block_counts import Block, Counting, Stages, each, levels, onto_parents
+from .heavy_paths import NAMES, block_sizes, main_chains
 
 
 def path_stages(robot: Tree, paths: Paths, solver: ModuleType, counting: Counting) -> Stages:

@@ -8,8 +8,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, UnsupportedError
-from ..model.physics import OF_ROBOT, Numbers, given_physics, robot_numbers
 from ..model.tree import Tree
+from ..states.physics import OF_ROBOT, Numbers, given_physics, robot_numbers
 from .base import check_supported, is_one_kernel
 
 Parameters = Mapping[str, ArrayLike | Mapping[str, ArrayLike]]  # as users give them

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernels.rjk import forward_dynamics_rjk_states
+from ..kernels.dynamics.rjk import forward_dynamics_rjk_states
 from .base import Capabilities, CompiledBackend
 
 

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.fast_entry import FastEntry
-from ..kernels.inverse_mass import solve_mass_matrix_states
-from ..kernels.status import FINE
-from ..model.given import checked_robot
-from ..model.states import on_states
+from ..kernels.dynamics.inverse_mass import solve_mass_matrix_states
+from ..kernels.entries.status import FINE
 from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..states.states import on_states
 from ..types import Engine
 from .base import explain_failure
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
-from ..kernels.entry import made_function
-from ..kernels.status import (
+from ..kernels.entries.entry import KERNELS, is_tied, made_function
+from ..kernels.entries.status import (
     NOT_FINITE,
     quaternion_start,
     status_of,
@@ -20,10 +20,8 @@ from ..kernels.status import (
     status_of_tied_quaternions,
     tied_quaternion_start,
 )
-from ..kernels.tied_entry import is_tied
 
 CONFIGURATIONS = ("q", "q0", "q1")  # names of an entry's arguments that hold configurations
-KERNELS = "treesim.kernels"
 Kernel = Callable[..., int]
 
 

@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.entry import Array, Signature, made_function
-from ..kernels.status import WRONG_SIZE
-from ..kernels.tables import NNZ, NQ, NV
+from ..kernels.algebra.tables import NNZ, NQ, NV
+from ..kernels.entries.entry import Array, Signature, made_function
+from ..kernels.entries.status import WRONG_SIZE
 from .compiler.memory import reals_at, unchanged, words_at
 
 BAD_LAYOUT = WRONG_SIZE + 1  # an argument is not such an array

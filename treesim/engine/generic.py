@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.entry import MADE
+from ..kernels.entries.entry import MADE
 from .admission import admitted, is_entry
 from .compiler.module import KINDS, Module, entry_types, fast_function, job_function
 from .compiler.types import INTEGER
@@ -186,7 +186,8 @@ def _optimized(module: Module, text: str) -> Code:
 
 
 def _functions(entry: Any) -> list[FunctionType]:
-    """What an entry is made of: itself, and what made functions (`kernels.entry`) and closures among these know."""
+    """What an entry is made of: itself, and what made functions (`kernels.entries.entry`) and closures among these
+    know."""
     found: dict[FunctionType, None] = {}
     left: list[Any] = [entry, getattr(entry, "kernel", entry)]
     while left:

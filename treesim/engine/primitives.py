@@ -1,7 +1,7 @@
 """The operations of kernels and of their traces: all that engines, counts and derivatives know of each, in one table.
 
-To add an operation, add its entry here, a function of its name to `kernels.numbers` and `graph.trace.Functions`, and,
-if no instruction of LLVM does it, a function to `llvm.elementary.HELPERS`.
+To add an operation, add its entry here, a function of its name to `kernels.algebra.numbers` and
+`graph.trace.Functions`, and, if no instruction of LLVM does it, a function to `llvm.elementary.HELPERS`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..kernels import numbers
+from ..kernels.algebra import numbers
 from . import columns
 
 Emit = Callable[..., Any]

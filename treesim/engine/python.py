@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, ConvergenceError, NonFiniteError
-from ..kernels.status import FINE, NOT_CONVERGED, WRONG_SIZE
+from ..kernels.entries.status import FINE, NOT_CONVERGED, WRONG_SIZE
 
 Convert = Callable[[float], Any]
 

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from ..cores import usable_cores
 from ..errors import ArgumentError, quoted
+from ..system.cores import usable_cores
 
 VARIABLES = ("TREESIM_NUM_THREADS", "OMP_NUM_THREADS")  # the first that is set counts
 LIBRARIES = {"linux": ("libgomp.so.1", "libomp.so.5"), "darwin": ("libomp.dylib",)}

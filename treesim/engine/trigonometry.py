@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from ..kernels.numbers import absolute, less, maximum, minimum, select
+from ..kernels.algebra.numbers import absolute, less, maximum, minimum, select
 
 LARGEST = 5e5
 TWO_OVER_PI = 6.36619772367581382433e-01
@@ -53,7 +53,7 @@ def sincos(x):
 
 
 def sincos_on_lanes(x):
-    """(sin x, cos x) of several numbers side by side (`kernels.state_lanes`)."""
+    """(sin x, cos x) of several numbers side by side (`kernels.algebra.state_lanes`)."""
     turns = (x * TWO_OVER_PI + ROUND) - ROUND
     r = ((x - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
     s, c = sincos_near_zero(r)

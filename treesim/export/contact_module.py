@@ -13,8 +13,8 @@ from ..contact.stage import CAPACITY_AT, SHARE, ContactStage
 from ..engine.generic import kernel_webassembly
 from ..engine.llvm.webassembly import PAGE
 from ..errors import UnsupportedError
-from ..kernels.contact_tables import FOUND
-from ..kernels.step import COLUMNS
+from ..kernels.contact.tables import FOUND
+from ..kernels.stepping.step import COLUMNS
 from ..step_settings import StepSettings
 from ..world import World
 

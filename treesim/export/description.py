@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.limits import UNLIMITED
-from ..kernels.step import RULES
+from ..kernels.algebra.limits import UNLIMITED
+from ..kernels.stepping.step import RULES
 from ..model.tree import Tree
 from ..step_settings import lightest, longest_substep
 

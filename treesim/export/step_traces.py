@@ -17,8 +17,14 @@ from ..dynamics.base import CompiledBackend
 from ..engine.graph.graph import Graph
 from ..engine.graph.trace import Trace, Traced
 from ..engine.primitives import INPUT
-from ..kernels.external_forces import joint_forces
-from ..kernels.followers import (
+from ..kernels.algebra.linear import rotate
+from ..kernels.algebra.rotations import Transform
+from ..kernels.algebra.spatial import Motion
+from ..kernels.algebra.tables import Tree as TreeTables
+from ..kernels.algebra.tables import motion_at, transform_at, tree_tables, with_armature
+from ..kernels.entries.status import FINE
+from ..kernels.kinematics.bodies import body_poses, energy_and_momentum, motions_for, placements_for
+from ..kernels.mimic.mimic import (
     Followers,
     contract_force,
     expand_force,
@@ -28,16 +34,10 @@ from ..kernels.followers import (
     pick_motion,
     pick_positions,
 )
-from ..kernels.kinematics import body_poses, energy_and_momentum, motions_for, placements_for
-from ..kernels.linear import rotate
-from ..kernels.rotations import Transform
-from ..kernels.spatial import Motion
-from ..kernels.status import FINE
-from ..kernels.step import COLUMNS, RULES, actuate, settings_of, step_memory
-from ..kernels.tables import Tree as TreeTables
-from ..kernels.tables import motion_at, transform_at, tree_tables, with_armature
-from ..model.states import tied_constants
+from ..kernels.stepping.external_forces import joint_forces
+from ..kernels.stepping.step import COLUMNS, RULES, actuate, settings_of, step_memory
 from ..model.tree import Tree
+from ..states.states import tied_constants
 
 EXTERNAL = "external"  # of the inputs: what `push` gives
 CALLS = 4  # of the forward dynamics at most: the stages of rk4, the passes of implicit_midpoint

@@ -11,8 +11,8 @@ import numpy as np
 
 from ..contact.history import ContactHistory
 from ..errors import ArgumentError
-from ..schema import fits, parsed, record_of
 from ..trajectory import Trajectory
+from ..validation.schema import fits, parsed, record_of
 from .digests import check_arrays, check_description, with_digests
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError
-from ..files import DIGITS, digest_of
+from ..system.files import DIGITS, digest_of
 
 if TYPE_CHECKING:
     from ..trajectory import Trajectory

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import ArgumentError
-from ..files import DAMAGED, check_suffix, checked_output, path_of, write_whole
+from ..system.files import DAMAGED, check_suffix, checked_output, path_of, write_whole
 from ..trajectory import Trajectory
 from . import csv, mcap, npz, parquet, xarray
 

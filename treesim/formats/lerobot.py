@@ -24,9 +24,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, quoted
-from ..files import cannot_write, path_of
-from ..model.values import checked_parts, checked_text, whole_number
+from ..system.files import cannot_write, path_of
 from ..trajectory import Trajectory
+from ..validation.values import checked_parts, checked_text, whole_number
 from .libraries import required
 
 FILE = "chunk-{chunk_index:03d}/file-{file_index:03d}.parquet"

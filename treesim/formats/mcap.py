@@ -25,14 +25,14 @@ import numpy as np
 from lxml import etree
 
 from ..errors import ArgumentError
-from ..files import checked_output, write_whole
-from ..model.given import checked_robot
 from ..model.tree import Tree
-from ..model.values import checked_part
 from ..operational.frames import body_poses
 from ..recipe import PackedLater, unpacked, world_of
+from ..states.arguments import checked_robot
+from ..system.files import checked_output, write_whole
 from ..trajectory import Trajectory
 from ..urdf.export import to_urdf
+from ..validation.values import checked_part
 from . import npz
 from .libraries import required
 

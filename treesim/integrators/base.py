@@ -6,8 +6,8 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from ..display import Implementation
 from ..model.tree import Tree
+from ..system.display import Implementation
 
 Vector = np.ndarray
 
@@ -22,7 +22,7 @@ class System(Protocol):
         ...
 
     def compiled_step(self, rule: str, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
-        """Return (q, v) at t + dt by a rule of `treesim.kernels.step`, with damping, Coulomb friction and a
+        """Return (q, v) at t + dt by a rule of `treesim.kernels.stepping.step`, with damping, Coulomb friction and a
         controller's gains in it, and the controller's torque at time t [s] held through the step."""
         ...
 
@@ -58,7 +58,7 @@ class FixedStep(Implementation):
 class CompiledRule(FixedStep):
     """An integrator whose step is compiled with the dynamics: one text for simulations, rollouts and steppers.
 
-    rule: its name in `treesim.kernels.step.RULES`.
+    rule: its name in `treesim.kernels.stepping.step.RULES`.
     """
 
     rule: str

@@ -12,7 +12,8 @@ from .base import CompiledRule
 
 
 class ImplicitMidpoint(CompiledRule):
-    """v+ = v + dt a, q+ = q (+) dt v_m, a = qdd(q (+) dt/2 v_m, v_m), v_m = (v + v+) / 2: `treesim.kernels.step`."""
+    """v+ = v + dt a, q+ = q (+) dt v_m, a = qdd(q (+) dt/2 v_m, v_m), v_m = (v + v+) / 2:
+    `treesim.kernels.stepping.step`."""
 
     name = "implicit_midpoint"
     order = 2

@@ -6,7 +6,7 @@ from .base import CompiledRule
 
 
 class RungeKutta4(CompiledRule):
-    """Four evaluations a step, weights 1 2 2 1; see `treesim.kernels.explicit_steps`."""
+    """Four evaluations a step, weights 1 2 2 1; see `treesim.kernels.stepping.explicit_rules`."""
 
     name = "rk4"
     order = 4

@@ -7,6 +7,22 @@ Functions named `*_states` are entries: they lay out scratch memory and run a sw
 back to back in flat arrays, and return how it went (see `status`). Every function runs on any number type; the generic
 engine compiles the same text.
 
+Rooms, each of which imports from those before it only:
+
+| room | content |
+|---|---|
+| algebra | Numbers, vectors, matrices, spatial algebra, joint transforms, and the tables that kernels read and write. |
+| entries | Entries: functions that run a kernel for many states, made from a declaration of its arrays. |
+| kinematics | Positions, velocities, accelerations and Jacobians of bodies, frames and the centre of mass. |
+| dynamics | Forward and inverse dynamics, the mass matrix and its sparse factors. |
+| published | Published algorithms that treesim compares its own with. |
+| published.parallel | Published algorithms for parallel machines: constraint forces, assemblies, cyclic reduction. |
+| mimic | Mimic joints: from the independent coordinates to those of the spanning tree, and back. |
+| operational | The inverse operational-space inertia of frames and what is derived from it. |
+| constrained | Constrained forward dynamics: frames that are held in the world or to each other. |
+| stepping | One time step, by every integrator that runs in compiled code. |
+| contact | One time step with contact, joint limits and joint friction: collision, rows, solvers, work. |
+
 Notation (RBDA = Featherstone, Rigid Body Dynamics Algorithms, 2008; F05, F10 = Featherstone 2005, 2010; J91 = Jain):
 
 | name | symbol | meaning |

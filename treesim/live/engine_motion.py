@@ -8,8 +8,8 @@ from ..compare import CANONICAL, Isolated, StateBatch, find_engine
 from ..compare.source import canonical, without_losses
 from ..dynamics.functions import energy
 from ..errors import UnsupportedError
-from ..model.given import positive_number
 from ..model.tree import Tree
+from ..states.arguments import positive_number
 from ..trajectory import Trajectory
 
 

@@ -14,11 +14,11 @@ import numpy as np
 from ..contact.ground import Ground
 from ..control import Controller
 from ..errors import ArgumentError, TreesimError, unknown_name
-from ..model.given import told
-from ..model.standing import standing
 from ..model.tree import Tree
 from ..operational.motion import center_of_mass
 from ..player import Frame, Player
+from ..states.arguments import told
+from ..states.standing import standing
 from ..trajectory import Trajectory
 from ..world import World
 from .drive import Drive, without_effort_limits

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.call.arguments import Argument, coerce
 from ..errors import ArgumentError, unknown_name
 from ..model.inertia import cross_matrix
 from ..model.tree import Tree
 from ..operational.frames import frame_jacobian, frame_pose
+from ..validation.arrays import Argument, coerce
 
 
 class BodyPoint:

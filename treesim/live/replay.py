@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, TreesimError
-from ..model.given import checked_robot, told
 from ..model.tree import Tree
 from ..operational.motion import center_of_mass
+from ..states.arguments import checked_robot, told
 from ..trajectory import Trajectory
 from ..viewers.base import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply, Viewer
 from .ghost import NONE, GhostSettings, RecordedGhost, apart

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, page_html
 from ..errors import ArgumentError, NonFiniteError, TreesimError
-from ..model.given import told
 from ..player import Frame, Player
+from ..states.arguments import told
+from ..system.display import Shown, page_html
 from ..trajectory import Trajectory
 from ..viewers.base import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply
 from .compiled_methods import CompiledMethods, methods_of

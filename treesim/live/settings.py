@@ -10,11 +10,11 @@ import numpy as np
 
 from .. import plugins
 from ..control import CONTROLLERS
-from ..engine.call.arguments import Argument, coerce
 from ..errors import ArgumentError, unknown_name
-from ..model.given import positive_number, told
 from ..player import FASTEST, SLOWEST
+from ..states.arguments import positive_number, told
 from ..types import ControllerName, PluginKind
+from ..validation.arrays import Argument, coerce
 
 LONGEST_STEP = 0.1  # s: no robot moves sensibly in longer ones
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import ModelError, listed, quoted, shortened
-from ..subprocesses import PythonProcess, can_start_python, package_command
+from ..system.subprocesses import PythonProcess, can_start_python, package_command
 from . import program
 from .collada import Refused
 from .contents import read_contents

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.call.arguments import Argument, coerce
 from ..errors import ArgumentError
+from ..validation.arrays import Argument, coerce
 
 # Names of a joint's coordinates and velocities where it has more than one of either.
 Q_PARTS = {

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, matrix, vector
-from ..engine.call.arguments import real_numbers
 from ..engine.trigonometry import sincos
 from ..errors import ModelError
+from ..system.display import Shown, matrix, vector
+from ..validation.arrays import real_numbers
+from ..validation.values import finite_or_nan, finite_vector, told
 from .frozen import frozen, record
-from .values import finite_or_nan, finite_vector, told
 
 
 def _finite(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:

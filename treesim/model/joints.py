@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, vector
-from ..engine.call.arguments import real_numbers
 from ..errors import ModelError, quoted, unknown_name
-from ..kernels.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
-from ..kernels.spatial import VX, VY, VZ, WX, WY, WZ
+from ..kernels.algebra.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
+from ..kernels.algebra.spatial import VX, VY, VZ, WX, WY, WZ
+from ..system.display import Shown, vector
+from ..validation.arrays import real_numbers
+from ..validation.values import checked_part, checked_text, is_name_of, told
 from .frozen import frozen, record
 from .inertia import Placement, cross_matrix, unit_vector
 from .mimic import Mimic
-from .values import checked_part, checked_text, is_name_of, told
 
 FINITE = ("damping", "friction", "armature")  # limits may be infinite: then there are none
 NO_DIRECTION = 1e-12  # an axis shorter than this is what rounding has left of zero

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, vector
-from ..engine.call.arguments import real_numbers
 from ..errors import ModelError, quoted
+from ..system.display import Shown, vector
 from ..types import LoopType
+from ..validation.arrays import real_numbers
+from ..validation.values import checked_text, is_name_of, told
 from .frozen import frozen, record
 from .inertia import unit_vector
 from .names import unique
-from .values import checked_text, is_name_of, told
 
 LOOP_TYPES = get_args(LoopType)
 

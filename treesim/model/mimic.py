@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from ..display import Shown
 from ..errors import ModelError, UnsupportedError, listed, quoted
+from ..system.display import Shown
+from ..validation.values import checked_text, finite_or_nan, told
 from .frozen import frozen, record
-from .values import checked_text, finite_or_nan, told
 
 if TYPE_CHECKING:
     from .joints import Joint
@@ -65,7 +65,7 @@ class Coupling(NamedTuple):
 
     names, leaders: the joints' names. v, onto: the followers' degrees of freedom in the spanning tree, and the leaders'
     among the independent ones. kept_q, kept_v: the places of the independent coordinates and velocities in the spanning
-    tree. ints, reals: all of it as kernels read it (`kernels.followers`).
+    tree. ints, reals: all of it as kernels read it (`kernels.mimic.mimic`).
     """
 
     names: tuple[str, ...]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..kernels.joints import FLOATING, REVOLUTE, SPHERICAL
-from ..kernels.rotations import GENERAL, TURN, TURN_CYCLED, TURN_CYCLED_BACK
+from ..kernels.algebra.joints import FLOATING, REVOLUTE, SPHERICAL
+from ..kernels.algebra.rotations import GENERAL, TURN, TURN_CYCLED, TURN_CYCLED_BACK
 from .frozen import frozen
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
     Kernels see every body in a frame turned so that its joint's axis is z: then a joint's screws are unit vectors and
     a column of an inertia is just a column. Rotation i takes kernel coordinates of body i to the body's own. All three
-    arrays are read-only. Their order is that of `treesim.kernels.tables.tree_tables`. O(N + n).
+    arrays are read-only. Their order is that of `treesim.kernels.algebra.tables.tree_tables`. O(N + n).
     """
     turns, placement, inertia = _body_tables(tree)
     reals = np.concatenate([placement.ravel(), inertia.ravel(), tree.armature, tree.gravity])

@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, field
 from typing import Any, get_args
 
-from ..display import Shown, vector
 from ..errors import ModelError, quoted, unknown_name
+from ..system.display import Shown, vector
 from ..types import ShapeKind
-from .frozen import record
-from .inertia import Inertia, Placement
-from .joints import Joint
-from .values import (
+from ..validation.values import (  # fmt: skip
     MOST,
     checked_file,
     checked_part,
@@ -21,7 +18,10 @@ from .values import (
     is_name_of,
     told,
     whole_number,
-)  # fmt: skip
+)
+from .frozen import record
+from .inertia import Inertia, Placement
+from .joints import Joint
 
 SHAPE_KINDS = get_args(ShapeKind)
 LENGTHS = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}  # numbers of a size, of a mesh its scale

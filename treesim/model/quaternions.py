@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..engine.call.arguments import Argument
 from ..errors import ArgumentError
-from ..kernels.status import LONGEST, SHORTEST
+from ..kernels.entries.status import LONGEST, SHORTEST
+from ..validation.arrays import Argument
 
 if TYPE_CHECKING:
     from .tree import Tree

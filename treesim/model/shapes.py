@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, vector
-from ..engine.call.arguments import real_numbers
 from ..errors import ModelError, listed, quoted
+from ..system.display import Shown, vector
 from ..types import CollisionKind
+from ..validation.arrays import real_numbers
+from ..validation.values import checked_file, checked_part, checked_text, finite_vector, is_name_of, told
 from .frozen import Immutable, frozen
 from .hulls import hull_of_file
 from .inertia import Placement
 from .parts import body_number
-from .values import checked_file, checked_part, checked_text, finite_vector, is_name_of, told
 
 if TYPE_CHECKING:
     from .tree import Tree

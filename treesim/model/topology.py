@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown
 from ..errors import ArgumentError, ModelError
+from ..system.display import Shown
+from ..validation.values import told
 from .frozen import Immutable, frozen
-from .values import told
 
 MOST_DOFS = 1 << 24  # whose tables take gigabytes
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import html_table
-from ..engine.call.arguments import Argument, coerce, real_numbers
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
-from ..kernels.configuration import difference_states, integrate_states
+from ..system.display import html_table
+from ..validation.arrays import Argument, coerce, real_numbers
+from ..validation.values import checked_parts, checked_text, told
 from .coordinates import position_of
 from .frozen import Immutable, frozen
 from .joints import Joint
@@ -25,16 +25,13 @@ from .parts import Body, Frame, Visual
 from .quaternions import unit_quaternions
 from .random_configuration import random_configuration
 from .shapes import CollisionShape
-from .states import state_function
 from .topology import Topology, elimination_tree
-from .values import checked_parts, checked_text, told
 
 if TYPE_CHECKING:
-    from .standing import Plane, Surface
+    from ..states.standing import Plane, Surface
 
 __all__ = ["Body", "Frame", "Tree", "Visual"]
 
-INTEGRATE, DIFFERENCE = state_function(integrate_states), state_function(difference_states)
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 T = TypeVar("T")
 
@@ -402,6 +399,8 @@ class Tree(Immutable):
         Every joint moves by the exponential of its part (of SE(3) in a floating joint). Raises ArgumentError,
         NonFiniteError.
         """
+        from ..states.configurations import INTEGRATE
+
         return INTEGRATE(self, self.ints, self.reals, q, displacement)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
@@ -409,6 +408,8 @@ class Tree(Immutable):
 
         Rotations take the shorter way. Raises ArgumentError, NonFiniteError.
         """
+        from ..states.configurations import DIFFERENCE
+
         return DIFFERENCE(self, self.ints, self.reals, q0, q1)
 
     def standing(self, q: ArrayLike, ground: Plane | Surface | None = None) -> np.ndarray:
@@ -416,7 +417,7 @@ class Tree(Immutable):
 
         ground: see `treesim.standing`, which this is, and which tells the errors.
         """
-        from .standing import standing
+        from ..states.standing import standing
 
         return standing(self, q, ground)
 

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Sourced
 from ..dynamics.base import explain_failure
 from ..engine.call.fast_entry import FastEntry
-from ..kernels.status import FINE
-from ..model.given import refuse_lent_rotors
-from ..model.states import on_states
+from ..kernels.entries.status import FINE
 from ..model.tree import Tree
+from ..states.arguments import refuse_lent_rotors
+from ..states.states import on_states
+from ..system.display import Sourced
 from ..types import Reference
 from .frames import frame_codes, kept_frame_codes
 

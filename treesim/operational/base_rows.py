@@ -14,12 +14,12 @@ from ..dynamics.tables import constants_of, kernel_wrenches
 from ..engine.call.evaluate import Argument, coerce, refuse_non_finite
 from ..engine.call.fast_entry import FastEntry
 from ..errors import ArgumentError
-from ..kernels.frame_motion import NUMBERS
-from ..kernels.operational_space import operational_rows_states
-from ..kernels.status import FINE
+from ..kernels.entries.status import FINE
+from ..kernels.kinematics.frame_motion import NUMBERS
+from ..kernels.operational.operational_space import operational_rows_states
 from ..model.quaternions import configuration
-from ..model.states import on_states
 from ..model.tree import Tree
+from ..states.states import on_states
 from ..types import Reference
 from .followers import answer_of
 from .frames import known_frame_codes
@@ -136,7 +136,7 @@ def _held_rows(
     frames: tuple[str, ...],
     centers: bool,
 ) -> BaseRows:
-    """The rows of a robot with followers, from those of its spanning tree; see `followers`."""
+    """The rows of a robot with followers, from those of its spanning tree; see `mimic`."""
     tied, answer = robot.coupling, answer_of(robot, q)
     assert tied is not None
     velocity = Argument("v", v, (robot.nv,))

@@ -10,23 +10,25 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..dynamics.block_counts import Block, Counting, Stages, side_by_side
+from ..dynamics.heavy_paths import NAMES
 from ..dynamics.path_stages import table_stages
+from ..dynamics.schedule import Schedule, Stage
 from ..engine.python import converted
-from ..kernels import (
-    constraint_force,
-    constraint_force_stages,
-    cyclic_reduction,
+from ..kernels.algebra.tables import put_motion
+from ..kernels.kinematics.bodies import zero_motion
+from ..kernels.operational import operational_constraint_force as kernel
+from ..kernels.operational import (
     operational_constraint_force_cr,
     operational_constraint_force_pcr,
     operational_constraint_force_serial,
+)
+from ..kernels.published.parallel import (
+    constraint_force,
+    constraint_force_stages,
+    cyclic_reduction,
     parallel_cyclic_reduction,
     path_elimination,
 )
-from ..kernels import operational_constraint_force as kernel
-from ..kernels.kinematics import zero_motion
-from ..kernels.tables import put_motion
-from ..model.heavy_paths import NAMES
-from ..model.schedule import Schedule, Stage
 from ..model.tree import Tree
 from ..types import Reference
 from .base import CompiledMethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernels.efpa import inverse_inertia_efpa_states
+from ..kernels.operational.efpa import inverse_inertia_efpa_states
 from .base import CompiledMethod
 
 

@@ -1,6 +1,6 @@
 """Operational-space quantities of robots whose joints follow others, from those of the spanning tree.
 
-Without the motions that the followers' rows A forbid (`kernels.followers`), what answers forces is
+Without the motions that the followers' rows A forbid (`kernels.mimic.mimic`), what answers forces is
 H^-1 - X S^-1 X', X = H^-1 A', S = A X; so Λ_y^-1 = Λ^-1 - B S^-1 B' with B = J X, for Λ^-1 by any method.
 """
 
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.solve import solve_mass_matrix
-from ..engine.call.arguments import coerce, refuse_non_finite
 from ..model.quaternions import configuration
 from ..model.tree import Tree
 from ..types import Reference
+from ..validation.arrays import coerce, refuse_non_finite
 from .base import CompiledMethod
 from .frames import frame_jacobian
 
@@ -46,7 +46,7 @@ def inverse_inertia_by(
     method: Any, robot: Tree, q: ArrayLike, frames: tuple[str, ...], reference: Reference
 ) -> np.ndarray:
     """Return Λ^-1 (..., 6k, 6k) of frames by a method, which need not know of followers: those of compiled methods are
-    taken in their kernels (`kernels.inverse_inertia`)."""
+    taken in their kernels (`kernels.operational.inverse_inertia`)."""
     if robot.coupling is None or isinstance(method, CompiledMethod):
         found: np.ndarray = method.inverse_inertia(robot, q, frames, reference)
         return found

@@ -11,15 +11,15 @@ from numpy.typing import ArrayLike
 from ..engine.call.evaluate import coerce
 from ..engine.call.fast_entry import FastEntry
 from ..errors import unknown_name
-from ..kernels.kinematics import body_poses_states, frame_pose_states
-from ..kernels.operational import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
-from ..kernels.status import FINE
-from ..model.given import checked_robot
+from ..kernels.entries.status import FINE
+from ..kernels.kinematics.bodies import body_poses_states, frame_pose_states
+from ..kernels.kinematics.jacobians import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
 from ..model.quaternions import configuration
-from ..model.states import on_states, state_function
 from ..model.tree import Tree
-from ..model.values import is_name_of
+from ..states.arguments import checked_robot
+from ..states.states import on_states, state_function
 from ..types import Reference
+from ..validation.values import is_name_of
 
 REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
 JACOBIAN, VELOCITY = FastEntry(jacobian_states), state_function(frame_velocity_states)

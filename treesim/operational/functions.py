@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import plugins
-from ..model.given import checked_frames, checked_robot
 from ..model.tree import Tree
+from ..states.arguments import checked_frames, checked_robot
 from ..types import Reference
 from .followers import inverse_inertia_by
 

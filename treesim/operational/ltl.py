@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernels.operational_sparse import inverse_inertia_ltl_states
+from ..kernels.operational.operational_sparse import inverse_inertia_ltl_states
 from .base import CompiledMethod
 
 

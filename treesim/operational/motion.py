@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import arrays, batch, html_table
 from ..engine.call.evaluate import coerce
 from ..errors import ModelError
-from ..kernels.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
-from ..kernels.frame_motion import ACCELERATION, frame_motions_states
-from ..model.given import checked_robot
-from ..model.states import declared, state_function
+from ..kernels.kinematics.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
+from ..kernels.kinematics.frame_motion import ACCELERATION, frame_motions_states
 from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..states.states import declared, state_function
+from ..system.display import arrays, batch, html_table
 from ..types import Reference
 from .frames import known_frame_codes, reference_code
 

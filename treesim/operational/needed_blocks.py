@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..kernels.rjk import Needed
+from ..kernels.dynamics.rjk import Needed
 
 
 class Blocks(NamedTuple):

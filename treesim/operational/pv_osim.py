@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernels.pv_osim import inverse_inertia_pv_osim_states
+from ..kernels.operational.pv_osim import inverse_inertia_pv_osim_states
 from .base import CompiledMethod
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from ..kernels.operational_rjk import inverse_inertia_rjk_states
+from ..kernels.operational.operational_rjk import inverse_inertia_rjk_states
 from ..model.tree import Tree
 from ..types import Reference
 from .base import CompiledMethod

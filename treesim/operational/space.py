@@ -11,16 +11,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import plugins
-from ..display import Shown, arrays, batch, span
 from ..engine.call.evaluate import Argument, coerce, refuse_overflow
 from ..engine.call.fast_entry import FastEntry
 from ..engine.generic import compiled
 from ..errors import ArgumentError
-from ..kernels.consistent_inverse import consistent_inverse_states
-from ..kernels.scaled_inverse import scaled_inverses
-from ..kernels.status import FINE
-from ..model.given import checked_robot
+from ..kernels.entries.status import FINE
+from ..kernels.operational.consistent_inverse import consistent_inverse_states
+from ..kernels.operational.scaled_inverse import scaled_inverses
 from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..system.display import Shown, arrays, batch, span
 from ..types import Reference
 from .base_rows import (
     BaseRows,

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown
 from ..dynamics.factorization import Factorization
-from ..engine.call.arguments import Argument, coerce, real_numbers, refuse_non_finite
 from ..engine.call.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError
-from ..kernels import sparse_jacobian as kernels
-from ..model.given import checked_frames, checked_robot
+from ..kernels.operational import sparse_jacobian as kernels
 from ..model.topology import Topology
 from ..model.tree import Tree
+from ..states.arguments import checked_frames, checked_robot
+from ..system.display import Shown
 from ..types import Reference
+from ..validation.arrays import Argument, coerce, real_numbers, refuse_non_finite
 from .frames import frame_jacobian, frame_tables
 
 

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown, selection
 from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, listed, unknown_name
-from ..model.values import checked_text, is_name_of
+from ..system.display import Shown, selection
 from ..types import Reference, TaskRows
+from ..validation.values import checked_text, is_name_of
 from .frames import REFERENCES
 from .motion import FrameMotion
 

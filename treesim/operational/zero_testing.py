@@ -11,11 +11,11 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.arguments import Argument, real_numbers, refuse_non_finite
 from ..engine.call.evaluate import refuse_overflow
 from ..engine.generic import compiled
 from ..errors import ArgumentError
-from ..kernels.zero_testing import product_states, transposed_product_states
+from ..kernels.published.zero_testing import product_states, transposed_product_states
+from ..validation.arrays import Argument, real_numbers, refuse_non_finite
 
 
 def multiply(A: ArrayLike, x: ArrayLike) -> np.ndarray:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import ArgumentError, installed_by
-from ..files import write_whole
+from ..system.files import write_whole
 
 
 def require_matplotlib() -> None:

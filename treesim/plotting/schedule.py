@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import write_whole
+from ..system.files import write_whole
 
 if TYPE_CHECKING:
-    from ..model.schedule import Schedule, Stage
+    from ..dynamics.schedule import Schedule, Stage
     from ..model.tree import Tree
 
 MOST_NAMES = 60  # bodies; more are not named

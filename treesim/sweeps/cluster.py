@@ -12,7 +12,7 @@ from typing import Any
 
 from ..engine.threads import VARIABLES
 from ..errors import ArgumentError, SweepError, installed_by
-from ..model.given import told
+from ..states.arguments import told
 from .chunk import Job, Task
 from .workers import Failed, Outcome, numa_nodes
 
@@ -146,7 +146,7 @@ def local_cluster(workers: int | None = None, **options: Any) -> Any:
     import dask
     from distributed import LocalCluster
 
-    from ..cores import usable_cores
+    from ..system.cores import usable_cores
 
     count = workers or max(1, len(numa_nodes()))
     threads = str(max(1, usable_cores() // count))

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
-from ..model.given import told
+from ..states.arguments import told
 from .elementary import exponential, logarithm, normal_quantile
 
 OUTERMOST = 8.3  # quantile of the normal distribution that uniform numbers in (0, 1) lead to, at most

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import ArgumentError
-from ..files import free_bytes
+from ..system.files import free_bytes
 from .chunk import Job, Task
 from .plan import Plan
 from .workers import Done, Pool

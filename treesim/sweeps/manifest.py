@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import ArgumentError, SweepError
-from ..files import DAMAGED, cannot_write
+from ..system.files import DAMAGED, cannot_write
 from .store import ASIDE, Store
 
 MANIFEST = f"{ASIDE}/manifest"

@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.arguments import real_numbers
 from ..engine.graph.policies import Policy
 from ..errors import ArgumentError, listed, quoted
 from ..measures import Measure
-from ..model.given import positive_number, told, whole_number
-from ..model.tree import INTEGRATE, Tree
+from ..model.tree import Tree
 from ..plain import plain
 from ..recipe import surroundings
 from ..rollout_measures import Reduction, checked_measures
+from ..states.arguments import positive_number, told, whole_number
+from ..states.configurations import INTEGRATE
 from ..step_settings import gains_of
+from ..validation.arrays import real_numbers
 from ..world import World, as_world
 from .fields import STARTS, Field, Variation, fields, variation
 from .store import check_column

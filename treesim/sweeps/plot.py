@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import ArgumentError, unknown_name
-from ..files import checked_output
-from ..model.given import whole_number
 from ..plotting.figures import new_figure, save
+from ..states.arguments import whole_number
+from ..system.files import checked_output
 from ..trajectory import PLOT_SUFFIXES
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError
-from ..files import cannot_write, write_whole
+from ..system.files import cannot_write, write_whole
 from .store import ASIDE
 
 if TYPE_CHECKING:

@@ -24,7 +24,7 @@ from urllib.parse import quote
 import numpy as np
 
 from ..errors import ArgumentError, SweepError, installed_by, quoted
-from ..files import DAMAGED, cannot_write, digest_of, part_name, rename_new, write_whole
+from ..system.files import DAMAGED, cannot_write, digest_of, part_name, rename_new, write_whole
 
 if TYPE_CHECKING:
     from .plan import Plan

@@ -12,12 +12,12 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..display import Shown
 from ..errors import ArgumentError, SweepError, installed_by
-from ..files import checked_output, write_whole
-from ..model.given import whole_number
 from ..recipe import surroundings
 from ..rollouts import Rollouts
+from ..states.arguments import whole_number
+from ..system.display import Shown
+from ..system.files import checked_output, write_whole
 from .chunk import checksum, results, rolled
 from .manifest import Manifest
 from .plan import VERSIONS, Plan

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
 from ..measures import Measure
-from ..model.given import checked_progress, whole_number
 from ..model.tree import Tree
 from ..rollouts import StoppedWarning
+from ..states.arguments import checked_progress, whole_number
 from ..world import World
 from .chunk import Task, checksum, job_of, nominal_results
 from .cluster import DaskPool

@@ -9,7 +9,7 @@ import os
 import sys
 from contextlib import suppress
 
-from ..subprocesses import serve
+from ..system.subprocesses import serve
 from .workers import outcome_of
 
 

@@ -15,9 +15,9 @@ from queue import Empty, SimpleQueue
 from threading import Lock, Thread
 from typing import Any, NamedTuple, Protocol
 
-from ..cores import usable_cores
 from ..errors import SweepError
-from ..subprocesses import PythonProcess, module_command
+from ..system.cores import usable_cores
+from ..system.subprocesses import PythonProcess, module_command
 from .chunk import Job, Task, run_task
 
 NODES = Path("/sys/devices/system/node")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.ground import Ground
-from ..kernels.contact_problem import Problem, residual
+from ..kernels.contact.problem import Problem, residual
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.shapes import CollisionShape

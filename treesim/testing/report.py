@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import plugins
-from ..display import Shown
 from ..errors import TreesimError, quoted
+from ..system.display import Shown
 from ..types import PluginKind
 
 MOST_FAILURES = 20  # that a message lists

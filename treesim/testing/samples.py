@@ -12,7 +12,7 @@ from ..model import generators
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.tree import Body, Tree
-from ..model.values import checked_parts
+from ..validation.values import checked_parts
 
 MIXED = ("revolute", "spherical", "prismatic", "planar", "continuous", "floating")
 Robots = Tree | Iterable[Tree] | None  # one, several, or those that a check has by default

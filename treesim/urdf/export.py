@@ -11,9 +11,9 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..errors import UnsupportedError
-from ..model.given import checked_robot
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
+from ..states.arguments import checked_robot
 from .build import ROOT_JOINT
 from .numbers import number_text
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..display import Shown
 from ..errors import ArgumentError, UrdfError, quoted
-from ..files import write_whole
+from ..system.display import Shown
+from ..system.files import write_whole
 from .build import tree_of
 from .findings import Finding, Findings
 from .markup import Edit, Markup, edited

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import quoted
-from ..kernels.pivots import pivots_states
+from ..kernels.dynamics.pivots import pivots_states
 from ..model.inertia import Inertia
 from ..model.mimic import carry_inertia
-from ..model.pivots import first_massless_dof
 from ..model.tree import Body, Tree
+from ..states.pivots import first_massless_dof
 from .findings import Findings
 
 if TYPE_CHECKING:

@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from ..contact.ground import Surface
-from ..files import checked_output, write_whole
 from ..meshes import Image
 from ..model.tree import Tree, Visual
 from ..operational.frames import body_poses
+from ..system.files import checked_output, write_whole
 from ..trajectory import Trajectory
 from .base import drawables
 from .keyframes import keyframes

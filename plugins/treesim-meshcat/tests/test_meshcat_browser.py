@@ -14,7 +14,7 @@ import treesim
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 from treesim.contact.description import described
 from treesim.contact.history import ContactHistory
-from treesim.kernels.contact_step import TOLD
+from treesim.kernels.contact.contact_step import TOLD
 from treesim.trajectory import Trajectory
 
 pytestmark = pytest.mark.browser

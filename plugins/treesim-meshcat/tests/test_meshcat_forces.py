@@ -14,7 +14,7 @@ from treesim import Ground
 from treesim.contact.description import described
 from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
-from treesim.kernels.contact_step import TOLD
+from treesim.kernels.contact.contact_step import TOLD
 from treesim.trajectory import Trajectory
 
 MASS, SIDE, HEIGHT = 2.0, 0.2, 0.3

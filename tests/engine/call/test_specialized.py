@@ -11,9 +11,9 @@ from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.llvm import machine_code, object_cache
 from treesim.engine.trigonometry import LARGEST
-from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.conjugate_gradient import forward_dynamics_plain_states
-from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
+from treesim.kernels.dynamics.aba import forward_dynamics_states
+from treesim.kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltdl_states
+from treesim.kernels.published.conjugate_gradient import forward_dynamics_plain_states
 from treesim.model import generators
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")

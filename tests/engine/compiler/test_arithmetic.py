@@ -7,9 +7,9 @@ import pytest
 
 from treesim.engine import generic
 from treesim.errors import UnsupportedError
-from treesim.kernels.annotations import Integers, Reals, TableOfIntegers, TableOfReals
-from treesim.kernels.numbers import absolute, atan2, cos, exp, less, maximum, minimum, sin, sincos, sqrt, tanh
-from treesim.kernels.status import FINE
+from treesim.kernels.algebra.numbers import absolute, atan2, cos, exp, less, maximum, minimum, sin, sincos, sqrt, tanh
+from treesim.kernels.entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
+from treesim.kernels.entries.status import FINE
 
 from .support import agree, compiled_only, integers, no_disk, pairs  # noqa: F401
 

@@ -10,8 +10,8 @@ import pytest
 
 from treesim.engine import generic
 from treesim.errors import UnsupportedError
-from treesim.kernels.annotations import Integer, Reals, TableOfReals
-from treesim.kernels.status import FINE
+from treesim.kernels.entries.annotations import Integer, Reals, TableOfReals
+from treesim.kernels.entries.status import FINE
 
 from .support import agree, compiled_only, no_disk  # noqa: F401
 

@@ -8,10 +8,10 @@ import pytest
 from treesim.engine import generic
 from treesim.engine.trigonometry import LARGEST
 from treesim.errors import UnsupportedError
-from treesim.kernels.annotations import Integers, Reals
-from treesim.kernels.linear import Vector, dot, scale
-from treesim.kernels.numbers import absolute, less, maximum, minimum, select, sincos, some, sqrt
-from treesim.kernels.state_lanes import OnLanes, gathered, scattered
+from treesim.kernels.algebra.linear import Vector, dot, scale
+from treesim.kernels.algebra.numbers import absolute, less, maximum, minimum, select, sincos, some, sqrt
+from treesim.kernels.algebra.state_lanes import OnLanes, gathered, scattered
+from treesim.kernels.entries.annotations import Integers, Reals
 
 from .support import compiled_only, no_disk  # noqa: F401
 

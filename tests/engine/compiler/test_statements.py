@@ -9,12 +9,12 @@ import pytest
 
 from treesim.engine import generic
 from treesim.errors import UnsupportedError
-from treesim.kernels import status
-from treesim.kernels.annotations import Integers, Reals, TableOfIntegers, TableOfReals
-from treesim.kernels.entry import entry
-from treesim.kernels.linear import Vector
-from treesim.kernels.spatial import Motion, motion_add
-from treesim.kernels.status import FINE
+from treesim.kernels.algebra.linear import Vector
+from treesim.kernels.algebra.spatial import Motion, motion_add
+from treesim.kernels.entries import status
+from treesim.kernels.entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
+from treesim.kernels.entries.entry import entry
+from treesim.kernels.entries.status import FINE
 from treesim.model.generators import chain
 
 from .support import agree, compiled_only, integers, no_disk  # noqa: F401

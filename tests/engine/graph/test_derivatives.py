@@ -10,10 +10,10 @@ from treesim.engine.graph.expressions import ON_NUMBERS
 from treesim.engine.graph.graph import Graph
 from treesim.engine.graph.trace import Trace, Traced, trace
 from treesim.engine.primitives import CONSTANT, INPUT
-from treesim.kernels import numbers
-from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.configuration import difference_states
-from treesim.kernels.rnea import inverse_dynamics_states
+from treesim.kernels.algebra import numbers
+from treesim.kernels.dynamics.aba import forward_dynamics_states
+from treesim.kernels.dynamics.rnea import inverse_dynamics_states
+from treesim.kernels.kinematics.configuration import difference_states
 
 
 def evaluated(graph, nodes, inputs):

@@ -5,7 +5,7 @@ import pytest
 
 from tests import trees
 from treesim.engine.graph.loops import heard_by, mark, marked
-from treesim.kernels.crba import mass_matrix_full_states
+from treesim.kernels.dynamics.crba import mass_matrix_full_states
 
 pytestmark = pytest.mark.nojit
 

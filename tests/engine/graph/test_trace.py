@@ -21,10 +21,10 @@ from treesim.engine.primitives import (
     SQRT,
     SUB,
 )
-from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.conjugate_gradient import forward_dynamics_plain_states
-from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
-from treesim.kernels.rnea import inverse_dynamics_states
+from treesim.kernels.dynamics.aba import forward_dynamics_states
+from treesim.kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from treesim.kernels.dynamics.rnea import inverse_dynamics_states
+from treesim.kernels.published.conjugate_gradient import forward_dynamics_plain_states
 
 pytestmark = pytest.mark.nojit
 FUNCTIONS = {

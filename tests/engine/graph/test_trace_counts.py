@@ -11,10 +11,10 @@ from treesim.engine.graph.trace import Trace, Traced, trace
 from treesim.engine.graph.trace_counts import depth, fused, operations
 from treesim.engine.llvm.lanes import Lanes
 from treesim.engine.primitives import INPUT, SIN
-from treesim.kernels import numbers
-from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.crba import mass_matrix_full_states
-from treesim.kernels.rnea import inverse_dynamics_states
+from treesim.kernels.algebra import numbers
+from treesim.kernels.dynamics.aba import forward_dynamics_states
+from treesim.kernels.dynamics.crba import mass_matrix_full_states
+from treesim.kernels.dynamics.rnea import inverse_dynamics_states
 from treesim.model import generators
 from treesim.plugins import get
 from treesim.urdf import load

@@ -9,7 +9,7 @@ from mpmath import atan2, mpf, workdps
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.trigonometry import FAR, arctangent
-from treesim.kernels import numbers
+from treesim.kernels.algebra import numbers
 
 RNG = np.random.default_rng(3)
 ANGLES = np.concatenate([RNG.uniform(-math.pi, math.pi, 400), [math.atan(FAR), math.pi / 4, 1e-8, 3.0, -2e-12, 1e-300]])

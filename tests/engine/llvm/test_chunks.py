@@ -9,7 +9,7 @@ from treesim.engine.generic import runs_compiled
 from treesim.engine.graph.trace import trace
 from treesim.engine.llvm.chunks import CHUNK, MIDDLE, RECENT
 from treesim.engine.llvm.lanes import Lanes
-from treesim.kernels.status import FINE
+from treesim.kernels.entries.status import FINE
 
 NUMBERS = 3 * CHUNK // 4  # operations twice as many: several functions
 CONSTANTS = np.random.default_rng(0).uniform(0.5, 1.5, NUMBERS)

@@ -11,8 +11,8 @@ from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.engine.llvm.elementary import SINGLE
 from treesim.engine.trigonometry import LARGEST, sincos
-from treesim.kernels import numbers
-from treesim.kernels.status import FINE, NOT_FINITE
+from treesim.kernels.algebra import numbers
+from treesim.kernels.entries.status import FINE, NOT_FINITE
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 QUARTERS = [

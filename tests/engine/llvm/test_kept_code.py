@@ -16,7 +16,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="signals and limits a
 
 KERNEL = """
 from __future__ import annotations
-from treesim.kernels.entry import entry
+from treesim.kernels.entries.entry import entry
 
 def doubled(tree, x, result):
     result[0] = 2.0 * x[0]

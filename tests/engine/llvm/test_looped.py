@@ -25,11 +25,11 @@ from treesim.engine.llvm.looped import Memory
 from treesim.engine.llvm.straight_line import with_turned_inputs
 from treesim.engine.primitives import CONSTANT, DIV, INPUT, TABLE
 from treesim.errors import ArgumentError, UnsupportedError
-from treesim.kernels.aba import forward_dynamics_states
-from treesim.kernels.conjugate_gradient import forward_dynamics_plain_states
-from treesim.kernels.crba import mass_matrix_full_states, mass_matrix_packed_states
-from treesim.kernels.inertia_matrix_dynamics import forward_dynamics_ltdl_states
-from treesim.kernels.kinematics import body_poses_states
+from treesim.kernels.dynamics.aba import forward_dynamics_states
+from treesim.kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
+from treesim.kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltdl_states
+from treesim.kernels.kinematics.bodies import body_poses_states
+from treesim.kernels.published.conjugate_gradient import forward_dynamics_plain_states
 from treesim.model import generators
 
 compiled = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")

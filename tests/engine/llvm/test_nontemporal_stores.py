@@ -19,8 +19,8 @@ from treesim.engine.llvm.chunks import CHUNK
 from treesim.engine.llvm.lanes import Lanes
 from treesim.engine.llvm.nontemporal_stores import LEAST, schedule, worth_it
 from treesim.errors import NonFiniteError
-from treesim.kernels import crba
-from treesim.kernels.status import FINE
+from treesim.kernels.dynamics import crba
+from treesim.kernels.entries.status import FINE
 from treesim.model import generators as make
 
 compiled = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")

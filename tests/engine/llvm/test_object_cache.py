@@ -19,8 +19,8 @@ from treesim.engine import generic
 from treesim.engine.generic import runs_compiled
 from treesim.engine.llvm import object_cache
 from treesim.errors import UnsupportedError
-from treesim.kernels.annotations import Reals
-from treesim.kernels.status import FINE
+from treesim.kernels.entries.annotations import Reals
+from treesim.kernels.entries.status import FINE
 
 NAME, OTHER = "objects/" + object_cache.digest(b"one"), "objects/" + object_cache.digest(b"other")
 CONTENT = bytes(range(256)) * 3

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
+from ...validation.arrays import Shape
 from ..fastcall import BAD_LAYOUT
-from .arguments import Shape
 from .evaluate import check_engine, lanes_for
 from .fast_entry import fast_call
 from .specialized import STATES, BatchCode, single_code

@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import NonFiniteError, UnsupportedError, unknown_name
-from ...kernels.status import FINE, NOT_FINITE, status_of
-from ..generic import compiled
-from ..threads import over_threads
-from . import specialized
-from .arguments import (
+from ...kernels.entries.status import FINE, NOT_FINITE, status_of
+from ...validation.arrays import (
     Argument,
     Shape,
     batch_shape,
@@ -25,6 +22,9 @@ from .arguments import (
     result_rows,
     rows,
 )
+from ..generic import compiled
+from ..threads import over_threads
+from . import specialized
 from .buffer_pool import empty
 
 __all__ = [

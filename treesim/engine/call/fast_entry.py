@@ -12,7 +12,7 @@ from ..generic import compiled, runs_compiled
 
 
 class FastEntry:
-    """A declared entry (`kernels.entry`) with its fast call, which is compiled when it is first needed.
+    """A declared entry (`kernels.entries.entry`) with its fast call, which is compiled when it is first needed.
 
     call(ints, reals, *tables, *arrays): the fast built-in function. It returns the entry's status, or BAD_LAYOUT for
     arguments it does not take; tables must be those that treesim makes. Where kernels run as plain Python, or numpy's

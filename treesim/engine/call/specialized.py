@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...kernels.status import FINE, NOT_FINITE
+from ...kernels.entries.status import FINE, NOT_FINITE
 from ..admission import quaternion_places
 from ..fastcall import address, builtin, layout_is_known
 from ..generic import runs_compiled

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...kernels.measured_step import ENDED, measured_step_entry
+from ...kernels.stepping.measured_step import ENDED, measured_step_entry
 from ..generic import compiled
 from ..graph.policies import Policy
 from ..threads import over_threads

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ...kernels.varied_entry import varied_entry
+from ...kernels.entries.varied_entry import varied_entry
 
 
 class Varied(NamedTuple):

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import UnsupportedError
-from ...kernels import numbers as elementary
-from ...kernels import state_lanes
+from ...kernels.algebra import numbers as elementary
+from ...kernels.algebra import state_lanes
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos, sincos_on_lanes
 from . import arithmetic, arrays, masks

@@ -39,7 +39,8 @@ RESULT = "return"  # no name of a variable
 PARAMETER = re.compile(r"%a\d+\.\d+")
 # files of kernels whose loops are taken to vectors in the longest modules, too: those over rows, and over all results
 WIDE = {
-    f"treesim.kernels.{name}" for name in ("contact_rows", "contact_problem", "contact_pgs", "contact_admm", "status")
+    f"treesim.kernels.{name}"
+    for name in ("contact.delassus", "contact.problem", "contact.pgs", "contact.admm", "entries.status")
 }
 OTHER_LOOP = ", !llvm.loop !6"
 FEW = 8  # parts of a result, of which literals are returned as well

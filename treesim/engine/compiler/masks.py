@@ -102,7 +102,7 @@ def going_on(body: Body, live: str, condition: Value) -> Value:
 
 
 def gathered(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value) -> Value:
-    """See `kernels.state_lanes`."""
+    """See `kernels.algebra.state_lanes`."""
     found = "poison"
     for lane in range(WIDTH):
         number = body.get(f"load double, ptr {_place(body, x, k, size, first, last, lane)}, align 8")
@@ -111,7 +111,7 @@ def gathered(body: Body, x: Value, k: Value, size: Value, first: Value, last: Va
 
 
 def scattered(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value, value: Value) -> Value:
-    """See `kernels.state_lanes`."""
+    """See `kernels.algebra.state_lanes`."""
     from .arithmetic import converted
     from .types import NONE
 

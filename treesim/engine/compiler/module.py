@@ -8,10 +8,10 @@ from types import FunctionType
 from typing import Any
 
 from ...errors import UnsupportedError
-from ...kernels import blocks
-from ...kernels.joints import joint_transform
-from ...kernels.kinematics import body_energy
-from ...kernels.status import status_of
+from ...kernels.algebra import blocks
+from ...kernels.algebra.joints import joint_transform
+from ...kernels.entries.status import status_of
+from ...kernels.kinematics.bodies import body_energy
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
 from .calls import on_lanes
@@ -19,8 +19,9 @@ from .functions import Compiled, compile_function
 from .source import loops_deep, tree_of
 from .types import CONTIGUOUS, INTEGER, LANES, REAL, Array, Type, parts_of
 
-# nsz: signs of zeros may differ; nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.status) is compiled without
-# these two. Products are fused with sums in the text (`fusion`): under "contract", each processor has its own way.
+# nsz: signs of zeros may differ; nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.entries.status) is
+# compiled without these two. Products are fused with sums in the text (`fusion`): under "contract", each processor has
+# its own way.
 HONEST = "nsz"
 FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order

@@ -19,7 +19,7 @@ from .trace import Traced
 
 ON_NUMBERS = [primitive.python for primitive in PRIMITIVES]
 ON_COLUMNS = [primitive.numpy for primitive in PRIMITIVES]
-HELP = "write conditions without branches, with maximum, minimum, absolute, less and select of treesim.kernels.numbers"
+HELP = "write conditions without branches, with maximum, minimum, absolute, less and select of treesim.numbers"
 
 
 class Expression:

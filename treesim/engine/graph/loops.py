@@ -16,9 +16,10 @@ from functools import cache
 from types import CellType, FunctionType
 from typing import Any
 
-from ..admission import KERNELS, is_kernel
+from ...kernels.algebra import numbers
+from ..admission import is_kernel
 
-NUMBERS = f"{KERNELS}.numbers"  # no loops in there
+NUMBERS = numbers.__name__  # no loops in there
 MARK = "_mark_of_loop"
 
 

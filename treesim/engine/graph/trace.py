@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import ArgumentError, UnsupportedError
-from ...kernels.status import FINE
+from ...kernels.entries.status import FINE
 from ..primitives import (
     ADD,
     ATAN2,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import NamedTuple
 
-from ...kernels.status import LONGEST, SHORTEST
+from ...kernels.entries.status import LONGEST, SHORTEST
 from .builder import Function, Module
 from .gather_scatter import gather_and_scatter
 from .lanes import Lanes

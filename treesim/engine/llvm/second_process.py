@@ -12,8 +12,8 @@ import tempfile
 import threading
 from collections.abc import Sequence
 
-from ...cores import usable_cores
-from ...subprocesses import can_start_python, file_command
+from ...system.cores import usable_cores
+from ...system.subprocesses import can_start_python, file_command
 from ..threads import lock_across_forks
 from . import object_code
 from .object_code import Order

@@ -13,7 +13,7 @@ import math
 from collections.abc import Sequence
 from functools import reduce
 
-from ...kernels.status import FINE, NOT_FINITE
+from ...kernels.entries.status import FINE, NOT_FINITE
 from ..fastcall import (
     ALIGNED,
     ARRAY_TYPE,

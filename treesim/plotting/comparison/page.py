@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lxml import etree, html
 from lxml.html.builder import CLASS, E
 
-from ...files import write_whole
+from ...system.files import write_whole
 from . import plots
 
 if TYPE_CHECKING:

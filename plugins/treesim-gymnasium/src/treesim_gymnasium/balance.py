@@ -8,7 +8,7 @@ import numpy as np
 
 import treesim
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
-from treesim.kernels.numbers import less, maximum, minimum
+from treesim.numbers import less, maximum, minimum
 
 from .task import Task
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import treesim
-from treesim.kernels.numbers import maximum, minimum
+from treesim.numbers import maximum, minimum
 
 from .task import Task
 

@@ -18,7 +18,7 @@ from treesim.errors import ArgumentError
 from treesim.export.contact_module import contact_module
 from treesim.export.description import description, joints
 from treesim.export.webassembly import step_module
-from treesim.files import write_whole
+from treesim.system.files import write_whole
 from treesim.world import as_world
 
 from .encoding import to_json

@@ -10,7 +10,7 @@ import numpy as np
 
 import treesim
 from treesim import Tree
-from treesim.files import write_whole
+from treesim.system.files import write_whole
 from treesim.trajectory import Trajectory
 from treesim.viewers.keyframes import keyframes
 

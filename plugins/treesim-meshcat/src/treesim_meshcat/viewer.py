@@ -13,7 +13,7 @@ import numpy as np
 import treesim
 from treesim import Surface, Tree
 from treesim.errors import ArgumentError
-from treesim.files import checked_output
+from treesim.system.files import checked_output
 from treesim.trajectory import Trajectory
 from treesim.viewers import gltf
 

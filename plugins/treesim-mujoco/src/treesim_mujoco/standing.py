@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from treesim.compare.cases import ROLLOUT, BenchmarkCase, Standing, Stepping
-from treesim.model.support import candidates
+from treesim.states.support import candidates
 
 from .layout import MujocoLayout
 from .reading import bodies_alone, model_of

@@ -1,0 +1,100 @@
+"""`treesim readers`: how other programs will read a robot's file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from treesim.cli.common import FAILED, JsonOption, RobotArgument, guarded, output, print_json
+
+if TYPE_CHECKING:
+    from . import Examination, Place, Reading, Verification
+
+MOST_PLACES = 3  # that a cell of the table names
+
+
+@guarded
+def readers(
+    robot: RobotArgument,
+    reader: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="pybullet, mujoco, pinocchio, drake, gazebo, newton, isaac; may be repeated. Default: all.",
+            show_default=False,
+        ),
+    ] = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Let the programs that are installed load the file, and compare.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Tell what other programs will refuse, drop, alter, ignore or add when they read ROBOT's file, and the cure.
+
+    Exit code 1 if one of them refuses the file, or if --verify finds what no rule predicts. docs/readers.md lists all
+    rules, with their evidence.
+    """
+    from . import examine
+
+    found = examine(robot, reader or None, verify)
+    if json:
+        print_json([_row(each) for each in found])
+    else:
+        for each in found:
+            _print(each)
+    if any(each.refused or (each.verification and each.verification.differences) for each in found):
+        raise typer.Exit(FAILED)
+
+
+def _row(each: Examination) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    return {
+        "reader": each.reader.name,
+        "refuses": each.refused,
+        "readings": [_reading(each, reading) for reading in each.readings],
+        "verification": None if each.verification is None else asdict(each.verification),
+    }
+
+
+def _reading(each: Examination, reading: Reading) -> dict[str, Any]:
+    rule = reading.rule
+    return {
+        "code": rule.code, "action": rule.action, "when": rule.when, "does": rule.effect, "effect": reading.effect,
+        "cure": rule.cure, "evidence": each.reader.evidence(rule),
+        "places": [{"file": place.file, "line": place.line, "name": place.name} for place in reading.places],
+    }  # fmt: skip
+
+
+def _print(each: Examination) -> None:
+    from rich.table import Table
+
+    console = output()
+    console.print(_heading(each), style="bold", soft_wrap=True)
+    if not each.readings:
+        console.print("  nothing that a rule knows")
+        return
+    table = Table("rule", "what it does", "where", "here", "cure")
+    for reading in each.readings:
+        rule = reading.rule
+        does = f"{rule.action}: {rule.when}: {rule.effect}"
+        table.add_row(rule.code, does, _where(reading.places), reading.effect, rule.cure)
+    console.print(table)
+
+
+def _heading(each: Examination) -> str:
+    verdict = " refuses this file" if each.refused else ""
+    asked = "" if each.verification is None else f"; {_told(each.verification)}"
+    return f"{each.reader.title} ({each.reader.call}){verdict}{asked}"
+
+
+def _told(verification: Verification) -> str:
+    agrees = "otherwise than predicted" if verification.differences else "as predicted"
+    if verification.error:
+        return f"asked: it does not load it, {agrees}: {verification.error.splitlines()[0]}"
+    return f"asked ({verification.version}): nv {verification.nv}, {verification.mass:.6g} kg, {agrees}"
+
+
+def _where(places: tuple[Place, ...]) -> str:
+    more = [f"and {len(places) - MOST_PLACES} more"] if len(places) > MOST_PLACES else []
+    return "\n".join([*(f"line {place.line}: {place.name}" for place in places[:MOST_PLACES]), *more])

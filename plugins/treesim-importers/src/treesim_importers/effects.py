@@ -1,0 +1,102 @@
+"""What a rule does to a robot, in numbers: masses, degrees of freedom, torques at rest."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from treesim.errors import listed, quoted
+from treesim.model.inertia import Placement, unit_vector
+
+from .description import child_of, name_of, numbers
+from .predicates import principal_moments
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .description import Description
+    from .outcome import Outcome
+
+GRAVITY = np.array([0.0, 0.0, -9.81])  # m/s^2, in the root link's axes
+ROUNDING = 1e-9  # [kg] and [N m] below which a difference is none
+
+
+def effect(before: Outcome, after: Outcome) -> str:
+    """Return what distinguishes two outcomes, on one line; "" if nothing does that rules can tell."""
+    if after.refused and not before.refused:
+        return "not loaded"
+    parts = []
+    if before.nv != after.nv:
+        parts.append(f"nv {before.nv} -> {after.nv}")
+    parts += _lost(before, after)
+    parts += _masses(before, after)
+    return "; ".join(parts)
+
+
+def _lost(before: Outcome, after: Outcome) -> list[str]:
+    bodies = [name for name in before.masses if name not in after.masses]
+    count = "1 body" if len(bodies) == 1 else f"{len(bodies)} bodies"
+    return [f"{count} fewer: {listed(bodies)}"] if bodies else []
+
+
+def _masses(before: Outcome, after: Outcome) -> list[str]:
+    difference = after.mass - before.mass
+    if math.isnan(difference):
+        return ["masses of meshes that only the program knows"]
+    if abs(difference) <= ROUNDING:
+        return []
+    changes = {name: after.masses.get(name, 0.0) - mass for name, mass in before.masses.items()}
+    torque, joint = largest_torque(before.description, changes)
+    felt = [f"{torque:.3g} N m at rest in joint {quoted(joint)}"] if torque > ROUNDING else []
+    return [f"{difference:+.6g} kg", *felt]
+
+
+def told_moments(links: list[_Element]) -> str:
+    """Return the principal moments [kg m^2] of the first of these links that states an inertia."""
+    for moments in map(principal_moments, links):
+        if moments is not None:
+            return f"moments {', '.join(f'{moment:.4g}' for moment in moments)} kg m^2"
+    return ""
+
+
+def largest_torque(description: Description, changes: dict[str, float]) -> tuple[float, str]:
+    """Return the largest torque (of prismatic joints, force) [N m, N] by which the weight of changed masses alters what
+    holds the robot at rest, all joints at zero and the root link upright, and its joint. changes: [kg] by link."""
+    torques: dict[str, float] = {}
+    for name, change in changes.items():
+        if change and name in description.by_name:
+            centre = _place(description, name) @ _origin(description.by_name[name].find("inertial"))
+            for joint in description.path_to(name):
+                torques[name_of(joint)] = torques.get(name_of(joint), 0.0) + _torque(
+                    description, joint, centre.translation, change
+                )
+    joint = max(torques, key=lambda key: abs(torques[key]), default="")
+    return abs(torques.get(joint, 0.0)), joint
+
+
+def _torque(description: Description, joint: _Element, centre: np.ndarray, mass: float) -> float:
+    """The moment about a joint's axis, or the force along it, of a weight."""
+    place = _place(description, child_of(joint))
+    axis = place.rotation @ unit_vector(np.array(numbers(joint.find("axis"), "xyz", 3) or (1.0, 0.0, 0.0)))
+    weight = mass * GRAVITY
+    if joint.get("type") == "prismatic":
+        return float(axis @ weight)
+    if joint.get("type") in ("revolute", "continuous"):
+        return float(axis @ np.cross(centre - place.translation, weight))
+    return 0.0
+
+
+def _place(description: Description, link: str) -> Placement:
+    """A link in the root link, all joints at zero."""
+    place = Placement()
+    for joint in description.path_to(link):
+        place = _origin(joint) @ place
+    return place
+
+
+def _origin(owner: _Element | None) -> Placement:
+    origin = None if owner is None else owner.find("origin")
+    xyz, rpy = (numbers(origin, name, 3) or (0.0, 0.0, 0.0) for name in ("xyz", "rpy"))
+    return Placement.from_xyz_rpy(xyz, rpy)

@@ -1,0 +1,292 @@
+"""How PyBullet reads a URDF, by `loadURDF(path)` with its default flags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from treesim.compare.inertial_candidates import BOX
+
+from . import changes as c
+from . import examples as ex
+from . import predicates as p
+from .description import WORLD, mass_of, moments_of, name_of
+from .effects import told_moments
+from .rule import Reader, Rule, refuse
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from .outcome import Outcome
+
+JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "spherical")
+SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane", "cdf")
+
+
+def _massive_roots(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the root link if it weighs something, or states nothing and is not called "world"."""
+    root = outcome.description.by_name.get(outcome.description.root_link)
+    if root is not None and outcome.masses[name_of(root)] > 0:
+        yield root
+
+
+def _massless_roots(outcome: Outcome) -> Iterator[_Element]:
+    root = outcome.description.by_name.get(outcome.description.root_link)
+    if root is not None and name_of(root) != WORLD and outcome.masses[name_of(root)] == 0:
+        yield root
+
+
+def _unfound_meshes(outcome: Outcome) -> Iterator[_Element]:
+    """Yield the meshes that are not where Bullet looks: below the file's folder and all above it, without the name's
+    scheme."""
+    folder = outcome.description.folder
+    for mesh in (*p.meshes(outcome), *outcome.description.root.iterfind("link/collision/geometry/cdf")):
+        name = (mesh.get("filename") or "").rpartition("://")[2]
+        if not name or not any(Path(f"{place}/{name}").is_file() for place in (folder, *folder.parents)):
+            yield mesh
+
+
+def _lost_moments(links: list[_Element]) -> str:
+    """The largest principal moment of the links without shapes, and what a box of 1 mm to each side has instead."""
+    bodies = [link for link in links if link.find("collision") is None]
+    found = [(moments[-1], mass_of(link)) for link in bodies if (moments := p.principal_moments(link)) is not None]
+    if not found:
+        return ""
+    moment, mass = max(found)
+    return f"{moment:.3g} kg m^2 becomes {mass * BOX:.3g}"
+
+
+RULES = (
+    Rule(
+        "PB01",
+        "refuses",
+        "a joint of a type that Bullet does not know",
+        "the file is refused: 'Cannot load URDF file.'",
+        "use one of the types of the standard, in small letters",
+        p.joints_other_than(*JOINTS),
+        refuse,
+        ex.of_type("Revolute"),
+    ),
+    Rule(
+        "PB02",
+        "refuses",
+        "a revolute or prismatic joint without <limit>",
+        "the file is refused",
+        "add <limit>, or call the joint continuous",
+        p.joints_where(p.without_limit),
+        refuse,
+        ((ex.LIMIT, ""),),
+    ),
+    Rule(
+        "PB03",
+        "refuses",
+        "<dynamics> with neither damping nor friction",
+        "the file is refused",
+        'add damping="0"',
+        p.joints_where(p.dynamics_without_losses),
+        refuse,
+        ex.dynamics('armature="0.3"'),
+    ),
+    Rule(
+        "PB04",
+        "refuses",
+        "an <inertial> without <mass>, <inertia>, or one of ixx, iyy, izz",
+        "the file is refused",
+        "state mass and all six numbers of the inertia",
+        p.links_where(lambda link: p.incomplete(link) and _lacks_diagonal(link)),
+        refuse,
+        ((ex.ARM_MASS, ""),),
+    ),
+    Rule(
+        "PB05",
+        "refuses",
+        "a mesh, seen or touched, that is not below the file's folder or a folder above it",
+        "the file is refused, physics and all; package:// and model:// are cut off, the rest is looked for",
+        "load without meshes (strip <visual> and <collision>), or start with the folder of packages above the file",
+        _unfound_meshes,
+        refuse,
+        ex.shape("visual", '<mesh filename="nowhere.stl"/>'),
+    ),
+    Rule(
+        "PB06",
+        "refuses",
+        "a visual or collision without a shape, or with a shape that Bullet does not know",
+        "the file is refused",
+        "remove the empty element",
+        lambda outcome: (*p.without_geometry()(outcome), *p.with_unknown_geometry(SHAPES)(outcome)),
+        refuse,
+        ex.shape("visual", ""),
+    ),
+    Rule(
+        "PB07",
+        "refuses",
+        "a robot without a name",
+        "the file is refused",
+        "name the robot",
+        p.unnamed_robot,
+        refuse,
+        ex.NAMELESS,
+    ),
+    Rule(
+        "PB08",
+        "refuses",
+        "two links of one name, a joint that names no link, or no link without a parent",
+        "the file is refused",
+        "rename one; declare the link",
+        lambda outcome: (
+            *p.repeated_links(outcome),
+            *p.loose_ends(outcome),
+            *p.rootless(outcome),
+            *p.carried_twice(outcome),
+        ),
+        refuse,
+        ex.more('<link name="tool"/>'),
+    ),
+    Rule(
+        "PB09",
+        "refuses",
+        "two joints of one name, or several links without a parent",
+        "the file is refused, or the process ends",
+        "rename one; join the links",
+        lambda outcome: (*p.repeated_joints(outcome), *p.further_roots(outcome)),
+        refuse,
+        ex.more('<link name="stray"/>'),
+    ),
+    Rule(
+        "PB10",
+        "adds",
+        'a link without <inertial> (other than one called "world")',
+        "the link weighs 1 kg, with moments of 1 kg m^2 under URDF_USE_INERTIA_FROM_FILE",
+        '<inertial> with <mass value="0"/> and six zeros',
+        p.links_where(p.bare_but_world),
+        c.give_one_kilogram,
+        ex.BARE_TOOL,
+    ),
+    Rule(
+        "PB11",
+        "alters",
+        "every <inertia>, unless the flag URDF_USE_INERTIA_FROM_FILE is given",
+        "replaced by that of the collision shapes' box, or of a box of about 1 mm where there are none",
+        "loadURDF(path, flags=pybullet.URDF_USE_INERTIA_FROM_FILE)",
+        p.links_where(lambda link: moments_of(link) is not None and mass_of(link) != 0),
+        measure=_lost_moments,
+    ),
+    Rule(
+        "PB12",
+        "alters",
+        "an inertia that no rigid body has, under URDF_USE_INERTIA_FROM_FILE",
+        "all three moments are set to zero, with a warning on the terminal",
+        "repair the inertia",
+        p.links_where(p.impossible_inertia),
+        example=ex.IMPOSSIBLE,
+        measure=told_moments,
+    ),
+    Rule(
+        "PB13",
+        "alters",
+        "a number with anything behind it, or too few numbers",
+        "read up to the first character that does not fit: 2kg and 2,5 are 2",
+        "write numbers alone",
+        p.bad_numbers,
+        example=ex.UNIT_BEHIND,
+    ),
+    Rule(
+        "PB14",
+        "alters",
+        "a massless root link",
+        "the base is bolted to the world, though nothing says so",
+        "give the root link the inertial of a link that is fixed to it",
+        _massless_roots,
+        example=((ex.BASE_INERTIAL, ex.BASE_INERTIAL.replace('value="4"', 'value="0"')),),
+    ),
+    Rule(
+        "PB15",
+        "adds",
+        "a root link that weighs something",
+        "the base flies: 6 more degrees of freedom",
+        "loadURDF(path, useFixedBase=True) bolts it",
+        _massive_roots,
+        c.let_fly,
+    ),
+    Rule(
+        "PB16",
+        "alters",
+        "a joint of type floating",
+        "the joint is fixed: 6 degrees of freedom are lost",
+        "make the floating body the root link",
+        p.joints_of("floating"),
+        c.weld,
+        ex.of_type("floating"),
+    ),
+    Rule(
+        "PB17",
+        "ignores",
+        "<mimic>",
+        "the joint moves on its own",
+        "createConstraint(..., JOINT_GEAR), or set its position",
+        p.joints_where(p.mimicking),
+        example=ex.second_joint(inside='<mimic joint="hinge" multiplier="2"/>'),
+    ),
+    Rule(
+        "PB18",
+        "alters",
+        "damping of a joint",
+        "applied explicitly, at the velocity before the step: large values diverge",
+        "shorter steps, or damping 0 and a controller of your own",
+        p.joints_where(p.damped),
+        example=ex.dynamics('damping="0.7"'),
+    ),
+    Rule(
+        "PB19",
+        "ignores",
+        "friction of a joint",
+        "kept in getJointInfo, not simulated",
+        "a velocity motor with a small force",
+        p.joints_where(p.rubbing),
+        example=ex.dynamics('damping="0" friction="0.3"'),
+    ),
+    Rule(
+        "PB20",
+        "ignores",
+        "armature of a joint",
+        "no rotor: smaller mass matrix",
+        "add it to the inertia about the axis",
+        p.joints_where(p.with_rotor),
+        example=ex.dynamics('damping="0" armature="0.3"'),
+    ),
+    Rule(
+        "PB21",
+        "alters",
+        "an axis whose length is not 1",
+        "the joint's velocity is scaled by the length, the mass matrix is not",
+        "write unit axes",
+        p.joints_where(p.skew_axis),
+        example=((ex.AXIS, '<axis xyz="0 2 0"/>'),),
+    ),
+    Rule(
+        "PB22",
+        "adds",
+        "any joint with limits",
+        "limits are constraints of the solver, active from the first step",
+        "lower above upper in the file switches them off",
+        p.joints_where(p.limited),
+    ),
+    Rule(
+        "PB23",
+        "adds",
+        "any joint that moves",
+        "velocity motors are on, velocities end at 100 rad/s or m/s, links are damped with 0.04 1/s",
+        "setJointMotorControl2(force=0); changeDynamics(linearDamping=0, angularDamping=0, maxJointVelocity=1e9)",
+        p.joints_of(*p.AXIAL, "planar", "spherical"),
+    ),
+)
+
+
+def _lacks_diagonal(link: _Element) -> bool:
+    inertia = link.find("inertial/inertia")
+    diagonal = {"ixx", "iyy", "izz"}
+    return link.find("inertial/mass") is None or inertia is None or not diagonal <= set(inertia.attrib)
+
+
+PYBULLET = Reader("pybullet", "PyBullet", "PB", "3.2.7", "loadURDF(path)", RULES)

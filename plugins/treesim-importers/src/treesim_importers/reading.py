@@ -1,0 +1,193 @@
+"""How other programs will read a robot's file: which rules it triggers, where, and with what effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from treesim.errors import unknown_name
+from treesim.urdf.findings import title
+from treesim.validation.values import checked_parts
+
+from .description import Description, describe
+from .effects import effect
+from .engines import is_installed
+from .outcome import Outcome
+from .rule import Reader, Rule
+from .table import READERS
+from .verify import TIME_LIMIT, Verification
+from .verify import verify as verified
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+    from treesim.urdf.read import Source
+
+
+@dataclass(frozen=True)
+class Place:
+    """An element of a file: what it is called, and its `line`.
+
+    Example:
+        >>> from treesim_importers import Place
+        >>> print(Place("robot.urdf", 12, "joint 'hinge'"))
+        robot.urdf:12: joint 'hinge'
+    """
+
+    file: str
+    line: int | None
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.name}"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one reader does with some elements of a file.
+
+    reader: its name. rule: what it does, why that is known, and the cure. places: the elements. effect: what that
+    changes in this robot, in numbers where they can be computed: mass [kg], nv, bodies, torque at rest [N m]; may be
+    empty.
+
+    Example:
+        >>> from treesim_importers import readings
+        >>> print(readings('<robot name="fan"><link name="base"/></robot>', ["pybullet"])[0])
+        <text>:1: link 'base': PB10: PyBullet adds: the link weighs 1 kg, with moments of 1 kg m^2 under ...
+    """
+
+    reader: str
+    rule: Rule
+    places: tuple[Place, ...]
+    effect: str
+
+    def __str__(self) -> str:
+        where = f"{self.places[0]}: " if self.places else ""
+        return f"{where}{self.rule.code}: {READERS[self.reader].title} {self.rule.action}: {self.rule.effect}"
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What one reader does with a file: its `readings`, whether rules say that it has `refused` it, and what the
+    installed program made of it if it was asked.
+
+    Example:
+        >>> from treesim_importers import examine
+        >>> (found,) = examine("<robot><link name='base'/></robot>", ["pinocchio"])
+        >>> found.refused, found.verification
+        (True, None)
+    """
+
+    reader: Reader
+    readings: tuple[Reading, ...]
+    refused: bool
+    verification: Verification | None = None
+
+
+def readings(
+    source: Source, readers: str | Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
+) -> tuple[Reading, ...]:
+    """Return what other programs will refuse, drop, alter, ignore or add when they read a robot's file.
+
+    source: as `treesim.load` takes it; files that treesim refuses are read too, as long as they are URDF in well-formed
+    XML. readers: names of READERS; all of them by default. verify: each program that is installed loads the file, in a
+    process of its own and at most `time_limit` [s], and what it does that no rule predicts is a reading, too, of the
+    action "differs". The readings of a reader are in the order in which it acts; after one that refuses, the others
+    tell what the file would meet next.
+
+    Raises UrdfError for what is no URDF, UnknownNameError for an unknown reader. Cost: some 10 ms for each reader on a
+    humanoid; to verify, about a second for each program.
+
+    Example:
+        >>> from treesim_importers import readings
+        >>> bare = '<robot name="fan"><link name="base"/></robot>'
+        >>> [(reading.rule.code, reading.effect) for reading in readings(bare, ["pybullet"])]
+        [('PB10', '+1 kg'), ('PB15', 'nv 0 -> 6')]
+    """
+    return tuple(found for each in examine(source, readers, verify, time_limit) for found in each.readings)
+
+
+def verifications(
+    source: Source, readers: str | Iterable[str] | None = None, time_limit: float = TIME_LIMIT
+) -> tuple[Verification, ...]:
+    """Return what each installed program makes of a robot's file, beside what the rules predict. Arguments and errors
+    are those of `readings`.
+
+    Example:
+        >>> from treesim_importers import verifications
+        >>> verifications('<robot name="fan"><link name="base"/></robot>', ["isaac"])  # none is installed
+        ()
+    """
+    examined = examine(source, readers, True, time_limit)
+    return tuple(each.verification for each in examined if each.verification is not None)
+
+
+def examine(
+    source: Source, readers: str | Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
+) -> tuple[Examination, ...]:
+    """Return what `readings` and `verifications` tell, reader by reader. Arguments and errors are those of `readings`.
+
+    Example:
+        >>> from treesim_importers import examine
+        >>> (found,) = examine('<robot name="fan"><link name="base"/></robot>', ["drake"])
+        >>> found.reader.title, found.refused
+        ('Drake', False)
+    """
+    description = describe(source)
+    return tuple(_examined(reader, description, verify, time_limit) for reader in chosen(readers))
+
+
+def _examined(reader: Reader, description: Description, verify: bool, time_limit: float) -> Examination:
+    outcome = Outcome(description)
+    found = apply_rules(reader, outcome)
+    if not (verify and is_installed(reader.name)):
+        return Examination(reader, tuple(found), outcome.refused)
+    verification = verified(reader.name, outcome, time_limit)
+    found += _unexplained(reader, verification, description)
+    return Examination(reader, tuple(found), outcome.refused, verification)
+
+
+def chosen(readers: str | Iterable[str] | None) -> list[Reader]:
+    """Return the readers of these names; raises UnknownNameError for an unknown one."""
+    names = tuple(READERS) if readers is None else checked_parts("readers", readers, str)
+    for name in names:
+        if name not in READERS:
+            raise unknown_name("reader", name, READERS)
+    return [READERS[name] for name in names]
+
+
+def apply_rules(reader: Reader, outcome: Outcome) -> list[Reading]:
+    """Return the readings of one reader, whose rules change the outcome one after the other."""
+    found = []
+    for rule in reader.rules:
+        elements = list(dict.fromkeys(rule.find(outcome)))
+        if elements:
+            before = outcome.copy()
+            rule.change(outcome, elements)
+            places = tuple(_place(outcome.description, element) for element in elements)
+            told = "; ".join(filter(None, (effect(before, outcome), rule.measure(elements))))
+            found.append(Reading(reader.name, rule, places, told))
+    return found
+
+
+def _place(description: Description, element: _Element) -> Place:
+    owner = next(element.iterancestors("link", "joint"), None)
+    name = title(element) if owner is None or element.get("name") else f"{title(owner)}: <{element.tag}>"
+    return Place(description.file, element.sourceline, name)
+
+
+def _unexplained(reader: Reader, verification: Verification, description: Description) -> list[Reading]:
+    root = (_place(description, description.root),)
+    return [
+        Reading(reader.name, _difference(reader, verification, text), root, text) for text in verification.differences
+    ]
+
+
+def _difference(reader: Reader, verification: Verification, text: str) -> Rule:
+    """The rule of what no rule predicts."""
+    version = f"{reader.title} {verification.version}".strip()
+    return Rule(
+        f"{reader.prefix}00", "differs", f"{version} reads this file otherwise than the rules say", text,
+        "compare the versions; the rules may be wrong for this file", lambda outcome: (),
+    )  # fmt: skip

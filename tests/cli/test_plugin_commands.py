@@ -1,0 +1,109 @@
+"""Commands of plugins: listed without being imported, run when asked for; what is told where one is gone."""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from treesim import plugins
+from treesim.cli.main import app
+from treesim.cli.plugin_commands import COMMANDS_OF
+
+SOURCE = '''
+import typer
+
+print("imported")
+
+def greet(name: str, times: int = 1) -> None:
+    """Greet NAME politely.
+
+    As often as asked for.
+    """
+    for _ in range(times):
+        typer.echo(f"hello {name}")
+'''
+POINTS = """
+[treesim.commands]
+greet = own_plugin.commands:greet
+broken = own_plugin.gone:broken
+info = own_plugin.commands:greet
+"""
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@pytest.fixture
+def own_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An installed distribution with commands."""
+    (tmp_path / "own_plugin").mkdir()
+    (tmp_path / "own_plugin/__init__.py").touch()
+    (tmp_path / "own_plugin/commands.py").write_text(SOURCE)
+    (tmp_path / "own-1.2.dist-info").mkdir()
+    (tmp_path / "own-1.2.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: own\nVersion: 1.2\n")
+    (tmp_path / "own-1.2.dist-info/entry_points.txt").write_text(POINTS)
+    monkeypatch.syspath_prepend(tmp_path)
+    forget()
+    yield
+    forget()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "own_plugin"]:
+        del sys.modules[name]
+
+
+def forget() -> None:
+    plugins._entry_points.cache_clear()
+    plugins.get.cache_clear()
+
+
+@pytest.mark.usefixtures("own_plugin")
+def test_commands_of_plugins_are_listed_with_their_help_and_not_imported() -> None:
+    found = run("--help")
+    assert "Commands of own 1.2" in found.stdout and "Greet NAME politely." in found.stdout
+    assert "imported" not in found.stdout and "own_plugin" not in sys.modules
+    assert "broken" in found.stdout  # as a name: what is wrong with it is known when it is imported
+
+
+@pytest.mark.usefixtures("own_plugin")
+def test_commands_of_plugins_run() -> None:
+    assert run("greet", "you", "--times", "2").stdout.endswith("hello you\nhello you\n")
+    assert run("greet").exit_code == 2
+    assert "As often as asked for." in run("greet", "--help").stdout
+    assert "Did you mean 'greet'" in run("gret").stderr
+
+
+@pytest.mark.usefixtures("own_plugin")
+def test_a_broken_one_is_an_error_and_no_built_in_is_hidden() -> None:
+    broken = run("broken", "--option")
+    assert broken.exit_code == 2
+    assert "command 'broken' of own 1.2 (own_plugin.gone:broken) cannot be loaded" in broken.stderr
+    assert "Show ROBOT's bodies" in run("info", "--help").stdout
+    problems = {plugin.name: plugin.problem for plugin in plugins.listing() if plugin.origin == "own 1.2"}
+    assert problems["greet"] is None
+    assert "gone" in str(problems["broken"]) and "hidden" in str(problems["info"])
+
+
+@pytest.mark.parametrize(
+    ("package", "name"), [(package, name) for package, names in COMMANDS_OF.items() for name in names]
+)
+def test_a_command_of_a_plugin_that_is_not_installed_names_it(
+    package: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plugins, "_entry_points", lambda kind: {})
+    for options in ((), ("ur5", "--batch", "3"), ("--help",)):
+        found = run(name, *options)
+        assert found.exit_code == 2 and f"./plugins/{package}" in found.stderr, found.output
+    listed = run("--help").stdout
+    assert f"{package} is not installed: " in listed and name in listed
+
+
+@pytest.mark.parametrize("package", COMMANDS_OF)
+def test_the_known_commands_of_a_package_are_those_that_it_has(package: str) -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "plugins" / package / "pyproject.toml").read_text())["project"]
+    assert sorted(project["entry-points"]["treesim.commands"]) == sorted(COMMANDS_OF[package])

@@ -1,0 +1,143 @@
+"""Rollouts with contact on lanes are the steps of single states, and none depends on those beside it."""
+
+import numpy as np
+import pytest
+
+import treesim
+from treesim.contact import lanes
+from treesim.contact.lanes import begin_lanes
+from treesim.engine.generic import runs_compiled
+from treesim.kernels.contact.simd_collision import MOST
+
+from ...contact.scenes import at, ball, cube, free_body, shape
+
+pytestmark = pytest.mark.skipif(not runs_compiled(), reason="plain Python has no lanes")
+RULE = "semi_implicit_euler"
+GROUND = treesim.Ground(friction=0.6)
+
+
+def pushed(world, count=13, speed=0.5, lift=0.0):
+    """States in the neutral configuration, set down, with random velocities."""
+    robot = world.robot
+    q = np.tile(treesim.standing(robot, robot.neutral(), GROUND), (count, 1))
+    q[:, 2] += lift
+    return q, np.random.default_rng(0).normal(size=(count, robot.nv)) * speed
+
+
+def stepped(world, q, v, u, **options):
+    """The same by single steps."""
+    step = treesim.Stepper(world, 1e-3, integrator=RULE, **options)
+    states = [step.reset(*state) for state in zip(q, v, strict=True)]
+    for _ in range(len(u)):
+        states = [step.step(state, u[0])[0] for state in states]
+    return np.array([s.q for s in states]), np.array([s.v for s in states])
+
+
+def rolled(world, q, v, u, **options):
+    runs = treesim.rollout(world, q, v, u, 1e-3, integrator=RULE, **options)
+    return runs.q[:, -1], runs.v[:, -1]
+
+
+@pytest.fixture(scope="module")
+def humanoid():
+    robot = treesim.load("simple_humanoid", base="floating")
+    return treesim.World(robot, ground=GROUND)
+
+
+def test_standing_and_sliding_are_those_of_single_steps(humanoid):
+    """Impulses of both are within 1e-9 m/s of their law in each of 30 steps; where feet slide and turn, it may have
+    several solutions, of which other iterations find another."""
+    u = np.zeros((30, humanoid.robot.nv))
+    for speed, off in ((0.0, 1e-9), (0.3, 1e-3)):
+        given = pushed(humanoid, 5, speed)
+        for x, y in zip(rolled(humanoid, *given, u), stepped(humanoid, *given, u), strict=True):
+            np.testing.assert_allclose(x, y, rtol=0, atol=off)
+
+
+def test_the_worst_residual_is_told(humanoid):
+    q, v = pushed(humanoid, 4)
+    runs = treesim.rollout(humanoid, q, v, np.zeros((30, humanoid.robot.nv)), integrator=RULE)
+    assert runs.residual.shape == (4,) and (runs.residual > 0).all() and (runs.residual < 1e-5).all()
+    by_one = treesim.rollout(humanoid, q, v, np.zeros((30, humanoid.robot.nv)), integrator=RULE, engine="generic")
+    assert (by_one.residual > 0).all() and (by_one.residual < 1e-5).all()
+    free = treesim.World(humanoid.robot, limits=False, friction=False)
+    assert treesim.rollout(free, q, v, steps=2).residual is None
+
+
+def test_bits_depend_on_no_neighbour_and_no_number_of_threads(humanoid, monkeypatch):
+    q, v = pushed(humanoid, 37)
+    u = np.zeros((12, humanoid.robot.nv))
+    monkeypatch.setattr(lanes, "STATES_PER_TASK", 9)
+    together = rolled(humanoid, q, v, u, threads=1)
+    order = np.random.default_rng(1).permutation(len(q))
+    for rows, threads in ((order, 1), (np.arange(37), 2), (np.arange(37), 3), (order[:3], 1), (order[5:6], 1)):
+        apart = rolled(humanoid, q[rows], v[rows], u, threads=threads)
+        assert all(np.array_equal(x, y[rows]) for x, y in zip(apart, together, strict=True))
+
+
+def test_states_without_contact_move_freely_beside_those_that_touch():
+    world = treesim.World(ball(), ground=GROUND)
+    q = np.array([at((0.3 * k, 0, 0.1 + 0.5 * (k % 2))) for k in range(9)])
+    v = np.tile([0.2, 0, 0, 0, 0, 0], (9, 1))
+    ends, speeds = rolled(world, q, v, np.zeros((20, 6)))
+    high = np.arange(9) % 2 == 1
+    free = rolled(treesim.World(ball()), q, v, np.zeros((20, 6)))
+    assert np.array_equal(ends[high], free[0][high]) and np.array_equal(speeds[high], free[1][high])
+    np.testing.assert_allclose(ends[~high, 2], 0.1, atol=1e-12)
+
+
+def test_a_sliding_ball_comes_to_roll():
+    """5/7 of the speed it slides with (case C5 of single steps), after 2 v / (7 mu g) = 0.05 s."""
+    world = treesim.World(ball(), ground=GROUND)
+    _, v = rolled(world, np.array([at((0, 0, 0.1))] * 3), np.array([[1.0, 0, 0, 0, 0, 0]] * 3), np.zeros((100, 6)))
+    x = np.linalg.norm(v[:, :3], axis=1)
+    np.testing.assert_allclose(x, 5 / 7, atol=1e-10)
+
+
+def test_of_many_points_of_a_pair_four_act():
+    """A cube of which lanes choose four corners stays where it is, with its weight on them."""
+    world = treesim.World(cube(), ground=GROUND)
+    q, v = rolled(world, np.array([at((0, 0, 0.05))] * 2), np.zeros((2, 6)), np.zeros((40, 6)))
+    np.testing.assert_allclose(q, [at((0, 0, 0.05))] * 2, atol=1e-10)
+    assert np.abs(v).max() < 1e-8
+
+
+def studded(count, spread):
+    """A plate on so many balls, each a pair of its own."""
+    places = [treesim.Placement(translation=(spread * (k % 8), spread * (k // 8), 0)) for k in range(count)]
+    return free_body(1.0, 0.1, *(shape("sphere", (0.02,), place) for place in places))
+
+
+@pytest.mark.parametrize("count", [MOST - 2, MOST + 2])
+def test_states_with_more_contacts_than_lanes_have_room_for(count):
+    """A group has them together, or a state by itself: then single steps take over."""
+    world = treesim.World(studded(count, 0.05), ground=GROUND)
+    flat = at((0, 0, 0.02))
+    tilted = np.array([at((0, 0, 0.02 + 0.4 * (k % 2))) for k in range(4)])
+    given = np.vstack([tilted, [flat]]), np.zeros((5, 6))
+    given[1][:, 0] = 0.1
+    u = np.zeros((3, 6))
+    for x, y in zip(rolled(world, *given, u), stepped(world, *given, u), strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=6e-8)  # three steps, solved to 1e-9 m/s at points 0.05 m apart
+    alone = rolled(world, given[0][4:], given[1][4:], u)
+    assert np.array_equal(rolled(world, *given, u)[0][4:], alone[0])
+
+
+def test_a_bounce_keeps_its_energy():
+    """Restitution 0.8 from 1 m/s: as single steps, whose peaks are tested."""
+    world = treesim.World(ball(), ground=treesim.Ground(friction=0.5, restitution=0.8))
+    given = np.array([at((0, 0, 0.11))] * 2), np.array([[0.3, 0, -1.0, 0, 2.0, 0]] * 2)
+    u = np.zeros((40, 6))
+    for x, y in zip(rolled(world, *given, u), stepped(world, *given, u), strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-10)
+
+
+def stage(world, solver="pgs"):
+    return treesim.Stepper(world, 1e-3, integrator=RULE, contact_solver=solver).code.stage
+
+
+def test_lanes_are_for_solids_without_edges_and_the_default_solver():
+    assert begin_lanes(stage(treesim.World(ball(), ground=GROUND)))
+    box = treesim.StaticBox((1, 1, 0.1), treesim.Placement())
+    assert not begin_lanes(stage(treesim.World(ball(), ground=box)))
+    assert not begin_lanes(stage(treesim.World(ball(), ground=GROUND), "admm"))

@@ -1,0 +1,54 @@
+"""Λ, J̄ and N of full rank: the kernel beside numpy, on rows of any number, and what it turns down."""
+
+import numpy as np
+import pytest
+
+import treesim
+from tests import trees
+from tests.trees import random_state
+from treesim.kernels.entries.status import FINE, NOT_CONVERGED
+from treesim.kernels.operational.consistent_inverse import consistent_inverse_states, put_product
+from treesim.operational.base_rows import CENTERS
+from treesim.operational.frames import frame_codes
+from treesim.operational.space import FLOOR, RTOL
+
+
+@pytest.mark.parametrize("n, k, m", [(1, 1, 1), (5, 3, 3), (7, 6, 8), (4, 9, 11)])
+def test_products_of_any_size_are_numpys(n, k, m):
+    rng = np.random.default_rng(n)
+    A, B, out = rng.normal(size=(n, k)), rng.normal(size=(k, m)), np.full((n, m), np.nan)
+    put_product(A, B, out)
+    assert (np.abs(out - A @ B) <= k * np.finfo(float).eps * (np.abs(A) @ np.abs(B))).all()
+
+
+def called(robot, frames, center, J, H):
+    """Status, Λ, J̄ and N of the kernel's own text on rows J."""
+    m, n = J.shape
+    X = np.linalg.solve(H, J.T)
+    results = [np.full(size, np.nan) for size in (m * m, n * m, n * n)]
+    tables = (robot.ints, robot.reals, *frame_codes(robot, tuple(frames), "world"), CENTERS[center])
+    arrays = [np.ascontiguousarray(x).ravel() for x in (J @ X, J, X)]
+    status = consistent_inverse_states(*tables, np.array([RTOL, FLOOR]), *arrays, *results)
+    return status, *(x.reshape(shape) for x, shape in zip(results, ((m, m), (n, m), (n, n)), strict=True))
+
+
+@pytest.mark.parametrize("center", [False, True])
+def test_the_definitions(center):
+    robot = trees.tree("asimo")
+    q, frames = random_state(robot).q, [robot.body_names[-1], robot.body_names[5]]
+    rows = [treesim.frame_jacobian(robot, q, frame) for frame in frames]
+    J = np.concatenate([*rows, *[treesim.center_of_mass_jacobian(robot, q)] * center])
+    H = treesim.mass_matrix(robot, q)
+    status, inertia, jbar, N = called(robot, frames, center, J, H)
+    X = np.linalg.solve(H, J.T)
+    size = np.linalg.cond(J @ X)
+    assert status == FINE
+    for found, expected in ((inertia, np.linalg.inv(J @ X)), (jbar, X @ inertia), (N, np.eye(robot.nv) - jbar @ J)):
+        assert np.abs(found - expected).max() < 1e-14 * size * np.abs(expected).max()
+
+
+def test_rows_that_may_depend_on_each_other_are_turned_down():
+    robot = trees.tree("tree_1")
+    q, frames = random_state(robot).q, ["body_7"]  # six rows, moved by three joints
+    J, H = treesim.frame_jacobian(robot, q, frames[0]), treesim.mass_matrix(robot, q)
+    assert called(robot, frames, False, J, H)[0] == NOT_CONVERGED

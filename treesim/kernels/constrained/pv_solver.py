@@ -1,0 +1,120 @@
+"""Popov-Vereshchagin solver: constrained forward dynamics in one sweep inward and one outward, O(N + m^2 d + m^3).
+
+On the way to the base the constraints' rows gather, beside Λ^-1 (as in `pv_osim`), the accelerations that they see
+without constraint forces; at the base Λ^-1 f = alpha - rhs gives the forces f, and the sweep outward has them in nu.
+The two frames of a loop send their rows to the base at the same time; where their paths meet the rows add up.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..algebra.cholesky import factor, solve
+from ..algebra.spatial import force_add, force_dot, force_to_parent
+from ..algebra.tables import body_transform_at, force_at, motion_at, put_force
+from ..dynamics.aba import articulate_inward
+from ..kinematics.bodies import base_acceleration
+from .constrained import (
+    apply_multipliers,
+    constrained_dynamics_entry,
+    find_residual,
+    prepare,
+    tied_constrained_dynamics_entry,
+)
+
+
+def move_end(task, c, side, p, K, at):
+    """Constraint c's rows of one side are now at body p; where those of the other side wait there, they add up."""
+    at[c, side] = p
+    if p > 0 and at[c, 1 - side] == p:
+        for r in range(task.start[c], task.start[c + 1]):
+            put_force(K[1 - side], r, force_add(force_at(K[1 - side], r), force_at(K[side], r)))
+        at[c, side] = 0
+
+
+def rows_at_body(task, at, i, index, side):
+    """The rows that have arrived at body i, in order, and the side of each; returns how many."""
+    n = 0
+    for c in range(at.shape[0]):
+        for s in range(2):
+            if at[c, s] == i:
+                for r in range(task.start[c], task.start[c + 1]):
+                    index[n], side[n] = r, s
+                    n += 1
+    return n
+
+
+def absorb(U, D_inv, nu, screw, K, index, side, n, inverse, rhs):
+    """One degree of freedom: Λ^-1 += Z' D^-1 Z and rhs += Z' nu with Z = S' K, and K <- K - U D^-1 Z."""
+    for a in range(n):
+        Z = K[side[a], index[a], screw]
+        rhs[index[a]] += Z * nu
+        for b in range(a + 1):
+            inverse[index[a], index[b]] += Z * D_inv * K[side[b], index[b], screw]
+    for a in range(n):
+        share = K[side[a], index[a], screw] * D_inv
+        for c in range(6):
+            K[side[a], index[a], c] -= U[c] * share
+
+
+def gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, rhs, tie):
+    """Λ^-1 (lower triangle) of the rows K, and rhs, the accelerations K' a without constraint forces, inward; how they
+    are coupled with the followers' rows goes to the tie."""
+    inverse[:] = 0
+    rhs[:] = 0
+    tie.uncouple(tie)
+    for c in range(at.shape[0]):
+        at[c, 0] = task.body[c, 0]
+        move_end(task, c, 1, task.body[c, 1], K, at)
+    for i in range(tree.n_bodies, 0, -1):
+        n = rows_at_body(task, at, i, index, side)
+        for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+            tie.couple(tie, i, k, D_inv[k], tree.screw[k], K, index, side, n)
+            absorb(U[k], D_inv[k], nu[k], tree.screw[k], K, index, side, n, inverse, rhs)
+        for a in range(n):
+            f = force_at(K[side[a]], index[a])
+            rhs[index[a]] += force_dot(f, motion_at(C, i))
+            f = force_to_parent(body_transform_at(tree, X, i), f)
+            if tree.parent[i] == 0:
+                rhs[index[a]] += force_dot(f, base_acceleration(tree))
+            put_force(K[side[a]], index[a], f)
+        if n > 0:
+            for c in range(at.shape[0]):
+                for s in range(2):
+                    if at[c, s] == i:
+                        move_end(task, c, s, tree.parent[i], K, at)
+
+
+def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual):
+    """Popov-Vereshchagin for one state; returns 1, or -1 if the rows depend on each other."""
+    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, _, wanted, found, tie = scratch
+    m = alpha.size
+    inverse, K = np.empty((m, m), q.dtype), np.empty((2, m, 6), q.dtype)
+    at, index, side = np.empty((task.reference.size, 2), np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
+    prepare(tree, task, q, v, f_ext, alpha, scratch)
+    articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu)
+    for r in range(m):
+        put_force(K[0], r, force_at(A[0], r))
+        put_force(K[1], r, force_at(A[1], r))
+    tie.answer(tree, tie, X, U, D_inv)
+    gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, found, tie)
+    tie.reduce(tie, inverse)
+    tie.find(tree, tie, task, A, X, C, U, D_inv, nu, qdd, acceleration, found)
+    dependent = factor(inverse)
+    for r in range(m):
+        force[r] = wanted[r] - found[r]
+    if dependent < 0:
+        solve(inverse, force)
+    apply_multipliers(tree, task, scratch, force, qdd)
+    find_residual(task, A, acceleration, wanted, residual)
+    return 1 if dependent < 0 else -1
+
+
+def constrained_dynamics_pv(tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, memory):
+    """Constrained forward dynamics by Popov-Vereshchagin; iterations: -1 where rows depend on others."""
+    felt = memory.tie.felt(tree, memory.tie)
+    iterations[0] = by_pv(felt, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
+
+
+constrained_dynamics_pv_states = constrained_dynamics_entry(constrained_dynamics_pv)
+tied_constrained_dynamics_pv_states = tied_constrained_dynamics_entry(constrained_dynamics_pv)

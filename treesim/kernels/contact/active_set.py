@@ -1,0 +1,289 @@
+"""An active-set method on the impulses of contacts: the end of what sweeps have begun (after Moré and Toraldo 1991).
+
+x = lambda - (sigma + shift) / w of the natural map tells what every row does: a contact is open where P(x) = 0, sticks
+where P(x) = x, and slips otherwise; a scalar row is at the bound that x lies beyond, or held. On that set, with the
+direction e = x_t / |x_t| of friction, the law is linear in the impulses of the next step of Newton's method
+
+    held, sticking:  sigma = 0
+    slipping:        lambda = lambda_n (n + mu e) + lambda_w w,  w across e:  sigma_n = 0,  sigma_w + s lambda_w = 0,
+                     s = w (|x_t| - mu P_n) / (mu P_n), at a solution |sigma_t| / |lambda_t|
+
+The step ends where the first row reaches its bound, or the first contact its cone; that one leaves the set, or slips,
+and a step on the smaller set follows, until one is whole. Rows that depend on each other, as those of feet on the
+ground between joints that are stuck, need not agree on their velocities to the last bit: a proximal term, a small part
+of each row's mobility, keeps their impulses near those before. It is made smaller from one search to the next.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.elimination import solve_general
+from ..algebra.linear import Vector
+from ..algebra.numbers import maximum, minimum, sqrt
+from .cone import cone_projection
+from .problem import clamped, project, put_triple, relative_velocities, residual, triple
+
+STEPS = 20  # of one search at most
+FIXED, HELD, SLIDES, SMOOTH = 0, 1, 2, 3  # what a row does, or a contact at its first; SMOOTH: touches without friction
+UNIT, PUSH, ACROSS = 0, 1, 2  # an unknown: the impulse of a row, or lambda_n or lambda_w of a contact that slips
+
+
+class ActiveSetMemory(NamedTuple):
+    """Scratch memory: the matrix (M, M) and right-hand side of the unknowns, their first rows and kinds; what rows do,
+    the direction e of friction and s; a step, and the impulses before."""
+
+    A: Any
+    b: Any
+    row: Any
+    kind: Any
+    does: Any
+    e: Any  # (2, M)
+    s: Any
+    step: Any
+    before: Any
+
+
+def active_set_memory(A, q):
+    """Scratch memory whose matrix is A (M, M), of the numbers in q."""
+    M = A.shape[0]
+    x, places = np.empty((6, M), q.dtype), np.empty((3, M), np.int64)
+    return ActiveSetMemory(A, x[0], places[0], places[1], places[2], x[1:3], x[3], x[4], x[5])
+
+
+def mobility(problem, r):
+    """w of row r: of a contact tr(A) / 3."""
+    found = problem.G[r, r]
+    if r < 3 * problem.contacts:
+        k = r - r % 3
+        found = (problem.G[k, k] + problem.G[k + 1, k + 1] + problem.G[k + 2, k + 2]) / 3
+    return found
+
+
+def identify_contact(problem, c, impulse, sigma, m):
+    """What contact c does; its impulse is put onto that."""
+    r, mu = 3 * c, problem.mu[c]
+    y, v, w = triple(impulse, r), triple(sigma, r), mobility(problem, r)
+    shift = problem.exact * mu * sqrt(v.x * v.x + v.y * v.y)
+    x = Vector(y.x - v.x / w, y.y - v.y / w, y.z - (v.z + shift) / w)
+    P, length = cone_projection(x, mu), sqrt(x.x * x.x + x.y * x.y)
+    m.s[r] = w * 0
+    if P.z <= 0:
+        m.does[r] = FIXED
+        put_triple(impulse, r, Vector(w * 0, w * 0, w * 0))
+    elif mu == 0:
+        m.does[r] = SMOOTH
+        put_triple(impulse, r, Vector(w * 0, w * 0, y.z))
+    elif length <= mu * x.z:
+        m.does[r] = HELD
+    else:
+        m.does[r], m.s[r] = SLIDES, w * (length - mu * P.z) / (mu * P.z)
+        m.e[0, r], m.e[1, r] = x.x / length, x.y / length
+        put_triple(impulse, r, on_ray(mu, x.x / length, x.y / length, y))
+
+
+def on_ray(mu, ex, ey, y):
+    """y with mu y_n along e; what it has across stays."""
+    across = ex * y.y - ey * y.x
+    return Vector(mu * y.z * ex - across * ey, mu * y.z * ey + across * ex, y.z)
+
+
+def identify(problem, impulse, sigma, m):
+    """What every row does; impulses are put onto that."""
+    for c in range(problem.contacts):
+        identify_contact(problem, c, impulse, sigma, m)
+    for r in range(3 * problem.contacts, problem.rows):
+        x = impulse[r] - sigma[r] / problem.G[r, r]
+        inside = clamped(problem, r, x)
+        m.s[r] = x * 0
+        if inside == x:
+            m.does[r] = HELD
+        else:
+            m.does[r], impulse[r] = FIXED, inside
+
+
+def put_unknown(m, j, row, kind):
+    """Unknown j; returns the number of unknowns."""
+    m.row[j], m.kind[j] = row, kind
+    return j + 1
+
+
+def put_unknowns(problem, m):
+    """All unknowns; returns their number."""
+    j = 0
+    for c in range(problem.contacts):
+        r = 3 * c
+        if m.does[r] == HELD:
+            for k in range(3):
+                j = put_unknown(m, j, r + k, UNIT)
+        elif m.does[r] == SMOOTH:
+            j = put_unknown(m, j, r + 2, UNIT)
+        elif m.does[r] == SLIDES:
+            j = put_unknown(m, put_unknown(m, j, r, PUSH), r, ACROSS)
+    for r in range(3 * problem.contacts, problem.rows):
+        if m.does[r] == HELD:
+            j = put_unknown(m, j, r, UNIT)
+    return j
+
+
+def response_of(problem, m, r, j):
+    """By how much unknown j changes the velocity of row r."""
+    k, G = m.row[j], problem.G
+    if m.kind[j] == UNIT:
+        found = G[k, r]
+    elif m.kind[j] == PUSH:
+        found = G[k + 2, r] + problem.mu[k // 3] * (m.e[0, k] * G[k, r] + m.e[1, k] * G[k + 1, r])
+    else:
+        found = m.e[0, k] * G[k + 1, r] - m.e[1, k] * G[k, r]
+    return found
+
+
+def put_equation(problem, impulse, sigma, regular, m, i, count):
+    """Equation i of the changes of the unknowns."""
+    k = m.row[i]
+    if m.kind[i] == ACROSS:
+        ex, ey = m.e[0, k], m.e[1, k]
+        for j in range(count):
+            m.A[i, j] = ex * response_of(problem, m, k + 1, j) - ey * response_of(problem, m, k, j)
+        m.A[i, i] += m.s[k]
+        m.b[i] = ey * sigma[k] - ex * sigma[k + 1] - m.s[k] * (ex * impulse[k + 1] - ey * impulse[k])
+    else:
+        r = k + 2 if m.kind[i] == PUSH else k
+        for j in range(count):
+            m.A[i, j] = response_of(problem, m, r, j)
+        m.b[i] = -sigma[r]
+    m.A[i, i] += regular * mobility(problem, k)
+
+
+def put_step(problem, m, count):
+    """The step of all impulses, of the changes m.b of the unknowns."""
+    for r in range(problem.rows):
+        m.step[r] = m.b[0] * 0
+    for j in range(count):
+        k, change = m.row[j], m.b[j]
+        if m.kind[j] == UNIT:
+            m.step[k] += change
+        elif m.kind[j] == PUSH:
+            mu = problem.mu[k // 3]
+            m.step[k] += mu * m.e[0, k] * change
+            m.step[k + 1] += mu * m.e[1, k] * change
+            m.step[k + 2] += change
+        else:
+            m.step[k] -= m.e[1, k] * change
+            m.step[k + 1] += m.e[0, k] * change
+
+
+def part_to_cone(mu, x, d):
+    """The part t of a step d from x, in the cone, to where it leaves the cone: |x_t + t d_t| = mu (x_n + t d_n)."""
+    a = d.x * d.x + d.y * d.y - mu * mu * d.z * d.z
+    b = x.x * d.x + x.y * d.y - mu * mu * x.z * d.z
+    c = minimum(x.x * x.x + x.y * x.y - mu * mu * x.z * x.z, 0)
+    root = sqrt(maximum(b * b - a * c, 0))
+    part = x.x * 0 + 1
+    if b > 0:
+        part = -c / (b + root)
+    elif a > 0:
+        part = (root - b) / a
+    return part
+
+
+def part_of_contact(problem, c, impulse, m):
+    """The part of the step after which contact c does something else; 1 if it does not."""
+    r, mu = 3 * c, problem.mu[c]
+    x, d = triple(impulse, r), triple(m.step, r)
+    part, z = x.x * 0 + 1, x.z + d.z
+    if m.does[r] == HELD:
+        tx, ty = x.x + d.x, x.y + d.y
+        if z < 0 or tx * tx + ty * ty > mu * mu * z * z:
+            part = part_to_cone(mu, x, d)
+    elif m.does[r] != FIXED and z < 0:
+        part = x.z / (x.z - z)
+    return part
+
+
+def part_of_row(problem, r, impulse, m):
+    """The part of the step after which scalar row r is at its bound; 1 if it does not reach it."""
+    x = impulse[r] + m.step[r]
+    inside, part = clamped(problem, r, x), x * 0 + 1
+    if m.does[r] == HELD and inside != x:
+        part = (inside - impulse[r]) / m.step[r]
+    return part
+
+
+def first_change(problem, impulse, m):
+    """The part of the step after which the first row does something else, and that row; (1, -1) if none does."""
+    part, row = impulse[0] * 0 + 1, -1
+    for c in range(problem.contacts):
+        own = part_of_contact(problem, c, impulse, m)
+        if own < part:
+            part, row = own, 3 * c
+    for r in range(3 * problem.contacts, problem.rows):
+        own = part_of_row(problem, r, impulse, m)
+        if own < part:
+            part, row = own, r
+    return maximum(part, 0), row
+
+
+def leave(problem, r, impulse, m):
+    """Row r, or the contact whose first it is, has reached its bound: it stays there, or slips."""
+    if r >= 3 * problem.contacts:
+        m.does[r] = FIXED
+        impulse[r] = problem.high[r] if m.step[r] > 0 else problem.low[r]
+    else:
+        x = triple(impulse, r)
+        length = sqrt(x.x * x.x + x.y * x.y)
+        if m.does[r] == HELD and x.z > 0 and length > 0:
+            m.does[r] = SLIDES
+            m.e[0, r], m.e[1, r] = x.x / length, x.y / length
+        else:
+            m.does[r] = FIXED
+            put_triple(impulse, r, Vector(x.x * 0, x.x * 0, x.x * 0))
+
+
+def search(problem, impulse, sigma, regular, m):
+    """Steps on a set that becomes smaller; sigma = G lambda + g before and after. Returns the number of steps."""
+    identify(problem, impulse, sigma, m)
+    relative_velocities(problem, impulse, sigma)
+    taken, row = 0, 0
+    while row >= 0 and taken < STEPS:
+        count = put_unknowns(problem, m)
+        for i in range(count):
+            put_equation(problem, impulse, sigma, regular, m, i, count)
+        solve_general(m.A[:count, :count], m.b[:count])
+        put_step(problem, m, count)
+        part, row = first_change(problem, impulse, m)
+        for r in range(problem.rows):
+            impulse[r] += part * m.step[r]
+        if row >= 0:
+            leave(problem, row, impulse, m)
+        else:
+            project(problem, impulse)
+        relative_velocities(problem, impulse, sigma)
+        taken += 1
+    return taken
+
+
+def energy(problem, impulse, sigma):
+    """lambda' G lambda / 2 + lambda' g = lambda' (sigma + g) / 2."""
+    total = impulse[0] * 0
+    for r in range(problem.rows):
+        total += impulse[r] * (sigma[r] + problem.g[r]) / 2
+    return total
+
+
+def run_active_set(problem, impulse, sigma, regular, m):
+    """Impulses from those given on by one search, kept where it takes energy, or comes closer to the law and adds none
+    to the free motion; sigma = G lambda + g before and after. Returns the number of steps."""
+    for r in range(problem.rows):
+        m.before[r] = impulse[r]
+    before, begun = energy(problem, impulse, sigma), residual(problem, impulse, sigma)
+    taken = search(problem, impulse, sigma, regular, m)
+    after = energy(problem, impulse, sigma)
+    better = after <= before or (after <= 0 and residual(problem, impulse, sigma) < begun)
+    if not better:  # so that NaN is none
+        for r in range(problem.rows):
+            impulse[r] = m.before[r]
+        relative_velocities(problem, impulse, sigma)
+    return taken

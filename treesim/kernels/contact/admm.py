@@ -1,0 +1,122 @@
+"""Alternating direction method of multipliers on the impulses of contacts, for stacks and large ratios of masses.
+
+Each iteration solves (G + (rho + eta) 1) x = -(g + s) + rho y + z + eta x with the shift s = (0, 0, mu |z_t|) of De
+Saxcé, which makes the cone's law that of Signorini and Coulomb, projects y = P(x - z / rho), and moves the multipliers
+z by -rho (x - y); rho follows the ratio of the two residuals (Acary, Cadoux, Lemaréchal, Malick 2011; Carpentier, Le
+Lidec, Montaut 2024). Without the shift the problem is the convex relaxation, whose solution is unique.
+Rows are scaled to the mobility 1 first, G -> s G s, lambda -> lambda / s, with one s for the three rows of a contact,
+whose cone it leaves as it is: joints that rub and feet that stand differ by a factor of a thousand.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.cholesky import factor_definite, solve
+from ..algebra.numbers import absolute, maximum, sqrt
+from .problem import project, relative_velocities
+
+EVERY = 10  # iterations rho is looked at
+FAR = 10.0  # ratio of the residuals from which it changes
+STRIDE = 5.0  # by this factor
+
+
+class AdmmMemory(NamedTuple):
+    """Scratch memory: the factor (M, M), and scales s, x, z, the right-hand side and y before, (M,) each; x and z are
+    scaled."""
+
+    L: Any
+    s: Any
+    x: Any
+    z: Any
+    rhs: Any
+    before: Any
+
+
+def admm_memory(rows, q):
+    """Scratch memory for at most so many rows, of the numbers in q."""
+    vectors = np.empty((5, rows), q.dtype)
+    return AdmmMemory(np.empty((rows, rows), q.dtype), vectors[0], vectors[1], vectors[2], vectors[3], vectors[4])
+
+
+def scale_rows(problem, s):
+    """s = 1 / sqrt(mobility) of every row, that of a contact tr(A) / 3; returns the largest scaled mobility."""
+    largest = problem.g[0] * 0
+    for r in range(problem.rows):
+        w = problem.G[r, r]
+        if r < 3 * problem.contacts:
+            k = r - r % 3
+            w = (problem.G[k, k] + problem.G[k + 1, k + 1] + problem.G[k + 2, k + 2]) / 3
+        s[r] = 1 / sqrt(w)
+        largest = maximum(largest, problem.G[r, r] / w)
+    return largest
+
+
+def factor_shifted(problem, shift, s, L):
+    """L <- the factor of s G s + shift 1."""
+    n = problem.rows
+    for i in range(n):
+        for j in range(n):
+            L[i, j] = s[i] * problem.G[i, j] * s[j]
+        L[i, i] += shift
+    factor_definite(L[:n, :n])
+
+
+def shifted(problem, z, r):
+    """The shift of De Saxcé on row r: mu |z_t| on the normal of a contact, none in the relaxation."""
+    found = z[r] * 0
+    if r < 3 * problem.contacts and r % 3 == 2:
+        found = problem.exact * maximum(problem.mu[r // 3], 0) * sqrt(z[r - 2] * z[r - 2] + z[r - 1] * z[r - 1])
+    return found
+
+
+def iterate(problem, rho, eta, impulse, memory):
+    """One iteration; returns the distance of x and y, and how far y has moved, both scaled."""
+    x, z, s, n = memory.x, memory.z, memory.s, problem.rows
+    for r in range(n):
+        shift = shifted(problem, z, r)
+        memory.rhs[r] = rho * impulse[r] / s[r] + z[r] + eta * x[r] - s[r] * problem.g[r] - shift
+    solve(memory.L[:n, :n], memory.rhs[:n])
+    for r in range(n):
+        memory.before[r] = impulse[r]
+        x[r] = memory.rhs[r]
+        impulse[r] = s[r] * (x[r] - z[r] / rho)
+    project(problem, impulse)
+    apart, moved = x[0] * 0, x[0] * 0
+    for r in range(n):
+        z[r] -= rho * (x[r] - impulse[r] / s[r])
+        apart = maximum(apart, absolute(x[r] - impulse[r] / s[r]))
+        moved = maximum(moved, absolute(impulse[r] - memory.before[r]) / s[r])
+    return apart, moved
+
+
+def solve_admm(problem, impulse, sigma, tolerance, most, memory):
+    """Impulses by at most `most` iterations, from those given on; sigma = G lambda + g. Returns how many."""
+    largest = scale_rows(problem, memory.s)
+    rho, eta = 0.1 * largest, 1e-6 * largest
+    relative_velocities(problem, impulse, sigma)
+    for r in range(problem.rows):
+        memory.x[r] = impulse[r] / memory.s[r]
+        memory.z[r] = memory.s[r] * (sigma[r] + shifted(problem, sigma, r))
+    factor_shifted(problem, rho + eta, memory.s, memory.L)
+    taken, since, close = sigma[0] * 0, sigma[0] * 0, False
+    while taken < most and not close:
+        apart, moved = iterate(problem, rho, eta, impulse, memory)
+        taken += 1
+        since += 1
+        close = largest * apart < tolerance and rho * moved < tolerance
+        if not close and since == EVERY:
+            since = since * 0
+            primal, dual = largest * apart, rho * moved
+            changed = rho
+            if primal > FAR * dual:
+                changed = rho * STRIDE
+            if dual > FAR * primal:
+                changed = rho / STRIDE
+            if changed != rho:
+                rho = changed
+                factor_shifted(problem, rho + eta, memory.s, memory.L)
+    relative_velocities(problem, impulse, sigma)
+    return taken

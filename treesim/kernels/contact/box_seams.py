@@ -1,0 +1,75 @@
+"""Seams: where the static boxes of a world lie flush, the faces between them are inside, and stop nothing."""
+
+from __future__ import annotations
+
+from ..algebra.linear import Vector, add, rotate, rotate_back, scale, sub
+from ..algebra.numbers import absolute, maximum, minimum
+from ..algebra.tables import transform_at
+from .edges import part
+from .signed_distance import BOX, ROUND, from_solid, sign_of, vector_of
+
+SEAM = 1e-4  # m: where a face is looked at, inside its border and outside its plane; more than shapes lie in each other
+TILT = 1e-9  # component of a normal above which it leans to a face
+
+
+def solid_distance(touch, k, x):
+    """The signed distance of a point of the world from the solid of pair k, which is fixed to the world."""
+    S = transform_at(touch.solid, k)
+    gap, _ = from_solid(touch, k, rotate_back(S.R, sub(x, S.p)), x.x * 0 + ROUND, 0)
+    return gap
+
+
+def within_another(touch, k, x):
+    """Whether a point of the world is inside another solid of the world than that of pair k: they are the solids of the
+    pairs beside it, of the same points."""
+    found = False
+    for way in range(2):
+        step = 2 * way - 1
+        other = k + step
+        while other >= 0 and other < touch.pair.shape[0] and touch.pair[other, 3] == touch.pair[k, 3]:
+            if touch.pair[other, 13] == other + 1:
+                found = found or solid_distance(touch, other, x) < -SEAM / 2
+            other += step
+    return found
+
+
+def inside(x, half):
+    """x, but no farther out than SEAM within a half length."""
+    most = maximum(half - SEAM, 0)
+    return minimum(maximum(x, -most), most)
+
+
+def beyond_face(p, n, size, axis):
+    """The point beyond that face of a box, of half lengths `size`, to which n leans along an axis, near the point p of
+    its surface, but inside the face's border."""
+    out = sign_of(part(n, axis)) * (part(size, axis) + SEAM)
+    x, y, z = inside(p.x, size.x), inside(p.y, size.y), inside(p.z, size.z)
+    if axis == 0:
+        x = out
+    if axis == 1:
+        y = out
+    if axis == 2:
+        z = out
+    return Vector(x, y, z)
+
+
+def no_seam(touch, k, x, gap, n):
+    """Planes have none."""
+    return False
+
+
+def on_seam(touch, k, x, gap, n):
+    """Whether a contact of pair k at x, with its gap and normal, is at a face of a static box that another solid of the
+    world covers there, or at an edge or corner of such a face; soft surfaces, into which shapes sink, are not asked."""
+    found, own = False, touch.pair[k, 13] - 1
+    if own >= 0 and touch.pair[own, 2] == BOX and touch.law[own, 2] == 0:
+        w, out = sub(x, scale(n, gap)), n
+        if own != k:  # corners of the static box are this pair's points
+            w, out = add(x, scale(n, gap / 2)), scale(n, -1)
+        S = transform_at(touch.solid, own)
+        p, out, size = rotate_back(S.R, sub(w, S.p)), rotate_back(S.R, out), vector_of(touch.size, own)
+        for axis in range(3):
+            if absolute(part(out, axis)) > TILT:
+                probe = add(S.p, rotate(S.R, beyond_face(p, out, size, axis)))
+                found = found or within_another(touch, own, probe)
+    return found

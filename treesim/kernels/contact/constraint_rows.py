@@ -1,0 +1,241 @@
+"""The rows of a step with contact, and what each of them is held to: gaps, bounds and biases of both sets of impulses.
+
+`m` is the memory of the step (`contact_step.ContactMemory`). Contacts come first, three rows each, tangents before the
+normal; then limits that can be reached in the step, joints with friction, and rows that hold frames or close loops.
+"""
+
+from __future__ import annotations
+
+from ..algebra.linear import cross
+from ..algebra.numbers import maximum, minimum, sqrt
+from ..constrained.constraints import constraint_rows
+from .delassus import put_joint, put_pair
+from .signed_distance import across, vector_of
+
+MARGIN = 2e-3  # m, rad: rows are made of gaps smaller than this, or than what closes in the step
+UNBOUNDED = 1e300
+NEAR = 0.95  # of its highest speed: a joint that would be faster gets a row
+
+
+def law_of(m, c):
+    """Row of the laws' table of contact c."""
+    return m.contacts.pair[c]
+
+
+def put_contact(m, c):
+    """The three rows of contact c."""
+    k = m.contacts.pair[c]
+    a, b = m.touch.pair[k, 0], m.touch.pair[k, 1]
+    x, n = vector_of(m.contacts.point, c), vector_of(m.contacts.normal, c)
+    t = across(n)
+    put_pair(m.rows, 3 * c, a, b, x, t)
+    put_pair(m.rows, 3 * c + 1, a, b, x, cross(n, t))
+    put_pair(m.rows, 3 * c + 2, a, b, x, n)
+
+
+def limit_gap(m, j, q):
+    """How far a joint is from limit j."""
+    return m.touch.limit[j, 2] * (q[m.touch.limit[j, 1]] - m.touch.bound[j])
+
+
+def limit_slack(touch, q, q_free):
+    """By how much all joints stay clear of their limits, and of the margin of these, on the way from q to q_free, and
+    as far again: where it is not negative no limit is reached."""
+    slack = q[0] * 0 + UNBOUNDED
+    for j in range(touch.limits):
+        side, k = touch.limit[j, 2], touch.limit[j, 1]
+        closing = maximum(side * (q[k] - q_free[k]), 0)
+        slack = minimum(slack, side * (q[k] - touch.bound[j]) - MARGIN - 2 * closing)
+    return slack
+
+
+def put_limits(m, q, dt, n):
+    """Rows of the limits that can be reached in the step, from row n on; returns the number of rows."""
+    for j in range(m.touch.limits):
+        k = m.touch.limit[j, 0]
+        closing = -m.touch.limit[j, 2] * m.mean[k]
+        if limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0):
+            put_joint(m.rows, n, k)
+            m.limit[n] = j
+            n += 1
+    return n
+
+
+def put_frictions(m, n):
+    """Rows of the joints with friction, from row n on; returns the number of rows."""
+    for j in range(m.touch.frictions):
+        put_joint(m.rows, n, m.touch.friction[j])
+        m.limit[n] = m.touch.limits + j
+        n += 1
+    return n
+
+
+def put_speeds(m, n):
+    """Rows of the joints that would be at their highest speed at the end of the step, from row n on; returns the number
+    of rows."""
+    first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
+    for j in range(m.touch.speeds):
+        k = m.touch.speed[j, 0]
+        if m.touch.speed[j, 1] * m.end[k] > NEAR * m.touch.fastest[j]:
+            put_joint(m.rows, n, k)
+            m.limit[n] = first + j
+            n += 1
+    return n
+
+
+def speed_of(m, r):
+    """Which limit of a speed row r is of; negative for other rows."""
+    return m.limit[r] - m.touch.limits - m.touch.frictions - m.held.R.shape[0]
+
+
+def is_held(m, r):
+    """Whether scalar row r is of what holds frames or closes loops."""
+    return m.limit[r] >= m.touch.limits + m.touch.frictions and speed_of(m, r) < 0
+
+
+def put_none_held(tree, m, n):
+    """No frames are held: no rows."""
+    return n
+
+
+def put_held(tree, m, n):
+    """Rows of held frames and closed loops, from row n on; returns the number of rows."""
+    held, r = m.held, m.rows
+    count = held.R.shape[0]
+    if count > 0:
+        constraint_rows(held, r.W, r.V, r.A[:, n : n + count], m.bias)
+        for c in range(held.reference.size):
+            for k in range(held.start[c], held.start[c + 1]):
+                r.body[0, n + k], r.body[1, n + k], r.dof[n + k] = held.body[c, 0], held.body[c, 1], -1
+                m.limit[n + k] = m.touch.limits + m.touch.frictions + k
+    return n + count
+
+
+def put_bounds(m, r, dt, share):
+    """The bounds of scalar row r: limits push one way, friction either way up to its size, what holds without end, and
+    motors brake with their effort."""
+    j = m.limit[r] - m.touch.limits
+    if j < 0:
+        side = m.touch.limit[m.limit[r], 2]
+        m.low[r], m.high[r] = minimum(side, 0) * UNBOUNDED, maximum(side, 0) * UNBOUNDED
+    elif speed_of(m, r) >= 0:
+        side, most = m.touch.speed[speed_of(m, r), 1], dt * m.touch.braking[speed_of(m, r)]
+        m.low[r], m.high[r] = -maximum(side, 0) * most, -minimum(side, 0) * most
+    else:
+        m.high[r] = UNBOUNDED
+        if j < m.touch.frictions:
+            m.high[r] = share * dt * m.touch.rough[j]
+        m.low[r] = -m.high[r]
+
+
+def rebound_of(m, c, dt, share):
+    """How contact c bounces, if it does: the position bias, and the velocity at the end of the step; (0, 0) if not, and
+    on soft surfaces, whose stiffness and damping tell how they bounce.
+
+    It falls with the free acceleration a until its gap closes at t, turns with e, and rises for the rest of the step.
+    """
+    e, gap = m.touch.law[law_of(m, c), 1], m.contacts.gap[c]
+    start, r = m.start_rate[3 * c + 2], 3 * c + 2
+    position, velocity = dt * 0, dt * 0
+    rigid = m.touch.law[law_of(m, c), 2] == 0
+    if rigid and e > 0 and start < -m.touch.option[2] and gap + dt * m.mean_rate[r] <= 0:
+        if share == 1:  # positions move with the end's velocity: so does the bounce
+            position, velocity = e * start, -e * start
+        a, open_gap = (m.end_rate[r] - start) / dt, maximum(gap, 0)
+        t = 2 * open_gap / (-start + sqrt(maximum(start * start - 2 * a * open_gap, 0)))
+        left, speed = dt - t, -e * (start + a * t)
+        height, rate = speed * left + a * left * left / 2, speed + a * left
+        if share < 1 and height > 0 and rate > 0:
+            position, velocity = -(height - gap) / dt, rate
+    return position, velocity
+
+
+def is_soft(m, c):
+    """Whether contact c is one of a soft surface."""
+    return m.touch.law[law_of(m, c), 2] > 0
+
+
+def compliance(m, c, dt, share):
+    """R of the normal of contact c, 1 / (theta h (theta h + t_d) k), theta = share, of a spring and damper at the gap
+    that the mean motion leads to by theta h. Impulses of the velocities, and so large a share of
+    them of the positions, obey the same equation,
+
+        theta G lambda + w_m + gap / (theta h + t_d) + theta R lambda = 0,
+
+    which keeps the energy of an undamped spring where theta = 1/2 (the midpoint rule), but for the steps in which the
+    gap closes or opens."""
+    return 1 / (share * dt * (share * dt + dissipation_time(m, c)) * m.touch.law[law_of(m, c), 2])
+
+
+def dissipation_time(m, c):
+    """t_d of soft contact c: dampers push nothing that is not there yet."""
+    found = m.touch.law[law_of(m, c), 3]
+    if m.contacts.gap[c] > 0:
+        found = found * 0
+    return found
+
+
+def soft_bias(m, c, dt, share):
+    """gap / (theta h + t_d) of a soft contact."""
+    return m.contacts.gap[c] / (share * dt + dissipation_time(m, c))
+
+
+def position_problem(m, nc, n, q, dt, share):
+    """g and bounds for the impulses of the positions: no gap becomes negative, no overlap grows; share: of an impulse
+    in the mean velocity."""
+    for r in range(n):
+        m.bias[r], m.soft[r], m.recovery[r] = dt * 0, dt * 0, dt * 0
+    for c in range(nc):
+        r = 3 * c + 2
+        m.mu[c] = m.touch.law[law_of(m, c), 0]
+        bounce, m.rebound[c] = rebound_of(m, c, dt, share)
+        m.bias[r] = maximum(m.contacts.gap[c], 0) / dt
+        if m.rebound[c] > 0:
+            m.bias[r] = bounce
+        if is_soft(m, c):
+            m.bias[r], m.soft[r] = soft_bias(m, c, dt, share), compliance(m, c, dt, share)
+            m.rows.G[r, r] += m.soft[r]
+    for r in range(3 * nc, n):
+        j = m.limit[r] - m.touch.limits
+        put_bounds(m, r, dt, share)
+        if j < 0:
+            m.bias[r] = m.touch.limit[m.limit[r], 2] * maximum(limit_gap(m, m.limit[r], q), 0) / dt
+        elif speed_of(m, r) >= 0:
+            m.low[r], m.high[r] = m.bias[r], m.bias[r]  # speeds are limited by the other impulses alone
+        elif j >= m.touch.frictions:
+            m.bias[r] = -m.mean_rate[r]  # what holds has moved as it should in the free step
+    for r in range(n):
+        m.g[r] = m.mean_rate[r] + m.bias[r]
+
+
+def put_moved(m, nc, n):
+    """m.moved: the velocity of the step's motion along every row; m.sigma: of the positions."""
+    for c in range(nc):
+        m.settled[c] = m.mu[c]
+    for r in range(n):
+        m.moved[r] = m.sigma[r] - m.bias[r] - m.soft[r] * m.push[r]
+
+
+def velocity_problem(m, nc, n, q, dt, share):
+    """g and bounds for the impulses of the velocities, of the rows whose gaps are closed at the end of the step."""
+    for c in range(nc):
+        r = 3 * c + 2
+        m.bias[r] = -m.rebound[c]
+        if is_soft(m, c):
+            m.bias[r] = (m.mean_rate[r] + soft_bias(m, c, dt, share)) / share - m.end_rate[r]
+        elif m.push[r] <= 0 and m.contacts.gap[c] + dt * m.moved[r] > 0:
+            m.mu[c] = -1
+    for r in range(3 * nc, n):
+        j = m.limit[r] - m.touch.limits
+        put_bounds(m, r, dt, 1)
+        m.bias[r] = dt * 0
+        if j < 0:
+            side = m.touch.limit[m.limit[r], 2]
+            if m.push[r] == 0 and limit_gap(m, m.limit[r], q) + dt * side * m.moved[r] > 0:
+                m.low[r], m.high[r] = m.bias[r], m.bias[r]
+        elif speed_of(m, r) >= 0:
+            m.bias[r] = -m.touch.speed[speed_of(m, r), 1] * m.touch.fastest[speed_of(m, r)]
+        elif j >= m.touch.frictions:
+            m.bias[r] = -m.end_rate[r]
+    for r in range(n):
+        m.g[r] = m.end_rate[r] + m.bias[r]

@@ -1,0 +1,309 @@
+"""Rows of contacts, joint limits, joint friction and held frames: how the tree answers impulses along all of them.
+
+A row is a pair of forces on two bodies, in the bodies' coordinates, or a unit force of one degree of freedom; sigma = J
+v is the velocity along it. One sweep of every row's force to the base, past the articulated inertias of M + D, leaves
+Z = L^-1 J' at the degrees of freedom (the innovations factors of M + D): then G = Z' D^-1 Z, and impulses change the
+velocities by (M + D)^-1 J' lambda, from D^-1 Z lambda outward. Two bodies' forces add up where their paths meet, since
+the sweep is linear. Cost O(N + m d), and m^2 d for G, d the bodies on a path.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.linear import cross, rotate_back, sub
+from ..algebra.numbers import some
+from ..algebra.rotations import compose
+from ..algebra.spatial import (
+    Force,
+    force_component,
+    force_dot,
+    force_scale,
+    force_sub,
+    force_to_parent,
+    motion_to_child,
+)
+from ..algebra.tables import body_transform_at, force_at, motion_at, put_force, put_motion, put_transform, transform_at
+from ..dynamics.aba import release_screw
+from ..dynamics.rjk import articulate_placed
+from ..kinematics.bodies import body_transform, body_velocity, zero_motion
+
+
+class Rows(NamedTuple):
+    """Memory of the rows of one state, M of them at most."""
+
+    # by body: transforms, placements, velocities, articulated inertias
+    X: Any
+    W: Any
+    V: Any
+    IA: Any
+    # by degree of freedom: U, D^-1, nu, and zeros
+    U: Any
+    D_inv: Any
+    nu: Any
+    still: Any
+    # by row: forces (2, M, 6) on two bodies (2, M), or the degree of freedom (M,), -1 for pairs of bodies
+    A: Any
+    body: Any
+    dof: Any
+    Z: Any  # (nv, M)
+    first: Any  # (nv,) of each degree of freedom the first row that reaches it, and the one behind the last
+    last: Any
+    G: Any  # (M, M)
+    unit: Any  # (nv, 6) Z of six unit forces on one body, and (6, 6) those on their way
+    on_way: Any
+
+
+def rows_memory(tree, most, q):
+    """Scratch memory for at most so many rows, of the numbers in q."""
+    body, dof = np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((tree.nv, 8), q.dtype)
+    places, spans = np.empty((3, most), np.int64), np.empty((2, tree.nv), np.int64)
+    return Rows(
+        body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:51],
+        dof[:, 0:6], dof[:, 6], dof[:, 7], np.zeros(tree.nv, q.dtype), np.empty((2, most, 6), q.dtype), places[0:2],
+        places[2], np.empty((tree.nv, most), q.dtype), spans[0], spans[1], np.empty((most, most), q.dtype),
+        np.empty((tree.nv, 6), q.dtype), np.empty((6, 6), q.dtype),
+    )  # fmt: skip
+
+
+def move_bodies(tree, r, v):
+    """r.V = the bodies' velocities under v, for the transforms r.X."""
+    put_motion(r.V, 0, zero_motion(tree))
+    for i in range(1, tree.n_bodies + 1):
+        X = body_transform_at(tree, r.X, i)
+        put_motion(r.V, i, body_velocity(tree, i, X, motion_at(r.V, tree.parent[i]), v))
+
+
+def articulate(tree, r):
+    """The articulated inertias of M + D at the transforms r.X, for a tree whose rotor inertias contain D."""
+    articulate_placed(tree, r.X, r.IA, r.U, r.D_inv)
+
+
+def point_force(W, point, direction):
+    """A unit force along `direction` at a point, both of the world, in the coordinates of the body placed at W."""
+    f = rotate_back(W.R, direction)
+    return Force(cross(rotate_back(W.R, sub(point, W.p)), f), f)
+
+
+def put_pair(r, row, a, b, point, direction):
+    """Row: the velocity, along `direction`, of body a relative to body b at a point of the world."""
+    r.body[0, row], r.body[1, row], r.dof[row] = a, b, -1
+    put_force(r.A[0], row, point_force(transform_at(r.W, a), point, direction))
+    put_force(r.A[1], row, force_scale(point_force(transform_at(r.W, b), point, direction), -1))
+
+
+def put_joint(r, row, k):
+    """Row: the velocity of degree of freedom k."""
+    r.body[0, row], r.body[1, row], r.dof[row] = 0, 0, k
+
+
+def pass_screws(tree, r, row, i, last, f):
+    """A force on body i past its joint's screws from `last` down: their part goes to Z, the rest is returned."""
+    for k in range(last, tree.v_start[i] - 1, -1):
+        z = force_component(f, tree.screw[k])
+        r.Z[k, row] += z
+        f = force_sub(f, force_scale(force_at(r.U, k), z * r.D_inv[k]))
+    return f
+
+
+def reach(r, k, row, end):
+    """Rows from `row` up to `end` reach degree of freedom k."""
+    if r.last[k] == 0:
+        r.first[k] = row
+    if r.last[k] < end:
+        r.last[k] = end
+
+
+def reach_joint(tree, r, row, i):
+    """Row reaches the degrees of freedom of body i."""
+    for k in range(tree.v_start[i], tree.v_start[i + 1]):
+        reach(r, k, row, row + 1)
+
+
+def spread_force(tree, r, row, body, f):
+    """Z[:, row] += what a force on a body leaves at the joints on its way to the base."""
+    i = body
+    while i > 0:
+        reach_joint(tree, r, row, i)
+        f = pass_screws(tree, r, row, i, tree.v_start[i + 1] - 1, f)
+        f = force_to_parent(body_transform_at(tree, r.X, i), f)
+        i = tree.parent[i]
+
+
+def spread_joint(tree, r, row, i, k):
+    """Z[:, row] = what a unit force of degree of freedom k, of joint i, leaves on its way to the base."""
+    reach_joint(tree, r, row, i)
+    r.Z[k, row] += 1
+    f = pass_screws(tree, r, row, i, k - 1, force_scale(force_at(r.U, k), -r.D_inv[k]))
+    spread_force(tree, r, row, tree.parent[i], force_to_parent(body_transform_at(tree, r.X, i), f))
+
+
+def body_of(tree, k):
+    """The body that degree of freedom k moves."""
+    i = 1
+    while tree.v_start[i + 1] <= k:
+        i += 1
+    return i
+
+
+def spread_units(tree, r, body):
+    """r.unit = what six unit forces on a body leave at the joints on its way to the base."""
+    for j in range(6):
+        for c in range(6):
+            r.on_way[j, c] = 0.0
+        r.on_way[j, j] = 1.0
+    i = body
+    while i > 0:
+        for j in range(6):
+            f = force_at(r.on_way, j)
+            for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+                z = force_component(f, tree.screw[k])
+                r.unit[k, j] = z
+                f = force_sub(f, force_scale(force_at(r.U, k), z * r.D_inv[k]))
+            put_force(r.on_way, j, force_to_parent(body_transform_at(tree, r.X, i), f))
+        i = tree.parent[i]
+
+
+def combine_units(tree, r, row, end, body, A):
+    """Z[:, s] += A[s] times what unit forces on the body leave, of the rows s from `row` up to `end`."""
+    i = body
+    while i > 0:
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            reach(r, k, row, end)
+            for s in range(row, end):
+                r.Z[k, s] += (
+                    A[s, 0] * r.unit[k, 0] + A[s, 1] * r.unit[k, 1] + A[s, 2] * r.unit[k, 2]
+                    + A[s, 3] * r.unit[k, 3] + A[s, 4] * r.unit[k, 4] + A[s, 5] * r.unit[k, 5]
+                )  # fmt: skip
+        i = tree.parent[i]
+
+
+def run_of(r, row, n):
+    """The row behind those from `row` on that push the same body."""
+    end = row + 1
+    while end < n and r.dof[end] < 0 and r.body[0, end] == r.body[0, row]:
+        end += 1
+    return end
+
+
+def spread_pairs(tree, r, row, end, few):
+    """Z of the rows up to `end`, whose first body is the same: more than a few are combined of six unit forces."""
+    a = r.body[0, row]
+    if end - row > few:
+        spread_units(tree, r, a)
+        combine_units(tree, r, row, end, a, r.A[0])
+    else:
+        for s in range(row, end):
+            spread_force(tree, r, s, a, force_at(r.A[0], s))
+    for s in range(row, end):
+        spread_force(tree, r, s, r.body[1, s], force_at(r.A[1], s))
+
+
+def spread_rows(tree, r, n, few=6):
+    """Z of the first n rows; few: of one body, that are spread one by one."""
+    for k in range(tree.nv):
+        r.first[k], r.last[k] = n, 0
+        for row in range(n):
+            r.Z[k, row] = r.still[k]
+    row = 0
+    while row < n:
+        end = row + 1
+        if r.dof[row] < 0:
+            end = run_of(r, row, n)
+            spread_pairs(tree, r, row, end, few)
+        else:
+            spread_joint(tree, r, row, body_of(tree, r.dof[row]), r.dof[row])
+        row = end
+
+
+def narrow(tree, r, n):
+    """The same memory for n rows: Z and G then lie close together."""
+    Z, G = r.Z.reshape(r.Z.size), r.G.reshape(r.G.size)
+    return r._replace(Z=Z[: tree.nv * n].reshape((tree.nv, n)), G=G[: n * n].reshape((n, n)))
+
+
+def four_in_chain(tree, i, k):
+    """Whether four degrees of freedom, from k on, of body i, follow each other on one path to the base: rows that reach
+    one of them reach those before it. The tree alone decides it, so bits of G do not depend on which rows there are."""
+    j = i
+    found = k + 4 <= tree.nv
+    for s in range(k + 1, k + 4 if found else k):
+        if s == tree.v_start[j + 1]:
+            found = found and tree.parent[j + 1] == j
+            j += 1
+    return found
+
+
+def add_one(r, k):
+    """The part of G, on and above its diagonal, of degree of freedom k."""
+    for i in range(r.first[k], r.last[k]):
+        a = r.D_inv[k] * r.Z[k, i]
+        if some(a != 0):
+            for j in range(i, r.last[k]):
+                r.G[i, j] += a * r.Z[k, j]
+
+
+def add_four(r, k):
+    """The same of four, in one pass through G."""
+    for i in range(r.first[k], r.last[k]):
+        a, b = r.D_inv[k] * r.Z[k, i], r.D_inv[k + 1] * r.Z[k + 1, i]
+        c, d = r.D_inv[k + 2] * r.Z[k + 2, i], r.D_inv[k + 3] * r.Z[k + 3, i]
+        if some(a != 0 or b != 0 or c != 0 or d != 0):
+            for j in range(i, r.last[k]):
+                r.G[i, j] += a * r.Z[k, j] + b * r.Z[k + 1, j] + c * r.Z[k + 2, j] + d * r.Z[k + 3, j]
+
+
+def gather_rows(tree, r, n):
+    """G = Z' D^-1 Z of the first n rows."""
+    for i in range(n):
+        for j in range(i, n):
+            r.G[i, j] = r.still[0]
+    i, k = 1, 0
+    while k < tree.nv:
+        while tree.v_start[i + 1] <= k:
+            i += 1
+        if four_in_chain(tree, i, k):
+            add_four(r, k)
+            k += 4
+        else:
+            add_one(r, k)
+            k += 1
+    for i in range(n):
+        for j in range(i):
+            r.G[i, j] = r.G[j, i]
+
+
+def velocities_along(r, n, v, out):
+    """out = J v of the first n rows; r.V: the bodies' velocities under v."""
+    for row in range(n):
+        if r.dof[row] < 0:
+            a, b = motion_at(r.V, r.body[0, row]), motion_at(r.V, r.body[1, row])
+            out[row] = force_dot(force_at(r.A[0], row), a) + force_dot(force_at(r.A[1], row), b)
+        else:
+            out[row] = v[r.dof[row]]
+
+
+def response(tree, r, n, impulse, change):
+    """change = (M + D)^-1 J' impulse; r.V: the bodies' velocities under it."""
+    for k in range(tree.nv):
+        nu = r.still[k]
+        for row in range(r.first[k], r.last[k]):
+            nu += r.Z[k, row] * impulse[row]
+        r.nu[k] = nu * r.D_inv[k]
+    put_motion(r.V, 0, zero_motion(tree))
+    for i in range(1, tree.n_bodies + 1):
+        a = motion_to_child(body_transform_at(tree, r.X, i), motion_at(r.V, tree.parent[i]))
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            change[k], a = release_screw(a, force_at(r.U, k), r.D_inv[k], r.nu[k], tree.screw[k], tree.armature[k])
+        put_motion(r.V, i, a)
+
+
+def place(tree, q, r):
+    """Transforms and placements of the bodies at q."""
+    put_transform(r.W, 0, transform_at(tree.placement, 0))
+    for i in range(1, tree.n_bodies + 1):
+        X = body_transform(tree, i, q)
+        put_transform(r.X, i, X)
+        put_transform(r.W, i, compose(transform_at(r.W, tree.parent[i]), X))

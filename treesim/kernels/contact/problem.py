@@ -1,0 +1,136 @@
+"""The problem of one step with contacts: impulses lambda with sigma = G lambda + g that obey the law of every row.
+
+G = J (M + D)^-1 J' + R is symmetric. The first 3 n_c rows are those of contacts, tangents before the normal, whose law
+is that of `cone`; the others are scalar: low <= lambda <= high, sigma = 0 in between, sigma >= 0 at the lower
+and <= 0 at the upper bound (joint limits: 0 and infinity; Coulomb friction of joints: -h f and h f; rows that are held:
+infinite ones).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..algebra.linear import Vector
+from ..algebra.numbers import absolute, maximum, minimum, some, sqrt
+from .cone import block_at, cone_projection, shear, violation
+
+STILL = 1e-9  # of a contact's mobility: across it what moves less moves with so much, along its normal not at all
+VANISHING = 1e-20  # of the largest mobility: rows that have less answer to no impulse
+
+
+class Problem(NamedTuple):
+    """One problem: numbers of contacts and of rows (arrays may be longer), and what stands above."""
+
+    contacts: Any
+    rows: Any
+    exact: Any  # 1 for the law of Signorini and Coulomb, 0 for its convex relaxation
+    G: Any
+    g: Any
+    mu: Any  # by contact
+    low: Any  # by row; those of contacts are not read
+    high: Any
+
+
+def triple(x, r):
+    """Three neighbouring numbers as a vector."""
+    return Vector(x[r], x[r + 1], x[r + 2])
+
+
+def put_triple(x, r, a):
+    """Write a vector to three neighbouring numbers."""
+    x[r], x[r + 1], x[r + 2] = a.x, a.y, a.z
+
+
+def relative_velocities(problem, impulse, sigma):
+    """sigma = G lambda + g."""
+    for r in range(problem.rows):
+        sigma[r] = problem.g[r]
+    for c in range(problem.contacts):
+        change_contact(problem, 3 * c, triple(impulse, 3 * c), sigma)
+    for s in range(3 * problem.contacts, problem.rows):
+        change_impulse(problem, s, impulse[s], sigma)
+
+
+def change_impulse(problem, s, change, sigma):
+    """sigma += G[:, s] change; rows of the symmetric G are contiguous."""
+    if some(change != 0):
+        for r in range(problem.rows):
+            sigma[r] += problem.G[s, r] * change
+
+
+def change_contact(problem, s, change, sigma):
+    """sigma += G[:, s : s + 3] change."""
+    if some(change.x != 0 or change.y != 0 or change.z != 0):
+        for r in range(problem.rows):
+            sigma[r] += problem.G[s, r] * change.x + problem.G[s + 1, r] * change.y + problem.G[s + 2, r] * change.z
+
+
+def clamped(problem, r, x):
+    """x within the bounds of scalar row r."""
+    return minimum(maximum(x, problem.low[r]), problem.high[r])
+
+
+def residual(problem, impulse, sigma):
+    """The largest violation of a law, as a velocity [m/s, rad/s]: the natural map of every contact and row."""
+    worst = impulse[0] * 0
+    for c in range(problem.contacts):
+        A = block_at(problem.G, 3 * c)
+        worst = maximum(worst, violation(A, triple(sigma, 3 * c), triple(impulse, 3 * c), problem.mu[c], problem.exact))
+    for r in range(3 * problem.contacts, problem.rows):
+        w = problem.G[r, r]
+        worst = maximum(worst, w * absolute(impulse[r] - clamped(problem, r, impulse[r] - sigma[r] / w)))
+    return worst
+
+
+def project(problem, impulse):
+    """The nearest impulses within cones and bounds."""
+    for c in range(problem.contacts):
+        put_triple(impulse, 3 * c, cone_projection(triple(impulse, 3 * c), problem.mu[c]))
+    for r in range(3 * problem.contacts, problem.rows):
+        impulse[r] = clamped(problem, r, impulse[r])
+
+
+def least_shear(A):
+    """The smallest eigenvalue of a contact's tangential mobility while sigma_n = 0."""
+    xx, yy, B = shear(A)
+    return (xx + yy) / 2 - sqrt((xx - yy) * (xx - yy) / 4 + B * B)
+
+
+def settle(problem):
+    """Make solvable what cannot move: arms of few joints, or in a plane, have contacts that no joint moves sideways,
+    and rows that no joint moves at all.
+
+    Such tangents get a mobility of 1e-9 of their contact's; a contact along whose normal nothing can move is left open,
+    since no impulse opens or closes it."""
+    largest = problem.g[0] * 0
+    for r in range(problem.rows):
+        largest = maximum(largest, problem.G[r, r])
+    for c in range(problem.contacts):
+        r = 3 * c
+        A = block_at(problem.G, r)
+        size = A.xx + A.yy + A.zz
+        if A.zz <= STILL * size or size <= VANISHING * largest:
+            problem.mu[c] = -1
+            problem.G[r + 2, r + 2] += largest
+        elif least_shear(A) < STILL * size:
+            problem.G[r, r] += STILL * size
+            problem.G[r + 1, r + 1] += STILL * size
+    for r in range(3 * problem.contacts, problem.rows):
+        if problem.G[r, r] <= VANISHING * largest:
+            problem.G[r, r] = largest
+
+
+def scale_along_ray(problem, impulse, sigma):
+    """lambda <- c lambda, c in [0, 1] with the least energy along the ray, c = -g lambda / (lambda G lambda): impulses
+    to start from, of the step before, then add no energy, however few sweeps follow; sigma = G lambda + g."""
+    relative_velocities(problem, impulse, sigma)
+    linear, square = impulse[0] * 0, impulse[0] * 0
+    for r in range(problem.rows):
+        linear += problem.g[r] * impulse[r]
+        square += (sigma[r] - problem.g[r]) * impulse[r]
+    c = impulse[0] * 0
+    if square > 0:
+        c = minimum(maximum(-linear / square, 0), 1)
+    for r in range(problem.rows):
+        impulse[r] = c * impulse[r]
+        sigma[r] = problem.g[r] + c * (sigma[r] - problem.g[r])

@@ -1,0 +1,287 @@
+"""Steps with contact of eight states side by side, as `contact_step` makes them of one, but for what is left to it.
+
+Rows are those that any of the states has; on lanes whose state has not got a row it is silent: it feels nothing and
+pushes nothing, so what a lane finds does not depend on the others. Sweeps go on until every lane is within the
+tolerance; a lane that is, stays as it is. Left to `contact_step` are states that ITERATIONS and SWEEPS do not solve,
+that bounce with more energy than they had, and that have more than `contact_points_lanes.MOST` contacts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..algebra.numbers import maximum, minimum, select, some
+from ..algebra.state_lanes import OnLanes, gathered, scattered
+from ..algebra.tables import tree_tables, with_armature
+from ..entries.annotations import Reals, TableOfIntegers, TableOfReals
+from ..entries.status import status_of
+from ..kinematics.configuration import advance, retrace
+from ..stepping.step import resist, settings_of
+from .admm import admm_memory, solve_admm
+from .constraint_rows import (
+    MARGIN,
+    UNBOUNDED,
+    limit_gap,
+    position_problem,
+    put_contact,
+    put_frictions,
+    put_moved,
+    velocity_problem,
+)
+from .constraint_rows import NEAR as NEAR_FASTEST
+from .contact_step import acts, rates, work_of
+from .delassus import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
+from .midpoint_correction import needs_second_look
+from .pgs import SWEEPS, from_nothing, sweeps
+from .problem import Problem, residual, scale_along_ray, settle
+from .recovery import FINER, has_overlaps, recover, recovery_problem
+from .simd_collision import MOST, find_contacts
+from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
+from .workspace import contact_memory
+
+TOLD = 2  # numbers: residual, and FOR_ONE of a state that is left, whose other results mean nothing
+FOR_ONE = 1
+
+
+ITERATIONS = 100  # of `admm` on lanes, which wait for the slowest
+
+
+def put_limits(m, q, dt, n, alive):
+    """Rows of the limits that any state can reach in the step, from row n on; returns the number of rows."""
+    for j in range(m.touch.limits):
+        k = m.touch.limit[j, 0]
+        closing = -m.touch.limit[j, 2] * m.mean[k]
+        near = limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0)
+        if some(near):
+            put_joint(m.rows, n, k)
+            m.limit[n] = j
+            alive[n] = select(near, 1, 0)
+            n += 1
+    return n
+
+
+def put_speeds(m, n, alive):
+    """Rows of the joints that would be at their highest speed in any state, from row n on; returns how many rows."""
+    first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
+    for j in range(m.touch.speeds):
+        k = m.touch.speed[j, 0]
+        fast = m.touch.speed[j, 1] * m.end[k] > NEAR_FASTEST * m.touch.fastest[j]
+        if some(fast):
+            put_joint(m.rows, n, k)
+            m.limit[n] = first + j
+            alive[n] = select(fast, 1, 0)
+            n += 1
+    return n
+
+
+def find_rows(tree, q, dt, m, alive, count):
+    """The rows of all states: numbers of contacts and of rows; alive: by row."""
+    place(tree, q, m.rows)
+    move_bodies(tree, m.rows, m.mean)
+    nc = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts, alive, count)
+    for c in range(nc - 1, -1, -1):
+        put_contact(m, c)
+        alive[3 * c], alive[3 * c + 1], alive[3 * c + 2] = alive[c], alive[c], alive[c]
+    n = put_limits(m, q, dt, 3 * nc, alive)
+    end = put_frictions(m, n)
+    for r in range(n, end):
+        alive[r] = 1.0
+    return nc, put_speeds(m, end, alive)
+
+
+def silence_rows(tree, r, n, alive):
+    """Nothing moves along rows that a state has not got."""
+    for k in range(tree.nv):
+        for row in range(r.first[k], r.last[k]):
+            r.Z[k, row] *= alive[row]
+
+
+def silence(problem, alive):
+    """No impulse along rows that a state has not got."""
+    for c in range(problem.contacts):
+        problem.mu[c] = select(alive[3 * c] > 0, problem.mu[c], -1)
+    for r in range(3 * problem.contacts, problem.rows):
+        problem.low[r] *= alive[r]
+        problem.high[r] *= alive[r]
+    for r in range(problem.rows):
+        problem.g[r] *= alive[r]
+
+
+def place_of(m, nc, r):
+    """Where impulse r is kept."""
+    return 3 * m.contacts.slot[r // 3] + r % 3 if r < 3 * nc else 3 * m.touch.slots + m.limit[r]
+
+
+def recall(m, nc, n, share, before, size, first, last, alive):
+    """Impulses of the step before, to start from."""
+    for r in range(n):
+        m.push[r] = select(alive[r] > 0, share * gathered(before, place_of(m, nc, r), size, first, last), 0)
+
+
+def remember(m, nc, n, after, size, first, last, alive):
+    """Impulses by slot, limit and joint, for the next step to start from. A row that a state has not got writes
+    nothing: it may share its slot with one that the state has."""
+    for r in range(n):
+        k = place_of(m, nc, r)
+        kept = select(alive[r] > 0, m.impulse[r], gathered(after, k, size, first, last))
+        scattered(after, k, size, first, last, kept)
+
+
+def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, first, last, q_new, v_new,
+    told, work, room, memory, alive, count):  # fmt: skip
+    """(q, v) at the end of the step, the impulses of every row by its place, what is told, and the work of the control,
+    and of all that resists [J]; work_free: that of the free step; returns False, having done nothing, where several
+    states have more contacts together than there is room for."""
+    retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
+    nc, n = find_rows(tree, q, s.dt, room, alive, count)
+    if nc > MOST and last > first:
+        return False
+    m, stored = room._replace(rows=narrow(tree, room.rows, n)), stored_on_lanes(room, nc, alive)
+    told[0], told[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
+    if n > 0:
+        resist(tree, s, v, force, m.step)
+        moved = with_armature(tree, m.step.diagonal)
+        rates(moved, v, m, nc, n)
+        articulate(moved, m.rows)
+        spread_rows(moved, m.rows, n, 0)
+        silence_rows(moved, m.rows, n, alive)
+        gather_rows(moved, m.rows, n)
+        problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
+        solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, told, memory, alive, count)
+        remember(m, nc, n, after, R, first, last, alive)
+        response(moved, m.rows, n, m.push, m.mean_change)
+        response(moved, m.rows, n, m.impulse, m.end_change)
+        done = m.impulse[0] * 0
+        if scheme[4] > 0:
+            done = work_of_impulses(moved, v, nc, n, s.dt, m)
+        if scheme[5] > 0:
+            told[1] = select(needs_second_look(tree, m, s.dt), FOR_ONE, told[1])
+        for k in range(tree.nv):
+            m.mean[k] += m.mean_change[k]
+            m.end[k] += m.end_change[k]
+        advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
+        work_at(tree, s, v, force, m, work)
+        if scheme[4] > 0:
+            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
+    free = stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work)
+    if scheme[4] > 0 and any_soft(room.touch):
+        work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
+        found, _ = find_rows(tree, q_new, s.dt, room, alive, count)
+        work[1] += stored - stored_on_lanes(room, found, alive)
+        told[1] = select(count[0] > MOST, FOR_ONE, told[1])
+    return True
+
+
+def stored_on_lanes(m, nc, alive):
+    """The energy of the springs of soft surfaces, of the contacts that each state has."""
+    for c in range(nc):
+        m.contacts.gap[c] = select(alive[3 * c] > 0, m.contacts.gap[c], 1)
+    return stored_in_springs(m, nc)
+
+
+def solve_some(problem, several, impulse, sigma, tolerance, memory):
+    """Impulses as by `pgs`, without its searches; returns where that has not solved the problem. several:
+    whether a state has several contacts."""
+    if several and from_nothing(problem, impulse):
+        solve_admm(problem, impulse, sigma, tolerance, ITERATIONS, memory)
+        scale_along_ray(problem, impulse, sigma)
+    sweeps(problem, impulse, sigma, tolerance, SWEEPS)
+    return residual(problem, impulse, sigma) > tolerance
+
+
+def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory, alive, count):
+    """Both sets of impulses, m.push and m.impulse; told."""
+    share, tolerance = scheme[0], scheme[1]
+    position_problem(m, nc, n, q, dt, share)
+    silence(problem, alive)
+    settle(problem)
+    for r in range(n):
+        m.rows.G[r, r] = select(alive[r] > 0, m.rows.G[r, r], 1)
+    recall(m, nc, n, share, before, R, first, last, alive)
+    scale_along_ray(problem, m.push, m.sigma)
+    left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, memory)
+    worst = residual(problem, m.push, m.sigma)
+    put_moved(m, nc, n)
+    velocity_problem(m, nc, n, q, dt, share)
+    silence(problem, alive)
+    for r in range(n):
+        m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
+    scale_along_ray(problem, m.impulse, m.sigma)
+    left = left or solve_some(problem, count[0] > 1, m.impulse, m.sigma, tolerance, memory)
+    left = left or count[0] > MOST
+    for c in range(nc):
+        left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
+    told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
+    if has_overlaps(m, nc, n, q, dt):
+        recovery_problem(m, nc, n, q, dt)
+        silence(problem, alive)
+        scale_along_ray(problem, m.recovery, m.sigma)
+        left = left or solve_some(problem, count[0] > 1, m.recovery, m.sigma, FINER * tolerance, memory)
+        told[0] = maximum(told[0], residual(problem, m.recovery, m.sigma))
+        recover(m, n)
+    told[1] = select(left, FOR_ONE, 0)
+
+
+def stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work):
+    """Where no row acts, the step is the free one; returns where."""
+    free = q_free[0] == q_free[0]
+    if n > 0:
+        free = not (acts(m.impulse, n) or acts(m.push, n))
+    for k in range(tree.nq):
+        q_new[k] = select(free, q_free[k], q_new[k])
+    for k in range(tree.nv):
+        v_new[k] = select(free, v_free[k], v_new[k])
+    for k in range(2):
+        work[k] = select(free, work_free[k], work[k])
+    return free
+
+
+def fill(x, size, first, last, out):
+    """out = the numbers of several states."""
+    for k in range(size):
+        out[k] = gathered(x, k, size, first, last)
+
+
+def spill(x, size, first, last, given):
+    """Numbers of several states to where they belong."""
+    for k in range(size):
+        scattered(x, k, size, first, last, given[k])
+
+
+def contact_step_on_lanes(
+    ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers,
+    frames: TableOfReals, settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals,
+    v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals, told: Reals,
+    work: Reals,
+) -> int:  # fmt: skip
+    """All states, eight at a time; arrays as `contact_step_entry` has them, but for `after`, which must be 0, and
+    `told`, (TOLD,) of each."""
+    tree = tree_tables(ints, reals)
+    s = settings_of(tree, settings)
+    nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
+    R = before.size // count
+    coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(7, OnLanes)
+    m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
+    memory, alive = admm_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
+    first, wide = 0, 8
+    while first < count:
+        last = min(first + wide, count) - 1
+        fill(q, nq, first, last, coordinates[0])
+        fill(q_free, nq, first, last, coordinates[1])
+        fill(v, nv, first, last, rates_[0])
+        fill(v_free, nv, first, last, rates_[1])
+        fill(force, nv, first, last, rates_[2])
+        fill(work_free, 2, first, last, few[5:7])
+        done = contact_lanes(
+            tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[5:7], before, after,
+            R, first, last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, alive, few[4:5],
+        )  # fmt: skip
+        if done:
+            spill(q_new, nq, first, last, coordinates[2])
+            spill(v_new, nv, first, last, rates_[3])
+            spill(told, 2, first, last, few[0:2])
+            spill(work, 2, first, last, few[2:4])
+            first, wide = last + 1, 8
+        else:
+            wide = wide // 2
+    return max(status_of(q_new), status_of(v_new))

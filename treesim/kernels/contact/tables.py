@@ -1,0 +1,68 @@
+"""The constant tables of all that may touch, from two flat arrays."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+NUMBERS = 11  # of counts in front of the table of integers
+COLUMNS = 15  # integers of a pair
+REALS = 24  # reals of a pair
+RIM = 8  # slots of a cylinder: four points on each rim
+FOUND = 9  # numbers of a contact that is told from outside: pair, place in it, gap, point, normal
+PER_PAIR = 4  # contacts of a pair at most: more do not change what two rigid bodies can do
+OPTIONS = 4  # numbers in front of the table of reals
+
+
+class Touch(NamedTuple):
+    """The constant tables of all that may touch: see `treesim.contact.tables`, which fills them."""
+
+    capacity: Any  # contacts at most
+    slots: Any
+    most: Any  # points of a pair at most
+    limits: Any  # numbers of joint limits, and of joints with friction
+    frictions: Any
+    speeds: Any  # and of limits of speeds
+    # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start; what touches
+    # between the points (`edges`), pair of bodies, whether b comes first there; 1 + the pair whose solid may
+    # have seams here, 0 for none; slots, which points of large hulls share
+    pair: Any
+    solid: Any  # (P, 12) placement of the solid on body b
+    size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid
+    law: Any  # (P, 4) friction, restitution, stiffness (0: rigid) [N/m], dissipation time [s]
+    ball: Any  # (P, 4) centre on body a and radius of a sphere around the shape
+    point: Any  # (n, 4) points on body a, and their radius
+    limit: Any  # (limits, 3) degree of freedom, coordinate, 1 for a lower and -1 for an upper limit
+    friction: Any  # (frictions,) degrees of freedom
+    speed: Any  # (speeds, 2) degree of freedom, 1 for the highest and -1 for the lowest velocity
+    bound: Any  # (limits,) where the limits are
+    rough: Any  # (frictions,) Coulomb friction
+    fastest: Any  # (speeds,) limits of speeds, and the efforts that keep them
+    braking: Any
+    height: Any  # of the grids
+    option: Any  # recovery, its highest speed, speed of restitution, overlaps that are left
+    tells_pairs: Any  # 1 where wrenches of pairs of bodies are told
+
+
+def slot_of(touch, k, j):
+    """The slot of point j of pair k: where its impulse is kept from step to step. Of a large hull several points share
+    one, of which few touch at a time; they start from each other's impulses then."""
+    return touch.pair[k, 5] + j % touch.pair[k, 14]
+
+
+def touch_tables(layout, geometry):
+    """The tables from their two flat arrays."""
+    P, n, limits, frictions, speeds = layout[0], layout[1], layout[2], layout[3], layout[7]
+    ends = NUMBERS + COLUMNS * P
+    limit = layout[ends : ends + 3 * limits].reshape((limits, 3))
+    friction = layout[ends + 3 * limits : ends + 3 * limits + frictions]
+    speed = layout[ends + 3 * limits + frictions :].reshape((speeds, 2))
+    a, b = OPTIONS + REALS * P, OPTIONS + REALS * P + 4 * n
+    c, pairs = b + limits + frictions, geometry[OPTIONS:a].reshape((P, REALS))
+    return Touch(
+        layout[4], layout[5], layout[6], limits, frictions, speeds, layout[NUMBERS:ends].reshape((P, COLUMNS)),
+        pairs[:, 0:12],
+        pairs[:, 12:16], pairs[:, 16:20], pairs[:, 20:24], geometry[a:b].reshape((n, 4)), limit, friction,
+        speed, geometry[b : b + limits], geometry[b + limits : c], geometry[c : c + speeds],
+        geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :], geometry[0:OPTIONS],
+        layout[10],
+    )  # fmt: skip

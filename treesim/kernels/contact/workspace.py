@@ -1,0 +1,69 @@
+"""The tables and scratch memory of a step with contact."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..constrained.constraints import constraint_tables
+from ..stepping.step import step_memory
+from .collision import Contacts, contacts_memory
+from .delassus import Rows, rows_memory
+from .midpoint_correction import again_memory
+from .tables import Touch, touch_tables
+
+
+class ContactMemory(NamedTuple):
+    """Scratch memory of a step with contact."""
+
+    touch: Touch
+    held: Any  # frames and loops of the world: rows that contact must leave at rest
+    contacts: Contacts
+    rows: Rows
+    step: Any
+    # (nv,): the mean and end velocity along the axes at the start, and what impulses change of each
+    mean: Any
+    end: Any
+    mean_change: Any
+    end_change: Any
+    # (M,) of rows: velocities at the start, in the mean, and at the end; impulses of both sets, those without
+    # restitution and what restitution adds; sigma; g; its bias; bounds; R, what rows yield; velocities of the step's
+    # motion along them; impulses that take overlaps back
+    start_rate: Any
+    mean_rate: Any
+    end_rate: Any
+    push: Any
+    impulse: Any
+    inelastic: Any
+    bounce: Any
+    sigma: Any
+    g: Any
+    bias: Any
+    low: Any
+    high: Any
+    soft: Any
+    moved: Any
+    recovery: Any
+    # by contact: friction of the solve, that of the positions, negative where no joint moves it, and bias of the
+    # velocities' law
+    mu: Any
+    settled: Any
+    rebound: Any
+    limit: Any  # which limit a scalar row is of; friction behind them
+    W: Any  # (2, N + 1, 12), of the end without what corrects positions, and of the end
+    again: Any
+
+
+def contact_memory(tree, layout, geometry, rows, frames, q):
+    """The tables, and scratch memory, of the numbers in q."""
+    touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
+    M = 3 * touch.capacity + touch.limits + touch.frictions + touch.speeds + held.R.shape[0]
+    dof, row, by = np.empty((4, tree.nv), q.dtype), np.empty((15, M), q.dtype), np.empty((3, touch.capacity), q.dtype)
+    return ContactMemory(
+        touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2],
+        dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
+        row[12], row[13], row[14], by[0], by[1], by[2],
+        np.empty(M, np.int64), np.empty((2, tree.n_bodies + 1, 12), q.dtype),
+        again_memory(tree, q),
+    )  # fmt: skip

@@ -1,0 +1,75 @@
+"""What an entry reports: whether its arguments fitted, all numbers are finite, and an iteration came to its end.
+
+The engine itself looks at all arguments and results of an entry (engine.admission): entries report the rest.
+"""
+
+from __future__ import annotations
+
+from ..algebra.joints import FLOATING, SPHERICAL
+from ..algebra.tables import HEADER, NQ, QUATERNIONS
+from .annotations import Reals, TableOfIntegers
+
+FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE = 0, 1, 2, 3  # of several states the worst is told
+ROUNDED = 1e-3  # by as much may the length of a quaternion differ from 1: more is no rounding, but a mistake
+SHORTEST, LONGEST = (1 - ROUNDED) ** 2, (1 + ROUNDED) ** 2  # squares of lengths
+
+
+def status_of(results: Reals) -> int:
+    """FINE, or NOT_FINITE if any result is NaN or infinite (x * 0 is 0 only for finite x)."""
+    residue = results[0] * 0 if results.size > 0 else 0
+    for k in range(1, results.size):
+        residue += results[k] * 0
+    return FINE if residue == 0 else NOT_FINITE
+
+
+def quaternion_start(ints, i):
+    """The place of joint i's quaternion among the coordinates of a configuration, or -1 if it has none."""
+    rows = ints[0] + 1
+    code, start = ints[HEADER + rows + i], ints[HEADER + 3 * rows + i]
+    return start + 3 if code == FLOATING else start if code == SPHERICAL else -1
+
+
+def status_of_quaternions(ints: TableOfIntegers, q: Reals) -> int:
+    """FINE, or NOT_FINITE if a quaternion in the configurations q, one after the other, is not of length 1."""
+    left, i = ints[QUATERNIONS], 0
+    while left > 0:
+        i += 1
+        start = quaternion_start(ints, i)
+        if start >= 0:
+            left -= 1
+            for k in range(start, q.size - 3, ints[NQ]):
+                square = q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3]
+                if not SHORTEST <= square <= LONGEST:  # so that NaN is none
+                    return NOT_FINITE
+    return FINE
+
+
+def status_of_tied_quaternions(ints: TableOfIntegers, followers: TableOfIntegers, q: Reals) -> int:
+    """FINE, or NOT_FINITE if a quaternion in configurations q of independent coordinates is not of length 1: those of
+    followers, of which one table tells (see `mimic`), are not among them."""
+    left, i = ints[QUATERNIONS], 0
+    while left > 0:
+        i += 1
+        start = tied_quaternion_start(ints, followers, i)
+        if start >= 0:
+            left -= 1
+            for k in range(start, q.size - 3, followers[1]):
+                square = q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3]
+                if not SHORTEST <= square <= LONGEST:  # so that NaN is none
+                    return NOT_FINITE
+    return FINE
+
+
+def tied_quaternion_start(ints, followers, i):
+    """The place of joint i's quaternion among independent coordinates, or -1 if it has none."""
+    start = quaternion_start(ints, i)
+    before = 0
+    for b in range(followers[0]):
+        if followers[3 + b] < start:
+            before += 1
+    return start - before
+
+
+def undefined(x):
+    """NaN, made of a number; only code of this module may count on it."""
+    return (x * 0) / (x * 0)

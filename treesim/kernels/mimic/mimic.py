@@ -1,0 +1,316 @@
+"""Joints that follow others: between independent coordinates y and those of the spanning tree, and its rows.
+
+q = G y + o, v = G yd. Motions are expanded by G, forces are contracted by G'; a force on y acts on the spanning tree
+at the leaders, which is one of the forces that G' makes it of. The spanning tree's own accelerations, of any method,
+are brought to those of the robot by the rows A = [.. 1 at b .. -k at a ..], A G = 0:
+qdd = qdd_free - H^-1 A' (A H^-1 A')^-1 A qdd_free.
+A row is a unit force across joint b, and -k of one across joint a, that travels to the base as those of `pv_osim`;
+only the rows that are on their way through a body are touched there, O(N + m d + m^3) in all.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.cholesky import solve
+from ..algebra.numbers import sqrt
+from ..algebra.spatial import force_add, force_component, force_scale, force_sub, force_to_parent, motion_to_child
+from ..algebra.tables import body_transform_at, force_at, motion_at, put_force, put_motion, with_armature
+from ..dynamics.aba import release_screw
+from ..dynamics.rjk import articulated_quantities, zero_force
+from ..entries.entry import entry
+from ..kinematics.bodies import zero_motion
+
+FOLLOWERS = {"followers": "TableOfIntegers", "ratios": "TableOfReals"}  # tables of an entry, behind the robot's
+
+
+class Followers(NamedTuple):
+    """The constant tables of the followers b = 0 ... count - 1 of a tree, whose leaders are called a."""
+
+    count: int
+    nq: int  # of independent coordinates
+    nv: int
+    q: Any  # (count,) of b in the spanning tree
+    leader_q: Any
+    body: Any
+    leader_body: Any
+    v: Any
+    leader_v: Any
+    onto: Any  # (count,) of a among independent velocities
+    kept_q: Any  # (nq,) of independent coordinates in the spanning tree
+    kept_v: Any  # (nv,)
+    multiplier: Any  # (count,)
+    offset: Any
+    share: Any  # (count,) 1 / (1 + number of followers of the same leader)
+    lent: Any  # (nv of the spanning tree,) rotor inertias that joints lend each other, which y does not feel
+
+
+def followers_of(followers, ratios):
+    """The tables of followers from their two flat arrays (see treesim.model.mimic)."""
+    n, nq, nv = followers[0], followers[1], followers[2]
+    k = 3 + 7 * n
+    return Followers(
+        n, nq, nv, followers[3 : 3 + n], followers[3 + n : 3 + 2 * n], followers[3 + 2 * n : 3 + 3 * n],
+        followers[3 + 3 * n : 3 + 4 * n], followers[3 + 4 * n : 3 + 5 * n], followers[3 + 5 * n : 3 + 6 * n],
+        followers[3 + 6 * n : k], followers[k : k + nq], followers[k + nq : k + nq + nv], ratios[:n], ratios[n : 2 * n],
+        ratios[2 * n : 3 * n], ratios[3 * n :],
+    )  # fmt: skip
+
+
+# ---- between y and the spanning tree
+
+
+def expand_positions(tied, y, q):
+    """q = G y + o."""
+    for j in range(tied.nq):
+        q[tied.kept_q[j]] = y[j]
+    for b in range(tied.count):
+        q[tied.q[b]] = tied.multiplier[b] * q[tied.leader_q[b]] + tied.offset[b]
+
+
+def pick_positions(tied, q, y):
+    """y from q."""
+    for j in range(tied.nq):
+        y[j] = q[tied.kept_q[j]]
+
+
+def expand_motion(tied, y, v):
+    """v = G y."""
+    for j in range(tied.nv):
+        v[tied.kept_v[j]] = y[j]
+    for b in range(tied.count):
+        v[tied.v[b]] = tied.multiplier[b] * v[tied.leader_v[b]]
+
+
+def pick_motion(tied, v, y):
+    """y from v = G y."""
+    for j in range(tied.nv):
+        y[j] = v[tied.kept_v[j]]
+
+
+def expand_force(tied, y, tau):
+    """A force tau on the spanning tree with G' tau = y: that of y on the joints that follow none."""
+    for j in range(tied.nv):
+        tau[tied.kept_v[j]] = y[j]
+    for b in range(tied.count):
+        tau[tied.v[b]] = tied.multiplier[b] * 0
+
+
+def contract_force(tied, tau, y):
+    """y = G' tau."""
+    for j in range(tied.nv):
+        y[j] = tau[tied.kept_v[j]]
+    for b in range(tied.count):
+        y[tied.onto[b]] += tied.multiplier[b] * tau[tied.v[b]]
+
+
+def contract_columns(tied, J, y):
+    """y = J G, row by row."""
+    for r in range(J.shape[0]):
+        contract_force(tied, J[r], y[r])
+
+
+def contract_matrix(tied, M, y):
+    """y = G' M G; the columns of M are used up."""
+    for i in range(tied.nv):
+        contract_force(tied, M[tied.kept_v[i]], y[i])
+    for b in range(tied.count):
+        row, onto = M[tied.v[b]], tied.onto[b]
+        for j in range(tied.nv):
+            y[onto, j] += tied.multiplier[b] * row[tied.kept_v[j]]
+        for c in range(tied.count):
+            y[onto, tied.onto[c]] += tied.multiplier[b] * tied.multiplier[c] * row[tied.v[c]]
+
+
+# ---- the spanning tree's rows
+
+
+class FollowerRows(NamedTuple):
+    """Scratch memory of the rows of followers, m of them."""
+
+    # by body: transforms, articulated inertias, changes of acceleration; by degree of freedom: U, D^-1
+    X: Any
+    P: Any
+    A: Any
+    U: Any
+    D_inv: Any
+    K: Any  # (N+1, m, 6) forces of the rows on their way through a body
+    alive: Any  # (N+1, m) whether they are on their way there
+    Z: Any  # (nv, m) what each degree of freedom feels of a row
+    G: Any  # (m, m) A H^-1 A', and its factor
+    force: Any  # (m,) across the rows
+    rotors: Any  # (nv,) rotor inertias, see `with_shared_rotors`
+
+
+def follower_rows(tree, tied, q):
+    """Scratch memory for the rows of followers, of the numbers in q."""
+    m = tied.count
+    body, dof = np.empty((tree.n_bodies + 1, 39), q.dtype), np.empty((tree.nv, 7 + m), q.dtype)
+    return FollowerRows(
+        body[:, 0:12], body[:, 12:33], body[:, 33:39], dof[:, 0:6], dof[:, 6],
+        np.empty((tree.n_bodies + 1, m, 6), q.dtype), np.empty((tree.n_bodies + 1, m), np.int64), dof[:, 7 : 7 + m],
+        np.empty((m, m), q.dtype), np.empty(m, q.dtype), np.empty(tree.nv, q.dtype),
+    )  # fmt: skip
+
+
+def with_shared_rotors(tree, tied, r):
+    """The same tree with the rotor inertias of each leader and its followers spread evenly over them, as y feels them:
+    rho_a + sum k^2 rho_b stays. Then joints that carry no inertia have a share of what their leader's rotor has, or of
+    what a step adds to it; and what others of the same leader lend to them, which adds up to zero."""
+    for k in range(tree.nv):
+        r.rotors[k] = tree.armature[k]
+    for b in range(tied.count):
+        r.rotors[tied.leader_v[b]] += tied.multiplier[b] * tied.multiplier[b] * tree.armature[tied.v[b]]
+    for b in range(tied.count):
+        whole = tied.share[b] * r.rotors[tied.leader_v[b]]
+        r.rotors[tied.v[b]] = whole / (tied.multiplier[b] * tied.multiplier[b])
+    for b in range(tied.count):
+        r.rotors[tied.leader_v[b]] -= tied.multiplier[b] * tied.multiplier[b] * r.rotors[tied.v[b]]
+    for k in range(tree.nv):
+        r.rotors[k] += tied.lent[k]
+    return with_armature(tree, r.rotors)
+
+
+def start_rows(tree, tied, r):
+    """No row is anywhere but at the joints of its two ends."""
+    for i in range(tree.n_bodies + 1):
+        for b in range(tied.count):
+            r.alive[i, b] = 0
+    for b in range(tied.count):
+        first, second = tied.body[b], tied.leader_body[b]
+        r.alive[first, b], r.alive[second, b] = 1, 1
+        put_force(r.K[first], b, zero_force(tree))
+        put_force(r.K[second], b, zero_force(tree))
+        for c in range(b + 1):
+            r.G[b, c] = tree.gravity[0] * 0
+
+
+def feel(tree, tied, r, i):
+    """What the degrees of freedom of joint i feel of the rows there; they leave the rest."""
+    for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+        for b in range(tied.count):
+            if r.alive[i, b] > 0:
+                K = force_at(r.K[i], b)
+                z = force_component(K, tree.screw[k])
+                if tied.v[b] == k:
+                    z = z + 1
+                if tied.leader_v[b] == k:
+                    z = z - tied.multiplier[b]
+                r.Z[k, b] = z
+                put_force(r.K[i], b, force_sub(K, force_scale(force_at(r.U, k), r.D_inv[k] * z)))
+                for c in range(b + 1):
+                    if r.alive[i, c] > 0:
+                        r.G[b, c] += r.D_inv[k] * z * r.Z[k, c]
+
+
+def pass_on(tree, tied, r, i):
+    """The rows at body i go on to its parent, where they may meet their other ends."""
+    p = tree.parent[i]
+    for b in range(tied.count):
+        if p > 0 and r.alive[i, b] > 0:
+            K = force_to_parent(body_transform_at(tree, r.X, i), force_at(r.K[i], b))
+            if r.alive[p, b] > 0:
+                K = force_add(K, force_at(r.K[p], b))
+            put_force(r.K[p], b, K)
+            r.alive[p, b] = 1
+
+
+def factor_rows(r):
+    """G <- L with G = L L', in the lower triangle; no row depends on others."""
+    for j in range(r.force.size):
+        for k in range(j):
+            for i in range(j, r.force.size):
+                r.G[i, j] -= r.G[i, k] * r.G[j, k]
+        root = sqrt(r.G[j, j])
+        for i in range(j, r.force.size):
+            r.G[i, j] = r.G[i, j] / root
+
+
+def respond_to_rows(tree, tied, q, r):
+    """Z and the factor of A H^-1 A' at q: articulated inertias and the rows' forces inward."""
+    articulated_quantities(tree, q, r.X, r.P, r.U, r.D_inv)
+    spread_followers(tree, tied, r)
+
+
+def spread_followers(tree, tied, r):
+    """Z and the factor of A H^-1 A', by the articulated quantities X, U and D^-1 in r: the rows' forces inward."""
+    start_rows(tree, tied, r)
+    for i in range(tree.n_bodies, 0, -1):
+        feel(tree, tied, r, i)
+        pass_on(tree, tied, r, i)
+    factor_rows(r)
+
+
+def add_response(tree, tied, qdd, r):
+    """qdd += H^-1 A' r.force, where `spread_followers` has been; r.A: the bodies' accelerations under that."""
+    put_motion(r.A, 0, zero_motion(tree))
+    for i in range(1, tree.n_bodies + 1):
+        a = motion_to_child(body_transform_at(tree, r.X, i), motion_at(r.A, tree.parent[i]))
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            nu = tree.gravity[0] * 0
+            for b in range(tied.count):
+                if r.alive[i, b] > 0:
+                    nu = nu + r.D_inv[k] * r.Z[k, b] * r.force[b]
+            change, a = release_screw(a, force_at(r.U, k), r.D_inv[k], nu, tree.screw[k], tree.armature[k])
+            qdd[k] += change
+        put_motion(r.A, i, a)
+
+
+def unit_response(tree, tied, b, qdd, r):
+    """r.A: the bodies' accelerations under a unit force across row b; qdd is scratch memory."""
+    for c in range(tied.count):
+        r.force[c] = tree.gravity[0] * 0
+    r.force[b] += 1
+    for k in range(tree.nv):
+        qdd[k] = tree.gravity[0] * 0
+    add_response(tree, tied, qdd, r)
+
+
+def solve_row(tied, B, j, r):
+    """r.force = S^-1 B[j], what answers a unit force along row j of J, with B = J H^-1 A' and S = A H^-1 A'."""
+    for b in range(tied.count):
+        r.force[b] = B[j, b]
+    solve(r.G, r.force)
+
+
+def take_from(tied, B, G, r):
+    """G <- G - B S^-1 B', in the lower triangle: J H^-1 J' without what the followers do not let through."""
+    for j in range(G.shape[0]):
+        solve_row(tied, B, j, r)
+        for i in range(j, G.shape[0]):
+            for b in range(tied.count):
+                G[i, j] -= B[i, b] * r.force[b]
+
+
+def hold_to_leaders(tree, tied, qdd, r):
+    """qdd <- qdd - H^-1 A' (A H^-1 A')^-1 A qdd, where `spread_followers` has been; r.A: by how much that changes the
+    bodies' accelerations."""
+    for b in range(tied.count):
+        r.force[b] = tied.multiplier[b] * qdd[tied.leader_v[b]] - qdd[tied.v[b]]
+    solve(r.G, r.force)
+    add_response(tree, tied, qdd, r)
+    for b in range(tied.count):
+        qdd[tied.v[b]] = tied.multiplier[b] * qdd[tied.leader_v[b]]
+
+
+def follow(tree, tied, q, qdd, r):
+    """The spanning tree's accelerations qdd, of any method, with its followers held to their leaders, in place."""
+    respond_to_rows(tree, tied, q, r)
+    hold_to_leaders(tree, tied, qdd, r)
+
+
+def follow_free(tree, followers, ratios, q, free, qdd, rows):
+    """qdd = the accelerations `free` of the spanning tree, with its followers held to their leaders."""
+    for k in range(tree.nv):
+        qdd[k] = free[k]
+    follow(tree, followers_of(followers, ratios), q, qdd, rows)
+
+
+def rows_for(tree, followers, ratios, q):
+    """Scratch memory for the rows of followers, of the numbers in q."""
+    return (follower_rows(tree, followers_of(followers, ratios), q),)
+
+
+follow_states = entry(follow_free, rows_for, FOLLOWERS, q="nq", free="nv", qdd="-> nv")

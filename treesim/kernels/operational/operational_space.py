@@ -1,0 +1,151 @@
+"""What the operational space of frames and the centre of mass is made of: their motions, J, Λ^-1, H^-1 J' and β (F10).
+
+Rows of frames are used along the tree's paths only: H = L_d' D L_d, Y_d = J L_d^-1, Y_D = Y_d D^-1, Λ^-1 = Y_D Y_d',
+H^-1 J' = L_d^-1 Y_D' (F10 eq. 22, 23 and 33). All joints move the centre of mass: its rows are full.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.linear import Vector, add
+from ..algebra.rotations import compose
+from ..algebra.spatial import motion_sub, motion_to_child
+from ..algebra.tables import body_transform_at, motion_at, put_transform, transform_at
+from ..dynamics import ltdl
+from ..dynamics.crba import mass_matrix_of_transforms, put_packed
+from ..dynamics.rnea import inverse_dynamics
+from ..entries.entry import entry
+from ..kinematics.bodies import base_acceleration, path_placement, stored_transform
+from ..kinematics.center_of_mass import center_of_mass_motion, jacobian_of_placed, put_vector
+from ..kinematics.frame_motion import ACCELERATION, NUMBERS, frame_motion
+from ..kinematics.frames import COUNT, FRAMES, frames_of
+from ..kinematics.jacobians import packed_jacobian, unpack_jacobian
+from .operational_sparse import last_of_rows
+from .sparse_rows import divide_ltdl, multiply_rows, scatter_transposed
+
+CENTER = {"center": "TableOfIntegers"}  # the centre of mass' coordinates: 0, 1, 2, or none
+ROWS = COUNT | {"c": "center.size", "m": "6 * (codes.size - 1) + center.size"}
+
+
+class Scratch(NamedTuple):
+    """Transforms, velocities, accelerations (gravity's in them), forces and composite inertias of all bodies; their
+    placements, and first moments and masses of what they carry; packed H; last degree of freedom of each frame's row,
+    Y_d and Y_D; C, and accelerations of joints at rest."""
+
+    Xt: Any
+    V: Any
+    A: Any
+    F: Any
+    Ic: Any
+    W: Any
+    moment: Any
+    mass: Any
+    H: Any
+    last: Any
+    Y: Any
+    Z: Any
+    C: Any
+    still: Any
+
+
+def scratch_for(tree, codes, offsets, q):
+    """Scratch memory for one state, of the numbers in q."""
+    bodies = frames_of(codes, offsets).bodies
+    body, rows = np.empty((tree.n_bodies + 1, 56), q.dtype), np.empty((2, 6 * bodies.size, tree.nv), q.dtype)
+    return Scratch(
+        body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30], body[:, 30:40],
+        body[:, 40:52], body[:, 52:55], body[:, 55],
+        np.empty(tree.nnz, q.dtype), last_of_rows(tree, bodies), rows[0], rows[1],
+        np.empty(tree.nv, q.dtype), np.zeros(tree.nv, q.dtype),
+    )  # fmt: skip
+
+
+def rows_of_frames(tree, frames, memory, motions, J):
+    """Motions (24) of k frames while joints do not accelerate, and their rows of J, packed in Y besides."""
+    bodies, placement, reference = frames
+    for f in range(bodies.size):
+        i = bodies[f]
+        W = path_placement(tree, stored_transform, memory.Xt, i)
+        acceleration = motion_sub(motion_at(memory.A, i), motion_to_child(W, base_acceleration(tree)))
+        frame_motion(W, motion_at(memory.V, i), acceleration, transform_at(placement, f), motions[f])
+    packed_jacobian(tree, stored_transform, memory.Xt, bodies, placement, reference, memory.Y)
+    unpack_jacobian(tree, bodies, memory.Y, J)
+
+
+def rows_of_center(tree, memory, motion, J):
+    """The motion of the centre of mass while joints do not accelerate, and its rows of J."""
+    W, gravity = memory.W, Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
+    put_transform(W, 0, transform_at(tree.placement, 0))
+    for i in range(1, tree.n_bodies + 1):
+        put_transform(W, i, compose(transform_at(W, tree.parent[i]), body_transform_at(tree, memory.Xt, i)))
+    position, velocity, acceleration = center_of_mass_motion(tree, W, memory.V, memory.A)
+    motion[:] = 0
+    put_vector(motion, 9, position)
+    put_vector(motion, 12, velocity)
+    put_vector(motion, ACCELERATION, add(acceleration, gravity))
+    jacobian_of_placed(tree, W, memory.moment, memory.mass, J)
+
+
+def divide_by_mass(tree, memory, J, X, inverse):
+    """X = H^-1 J' = L_d^-1 Y_D' and Λ^-1 = Y_D Y_d'; H^-1 J' and Λ^-1 = J X of full rows, behind those of frames."""
+    parent, depth, start = tree.dof_parent, tree.dof_depth, tree.row_start
+    H, last, Y, Z = memory.H, memory.last, memory.Y, memory.Z
+    ltdl.factorize(parent, depth, start, H)
+    divide_ltdl(parent, depth, start, H, last, Y, Z)
+    multiply_rows(parent, depth, last, Z, Y, inverse)
+    scatter_transposed(parent, depth, last, Z, X)
+    full = X[:, last.size :]
+    for k in range(tree.nv):
+        for r in range(full.shape[1]):
+            full[k, r] = J[last.size + r, k]
+    ltdl.solve_lower_transposed_matrix(parent, depth, start, H, full)
+    ltdl.solve_diagonal_matrix(depth, start, H, full)
+    ltdl.solve_lower_matrix(parent, depth, start, H, X)
+    for r in range(last.size, J.shape[0]):
+        for s in range(r + 1):
+            total = J[r, 0] * X[0, s]
+            for k in range(1, tree.nv):
+                total += J[r, k] * X[k, s]
+            inverse[r, s] = inverse[s, r] = total
+
+
+def put_bias(motions, X, C, bias):
+    """β = Jdot v - J H^-1 C (F10 eq. 8), Jdot v from the motions' accelerations while joints do not accelerate."""
+    for r in range(bias.size):
+        bias[r] = motions[r // 6, ACCELERATION + r % 6]
+    for k in range(C.size):
+        for r in range(bias.size):
+            bias[r] -= X[k, r] * C[k]
+
+
+def operational_rows(tree, q, v, f_ext, motions, J, X, inverse, bias, frames, memory):
+    """Of k frames along the world's axes and, behind them, the centre of mass (c = 3) or not (c = 0): motions
+    (k + c / 3, 24) while joints do not accelerate, J (m, nv), X = H^-1 J' (nv, m), Λ^-1 (m, m), β (m), m = 6 k + c."""
+    Xt, V, A, F, Ic = memory.Xt, memory.V, memory.A, memory.F, memory.Ic
+    inverse_dynamics(tree, q, v, memory.still, f_ext, memory.C, Xt, V, A, F)
+    mass_matrix_of_transforms(tree, Xt, Ic, memory.H, put_packed)
+    k = frames.bodies.size
+    rows_of_frames(tree, frames, memory, motions, J)
+    if J.shape[0] > 6 * k:
+        rows_of_center(tree, memory, motions[k], J[6 * k :])
+    divide_by_mass(tree, memory, J, X, inverse)
+    put_bias(motions, X, memory.C, bias)
+
+
+operational_rows_states = entry(
+    operational_rows,
+    (frames_of, scratch_for),
+    FRAMES | CENTER,
+    ROWS,
+    q="nq",
+    v="nv",
+    f_ext="N, 6 | none",
+    motions=f"-> k + c // 3, {NUMBERS}",
+    J="-> m, nv",
+    X="-> nv, m",
+    inverse="-> m, m",
+    bias="-> m",
+)

@@ -1,0 +1,100 @@
+"""PV-OSIM: Λ^-1 by carrying the tasks' forces inward through articulated bodies (Sathya, Decre, Swevers 2023),
+O(N + m^2 d).
+
+Every task row is a unit force that travels from its body to the base; each degree of freedom on the way takes its
+share Z = S' K of what it feels, and hands on the rest. Two tasks share D^-1 where their paths are one:
+Λ^-1 = Z' D^-1 Z, so that Z' is Y_d = J L^-1 of F10, found without H. Joints are treated one unit screw at a time, as in
+`aba`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..algebra.spatial import force_component, force_scale, force_sub, force_to_parent
+from ..algebra.tables import body_transform_at, force_at, put_force
+from ..dynamics.rjk import articulated_quantities
+from ..kinematics.frames import frames_of
+from ..kinematics.jacobians import put_task_axes, task_rows
+from .inverse_inertia import inverse_inertia_entry
+from .sparse_rows import common_depth
+
+
+def pass_joint(tree, i, X, U, D_inv, K, Z, DZ):
+    """Joint i takes Z = S' K of the six forces in the rows of K, and hands K - U D^-1 Z to the parent; DZ = D^-1 Z."""
+    for r in range(6):
+        force = force_at(K, r)
+        for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+            depth = tree.dof_depth[k]
+            Z[depth, r] = force_component(force, tree.screw[k])
+            DZ[depth, r] = D_inv[k] * Z[depth, r]
+            force = force_sub(force, force_scale(force_at(U, k), DZ[depth, r]))
+        if tree.parent[i] > 0:
+            put_force(K, r, force_to_parent(body_transform_at(tree, X, i), force))
+
+
+def multiply_shares(zero, depth, Z, DZ, block):
+    """block = DZ' Z over the first `depth` degrees of freedom of two paths; zero is their kind of number."""
+    for r in range(6):
+        a = b = c = d = e = f = zero
+        for k in range(depth):
+            z = DZ[k, r]
+            a, b, c = a + z * Z[k, 0], b + z * Z[k, 1], c + z * Z[k, 2]
+            d, e, f = d + z * Z[k, 3], e + z * Z[k, 4], f + z * Z[k, 5]
+        block[r, 0], block[r, 1], block[r, 2], block[r, 3], block[r, 4], block[r, 5] = a, b, c, d, e, f
+
+
+def inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out):
+    """Λ^-1 of the forces K (six rows a frame, in the coordinates of its body)."""
+    for f in range(bodies.size):
+        i = bodies[f]
+        while i > 0:
+            pass_joint(tree, i, X, U, D_inv, K[f], Z[f], DZ[f])
+            i = tree.parent[i]
+        for g in range(f + 1):
+            p, q = tree.last_dof[bodies[f]], tree.last_dof[bodies[g]]
+            depth = common_depth(tree.dof_parent, tree.dof_depth, p, q)
+            block = out[6 * f : 6 * f + 6, 6 * g : 6 * g + 6]
+            multiply_shares(tree.gravity[0] * 0, depth, Z[g], DZ[f], block)
+            for r in range(6):
+                for c in range(6):
+                    out[6 * g + c, 6 * f + r] = block[r, c]
+
+
+class Scratch(NamedTuple):
+    """Placements, transforms, articulated inertias, U and D^-1; the tasks' forces K, their shares Z, and D^-1 Z."""
+
+    W: Any
+    X: Any
+    P: Any
+    U: Any
+    D_inv: Any
+    K: Any
+    Z: Any
+    DZ: Any
+
+
+def scratch_for(tree, codes, offsets, q):
+    """The frames, and scratch memory for a tree and tasks, of the numbers in q."""
+    frames = frames_of(codes, offsets)
+    bodies = frames.bodies
+    body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    k = bodies.size
+    K, Z, DZ = np.empty((k, 6, 6), q.dtype), np.empty((k, tree.nv, 6), q.dtype), np.empty((k, tree.nv, 6), q.dtype)
+    return frames, Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], K, Z, DZ)
+
+
+def inverse_inertia_pv_osim(tree, q, out, frames, memory):
+    """Λ^-1 in one inward pass: over all bodies for the articulated quantities, over the tasks' paths for the rest."""
+    bodies, placement, reference = frames
+    W, X, P, U, D_inv, K, Z, DZ = memory
+    articulated_quantities(tree, q, X, P, U, D_inv)
+    put_task_axes(tree, X, bodies, reference, W)
+    for f in range(bodies.size):
+        task_rows(tree, bodies[f], placement, W, reference, f, K[f])
+    inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out)
+
+
+inverse_inertia_pv_osim_states = inverse_inertia_entry(inverse_inertia_pv_osim, scratch_for)

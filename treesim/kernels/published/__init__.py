@@ -1,0 +1,1 @@
+"""Published algorithms that treesim compares its own with."""

@@ -1,0 +1,42 @@
+"""The constraint-force method with elimination along each path, O(N)."""
+
+from __future__ import annotations
+
+from ...entries.annotations import Integers, TableOfIntegers, TableOfReals
+from ...entries.entry import stages_of
+from .constraint_force_stages import constraint_force_entry, forward_dynamics, memory_for, prepare, some_stages
+from .path_elimination import (
+    EXTRA,
+    eliminate_matrix,
+    eliminate_vector,
+    elimination_rounds,
+    substitute,
+    substitution_rounds,
+)
+
+
+def forward_dynamics_constraint_force(tree, q, v, tau, f_ext, qdd, paths, w):
+    """Forward dynamics; returns whether it is to be trusted."""
+    return forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate_matrix, eliminate_vector, substitute)
+
+
+def scratch_for(tree, q):
+    """The paths of a tree, and memory, of the numbers in q."""
+    return memory_for(tree, q, EXTRA, elimination_rounds, substitution_rounds)
+
+
+forward_dynamics_constraint_force_states = constraint_force_entry(forward_dynamics_constraint_force, scratch_for)
+
+
+def prepare_constraint_force(ints: TableOfIntegers, reals: TableOfReals, paths: Integers) -> int:
+    """The paths and stages of a tree, in a table of `table_size` integers."""
+    return prepare(ints, reals, paths, elimination_rounds, substitution_rounds)
+
+
+@stages_of(forward_dynamics_constraint_force_states, paths="Integers", memory="Reals")
+def constraint_force_stages(ints, reals, paths, memory, first, last, share, shares, q, v, tau, f_ext, qdd):
+    """One of `shares` shares of the stages from `first` to `last`, for one state."""
+    return some_stages(
+        ints, reals, paths, memory, first, last, share, shares,
+        q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute,
+    )  # fmt: skip

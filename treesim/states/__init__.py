@@ -1,0 +1,1 @@
+"""Functions of configurations and velocities: their arguments, entries on them, support points, placement on ground."""

@@ -1,0 +1,68 @@
+"""Arguments that are no arrays: a robot, names of frames, functions, and the single values of `validation.values`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError, UnsupportedError, listed, quoted
+from ..model.mimic import no_followers
+from ..model.tree import Tree
+from ..validation.values import LONGEST, MOST, positive_number, told, whole_number
+
+__all__ = [
+    "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_followers",
+    "refuse_lent_rotors", "told", "whole_number",
+]  # fmt: skip
+
+
+def checked_robot(value: Any) -> Tree:
+    """Return `value` if it is a Tree; raises ArgumentError otherwise."""
+    if not isinstance(value, Tree):
+        hint = ": give its robot" if isinstance(getattr(value, "robot", None), Tree) else ""
+        raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {told(value)}{hint}")
+    return value
+
+
+def refuse_followers(robot: Tree, what: str) -> None:
+    """Raise UnsupportedError, naming them, for a robot whose joints follow others: `what` does not serve those."""
+    if robot.coupling is not None:
+        raise no_followers(robot.name, robot.followers, what)
+
+
+def checked_frames(value: Any) -> tuple[str, ...]:
+    """Return the names of frames, of which one needs no sequence; raises ArgumentError for anything else."""
+    try:
+        return (value,) if isinstance(value, str) else tuple(value)
+    except TypeError:
+        raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {told(value)}") from None
+
+
+def refuse_lent_rotors(robot: Tree, what: str, instead: str) -> None:
+    """Raise UnsupportedError, naming them, for a robot with joints that carry no inertia but what others of the same
+    leader lend them: `what` takes no negative rotor inertias, as the lender's then is; `instead` does."""
+    lent = np.zeros(0) if robot.coupling is None else robot.coupling.lent
+    if (lent > 0).any():
+        names = listed([robot.spanning.dof_name(int(k)) for k in np.flatnonzero(lent > 0)], limit=3)
+        raise UnsupportedError(
+            f"{what} does not serve joints that carry no inertia and follow others, or are followed, as {names} of "
+            f"{quoted(robot.name)}: give their links some, or take {instead!r}"
+        )
+
+
+def checked_progress(value: Any) -> Callable[[int, int], None] | None:
+    """Return `value` if it is None or can be called as progress(done, total); raises ArgumentError otherwise."""
+    if value is None:
+        return None
+    if not callable(value):
+        raise ArgumentError(f"progress must be a function progress(done, total) or None, got {told(value)}")
+    try:
+        inspect.signature(value).bind(0, 1)
+    except TypeError as error:
+        raise ArgumentError(f"progress must take two numbers, (done, total): {error}") from None
+    except ValueError:  # a function of C's that tells nothing of its arguments
+        pass
+    return value  # type: ignore[no-any-return]

@@ -1,0 +1,251 @@
+"""Physics that the states of a batch have of their own, as a user gives it: checked, and as numbers of a robot's table.
+
+A field is an array of all bodies, joints' degrees of freedom, or the world, with or without leading batch axes, or a
+mapping of names to the arrays of single bodies or joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError, NonFiniteError, unknown_name
+from ..kernels.algebra.tables import N_INERTIA, N_PLACEMENT
+from ..model.tree import Tree
+from ..validation.arrays import real_numbers
+
+LINKS, JOINTS, WORLD = "links", "joints", "world"
+ASYMMETRY = 1e-9  # of the largest entry, see `Inertia`
+TRIANGLE = 1e-6  # C - A - B of the principal moments over the largest
+Shape = tuple[int, ...]
+
+
+class Field(NamedTuple):
+    """What a field is of, its shape for one of these, its unit, whether it may be infinite, and what is right."""
+
+    of: str
+    shape: Shape = ()
+    unit: str = ""
+    infinite: bool = False
+    least: float | None = None
+
+
+INERTIAL = {
+    "mass": Field(LINKS, (), "kg", least=0.0),
+    "center_of_mass": Field(LINKS, (3,), "m"),
+    "inertia": Field(LINKS, (3, 3), "kg m^2"),
+    "armature": Field(JOINTS, (), "kg m^2", least=0.0),
+}
+OF_ROBOT = {**INERTIAL, "gravity": Field(WORLD, (3,), "m/s^2")}
+
+
+class Given(NamedTuple):
+    """A field of n bodies, or degrees of freedom, from 0: which (n,), and its values (..., n, *shape)."""
+
+    which: np.ndarray
+    values: np.ndarray
+
+    def over(self, values: np.ndarray) -> np.ndarray:
+        """Return all values (..., N, *shape), those that were not given as in `values` (N, *shape)."""
+        batch = self.values.shape[: self.values.ndim - values.ndim]
+        whole = np.broadcast_to(values, (*batch, *values.shape)).copy()
+        place: Any = (..., self.which, *(slice(None),) * (values.ndim - 1))
+        whole[place] = self.values
+        return whole
+
+
+class Numbers(NamedTuple):
+    """Numbers of a flat table that states have of their own: their places (K,), and values (..., K)."""
+
+    places: np.ndarray
+    values: np.ndarray
+
+
+def given_physics(
+    robot: Tree, given: Mapping[str, Any], known: Mapping[str, Field], what: str
+) -> dict[str, Given]:  # fmt: skip
+    """Return the fields that a user gives, in the order of those that are known to `what`.
+
+    Raises UnknownNameError for others, and for bodies and joints there are not, ArgumentError for shapes, and, naming
+    the sample and the link or joint, for what no body or joint has, NonFiniteError likewise for NaN.
+    """
+    if not isinstance(given, Mapping):
+        raise ArgumentError(f"parameters_of must be a mapping of fields to arrays, not {type(given).__name__}")
+    for name in given:
+        if name not in known:
+            raise unknown_name(f"field of parameters_of for {what}", str(name), list(known))
+    return {name: _given(robot, name, given[name], field) for name, field in known.items() if name in given}
+
+
+def _given(robot: Tree, name: str, value: Any, field: Field) -> Given:
+    label = f"parameters_of[{name!r}]"
+    if isinstance(value, Mapping):
+        found = _by_name(robot, label, value, field)
+    else:
+        count = {LINKS: (robot.n_bodies,), JOINTS: (robot.nv,), WORLD: ()}[field.of]
+        values = _shaped(label, value, (*count, *field.shape))
+        which = np.arange(count[0]) if count else np.zeros(1, int)
+        found = Given(which, values if count else np.expand_dims(values, values.ndim - len(field.shape)))
+    _check(robot, name, found, field)
+    return found
+
+
+def _by_name(robot: Tree, label: str, value: Mapping[str, Any], field: Field) -> Given:
+    """Of single links or joints: the values of each, broadcast against the others'."""
+    if field.of == WORLD:
+        raise ArgumentError(f"{label} is of the world: give an array, not a mapping of names")
+    parts, which = [], []
+    for name, x in value.items():
+        places = _places(robot, name, field)
+        one = (len(places), *field.shape)
+        own = f"{label}[{name!r}]"
+        values = _shaped(own, x, one[1:])[(..., None, *(slice(None),) * len(field.shape))] if one[0] == 1 else None
+        parts.append(_shaped(own, x, one) if values is None else values)
+        which.append(places)
+    if not which:
+        raise ArgumentError(f"{label} names no {'link' if field.of == LINKS else 'joint'}")
+    axis = 1 + len(field.shape)
+    try:
+        batch = np.broadcast_shapes(*(x.shape[: x.ndim - axis] for x in parts))
+    except ValueError:
+        raise ArgumentError(f"{label}: the batch axes of its arrays do not fit together") from None
+    wide = [np.broadcast_to(x, (*batch, *x.shape[x.ndim - axis :])) for x in parts]
+    return Given(np.concatenate(which), np.concatenate(wide, axis=-axis))
+
+
+def _places(robot: Tree, name: str, field: Field) -> np.ndarray:
+    """The number of a link's body, or those of a joint's degrees of freedom."""
+    if field.of == JOINTS:
+        where = robot.v_index[name]
+        return np.arange(where.start, where.stop)
+    if name not in robot.body_names:
+        raise unknown_name(f"body of {robot.name!r}", name, robot.body_names)
+    return np.array([robot.body_names.index(name)])
+
+
+def _shaped(label: str, value: Any, shape: Shape) -> np.ndarray:
+    array = real_numbers(label, value)
+    if array.ndim < len(shape) or array.shape[array.ndim - len(shape) :] != shape:
+        wanted = ", ".join(map(str, shape))
+        raise ArgumentError(f"{label} has shape {array.shape}, but ({wanted}) or (B, {wanted}) is needed")
+    return array
+
+
+def name_of(robot: Tree, field: Field, place: int) -> str:
+    """Return what a message calls the link or joint of a place."""
+    if field.of == WORLD:
+        return ""
+    if field.of == LINKS:
+        return f" of link {robot.body_names[place]!r}"
+    return f" of joint {robot.dof_name(place)!r}"
+
+
+def refuse_first(
+    robot: Tree, name: str, field: Field, found: Given, wrong: np.ndarray, right: str, error: type[Exception]
+) -> None:  # fmt: skip
+    """Raise an error that names the first sample and place that is wrong (..., n), and what would be right."""
+    if not wrong.any():
+        return
+    *sample, k = (int(x) for x in np.argwhere(wrong)[0])
+    value = found.values[(*sample, k)]
+    told = f"sample {', '.join(map(str, sample))}: " if sample else ""
+    shown = np.array2string(value, precision=6, separator=", ").replace("\n", "") if value.ndim else f"{value:.6g}"
+    place = name_of(robot, field, int(found.which[k]))
+    raise error(f"parameters_of: {told}{name}{place} is {shown} {field.unit}".rstrip() + f"; {right}")
+
+
+def _check(robot: Tree, name: str, found: Given, field: Field) -> None:
+    def refuse(wrong: np.ndarray, right: str, error: type[Exception] = ArgumentError) -> None:
+        refuse_first(robot, name, field, found, wrong, right, error)
+
+    values, axes = found.values, tuple(range(-len(field.shape), 0))
+    bad = np.isnan(values) if field.infinite else ~np.isfinite(values)
+    right = "it must be a number" if field.infinite else "it must be finite"
+    refuse(bad.any(axis=axes) if axes else bad, right, NonFiniteError)
+    if field.least is not None:
+        refuse(values < field.least, f"it must be {field.least:g} or more")
+    if name == "inertia":
+        largest = np.abs(values).max(axis=axes)
+        skew = np.abs(values - values.swapaxes(-1, -2)).max(axis=axes)
+        refuse(skew > ASYMMETRY * largest, "it must be symmetric")
+        refuse(
+            _implausible(values), "a body's principal moments are not negative, and none is above the sum of the others"
+        )
+
+
+def _implausible(inertia: np.ndarray) -> np.ndarray:
+    """Where inertias (..., 3, 3) are no rigid body's: those are of bodies whose second moments of mass
+    S = tr(I) / 2 - I are positive semidefinite (Wensing, Kim and Slotine 2018), that is A + B >= C."""
+    trace = np.trace(inertia, axis1=-2, axis2=-1)
+    shift = (0.5 + TRIANGLE) * trace
+    xx, yy, zz = (shift - inertia[..., k, k] for k in range(3))
+    xy, xz, yz = -inertia[..., 0, 1], -inertia[..., 0, 2], -inertia[..., 1, 2]
+    pairs = xx * yy - xy * xy
+    whole = xx * (yy * zz - yz * yz) - xy * (xy * zz - yz * xz) + xz * (xy * yz - yy * xz)
+    found: np.ndarray = (trace < 0) | (xx < 0) | (pairs < 0) | (whole < 0)
+    return found
+
+
+def joined_numbers(parts: Sequence[Numbers]) -> Numbers:
+    """Return the numbers of one table as one, their batch axes broadcast against each other; raises ArgumentError
+    where these do not fit."""
+    try:
+        batch = np.broadcast_shapes(*(x.values.shape[:-1] for x in parts))
+    except ValueError:
+        raise ArgumentError("parameters_of: the batch axes of its arrays do not fit together") from None
+    wide = [np.broadcast_to(x.values, (*batch, x.values.shape[-1])) for x in parts]
+    places = [np.empty(0, np.int64), *(x.places for x in parts)]
+    return Numbers(np.concatenate(places).astype(np.int64), np.concatenate([np.empty((*batch, 0)), *wide], axis=-1))
+
+
+def robot_numbers(robot: Tree, fields: Mapping[str, Given]) -> Numbers:
+    """Return what fields of OF_ROBOT put into the real table of a robot, or of its spanning tree (`pack`)."""
+    return joined_numbers([_PUT[name](robot, field) for name, field in fields.items() if name in _PUT])
+
+
+def _row_places(robot: Tree, which: np.ndarray, columns: Sequence[int]) -> np.ndarray:
+    """Places of some columns of the inertias' table."""
+    rows = (robot.n_bodies + 1) * N_PLACEMENT + N_INERTIA * (which + 1)
+    return (rows[:, None] + np.asarray(columns)).ravel()
+
+
+def _put_mass(robot: Tree, given: Given) -> Numbers:
+    return Numbers(_row_places(robot, given.which, [9]), given.values)
+
+
+def _put_center(robot: Tree, given: Given) -> Numbers:
+    """B' c, in the body's kernel frame."""
+    own = np.einsum("nji,...nj->...ni", robot.body_rotations[given.which + 1], given.values)
+    return Numbers(_row_places(robot, given.which, [6, 7, 8]), own.reshape(*own.shape[:-2], -1))
+
+
+def _put_inertia(robot: Tree, given: Given) -> Numbers:
+    """B' I B, in the body's kernel frame."""
+    B = robot.body_rotations[given.which + 1]
+    S = np.einsum("nji,...njk,nkl->...nil", B, given.values, B, optimize=True)
+    own = S[..., [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
+    return Numbers(_row_places(robot, given.which, range(6)), own.reshape(*own.shape[:-2], -1))
+
+
+def _put_armature(robot: Tree, given: Given) -> Numbers:
+    """Those of independent joints; of their followers, whose rotors are part of these, 0."""
+    whole, tied = robot.spanning, robot.coupling
+    first = whole.reals.size - 3 - whole.nv
+    if tied is None:
+        return Numbers(first + given.which, given.values)
+    led = tied.v[np.isin(tied.onto, given.which)]
+    values = np.concatenate([given.values, np.zeros((*given.values.shape[:-1], led.size))], axis=-1)
+    return Numbers(first + np.concatenate([tied.kept_v[given.which], led]), values)
+
+
+def _put_gravity(robot: Tree, given: Given) -> Numbers:
+    size = robot.spanning.reals.size
+    return Numbers(np.arange(size - 3, size), given.values[..., 0, :])
+
+
+_PUT = {
+    "mass": _put_mass, "center_of_mass": _put_center, "inertia": _put_inertia, "armature": _put_armature,
+    "gravity": _put_gravity,
+}  # fmt: skip

@@ -1,0 +1,195 @@
+"""Entries on a robot's states: which arguments they take, of which shapes, and what they give, as they declare it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..engine.admission import CONFIGURATIONS
+from ..engine.call.evaluate import Argument, evaluate, precision, specialized_or_generic
+from ..engine.call.fast_entry import FastEntry
+from ..engine.call.varied import Varied
+from ..engine.graph.trace import is_traced, on_traced
+from ..errors import ArgumentError
+from ..kernels.entries.entry import SYMBOLS, Signature, is_tied, made_function
+from ..kernels.entries.status import FINE
+from ..kernels.mimic.mimic_entry import serves_followers, tied_entry
+from ..model.mimic import no_followers
+from ..model.quaternions import configuration
+
+if TYPE_CHECKING:
+    from ..model.tree import Tree
+    from .physics import Numbers
+
+NOTHING = np.empty(0)
+OBJECT = np.dtype(object)
+Shape = tuple[int, ...]
+Explain = Callable[[dict[str, np.ndarray]], Exception]
+
+
+def on_states(
+    entry: Callable[..., int],
+    robot: Tree,
+    constants: Sequence[Any],
+    values: Mapping[str, ArrayLike | None],
+    explain: Explain | None = None,
+    physics: Numbers | None = None,
+    **options: Any,
+) -> list[np.ndarray]:
+    """Return an entry's results on all states, with leading axes as the values' broadcast; `evaluate` has the details.
+
+    constants: what the entry takes before the arrays of states: the robot's two tables, and those that it declares.
+    values: its arrays by their declared names, which messages use. physics: numbers of the robot's real table that
+    states have of their own, whose leading axes broadcast with the values'. options: as in `evaluate`.
+    """
+    if OBJECT in [getattr(value, "dtype", None) for value in values.values()] and any(map(is_traced, values.values())):
+        return _on_traced_numbers(entry, robot, constants, values)
+    if robot.coupling is not None:
+        entry, constants = for_followers(entry, robot, constants)
+        found = _one_state(entry, robot, constants, values, **options) if physics is None else None
+        if found is not None:
+            return found
+    arguments, results = declared(entry, robot, constants, values)
+    if physics is None:
+        return evaluate(entry, constants, arguments, results, explain, **options)
+    own = physics.values.astype(precision(*(a.value for a in arguments if a.value is not None)), copy=False)
+    varied = Varied((1,), (physics.places,), own)
+    entry, constants = varied.taken_by(entry, constants, len(arguments) + len(results), len(arguments))
+    arguments.append(Argument("parameters_of", own, physics.places.shape))
+    return specialized_or_generic(evaluate, entry, constants, arguments, results, explain, **options)
+
+
+def _on_traced_numbers(
+    entry: Any, robot: Tree, constants: Sequence[Any], values: Mapping[str, Any]
+) -> list[np.ndarray]:
+    """The results of one state whose numbers are not known yet, as functions that are compiled have them: written down
+    by the entry's own text. Raises ArgumentError for other objects, and shapes that do not fit."""
+    entry, constants = serving(entry, robot, constants)
+    arguments, results = declared(entry, robot, constants, values)
+    arrays = [NOTHING if a.value is None else np.asarray(a.value) for a in arguments]
+    for argument, array in zip(arguments, arrays, strict=True):
+        if array is not NOTHING and array.shape != argument.shape:
+            raise ArgumentError(
+                f"{argument.label} has shape {array.shape}, but {argument.shape} is needed: one state, where numbers "
+                f"are not known yet"
+            )
+    return on_traced(entry, constants, arrays, results)
+
+
+def _one_state(
+    entry: Any,
+    robot: Tree,
+    constants: Sequence[Any],
+    values: Mapping[str, Any],
+    engine: str = "auto",
+    out: np.ndarray | None = None,
+    **others: Any,
+) -> list[np.ndarray] | None:
+    """The results of one state in float arrays by the entry's fast call; None for anything else."""
+    if engine != "auto" or out is not None:
+        return None
+    arrays, results = [], []
+    for array, shape in zip(entry.signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
+        if array.result:
+            results.append(np.empty(shape))
+        arrays.append(results[-1] if array.result else NOTHING if values[array.name] is None else values[array.name])
+    return results if _fast_entry(entry).call(*constants, *arrays) == FINE else None
+
+
+_fast_entry = lru_cache(maxsize=256)(FastEntry)
+
+
+def for_followers(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """Return the entry, and its constants, that do the same for a robot with followers: the spanning tree's tables in
+    the place of the robot's, and those of the followers behind them. Raises UnsupportedError where there is none."""
+    if is_tied(entry):
+        return entry, tuple(constants)
+    if not serves_followers(entry):
+        raise no_followers(robot.name, robot.followers, f"entry {entry.__name__.removesuffix('_states')}")
+    return tied_entry(entry), tied_constants(robot, constants)
+
+
+def serving(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """Return the entry and the constants by which a robot is served: those of `for_followers`, if it has any."""
+    return (entry, tuple(constants)) if robot.coupling is None else for_followers(entry, robot, constants)
+
+
+def tied_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
+    """Return an entry's constants as its twin for followers takes them, where there are any; see `for_followers`."""
+    if robot.coupling is None:
+        return tuple(constants)
+    ints, reals, *tables = constants
+    own = robot.tied_tables()
+    ints, reals = own[0] if ints is robot.ints else ints, own[1] if reals is robot.reals else reals
+    return ints, reals, *own[2:], *tables
+
+
+def declared(
+    entry: Any, robot: Tree, constants: Sequence[Any], values: Mapping[str, ArrayLike | None]
+) -> tuple[list[Argument], list[Shape]]:
+    """Return an entry's arguments, with the values given for them, and the shapes of its results, on one robot."""
+    signature = entry.signature
+    arguments, results = [], []
+    for array, shape in zip(signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
+        if array.result:
+            results.append(shape)
+        elif array.name in CONFIGURATIONS:
+            arguments.append(configuration(robot, values[array.name], array.name))
+        else:
+            arguments.append(Argument(array.name, values[array.name], shape, array.optional))
+    return arguments, results
+
+
+def state_function(entry: Any) -> Callable[..., np.ndarray]:
+    """Return a function of an entry's only result: (robot, *constants, *values, engine="auto"), as in `on_states`.
+
+    One state in float arrays goes straight to machine code, by this one call of Python; anything else is coerced,
+    broadcast, or explained by `on_states`. The text of the function is made, with the declared shape in it.
+    """
+    signature = entry.signature
+    (result,) = (array for array in signature.arrays if array.result)
+    names = [array.name for array in signature.arrays if not array.result]
+    constants, values, shape = (", ".join(x) for x in (("ints", "reals", *signature.tables), names, result.shape))
+    lines = [
+        f"def on_state(tree, {constants}, {values}, engine='auto'):",
+        *_symbols(signature, shape),
+        f"result = empty(({shape},))",
+        f"if engine == 'auto' and fast.call({constants}, {values}, result) == {FINE}:",
+        "    return result",
+        f"values = {{{', '.join(f'{name!r}: {name}' for name in names)}}}",
+        f"return on_states(tree, ({constants}), values, engine=engine)[0]",
+    ]
+    namespace = {"empty": np.empty, "fast": FastEntry(entry), "on_states": partial(on_states, entry)}
+    place = f"state function of {entry.__module__}.{entry.__name__}"
+    return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "on_state", namespace)
+
+
+def _mentions(text: str, word: str) -> bool:
+    """Whether a word stands in expressions."""
+    return re.search(rf"\b{word}\b", text) is not None
+
+
+def _symbols(signature: Signature, shapes: str) -> list[str]:
+    """The lines that give the symbols in shapes their values, of a robot `tree` and tables."""
+    sizes = {symbol: f"int({text})" for symbol, text in signature.sizes.items() if _mentions(shapes, symbol)}
+    used = " ".join([shapes, *sizes.values()])
+    known = {symbol: text for symbol, text in SYMBOLS.items() if _mentions(used, symbol)}
+    return [f"{symbol} = {text}" for symbol, text in (known | sizes).items()]
+
+
+@lru_cache(maxsize=256)
+def _shapes_of(entry: Any) -> Callable[..., tuple[Shape, ...]]:
+    """A function (robot, *tables) that gives the shapes of an entry's arrays, in order."""
+    shapes = "".join(f"({', '.join(array.shape)},), " for array in entry.signature.arrays)
+    lines = [
+        f"def shapes({', '.join(['tree', *entry.signature.tables])}):",
+        *_symbols(entry.signature, shapes),
+        f"return {shapes}",
+    ]
+    place = f"shapes of {entry.__module__}.{entry.__name__}"
+    return made_function(f"<{place}>", "\n    ".join(lines) + "\n", "shapes", {})

@@ -1,0 +1,197 @@
+"""Where a robot is lowest: the points of its collision shapes that touch a plane first."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError, ModelError, quoted, shortened
+from ..kernels.kinematics.bodies import body_poses_states
+from ..model.inertia import unit_vector
+from ..model.shapes import CollisionShape, supports
+from ..model.tree import Tree
+from ..system.display import html_table, vector
+from .arguments import checked_robot, told
+from .states import state_function
+
+POSES = state_function(body_poses_states)
+CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
+ENDS = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]])
+
+
+class ShapeWarning(UserWarning):
+    """A collision shape of a robot cannot be used, and is left out: the message names its link and says why.
+
+    Example:
+        >>> issubclass(treesim.ShapeWarning, UserWarning)
+        True
+    """
+
+
+class Candidates(NamedTuple):
+    """The k points of a robot's collision shapes, at least one of which is lowest on any plane.
+
+    shapes: those that the points belong to. bodies (k,): their bodies' numbers. points (k, 3): in body axes [m].
+    balls (k,): radius of a ball about each point, of spheres and capsules; rims (k,): radius of a disc about it, of
+    cylinders [m], which the two columns of planes (k, 3, 2) span. Boxes and hulls have their vertices, with neither.
+    """
+
+    shapes: tuple[CollisionShape, ...]
+    bodies: np.ndarray
+    points: np.ndarray
+    balls: np.ndarray
+    rims: np.ndarray
+    planes: np.ndarray
+
+
+class LowestPoint(NamedTuple):
+    """The lowest point of a robot over a plane: its signed distance `gap` from it [m], negative below it, the name of
+    the `link` that it is on, and the `point` (3,) in world axes [m]."""
+
+    gap: float
+    link: str
+    point: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<LowestPoint: {self.gap:.6g} m over the plane, of link {self.link!r}, at {vector(self.point)}>"
+
+    def _repr_html_(self) -> str:
+        point = ("point [m]", vector(self.point))
+        return html_table(repr(self), [("gap [m]", self.gap), ("link", self.link), point])
+
+
+_KEPT: WeakKeyDictionary[Tree, Candidates] = WeakKeyDictionary()
+_USABLE: WeakKeyDictionary[Tree, tuple[CollisionShape, ...]] = WeakKeyDictionary()
+
+
+def candidates(robot: Tree) -> Candidates:
+    """Return the candidate points of the collision shapes on a robot's moving bodies; mesh files are read once.
+
+    A shape whose mesh cannot be read is left out with a ShapeWarning. Raises ArgumentError if no shape is left.
+    """
+    if robot not in _KEPT:
+        _KEPT[robot] = _stacked(robot)
+    return _KEPT[robot]
+
+
+def usable_shapes(robot: Tree) -> tuple[CollisionShape, ...]:
+    """Return the collision shapes of all bodies, the fixed base's too; mesh files are read once. A shape whose mesh
+    cannot be read is left out with a ShapeWarning."""
+    if robot not in _USABLE:
+        _USABLE[robot] = tuple(shape for shape in robot.shapes if _is_usable(shape, robot))
+    return _USABLE[robot]
+
+
+def _is_usable(shape: CollisionShape, robot: Tree) -> bool:
+    try:
+        candidate_points(shape)
+    except ModelError as error:
+        message = f"link {quoted(shape.link)} of {quoted(robot.name)}: {error}; its shape is left out"
+        warnings.warn(message, ShapeWarning, stacklevel=2)
+        return False
+    return True
+
+
+def _stacked(robot: Tree) -> Candidates:
+    found = [(shape, point) for shape in usable_shapes(robot) if shape.body for point in candidate_points(shape)]
+    if not found:
+        raise ArgumentError(f"{quoted(robot.name)} has nothing to touch the ground with: {_what_there_is(robot)}")
+    shapes = tuple(shape for shape, _ in found)
+    return Candidates(
+        shapes,
+        np.array([shape.body for shape in shapes]),
+        np.array([shape.placement.rotation @ point + shape.placement.translation for shape, point in found]),
+        np.array([shape.size[0] if shape.kind in ("sphere", "capsule") else 0.0 for shape in shapes]),
+        np.array([shape.size[0] if shape.kind == "cylinder" else 0.0 for shape in shapes]),
+        np.array([shape.placement.rotation[:, :2] for shape in shapes]),
+    )
+
+
+def _what_there_is(robot: Tree) -> str:
+    """Why no shape of a robot can be used."""
+    if any(shape.body for shape in robot.shapes):
+        return f"none of its meshes can be read; it has {supports(robot)}"
+    return supports(robot) + (", all on the fixed base" if robot.shapes else "")
+
+
+def candidate_points(shape: CollisionShape) -> np.ndarray:
+    """Return the points (k, 3) of one shape in its own axes [m], as `Candidates` holds them: a sphere's centre, the
+    centres of a capsule's caps and of a cylinder's discs, the vertices of a box or hull."""
+    if shape.kind == "box":
+        return CORNERS * shape.size
+    if shape.kind == "hull":
+        return shape.vertices
+    return np.zeros((1, 3)) if shape.kind == "sphere" else ENDS * shape.size[1]
+
+
+def gaps(robot: Tree, q: ArrayLike, normal: np.ndarray, height: float) -> np.ndarray:
+    """Return how far the lowest point about each candidate is from the plane normal . x = height, (..., k) [m].
+
+    q (..., nq): configuration. normal (3,): n, of length 1. With P (3, 2) the plane of a disc of radius r about p, the
+    lowest point of its rim is r |P' n| below p. Raises ArgumentError, NonFiniteError. O(N + k).
+    """
+    touching = candidates(robot)
+    along = np.einsum("i,...ij->...j", normal, _poses(robot, q)[..., :3, :])  # n in body axes, and n . p of origins
+    rows, p = along.take(touching.bodies, axis=-2), touching.points  # (..., k, 4): indices take five times as long
+    found = rows[..., 0] * p[:, 0] + rows[..., 1] * p[:, 1] + rows[..., 2] * p[:, 2]
+    found += rows[..., 3] - touching.balls
+    discs = np.flatnonzero(touching.rims)
+    in_plane = np.einsum("...kj,kjl->...kl", rows[..., discs, :3], touching.planes[discs])
+    found[..., discs] -= touching.rims[discs] * np.linalg.norm(in_plane, axis=-1)
+    return found - height
+
+
+def _poses(robot: Tree, q: ArrayLike) -> np.ndarray:
+    return POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
+
+
+def _lowest_about(robot: Tree, q: ArrayLike, normal: np.ndarray, k: int) -> np.ndarray:
+    """The lowest point (3,) about candidate k, in world axes: with n_p the projection of the normal n on the plane of a
+    disc of radius r about p, that of its rim is p - r n_p / |n_p|."""
+    touching = candidates(robot)
+    pose = _poses(robot, q)[touching.bodies[k]]
+    plane = pose[:3, :3] @ touching.planes[k]
+    along = normal @ plane  # (2,) coordinates of n_p
+    steepness = np.linalg.norm(along)
+    downward = plane @ along / (steepness if steepness > 0 else 1.0)
+    return pose[:3, :3] @ touching.points[k] + pose[:3, 3] - touching.balls[k] * normal - touching.rims[k] * downward
+
+
+def lowest_point(robot: Tree, q: ArrayLike, *, normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0) -> LowestPoint:
+    """Return the lowest point of a robot's moving collision shapes over a plane: its gap, link and place.
+
+    q (nq,): configuration. normal (3,), height [m]: the plane of points x with n . x = height in world axes, n the
+    normal scaled to length 1. Exact for every kind of shape; a hull is that of its vertices. Raises ArgumentError,
+    for a robot without usable shapes too, and NonFiniteError. O(N + shapes); mesh files are read at the first call.
+
+    Example:
+        >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+        >>> treesim.lowest_point(robot, robot.neutral())
+        <LowestPoint: -0.791864 m over the plane, of link 'left_ankle_roll_link', at ...>
+    """
+    n, d = checked_plane(normal, height)
+    if np.ndim(q) > 1:  # type: ignore[arg-type]
+        raise ArgumentError(f"q must be one configuration ({checked_robot(robot).nq},), got shape {np.shape(q)}")
+    gap = gaps(checked_robot(robot), q, n, d)
+    k = int(gap.argmin())
+    return LowestPoint(float(gap[k]), candidates(robot).shapes[k].link, _lowest_about(robot, q, n, k))
+
+
+def checked_plane(normal: ArrayLike, height: object) -> tuple[np.ndarray, float]:
+    """Return a plane's normal scaled to length 1 and its height; raises ArgumentError for what is no plane."""
+    try:
+        n, d = np.asarray(normal, float), np.asarray(height, float)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise ArgumentError(_no_plane(normal, height)) from None
+    if n.shape != (3,) or d.shape != () or not np.isfinite(n).all() or not np.isfinite(d) or not n.any():
+        raise ArgumentError(_no_plane(normal, height))
+    return unit_vector(n), float(d)
+
+
+def _no_plane(normal: object, height: object) -> str:
+    what = "a plane has a normal of three finite numbers, not all 0, and a height, one finite number [m]"
+    return f"{what}; got normal {shortened(told(normal))} and height {shortened(told(height))}"

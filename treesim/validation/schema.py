@@ -1,0 +1,111 @@
+"""Values out of JSON, of bounded size, as a dataclass's fields have them: one place that checks what files hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from types import NoneType, UnionType
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+
+from ..errors import ArgumentError, quoted
+from .values import finite_or_nan, told
+
+T = TypeVar("T")
+LARGEST = 1 << 26  # bytes of a text
+MOST_PARTS, MOST_VALUES = 1 << 20, 1 << 22  # lists and objects in it, and what they hold
+NAMES = {str: "a text", int: "a whole number", float: "a finite number", bool: "true or false", NoneType: "null"}
+
+
+class MisfitError(ArgumentError):
+    """A value in a file is not of its field's type."""
+
+
+def fits(text: str | bytes) -> bool:
+    """Return whether a JSON text is small enough to be parsed: as Python's objects it then takes 300 MB at most."""
+    return _excess(text) is None
+
+
+def _excess(text: str | bytes) -> str | None:
+    """What a text has too much of."""
+    marks = (b"[", b"{", b",") if isinstance(text, bytes) else ("[", "{", ",")
+    opened, more, commas = (text.count(mark) for mark in marks)  # type: ignore[arg-type]
+    sizes = {"bytes": (len(text), LARGEST), "lists": (opened + more, MOST_PARTS), "values": (commas, MOST_VALUES)}
+    over = [
+        f"{found:,} {of}, of which at most {most:,} are read" for of, (found, most) in sizes.items() if found > most
+    ]
+    return over[0] if over else None
+
+
+def parsed(text: str | bytes, what: str) -> Any:
+    """Return what a JSON text holds. Raises ArgumentError, naming `what` it is, for what is none, or so large that it
+    would take gigabytes as Python's objects."""
+    if not isinstance(text, str | bytes):
+        raise ArgumentError(f"{what} is no text, but {told(text)}")
+    over = _excess(text)
+    if over is not None:
+        raise ArgumentError(f"{what} has {over}")
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ArgumentError(f"{what} is no text of JSON: {error}") from None
+
+
+def record_of(kind: type[T], values: Any, what: str, extra: bool = False) -> T:
+    """Return a dataclass of values that JSON parsed, each checked against the type of its field.
+
+    Fields are texts, numbers, flags, tuples, mappings from texts, unions of these, and Any; extra: whether there may be
+    values of other names, which are left out. Raises ArgumentError naming `what`, the field, and its type.
+    """
+    if not isinstance(values, dict):
+        raise MisfitError(f"{what} must be an object, got {told(values)}")
+    types, known = get_type_hints(kind), {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
+    others = [name for name in values if name not in known]
+    if others and not extra:
+        raise MisfitError(f"{what} has {quoted(others[0])}, which is not known: a later version of treesim wrote it")
+    for name, field in known.items():
+        if name not in values and field.default is MISSING and field.default_factory is MISSING:
+            raise MisfitError(f"{what} has no {name!r}")
+    given = {name: value for name, value in values.items() if name in known}
+    return kind(**{name: _fitted(types[name], value, f"{name} of {what}") for name, value in given.items()})
+
+
+def _fitted(kind: Any, value: Any, where: str) -> Any:
+    """The value as a field of a type takes it: lists become tuples, whole numbers floats."""
+    if kind is Any:
+        return value
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return _fitted_one(arguments, value, where)
+    if origin is tuple and isinstance(value, list):
+        if arguments[-1] is Ellipsis:
+            return tuple(_fitted(arguments[0], one, f"{where}[{k}]") for k, one in enumerate(value))
+        if len(value) == len(arguments):
+            return tuple(_fitted(*both, f"{where}[{k}]") for k, both in enumerate(zip(arguments, value, strict=True)))
+    elif origin is Mapping and isinstance(value, dict):
+        return {name: _fitted(arguments[1], one, f"{where}[{quoted(name)}]") for name, one in value.items()}
+    elif kind is float and not math.isnan(finite_or_nan(value)):
+        return finite_or_nan(value)
+    elif type(value) is kind:
+        return value
+    raise MisfitError(f"{where} must be {_named(kind)}, got {told(value)}")
+
+
+def _fitted_one(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
+    """The value as the first of several types takes it that does."""
+    for kind in kinds:
+        try:
+            return _fitted(kind, value, where)
+        except MisfitError:
+            continue
+    raise MisfitError(f"{where} must be {' or '.join(map(_named, kinds))}, got {told(value)}")
+
+
+def _named(kind: Any) -> str:
+    """What messages call a type."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is tuple:
+        more = arguments[-1] is Ellipsis
+        return f"a list, each {_named(arguments[0])}" if more else f"a list of {', '.join(map(_named, arguments))}"
+    return f"an object, each {_named(arguments[1])}" if origin is Mapping else NAMES.get(kind, "a value")

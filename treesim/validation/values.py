@@ -1,0 +1,151 @@
+"""Single values that users give: numbers, texts, flags, parts of one class; each kind is checked in one place."""
+
+from __future__ import annotations
+
+import math
+import numbers
+import operator
+import os
+from collections.abc import Collection, Mapping, Set
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ..errors import ArgumentError, text_of
+from .arrays import real_numbers
+
+T = TypeVar("T")
+MOST = 1 << 48  # of anything counted: array sizes in bytes stay below 2^63
+LONGEST = 1e9  # s, about thirty years: squares of it times any gain are still numbers
+NO_SEQUENCES = (str, bytes, bytearray, Mapping, Set)  # which can be iterated over, but have no order, or no parts
+
+
+def whole_number(label: str, value: Any, least: int = 0, most: int = MOST) -> int:
+    """Return `value` as an int if it is a whole number, of Python's or NumPy's types, from least to most.
+
+    Raises ArgumentError naming `label`; True and False, and floats, are no whole numbers.
+    """
+    number = index_or_none(value)
+    if number is None or not least <= number <= most:
+        raise ArgumentError(f"{label} must be a whole number {_range(least, most)}, got {told(value)}")
+    return number
+
+
+def index_or_none(value: Any) -> int | None:
+    """Return a whole number as an int, None for anything else."""
+    try:
+        return None if isinstance(value, bool | np.bool_) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def positive_number(
+    label: str, value: Any, what: str = "number of seconds", zero: bool = False, most: float = LONGEST
+) -> float:
+    """Return `value` as a float if it is one real number above 0, or, with `zero`, not below; at most `most`.
+
+    what: the kind of number, for the ArgumentError that names `label`.
+    """
+    number = finite_or_nan(value)
+    if not (0 < number <= most or (zero and number == 0)):
+        least = "not negative" if zero else "above 0"
+        limit = f" and at most {most:g}" if math.isfinite(most) else ""
+        raise ArgumentError(f"{label} must be a {what}, finite, {least}{limit}, got {told(value)}")
+    return number
+
+
+def finite_or_nan(value: Any) -> float:
+    """Return one real number, of Python's or NumPy's types, as a float; NaN for what is none, or not finite."""
+    if type(value) is float:
+        return value if math.isfinite(value) else math.nan
+    try:
+        array = np.asarray(value)
+        real = array.dtype.kind in "fiu" or isinstance(array[()], numbers.Real)
+        number = float(array) if array.ndim == 0 and real and array.dtype.kind != "b" else math.nan
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def finite_vector(label: str, value: Any, count: int | None = None, most: float = math.inf) -> np.ndarray:
+    """Return `count` finite real numbers, or any number of them, none beyond +-most, as an array; raises ArgumentError
+    naming `label` for anything else."""
+    found = real_numbers(label, value)
+    fits = found.ndim == 1 if count is None else found.shape == (count,)
+    if not (fits and np.isfinite(found).all() and np.abs(found).max(initial=0.0) <= most):
+        limit = f" between -{most:g} and {most:g}" if math.isfinite(most) else ""
+        counted = "a sequence of" if count is None else count
+        raise ArgumentError(f"{label} must be {counted} finite numbers{limit}, got {told(value)}")
+    return found
+
+
+def checked_text(label: str, value: Any) -> str:
+    """Return `value` if it is a str; raises ArgumentError naming `label` otherwise."""
+    if not isinstance(value, str):
+        raise ArgumentError(f"{label} must be a text, got {told(value)}")
+    if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise ArgumentError(f"{label} must be a text that files can hold, but surrogates are in {told(value)}")
+    return value
+
+
+def checked_texts(label: str, values: Any) -> tuple[str, ...]:
+    """Return a sequence's texts; raises ArgumentError naming `label`, and the number, of what is none."""
+    return tuple(checked_text(f"{label}[{k}]", one) for k, one in enumerate(checked_parts(label, values, object)))
+
+
+def checked_file(label: str, value: Any) -> str | None:
+    """Return the name of a file, or None, if `value` is one; raises ArgumentError naming `label` otherwise."""
+    name = os.fspath(value) if isinstance(value, os.PathLike) else value
+    if name is not None and not isinstance(name, str):
+        raise ArgumentError(f"{label} must be the name of a file, or None, got {told(value)}")
+    return name
+
+
+def checked_flag(label: str, value: Any) -> bool:
+    """Return `value` if it is True or False; raises ArgumentError naming `label` otherwise."""
+    if not isinstance(value, bool | np.bool_):
+        raise ArgumentError(f"{label} must be True or False, got {told(value)}")
+    return bool(value)
+
+
+def is_name_of(value: Any, names: Collection[str]) -> bool:
+    """Return whether `value` is a str that is one of some names, whatever else it may be."""
+    return isinstance(value, str) and value in names
+
+
+def checked_part(label: str, value: Any, kind: type[T]) -> T:
+    """Return `value` if it is a `kind`; raises ArgumentError naming `label` otherwise."""
+    if not isinstance(value, kind):
+        raise ArgumentError(f"{label} must be a {kind.__name__}, got {told(value)}")
+    return value
+
+
+def checked_parts(label: str, values: Any, kind: type[T] | tuple[type[T], ...]) -> tuple[T, ...]:
+    """Return a sequence's parts, each of them a `kind`, which alone is a sequence of one; raises ArgumentError naming
+    `label` otherwise."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if object not in kinds and isinstance(values, kinds):
+        return (values,)
+    named = " or ".join(one.__name__ for one in kinds)
+    try:
+        parts = None if isinstance(values, NO_SEQUENCES) else tuple(values)
+    except TypeError:
+        parts = None
+    if parts is None:
+        raise ArgumentError(f"{label} must be a sequence of {named} objects, got {told(values)}")
+    for k, part in enumerate(parts):
+        if not isinstance(part, kinds):
+            raise ArgumentError(f"{label}[{k}] must be a {named}, got {told(part)}")
+    return parts
+
+
+def told(value: Any) -> str:
+    """Return what to call a wrong value in an error: its text if that is short, else its type."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape} and type {value.dtype}"
+    text = text_of(value)
+    return text if len(text) <= 60 else f"{text[:50]}... ({type(value).__name__})"
+
+
+def _range(least: int, most: int) -> str:
+    return f"from {least} on" if most == MOST else f"between {least} and {most}"
