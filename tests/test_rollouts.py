@@ -185,7 +185,7 @@ def test_controls_of_steps_that_nobody_sees_are_checked_too(engine):
     for step in range(5):
         targets = np.zeros((3, 5, robot.nv))
         targets[2, step, 1] = np.nan
-        with pytest.raises(treesim.NonFiniteError, match=rf"controls\[2, {step}, 1\]"):
+        with pytest.raises(treesim.NonFiniteError, match=rf"control\[2, {step}, 1\]"):
             treesim.rollout(robot, robot.neutral(), np.zeros(robot.nv), targets, kp=1.0, every=2, engine=engine)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -93,7 +94,8 @@ class BatchFunction(Shown):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.function, self.sizes, self._what, self._names, self._engine)
+        made = partial(type(self), self.function, self.sizes, what=self._what, named=self._names)
+        return partial(made, engine=self._engine), ()
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name} ({size},)" for name, size in zip(self._names, self.sizes, strict=True))

@@ -6,6 +6,7 @@ import copy
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,9 @@ class BatchStepper(Shown):
     ) -> None:
         world = as_world(robot)
         check_engine(engine)
-        given = world, integrator, backend, substeps, contact_solver, engine
+        own = copy.deepcopy({"kp": kp, "kd": kd, "parameters_of": parameters_of})  # arrays of the caller's may change
+        made = partial(type(self), world, count, dt, steps=steps, integrator=integrator, backend=backend, engine=engine)
+        self._again = partial(made, substeps=substeps, contact_solver=contact_solver, threads=threads, **own)
         fields = given_fields(world, parameters_of, integrator)
         self.world = world = world_with_rows(world, fields)
         self.robot = world.robot
@@ -86,7 +89,6 @@ class BatchStepper(Shown):
         method = method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, *how)
         physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
         self._check_physics(physics, backend)
-        self._arguments = (*given, *copy.deepcopy((kp, kd, parameters_of)))  # arrays of the caller's may change
         nq, nv = self.robot.nq, self.robot.nv
         self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
         self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
@@ -119,14 +121,12 @@ class BatchStepper(Shown):
         return self._kept.carry
 
     def __reduce__(self) -> tuple[Any, ...]:
-        world, integrator, backend, substeps, solver, engine, kp, kd, parameters_of = self._arguments
-        how = self.dt, self.steps, kp, kd, integrator, backend, substeps, solver, engine, self.threads, parameters_of
         with self._alone("copying"):
             impulses = self._kept.kept if self._kept is not None and self._kept.first == 0 else None
             arrays = self._q, self._v, self.finite, self.residual, impulses
             flags = self._has_warned, self._has_stepped, self._has_warned_of_start
             state = (*(x if x is None else x.copy() for x in arrays), flags)
-        return unwarned, (type(self), world, self.count, *how), state
+        return unwarned, (self._again,), state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         q, v, finite, residual, impulses, flags = state

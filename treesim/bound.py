@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,9 +101,8 @@ class Dynamics(Shown):
         return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("armature", armature)]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (
-            self.robot, self.backend, self.dtype, self.engine, self._gravity, self._armature, self.threads
-        )  # fmt: skip
+        made = partial(type(self), self.robot, backend=self.backend, dtype=self.dtype, engine=self.engine)
+        return partial(made, gravity=self._gravity, armature=self._armature, threads=self.threads), ()
 
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None

@@ -40,12 +40,12 @@ class Energies(NamedTuple):
 def energies(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray | None) -> Energies:
     """Return the energies of states q (K, nq), v (K, nv), K > 0; infinite where they are too large for a number."""
     try:
-        kinetic, potential = specialized_first(energy, robot, q, v, gravity)
+        kinetic, potential = specialized_first(energy, robot, q, v, gravity=gravity)
     except NonFiniteError:  # the last states before an overflow are finite, their squares need not be
         kinetic, potential = np.full((2, len(q)), np.inf)
         for k in range(len(q)):
             try:
-                kinetic[k], potential[k] = specialized_first(energy, robot, q[k], v[k], gravity)
+                kinetic[k], potential[k] = specialized_first(energy, robot, q[k], v[k], gravity=gravity)
             except NonFiniteError:
                 break
         return Energies(kinetic, potential, np.inf)

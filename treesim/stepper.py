@@ -7,6 +7,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -216,11 +217,14 @@ class Stepper(Shown):
 
     def __reduce__(self) -> tuple[Any, ...]:
         kp, kd, substeps = self._given
-        how = self.dt, self.integrator, self.backend, self.engine
-        arguments = self.world, *how, kp, kd, self.gravity, substeps, self.threads, self.contact_solver
+        made = partial(
+            type(self), self.world, self.dt, integrator=self.integrator, backend=self.backend, engine=self.engine,
+            kp=kp, kd=kd, gravity=self.gravity, substeps=substeps, threads=self.threads,
+            contact_solver=self.contact_solver,
+        )  # fmt: skip
         return (
             unwarned,
-            (type(self), *arguments),
+            (made,),
             {"_has_warned": self._has_warned, "_has_warned_of_start": self._has_warned_of_start},
         )
 
@@ -327,11 +331,11 @@ class Stepper(Shown):
         return failed
 
 
-def unwarned(kind: Callable[..., Made], *arguments: Any) -> Made:
-    """Return a copy, made of the original's arguments, whose user was warned when the original was made."""
+def unwarned(made: Callable[[], Made]) -> Made:
+    """Return a copy by its constructor, whose user was warned when the original was made."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrictionWarning)
-        return kind(*arguments)
+        return made()
 
 
 def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:

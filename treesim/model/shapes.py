@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -77,9 +78,8 @@ class CollisionShape(Immutable, Shown):
         self._frozen = True
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (
-            self.body, self.placement, self.kind, self.size, self._vertices, self.link, self.file, self.scale,
-        )  # fmt: skip
+        made = partial(type(self), self.body, self.placement, self.kind, size=self.size, vertices=self._vertices)
+        return partial(made, link=self.link, file=self.file, scale=self.scale), ()
 
     @property
     def vertices(self) -> np.ndarray:

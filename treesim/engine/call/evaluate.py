@@ -104,13 +104,13 @@ def evaluate(
     return outputs
 
 
-def specialized_first(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return function(*arguments, engine="specialized"), or on engine "auto" where there is no such code: for what is
+def specialized_first(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    """Return function(..., engine="specialized"), or on engine "auto" where there is no such code: for what is
     called only a few times in a process, since code made for one robot is compiled ten times sooner."""
     try:
-        return function(*arguments, engine="specialized")
+        return function(*arguments, **options, engine="specialized")
     except UnsupportedError:
-        return function(*arguments)
+        return function(*arguments, **options)
 
 
 def specialized_or_generic(function: Callable[..., Any], *arguments: Any, engine: str = "auto", **options: Any) -> Any:
