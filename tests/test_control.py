@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 import treesim
 from treesim.control import CONTROLLERS, PD, Hold, Pushed, Zero, make_controller
+from treesim.dynamics.operational.motion import center_of_mass_jacobian
 from treesim.errors import ArgumentError, UnknownNameError
 from treesim.model.inertia import Inertia, Placement
 from treesim.model.joints import Joint
 from treesim.model.tree import Body, Tree
-from treesim.operational.motion import center_of_mass_jacobian
 
 BALL = Inertia(1.0, (0.0, 0.0, -0.2), np.eye(3) * 0.01)
 

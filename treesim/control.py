@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Protocol, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .dynamics.operational.frames import frame_pose
 from .errors import ArgumentError, listed, quoted, unknown_name
 from .model.tree import Body, Tree
-from .operational.frames import frame_pose
 from .states.arguments import checked_robot, positive_number, told
 from .system.display import Shown, span, vector
 from .types import ControllerName

@@ -6,11 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .bound import Dynamics
 from .contact.base import ContactSolver
 from .contact.report import ContactReport
 from .control import Pure, Zero, as_controller, controller_name, in_world_of, is_own
 from .dynamics.base import DynamicsBackend
+from .dynamics.compiled.bound import Dynamics
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, NonFiniteError
 from .kernels.entries.status import FINE

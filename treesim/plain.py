@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .constrained.constraints import FrameConstraint, LoopConstraint
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .control import PD, BesideBodies, Hold, Pushed, Zero
+from .dynamics.constrained.constraints import FrameConstraint, LoopConstraint
 from .errors import ArgumentError, TreesimError, UnsupportedError, quoted
 from .model.frozen import frozen
 from .model.inertia import Inertia, Placement

@@ -9,15 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .constrained.constraints import (
-    Constraint,
-    ConstraintTables,
-    FrameConstraint,
-    LoopConstraint,
-    constraint_tables,
-    loop_constraints,
-)  # fmt: skip
-from .constrained.held_rows import closure_table, held_constraint
 from .contact.convex_pairs import ConvexPairs
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.overlaps import overlapping
@@ -25,6 +16,15 @@ from .contact.pairs import GROUND
 from .contact.shape_pairs import shape_pairs
 from .contact.tables import Shapes, Touching, surface_names, touching
 from .contact.uncovered import warn_of_uncovered
+from .dynamics.constrained.constraint_rows import closure_table, held_constraint
+from .dynamics.constrained.constraints import (  # fmt: skip
+    Constraint,
+    ConstraintTables,
+    FrameConstraint,
+    LoopConstraint,
+    constraint_tables,
+    loop_constraints,
+)
 from .dynamics.tables import constants_of
 from .engine.call.evaluate import Argument, coerce
 from .errors import ArgumentError, ConvergenceError

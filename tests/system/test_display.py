@@ -29,10 +29,10 @@ from treesim import (
 from treesim.bench import Benchmark
 from treesim.compare import Census, CensusRow, Comparison, Report, Row
 from treesim.dynamics.conjugate_gradient import Solution
+from treesim.dynamics.operational.motion import FrameMotion
+from treesim.dynamics.operational.tasks import FramesTask
 from treesim.dynamics.schedule import Schedule, Stage
 from treesim.model import generators as make
-from treesim.operational.motion import FrameMotion
-from treesim.operational.tasks import FramesTask
 from treesim.player import Frame as PlayedFrame
 from treesim.states.support import LowestPoint
 from treesim.sweeps.plan import plan_of

@@ -11,9 +11,9 @@ import numpy as np
 from ..contact.ground import Ground
 from ..contact.unsolved import ContactWarning
 from ..control import Controller, Hold, Pushed, Zero
+from ..dynamics.operational.motion import center_of_mass
 from ..errors import ArgumentError, TreesimError, UrdfError
 from ..model.tree import Tree
-from ..operational.motion import center_of_mass
 from ..simulation import Simulation
 from ..states.standing import standing
 from ..states.support import gaps

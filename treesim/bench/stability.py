@@ -194,8 +194,8 @@ def _judged(
 def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) -> np.ndarray:
     """The energy (K,) that a freely falling robot has beside that of its centre of mass: what it keeps."""
     from ..dynamics.functions import momentum
+    from ..dynamics.operational.motion import center_of_mass
     from ..engine.call.evaluate import specialized_first
-    from ..operational.motion import center_of_mass
 
     if [body.joint.type for body in robot.bodies if body.parent == 0] != ["floating"]:
         return total

@@ -40,9 +40,9 @@ def schedule(
     json: JsonOption = False,
 ) -> None:
     """Show what of forward dynamics of ROBOT can be done at the same time, stage by stage, and the critical path."""
+    from ..dynamics.compiled.schedules import schedule as schedule_of
+    from ..dynamics.compiled.schedules import scheduled_methods
     from ..plotting import require_matplotlib
-    from ..schedules import schedule as schedule_of
-    from ..schedules import scheduled_methods
     from ..system.files import checked_output
     from ..trajectory import PLOT_SUFFIXES
 

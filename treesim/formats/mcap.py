@@ -24,9 +24,9 @@ from typing import IO, Any
 import numpy as np
 from lxml import etree
 
+from ..dynamics.operational.frames import body_poses
 from ..errors import ArgumentError
 from ..model.tree import Tree
-from ..operational.frames import body_poses
 from ..recipe import PackedLater, unpacked, world_of
 from ..states.arguments import checked_robot
 from ..system.files import checked_output, write_whole

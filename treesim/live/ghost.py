@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..dynamics.operational.frames import body_poses
 from ..errors import NonFiniteError, unknown_name
 from ..model.tree import Tree
-from ..operational.frames import body_poses
 from ..trajectory import Trajectory
 from .drive import Drive
 from .history import History, Moment

@@ -13,9 +13,9 @@ import numpy as np
 
 from ..contact.ground import Ground
 from ..control import Controller
+from ..dynamics.operational.motion import center_of_mass
 from ..errors import ArgumentError, TreesimError, unknown_name
 from ..model.tree import Tree
-from ..operational.motion import center_of_mass
 from ..player import Frame, Player
 from ..states.arguments import told
 from ..states.standing import standing

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.operational.motion import center_of_mass
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
-from ..operational.motion import center_of_mass
 from ..states.arguments import checked_robot, told
 from ..trajectory import Trajectory
 from ..viewers.base import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply, Viewer

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from ..contact.ground import Surface
+from ..dynamics.operational.frames import body_poses
 from ..meshes import Image
 from ..model.tree import Tree, Visual
-from ..operational.frames import body_poses
 from ..system.files import checked_output, write_whole
 from ..trajectory import Trajectory
 from .base import drawables
