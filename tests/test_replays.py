@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import ArgumentError, UnsupportedError, recipe
+from treesim import ArgumentError, UnsupportedError
 from treesim.model import generators
 from treesim.replays import OTHER_PROCESSOR, changes, first_difference
+from treesim.simulation.simulation import provenance
 from treesim.validation import schema
 
 CHAIN = generators.chain(3)
@@ -84,8 +85,8 @@ def test_signed_zeros_and_nan_are_bits():
 
 def test_the_reason_is_what_differs(monkeypatch):
     run = swing()
-    then = dict(recipe.surroundings(), numpy="0.1", processor="abacus")
-    monkeypatch.setattr(recipe, "surroundings", lambda: then)
+    then = dict(provenance.surroundings(), numpy="0.1", processor="abacus")
+    monkeypatch.setattr(provenance, "surroundings", lambda: then)
     text = run.recipe()
     monkeypatch.undo()
     same = treesim.replay(replace(run, recipe=text))
@@ -171,10 +172,12 @@ def test_files_of_rollouts_are_refused_with_what_they_lack(name):
 def test_settings_that_do_not_fit_are_refused():
     run = swing(duration=0.002)
     for settings in ({"colour": 1}, {"backend": "none of these"}):
-        wrong = recipe.PackedLater(treesim.World(CHAIN), treesim.Hold(CHAIN, START), {"duration": 0.002, **settings})
+        wrong = provenance.PackedLater(
+            treesim.World(CHAIN), treesim.Hold(CHAIN, START), {"duration": 0.002, **settings}
+        )
         with pytest.raises(ArgumentError, match=r"colour|none of these"):
             treesim.replay(replace(run, recipe=wrong))
-    without = recipe.PackedLater(treesim.World(CHAIN), treesim.Hold(CHAIN, START), {})
+    without = provenance.PackedLater(treesim.World(CHAIN), treesim.Hold(CHAIN, START), {})
     with pytest.raises(ArgumentError, match="duration"):
         treesim.replay(replace(run, recipe=without))
 

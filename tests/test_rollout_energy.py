@@ -9,19 +9,19 @@ import pytest
 import treesim
 from tests import trees
 from tests.kernels.stepping.test_step import rough
+from tests.simulation.test_world import four_bar
 from tests.test_rollouts import Recorded, engine, pd_to_a_sine, start  # noqa: F401
-from tests.test_world import four_bar
 from treesim import plugins, rollout_energy, rollouts
-from treesim.energy_balance import EnergyWarning
 from treesim.engine import threads
 from treesim.engine.call import specialized
 from treesim.model import generators
 from treesim.rollouts import DivergedWarning
+from treesim.simulation.energy_balance import EnergyWarning
 
-pytestmark = pytest.mark.filterwarnings("ignore::treesim.stepper.FrictionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.simulation.stepper.FrictionWarning")
 
 
-@pytest.mark.filterwarnings("ignore::treesim.energy_balance.EnergyWarning")
+@pytest.mark.filterwarnings("ignore::treesim.simulation.energy_balance.EnergyWarning")
 @pytest.mark.parametrize("integrator", treesim.available("integrators"))
 @pytest.mark.parametrize("name", ["random_a", "free_random"])
 def test_the_balance_closes_to_the_order_of_the_rule(name, integrator):

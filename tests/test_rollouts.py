@@ -8,13 +8,14 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim import control, rollouts
+from treesim import rollouts
 from treesim.engine import threads
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.algebra import numbers
 from treesim.model import generators
 from treesim.rollouts import DivergedWarning
+from treesim.simulation.simulation import control
 
 
 @pytest.fixture(params=["specialized", "generic"])

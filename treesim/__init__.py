@@ -13,8 +13,6 @@ from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
 from .contact.unsolved import ContactWarning
-from .continuation import ContinuationWarning
-from .control import PD, Hold, Pushed
 from .converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
@@ -56,20 +54,23 @@ from .model.mimic import Mimic
 from .model.shapes import CollisionShape
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
-from .player import Player
 from .plugins import available
 from .replays import Repetition, replay
 from .rollouts import Rollouts, rollout
-from .simulation import Simulation
-from .start_limits import LimitWarning
+from .simulation import control as control
+from .simulation.continuation import ContinuationWarning
+from .simulation.control import PD, Hold, Pushed
+from .simulation.player import Player
+from .simulation.simulation import Simulation
+from .simulation.start_limits import LimitWarning
+from .simulation.stepper import Report, State, Stepper
+from .simulation.trajectory import Trajectory
+from .simulation.world import World
 from .states.standing import standing
 from .states.support import ShapeWarning, lowest_point
-from .stepper import Report, State, Stepper
 from .sweeps.sweep import sweep
-from .trajectory import Trajectory
 from .urdf import Repaired, UrdfWarning, load, repair, to_urdf
 from .view import View, viewer
-from .world import World
 
 __version__ = "0.1.0"
 

@@ -25,13 +25,13 @@ from .rollout_arguments import Method, Start, method_of
 from .rollout_limits import under_contact
 from .rollout_parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .rollouts import varied_of
-from .start_limits import warn_of_start
+from .simulation.start_limits import warn_of_start
+from .simulation.stepper import unwarned
+from .simulation.world import World, as_world
 from .states.arguments import positive_number, whole_number
-from .stepper import unwarned
 from .system.display import Shown, arrays
 from .types import Engine
 from .validation.arrays import Argument, coerce, refuse_non_finite
-from .world import World, as_world
 
 
 class BatchStepper(Shown):

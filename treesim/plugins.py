@@ -51,12 +51,12 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "pv": "treesim.dynamics.constrained.methods:PopovVereshchagin",
     },
     "integrators": {
-        "implicit_midpoint": "treesim.integrators.implicit_midpoint:ImplicitMidpoint",
-        "semi_implicit_euler": "treesim.integrators.semi_implicit_euler:SemiImplicitEuler",
-        "explicit_euler": "treesim.integrators.explicit_euler:ExplicitEuler",
-        "midpoint": "treesim.integrators.midpoint:Midpoint",
-        "rk4": "treesim.integrators.rk4:RungeKutta4",
-        "bullet": "treesim.integrators.bullet:BulletRule",
+        "implicit_midpoint": "treesim.simulation.integrators:ImplicitMidpoint",
+        "semi_implicit_euler": "treesim.simulation.integrators:SemiImplicitEuler",
+        "explicit_euler": "treesim.simulation.integrators:ExplicitEuler",
+        "midpoint": "treesim.simulation.integrators:Midpoint",
+        "rk4": "treesim.simulation.integrators:RungeKutta4",
+        "bullet": "treesim.simulation.integrators:BulletRule",
     },
     "contact_solvers": {
         "pgs": "treesim.contact.pgs:Pgs",

@@ -14,18 +14,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .contact.unsolved import ContactWarning
-from .continuation import first_state
-from .control import Controller
-from .energy_balance import EnergyWarning
 from .errors import ArgumentError, TreesimError, unknown_name
 from .model.tree import Tree
-from .plain import restored
-from .recipe import Recipe, controller_of, surroundings, unpacked, world_of
 from .rollout_files import LABELS
-from .simulation import Simulation
+from .simulation.continuation import first_state
+from .simulation.control import Controller
+from .simulation.energy_balance import EnergyWarning
+from .simulation.provenance import Recipe, controller_of, surroundings, unpacked, world_of
+from .simulation.serialization import restored
+from .simulation.simulation import Simulation
+from .simulation.trajectory import Trajectory
 from .system.display import Shown
 from .system.files import path_of
-from .trajectory import Trajectory
 from .urdf.findings import Findings
 from .urdf.read import Source
 from .urdf.resolve import open_source

@@ -17,14 +17,14 @@ from .kernels.stepping.constrained_step import carried_world_step_entry, counted
 from .kernels.stepping.step import carried_step_entry, counted_step_entry
 from .model.quaternions import unit_quaternions
 from .model.tree import Tree
+from .simulation.step import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
+from .simulation.step_settings import StepSettings, check_inertia, gains_of, substeps_of
+from .simulation.stepper import warn_of_friction, warn_of_limits
+from .simulation.world import World
 from .states.arguments import whole_number
 from .states.states import tied_constants
-from .step_code import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
-from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
-from .stepper import warn_of_friction, warn_of_limits
 from .types import Engine
 from .validation.arrays import Argument, coerce, precision, refuse_non_finite
-from .world import World
 
 # by whether there are rows, and whether the work is counted
 ENTRIES: dict[tuple[bool, bool], Callable[..., Any]] = {

@@ -19,7 +19,7 @@ from .kernels.entries.status import FINE
 from .kernels.stepping.measured_step import ENDED
 from .rollout_arguments import Method, Start
 from .rollout_parameters import Physics
-from .step_code import StepCode
+from .simulation.step import StepCode
 
 
 def _free_step(code: StepCode) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:

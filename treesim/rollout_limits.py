@@ -17,7 +17,7 @@ from .kernels.entries.status import FINE
 from .rollout_arguments import Method, Start
 from .rollout_contact import ContactSteps
 from .rollout_parameters import Physics
-from .step_code import StepCode
+from .simulation.step import StepCode
 
 CROWDED = 0.5  # part of the rollouts at their limits, from which on all are carried step by step
 

@@ -16,7 +16,7 @@ from .rollout_arguments import Method, Start
 from .rollout_energy import OwnRobots, balance, total_energy, warn_of_errors
 from .rollout_measures import Measuring
 from .rollout_slices import Done
-from .step_settings import speed_hint
+from .simulation.step_settings import speed_hint
 from .system.display import Shown, arrays
 
 BLOCK = 256  # rollouts looked through at a time for states that are not finite

@@ -21,6 +21,15 @@ from .kernels.contact.tables import NUMBERS, OPTIONS, REALS
 from .kernels.stepping.step import Settings
 from .model.tree import Tree
 from .rollout_energy import OwnRobots
+from .simulation.step_settings import (
+    gains_of,
+    implicitness,
+    lightest,
+    simple_joints,
+    step_stiffness,
+    tried_configurations,
+)
+from .simulation.world import World
 from .states.physics import (
     INERTIAL,
     JOINTS,
@@ -34,8 +43,6 @@ from .states.physics import (
     refuse_first,
     robot_numbers,
 )
-from .step_settings import gains_of, implicitness, lightest, simple_joints, step_stiffness, tried_configurations
-from .world import World
 
 OF_STEP = {
     "damping": Field(JOINTS, (), "N m s/rad"),

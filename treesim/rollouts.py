@@ -33,10 +33,10 @@ from .rollout_outcome import begun, first_diverged, outcome, times
 from .rollout_parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .rollout_results import Results
 from .rollout_slices import Done, Pace, Slice, slices
-from .start_limits import warn_of_start
+from .simulation.start_limits import warn_of_start
+from .simulation.world import World, as_world
 from .states.arguments import checked_progress, positive_number, whole_number
 from .types import Engine, Keep
-from .world import World, as_world
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
 

@@ -29,7 +29,7 @@ MOMENTS = (
     "treesim.cli",
     "typer",
     "treesim.cli.view",
-    "treesim.simulation",
+    "treesim.simulation.simulation",
     "yourdfpy",
 )
 RUNNING = ("treesim.cli.setup", "treesim.cli.summary", "llvmlite.binding", "rich.table")

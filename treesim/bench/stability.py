@@ -13,17 +13,17 @@ import numpy as np
 from .. import plugins
 from ..compare.engines import EngineModel
 from ..dynamics.base import singular_inertia
-from ..energy_balance import EnergyWarning, energies
 from ..errors import ArgumentError, TreesimError
-from ..integrators.base import CompiledRule
 from ..model.tree import Tree
 from ..rollouts import DivergedWarning, rollout
-from ..simulation import Simulation, step_count
+from ..simulation.energy_balance import EnergyWarning, energies
+from ..simulation.integrators import CompiledRule
+from ..simulation.simulation import Simulation, step_count
+from ..simulation.step_settings import substeps_of
+from ..simulation.stepper import FrictionWarning
+from ..simulation.world import World
 from ..states.arguments import checked_robot, positive_number
-from ..step_settings import substeps_of
-from ..stepper import FrictionWarning
 from ..urdf.resolve import is_robot_name
-from ..world import World
 
 RECORDS = 200  # of a run, at most: where its energy is looked at
 STARTS = 4  # from rest at neutral, and from random states

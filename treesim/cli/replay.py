@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..live import Replay
     from ..model.tree import Tree
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
 KNOWN = {"robot", "base", "mimic", "ghost", "duration", "speed", "viewer", "port", "no_browser", "json", "record"}
 
@@ -74,7 +74,7 @@ def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: 
 
 def _loaded(path: str, base: str | None, mimic: str | None) -> tuple[Tree, Trajectory]:
     """A trajectory and its robot."""
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
     trajectory = Trajectory.load(path)
     return robot_of(path, trajectory, base, mimic), trajectory

@@ -43,8 +43,8 @@ def schedule(
     from ..dynamics.compiled.schedules import schedule as schedule_of
     from ..dynamics.compiled.schedules import scheduled_methods
     from ..plotting import require_matplotlib
+    from ..simulation.trajectory import PLOT_SUFFIXES
     from ..system.files import checked_output
-    from ..trajectory import PLOT_SUFFIXES
 
     if plot is not None:
         checked_output(plot, PLOT_SUFFIXES)

@@ -6,8 +6,8 @@ import numpy as np
 
 from ..dynamics.functions import momentum
 from ..dynamics.operational.motion import center_of_mass
-from ..energy_balance import energies
 from ..model.tree import Tree
+from ..simulation.energy_balance import energies
 from .measures import Scales
 from .report import Conservation, Curve, as_curve
 from .source import is_floating

@@ -14,7 +14,7 @@ import numpy as np
 from ..contact.history import PARTS, TOLD_NAMES, ContactHistory
 from ..errors import ArgumentError
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 from .description import Description, described, read_description, restored
 from .libraries import required
 from .units import configuration_units, force_units, velocity_units

@@ -12,7 +12,7 @@ import numpy as np
 from ..dynamics.operational.frames import body_poses
 from ..errors import NonFiniteError, unknown_name
 from ..model.tree import Tree
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 from .drive import Drive
 from .history import History, Moment
 from .panel import finite

@@ -16,8 +16,8 @@ from ..errors import ArgumentError
 from ..measures import Measure
 from ..model.tree import Tree
 from ..rollouts import StoppedWarning
+from ..simulation.world import World
 from ..states.arguments import checked_progress, whole_number
-from ..world import World
 from .chunk import Task, checksum, job_of, nominal_results
 from .cluster import DaskPool
 from .distributions import Distribution

@@ -19,8 +19,8 @@ from ..contact.ground import Surface
 from ..dynamics.operational.frames import body_poses
 from ..meshes import Image
 from ..model.tree import Tree, Visual
+from ..simulation.trajectory import Trajectory
 from ..system.files import checked_output, write_whole
-from ..trajectory import Trajectory
 from .base import drawables
 from .keyframes import keyframes
 from .meshes import TriangleMesh
