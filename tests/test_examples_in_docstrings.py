@@ -6,7 +6,7 @@ import pytest
 
 import treesim
 from tests.docstring_examples import check_example, examples_of
-from treesim import bench, rollouts, sweeps, testing
+from treesim import bench, sweeps, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.cost import bounds
 from treesim.doctor.github import annotation
@@ -17,6 +17,7 @@ from treesim.dynamics.operational import zero_testing
 from treesim.live import Replay
 from treesim.live.pull import Pull
 from treesim.model import generators
+from treesim.rollouts import rollout
 from treesim.simulation.simulation import control
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
@@ -31,7 +32,7 @@ OF_SUBMODULES = {  # those that messages and pages name
         sarif_log,
         Pull,
         Replay,
-        rollouts.read_unfinished,
+        rollout.read_unfinished,
         conjugate_gradient.solve,
         schedules.scheduled_methods,
         generators.asimo,

@@ -6,9 +6,7 @@ Examples in docstrings assume `import numpy as np` and `import treesim`, and the
 from __future__ import annotations
 
 from .system import interrupts as interrupts  # isort: skip  # before all that takes time
-from . import measures as measures
 from .audits import Audit, audit
-from .batch_stepper import BatchStepper
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
@@ -55,8 +53,10 @@ from .model.shapes import CollisionShape
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .plugins import available
-from .replays import Repetition, replay
-from .rollouts import Rollouts, rollout
+from .rollouts import measures as measures
+from .rollouts.batch_stepper import BatchStepper
+from .rollouts.replay import Repetition, replay
+from .rollouts.rollout import Rollouts, rollout
 from .simulation import control as control
 from .simulation.continuation import ContinuationWarning
 from .simulation.control import PD, Hold, Pushed

@@ -7,7 +7,7 @@ import pytest
 
 import treesim
 from treesim.model import generators as make
-from treesim.rollouts import DivergedWarning
+from treesim.rollouts.rollout import DivergedWarning
 from treesim.simulation.energy_balance import EnergyWarning
 from treesim.simulation.step_settings import MANY, LightJointWarning, fastest_rate, speed_hint, substeps_of
 

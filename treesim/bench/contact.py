@@ -20,7 +20,7 @@ from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.shapes import CollisionShape
 from ..model.tree import Body, Tree
-from ..rollouts import rollout
+from ..rollouts.rollout import rollout
 from ..simulation.stepper import Stepper
 from ..simulation.world import World
 from ..states.standing import standing

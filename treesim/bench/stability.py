@@ -15,7 +15,7 @@ from ..compare.engines import EngineModel
 from ..dynamics.base import singular_inertia
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
-from ..rollouts import DivergedWarning, rollout
+from ..rollouts.rollout import DivergedWarning, rollout
 from ..simulation.energy_balance import EnergyWarning, energies
 from ..simulation.integrators import CompiledRule
 from ..simulation.simulation import Simulation, step_count

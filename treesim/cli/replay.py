@@ -100,7 +100,7 @@ def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | N
 def _recorded_robot(trajectory: Trajectory) -> Tree | None:
     """The robot of a recording that was saved from Python, by its recipe; with its visuals, if an installed robot of
     the name is the same but for them. None where the recipe holds none."""
-    from ..replays import recorded_robot
+    from ..rollouts.replay import recorded_robot
 
     robot = recorded_robot(trajectory)
     if robot is None:

@@ -142,7 +142,7 @@ def simulate(
     json: JsonOption = False,
 ) -> None:
     """Simulate ROBOT and sum up its speed and what it conserved. Ctrl-C keeps what was simulated."""
-    from ..replays import source_digest
+    from ..rollouts.replay import source_digest
     from ..simulation.simulation import check_room
     from ..viewers.base import drawables
 

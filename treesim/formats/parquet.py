@@ -22,7 +22,7 @@ from .libraries import required
 from .units import configuration_units, velocity_units
 
 if TYPE_CHECKING:
-    from ..rollouts import Rollouts
+    from ..rollouts.rollout import Rollouts
 
 KEY = b"treesim"  # of the description in a schema's metadata
 

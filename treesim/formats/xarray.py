@@ -20,7 +20,7 @@ from .libraries import required
 from .units import configuration_units, force_units, velocity_units
 
 if TYPE_CHECKING:
-    from ..rollouts import Rollouts
+    from ..rollouts.rollout import Rollouts
 
 LARGEST = 1 << 31  # bytes of one variable in a file of netCDF 3 with 64-bit offsets
 NUMBERS = {  # of a trajectory: axes and attributes

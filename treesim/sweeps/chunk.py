@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import SweepError
-from ..rollouts import Rollouts, rollout
+from ..rollouts.rollout import Rollouts, rollout
 from ..simulation.provenance import surroundings
 from ..types import Keep
 from .plan import VERSIONS, Inputs, Plan

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 
 from ..engine.graph.policies import Policy
 from ..errors import ArgumentError, listed, quoted
-from ..measures import Measure
 from ..model.tree import Tree
-from ..rollout_measures import Reduction, checked_measures
+from ..rollouts.measures import Measure
+from ..rollouts.reduction import Reduction, checked_measures
 from ..simulation.provenance import surroundings
 from ..simulation.serialization import plain
 from ..simulation.step_settings import gains_of

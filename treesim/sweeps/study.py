@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, SweepError, installed_by
-from ..rollouts import Rollouts
+from ..rollouts.rollout import Rollouts
 from ..simulation.provenance import surroundings
 from ..states.arguments import whole_number
 from ..system.display import Shown

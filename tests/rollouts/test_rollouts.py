@@ -8,13 +8,13 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim import rollouts
 from treesim.engine import threads
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.algebra import numbers
 from treesim.model import generators
-from treesim.rollouts import DivergedWarning
+from treesim.rollouts import rollout
+from treesim.rollouts.rollout import DivergedWarning
 from treesim.simulation.simulation import control
 
 
@@ -87,13 +87,13 @@ def test_neither_threads_nor_chunks_nor_company_change_a_rollout(monkeypatch, en
     q0, v0, _ = start(robot, 21)
     found = treesim.rollout(robot, q0, v0, steps=15, engine=engine)
     assert np.array_equal(treesim.rollout(robot, q0[4:9], v0[4:9], steps=15, engine=engine).q, found.q[4:9])
-    whole = rollouts.CHUNK_BYTES
-    monkeypatch.setattr(rollouts, "CHUNK_BYTES", 1)
+    whole = rollout.CHUNK_BYTES
+    monkeypatch.setattr(rollout, "CHUNK_BYTES", 1)
     told = []
     tell = lambda done, total: told.append((done, total))  # noqa: E731
     again = treesim.rollout(robot, q0, v0, steps=15, progress=tell, engine=engine)
     assert np.array_equal(again.q, found.q) and told == [(k, 21) for k in range(1, 22)]
-    monkeypatch.setattr(rollouts, "CHUNK_BYTES", whole)
+    monkeypatch.setattr(rollout, "CHUNK_BYTES", whole)
     for module in (specialized, threads):
         monkeypatch.setattr(module, "thread_count", lambda: 1)
     assert np.array_equal(treesim.rollout(robot, q0, v0, steps=15, engine=engine).v, found.v)

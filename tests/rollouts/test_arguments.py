@@ -5,7 +5,7 @@ import pytest
 
 import treesim
 from tests import trees
-from tests.test_rollouts import pd_to_a_sine, start
+from tests.rollouts.test_rollouts import pd_to_a_sine, start
 from treesim.model import generators
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.test_rollouts import engine, pd_to_a_sine, start  # noqa: F401
-from treesim import rollouts
+from tests.rollouts.test_rollouts import engine, pd_to_a_sine, start  # noqa: F401
 from treesim.model import generators
-from treesim.rollout_slices import Done, Pace
+from treesim.rollouts import rollout
+from treesim.rollouts.time_slices import Done, Pace
 
 ROBOT = generators.chain(4)
 COUNT, STEPS = 21, 23
@@ -66,7 +66,7 @@ def test_no_slicing_changes_a_bit(monkeypatch, engine, law, number, every):  # n
     positional, named = arguments(law, number)
     whole = treesim.rollout(ROBOT, *positional, dt=2e-3, every=every, engine=engine, **named)
     assert whole.q.dtype == number and (whole.done == STEPS // every).all() and whole.stopped is None
-    monkeypatch.setattr(rollouts, "Pace", Cut)
+    monkeypatch.setattr(rollout, "Pace", Cut)
     for seed in range(4):
         monkeypatch.setattr(Cut, "seed", seed)
         told = []
@@ -105,7 +105,7 @@ class AfterSlices:
     """Ctrl-C once so many slices are computed."""
 
     def __init__(self, monkeypatch, count):
-        made, self.left = rollouts.under_controls, count
+        made, self.left = rollout.under_controls, count
 
         def under_controls(*args):
             piece = made(*args)
@@ -118,8 +118,8 @@ class AfterSlices:
 
             return counted
 
-        monkeypatch.setattr(rollouts, "under_controls", under_controls)
-        monkeypatch.setattr(rollouts, "Pace", Single)
+        monkeypatch.setattr(rollout, "under_controls", under_controls)
+        monkeypatch.setattr(rollout, "Pace", Single)
 
 
 def test_ctrl_c_keeps_what_is_done(monkeypatch, engine):  # noqa: F811
@@ -127,7 +127,7 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch, engine):  # noqa: F811
     whole = treesim.rollout(ROBOT, q0, v0, forces, every=2, engine=engine)
     # 23 steps, 11 records of 2, in slices of 4, 4, 4, 4, 4, 2 steps
     AfterSlices(monkeypatch, 2 * 6 + 3)
-    with pytest.warns(rollouts.StoppedWarning, match="2 of 21 rollouts are done, and 6 records of 1 more") as told:
+    with pytest.warns(rollout.StoppedWarning, match="2 of 21 rollouts are done, and 6 records of 1 more") as told:
         found = treesim.rollout(ROBOT, q0, v0, forces, every=2, engine=engine)
     assert told[0].filename == __file__
     assert found.stopped == "interrupted" and found.done.tolist() == [11, 11, 6]
@@ -141,7 +141,7 @@ def test_ctrl_c_in_the_first_rollout_keeps_its_records(monkeypatch, slices, shap
     (q0, v0, forces), _ = arguments("forces", np.float64)
     whole = treesim.rollout(ROBOT, q0, v0, forces, every=2)
     AfterSlices(monkeypatch, slices)
-    with pytest.warns(rollouts.StoppedWarning):
+    with pytest.warns(rollout.StoppedWarning):
         found = treesim.rollout(ROBOT, q0, v0, forces, every=2)
     assert found.q.shape == (*shape, 4) and found.t.shape == shape[1:] and found.done.shape == shape[:1]
     assert np.array_equal(found.q, whole.q[: shape[0], : shape[1]])
@@ -150,7 +150,7 @@ def test_ctrl_c_in_the_first_rollout_keeps_its_records(monkeypatch, slices, shap
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
 def test_a_signal_ends_one_long_rollout(monkeypatch, engine):  # noqa: F811
     """Without slices, the signal is seen when all steps are done, and everything is lost."""
-    made = rollouts.under_controls
+    made = rollout.under_controls
     timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
 
     def under_controls(*args):
@@ -158,10 +158,10 @@ def test_a_signal_ends_one_long_rollout(monkeypatch, engine):  # noqa: F811
         timer.start()
         return piece
 
-    monkeypatch.setattr(rollouts, "under_controls", under_controls)
+    monkeypatch.setattr(rollout, "under_controls", under_controls)
     named = {"steps": 10**10, "every": 10**4, "dt": 1e-9, "out": no_memory()}
     try:
-        with pytest.warns(rollouts.StoppedWarning):
+        with pytest.warns(rollout.StoppedWarning):
             found = treesim.rollout(ROBOT, np.zeros(4), np.zeros(4), engine=engine, **named)
     finally:
         timer.cancel()
@@ -176,7 +176,7 @@ def no_memory():
 def test_an_error_of_progress_carries_what_is_done(monkeypatch):
     (q0, v0, forces), _ = arguments("forces", np.float64)
     whole = treesim.rollout(ROBOT, q0, v0, forces)
-    monkeypatch.setattr(rollouts, "Pace", Single)
+    monkeypatch.setattr(rollout, "Pace", Single)
 
     def fails(done, total):
         if done == 3:
@@ -191,7 +191,7 @@ def test_an_error_of_progress_carries_what_is_done(monkeypatch):
 
 def test_controls_that_are_no_numbers_end_the_run_where_they_are_met(monkeypatch, engine):  # noqa: F811
     (q0, v0, forces), _ = arguments("forces", np.float64)
-    monkeypatch.setattr(rollouts, "Pace", Single)
+    monkeypatch.setattr(rollout, "Pace", Single)
     forces[4, 7, 1] = np.inf
     with pytest.raises(treesim.NonFiniteError, match=r"controls\[4, 7, 1\]") as caught:
         treesim.rollout(ROBOT, q0, v0, forces, engine=engine)
@@ -200,7 +200,7 @@ def test_controls_that_are_no_numbers_end_the_run_where_they_are_met(monkeypatch
 
 def test_a_state_that_is_not_finite_warns_where_rollout_is_called():
     v0 = np.full((3, 4), 1e200)
-    with pytest.warns(rollouts.DivergedWarning) as told:
+    with pytest.warns(rollout.DivergedWarning) as told:
         treesim.rollout(ROBOT, np.zeros(4), v0, steps=3)
     assert told[0].filename == __file__
 

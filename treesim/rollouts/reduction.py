@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from .engine.call.steps import Arrays, Carried, Measured, Piece
-from .engine.graph.expressions import HELP, Expression, is_number
-from .errors import ArgumentError, TreesimError, UnsupportedError
-from .kernels.algebra.numbers import absolute, less, select
-from .kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
+from ..engine.call.steps import Arrays, Carried, Measured, Piece
+from ..engine.graph.expressions import HELP, Expression, is_number
+from ..errors import ArgumentError, TreesimError, UnsupportedError
+from ..kernels.algebra.numbers import absolute, less, select
+from ..kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
+from ..states.arguments import told
+from .arguments import Method, Start, check_clock
 from .measures import Measure
-from .rollout_arguments import Method, Start, check_clock
-from .states.arguments import told
 
 ARGUMENTS = ("t", "q", "v", "p", "c")
 WRENCH = 6

@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .dynamics.functions import energy
-from .engine.call.evaluate import specialized_first
-from .model.quaternions import of_unit_length
-from .model.tree import Tree
-from .simulation.energy_balance import ROUNDING, TOLERATED, EnergyWarning, in_play, off_by, remedy_of
-from .states.physics import Numbers
+from ..dynamics.functions import energy
+from ..engine.call.evaluate import specialized_first
+from ..model.quaternions import of_unit_length
+from ..model.tree import Tree
+from ..simulation.energy_balance import ROUNDING, TOLERATED, EnergyWarning, in_play, off_by, remedy_of
+from ..states.physics import Numbers
 
 RECORDS = 32  # of a rollout, at most, that its energy is judged at, the last among them,
 STEPS = 50  # and one more for every so many steps: looking at a state takes as long as a few steps do

@@ -9,22 +9,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .contact.base import ContactSolver, chosen_solver
-from .dynamics.base import DynamicsBackend, chosen_backend
-from .engine.call.steps import all_finite
-from .errors import ArgumentError, UnsupportedError
-from .kernels.stepping.constrained_step import carried_world_step_entry, counted_world_step_entry
-from .kernels.stepping.step import carried_step_entry, counted_step_entry
-from .model.quaternions import unit_quaternions
-from .model.tree import Tree
-from .simulation.step import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
-from .simulation.step_settings import StepSettings, check_inertia, gains_of, substeps_of
-from .simulation.stepper import warn_of_friction, warn_of_limits
-from .simulation.world import World
-from .states.arguments import whole_number
-from .states.states import tied_constants
-from .types import Engine
-from .validation.arrays import Argument, coerce, precision, refuse_non_finite
+from ..contact.base import ContactSolver, chosen_solver
+from ..dynamics.base import DynamicsBackend, chosen_backend
+from ..engine.call.steps import all_finite
+from ..errors import ArgumentError, UnsupportedError
+from ..kernels.stepping.constrained_step import carried_world_step_entry, counted_world_step_entry
+from ..kernels.stepping.step import carried_step_entry, counted_step_entry
+from ..model.quaternions import unit_quaternions
+from ..model.tree import Tree
+from ..simulation.step import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
+from ..simulation.step_settings import StepSettings, check_inertia, gains_of, substeps_of
+from ..simulation.stepper import warn_of_friction, warn_of_limits
+from ..simulation.world import World
+from ..states.arguments import whole_number
+from ..states.states import tied_constants
+from ..types import Engine
+from ..validation.arrays import Argument, coerce, precision, refuse_non_finite
 
 # by whether there are rows, and whether the work is counted
 ENTRIES: dict[tuple[bool, bool], Callable[..., Any]] = {

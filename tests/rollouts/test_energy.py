@@ -9,13 +9,14 @@ import pytest
 import treesim
 from tests import trees
 from tests.kernels.stepping.test_step import rough
+from tests.rollouts.test_rollouts import Recorded, engine, pd_to_a_sine, start  # noqa: F401
 from tests.simulation.test_world import four_bar
-from tests.test_rollouts import Recorded, engine, pd_to_a_sine, start  # noqa: F401
-from treesim import plugins, rollout_energy, rollouts
+from treesim import plugins
 from treesim.engine import threads
 from treesim.engine.call import specialized
 from treesim.model import generators
-from treesim.rollouts import DivergedWarning
+from treesim.rollouts import energy, rollout
+from treesim.rollouts.rollout import DivergedWarning
 from treesim.simulation.energy_balance import EnergyWarning
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.simulation.stepper.FrictionWarning")
@@ -107,8 +108,8 @@ def test_neither_threads_nor_slices_nor_company_change_the_work(monkeypatch, eng
     for module in (specialized, threads):
         monkeypatch.setattr(module, "thread_count", lambda: 1)
     assert np.array_equal(work(), found)
-    monkeypatch.setattr(rollouts, "CHUNK_BYTES", 1)
-    monkeypatch.setattr(rollouts.Pace, "end", lambda pace, step, last, rows, every: step + 1)
+    monkeypatch.setattr(rollout, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(rollout.Pace, "end", lambda pace, step, last, rows, every: step + 1)
     assert np.array_equal(work(), found)
 
 
@@ -146,7 +147,7 @@ def test_the_largest_error_is_judged_beside_what_is_in_play():
     hinge = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
     robot = treesim.Tree("arm", [treesim.Body("bob", 0, hinge, treesim.Inertia(2.0, (0, 0, -0.5)))])
     q, v = np.array([[[0.0], [1.0]]]), np.array([[[0.0], [3.0]]])
-    found = rollout_energy.balance(robot, (np.array([[0.5]]), np.zeros((1, 1))), q, v, np.zeros((1, 2, 2)), 1000)
+    found = energy.balance(robot, (np.array([[0.5]]), np.zeros((1, 1))), q, v, np.zeros((1, 2, 2)), 1000)
     height = 9.81 * (1 - np.cos([0.5, 0.0, 1.0]))  # m g l with m l = 1 kg m
     assert found.error[0] == pytest.approx(height[2] + 0.25 * 9.0 - height[0], rel=1e-9) and found.record[0] == 1
     assert found.in_play[0] == pytest.approx(0.25 * 9.0 + height[2], rel=1e-9)
@@ -195,21 +196,21 @@ def test_work_goes_into_arrays_and_files_that_are_asked_for(tmp_path, monkeypatc
     treesim.rollout(robot, q, v, forces, out=tmp_path / "run")
     assert not (tmp_path / "run_work.npy").exists(), "work of another run does not stay beside these states"
 
-    monkeypatch.setattr(rollouts, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(rollout, "CHUNK_BYTES", 1)
 
     def stop(done, total):
         if done == 2:
             raise KeyboardInterrupt
 
-    with pytest.warns(rollouts.StoppedWarning, match=r"run_work\.npy\.part"):
+    with pytest.warns(rollout.StoppedWarning, match=r"run_work\.npy\.part"):
         stopped = treesim.rollout(robot, q, v, forces, work=True, out=tmp_path / "run", progress=stop)
-    found = rollouts.read_unfinished(tmp_path / "run", robot)
+    found = rollout.read_unfinished(tmp_path / "run", robot)
     assert np.array_equal(found.work, whole.work[:2]) and np.array_equal(found.energy, whole.energy[:2])
     assert np.array_equal(stopped.energy_error, whole.energy_error[:2])
     with pytest.raises(treesim.ArgumentError, match="energy at the start is not kept"):
         found.energy_error  # noqa: B018
     with pytest.raises(treesim.ArgumentError, match="energies need the robot"):
-        rollouts.read_unfinished(tmp_path / "run").energy  # noqa: B018
+        rollout.read_unfinished(tmp_path / "run").energy  # noqa: B018
 
 
 def test_what_was_not_counted_is_said():

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .engine.call.specialized import BatchCode
-from .engine.call.steps import Arrays, Carried, Measured, carried_on_lanes, held_controls, step_code
-from .engine.call.varied import Varied
-from .engine.graph.policies import Policy
-from .kernels.contact.limit_watching_step import watched_step_entry
-from .kernels.entries.status import FINE
-from .rollout_arguments import Method, Start
-from .rollout_contact import ContactSteps
-from .rollout_parameters import Physics
-from .simulation.step import StepCode
+from ..engine.call.specialized import BatchCode
+from ..engine.call.steps import Arrays, Carried, Measured, carried_on_lanes, held_controls, step_code
+from ..engine.call.varied import Varied
+from ..engine.graph.policies import Policy
+from ..kernels.contact.limit_watching_step import watched_step_entry
+from ..kernels.entries.status import FINE
+from ..simulation.step import StepCode
+from .arguments import Method, Start
+from .contact import ContactSteps
+from .parameters import Physics
 
 CROWDED = 0.5  # part of the rollouts at their limits, from which on all are carried step by step
 

@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from .errors import ArgumentError
-from .rollout_slices import Done
-from .states.arguments import positive_number, whole_number
-from .system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
+from ..errors import ArgumentError
+from ..states.arguments import positive_number, whole_number
+from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
+from .time_slices import Done
 
 RECORD_BYTES = 1024  # of a record, always as many: it is written over in one go
 LABELS = ("q", "v", "work")

@@ -13,7 +13,7 @@ import pytest
 import treesim
 from treesim import ArgumentError, UnsupportedError
 from treesim.model import generators
-from treesim.replays import OTHER_PROCESSOR, changes, first_difference
+from treesim.rollouts.replay import OTHER_PROCESSOR, changes, first_difference
 from treesim.simulation.simulation import provenance
 from treesim.validation import schema
 
@@ -185,7 +185,7 @@ def test_settings_that_do_not_fit_are_refused():
 def test_a_changed_description_is_told_and_changes_nothing(tmp_path):
     path = tmp_path / "robot.urdf"
     path.write_text(treesim.to_urdf(CHAIN))
-    run = swing(treesim.load(path)).with_metadata(source=str(path), sha256=treesim.replays.source_digest(path))
+    run = swing(treesim.load(path)).with_metadata(source=str(path), sha256=treesim.rollouts.replay.source_digest(path))
     assert treesim.replay(run, source=path).notes == treesim.replay(run).notes == ()
     path.write_text(path.read_text().replace("<mass", "<!-- heavier --><mass"))
     changed = treesim.replay(run, source=path)

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .engine.call.steps import Arrays, Piece
-from .engine.generic import runs_compiled
-from .engine.threads import thread_count
+from ..engine.call.steps import Arrays, Piece
+from ..engine.generic import runs_compiled
+from ..engine.threads import thread_count
 
 SECONDS = 0.2  # a slice may take, about
 FIRST_WORK = 2_000_000  # numbers of v stepped in the first slice: 0.2 s on the slowest engine that is compiled

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import measures, rollouts
 from treesim.engine.generic import runs_compiled
 from treesim.kernels.algebra import numbers
+from treesim.rollouts import measures, rollout
 
 STEPS = 60
 KEPT = ("all", "last", "none")
@@ -90,7 +90,7 @@ def test_what_is_kept_changes_no_measure(keep, robot, engine):
         assert np.array_equal(less.q[:, 0], found.q[:, -1]) and less.t[0] == found.t[-1]
 
 
-class ShortPace(rollouts.Pace):
+class ShortPace(rollout.Pace):
     """A pace of a few steps a slice, which end anywhere."""
 
     def rows(self, left, steps, most):
@@ -106,7 +106,7 @@ def test_neither_slices_nor_threads_nor_company_change_a_measure(monkeypatch, ro
     given = {"steps": STEPS, "measure": of_ur5(), "engine": engine}
     found = treesim.rollout(robot, q0, v0, threads=2, **given)
     alone = treesim.rollout(robot, q0[3:4], v0[3:4], threads=1, **given)
-    monkeypatch.setattr(rollouts, "Pace", ShortPace)
+    monkeypatch.setattr(rollout, "Pace", ShortPace)
     sliced = [treesim.rollout(robot, q0, v0, keep=keep, **given) for keep in KEPT]
     sliced.append(treesim.rollout(robot, q0, v0, every=9, **given))
     for name, x in found.measures.items():
@@ -215,7 +215,7 @@ def test_robots_at_their_limits(monkeypatch, substeps, engine):
         assert found.measures["mean"][b] == pytest.approx(found.v[b, :n].mean(), rel=1e-13, abs=1e-15)
         assert (found.q[b, n:] == found.q[b, n - 1]).all()
     assert (found.ended >= 0).any()
-    monkeypatch.setattr(rollouts, "Pace", ShortPace)
+    monkeypatch.setattr(rollout, "Pace", ShortPace)
     again = treesim.rollout(robot, q0, v0, keep="none", **given)
     assert np.array_equal(again.ended, found.ended) and np.array_equal(again.residual, found.residual)
     assert all(np.array_equal(x, again.measures[name]) for name, x in found.measures.items())

@@ -13,23 +13,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .contact.unsolved import ContactWarning
-from .errors import ArgumentError, TreesimError, unknown_name
-from .model.tree import Tree
-from .rollout_files import LABELS
-from .simulation.continuation import first_state
-from .simulation.control import Controller
-from .simulation.energy_balance import EnergyWarning
-from .simulation.provenance import Recipe, controller_of, surroundings, unpacked, world_of
-from .simulation.serialization import restored
-from .simulation.simulation import Simulation
-from .simulation.trajectory import Trajectory
-from .system.display import Shown
-from .system.files import path_of
-from .urdf.findings import Findings
-from .urdf.read import Source
-from .urdf.resolve import open_source
-from .validation.values import positive_number, told
+from ..contact.unsolved import ContactWarning
+from ..errors import ArgumentError, TreesimError, unknown_name
+from ..model.tree import Tree
+from ..simulation.continuation import first_state
+from ..simulation.control import Controller
+from ..simulation.energy_balance import EnergyWarning
+from ..simulation.provenance import Recipe, controller_of, surroundings, unpacked, world_of
+from ..simulation.serialization import restored
+from ..simulation.simulation import Simulation
+from ..simulation.trajectory import Trajectory
+from ..system.display import Shown
+from ..system.files import path_of
+from ..urdf.findings import Findings
+from ..urdf.read import Source
+from ..urdf.resolve import open_source
+from ..validation.values import positive_number, told
+from .files import LABELS
 
 UNKNOWN = "unknown: versions and arguments are those of the recording"
 PROCESSOR = ("processor", "features")  # of the surroundings: compiled code gives the same bits on any
@@ -277,7 +277,7 @@ def changes(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
     """Return in words what differs between two surroundings, as `recipe.surroundings` tells them.
 
     Example:
-        >>> from treesim.replays import changes
+        >>> from treesim.rollouts.replay import changes
         >>> changes({"numpy": "2.3.0", "processor": "znver4"}, {"numpy": "2.3.0", "processor": "znver5"})
         ('processor: znver5 now, znver4 then',)
     """

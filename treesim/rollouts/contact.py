@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from .contact.lanes import ContactLanes, begin_lanes
-from .engine.call.evaluate import lanes_for, run_states
-from .engine.call.specialized import BatchCode
-from .engine.call.steps import Arrays, Carried, Measured
-from .engine.call.varied import Varied
-from .engine.graph.policies import Policy
-from .kernels.entries.status import FINE
-from .kernels.stepping.measured_step import ENDED
-from .rollout_arguments import Method, Start
-from .rollout_parameters import Physics
-from .simulation.step import StepCode
+from ..contact.lanes import ContactLanes, begin_lanes
+from ..engine.call.evaluate import lanes_for, run_states
+from ..engine.call.specialized import BatchCode
+from ..engine.call.steps import Arrays, Carried, Measured
+from ..engine.call.varied import Varied
+from ..engine.graph.policies import Policy
+from ..kernels.entries.status import FINE
+from ..kernels.stepping.measured_step import ENDED
+from ..simulation.step import StepCode
+from .arguments import Method, Start
+from .parameters import Physics
 
 
 def _free_step(code: StepCode) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:

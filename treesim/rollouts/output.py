@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .engine.call.buffer_pool import empty
-from .errors import ArgumentError
-from .rollout_files import ResultFiles
-from .rollout_slices import Done
-from .states.arguments import told
-from .system.memory import check_memory
-from .validation.arrays import Shape, check_out
+from ..engine.call.buffer_pool import empty
+from ..errors import ArgumentError
+from ..states.arguments import told
+from ..system.memory import check_memory
+from ..validation.arrays import Shape, check_out
+from .files import ResultFiles
+from .time_slices import Done
 
 
 class Results:

@@ -10,18 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .contact.stage import SHARE
-from .dynamics.functions import mass_matrix
-from .dynamics.physics import Parameters
-from .engine.call.varied import Varied
-from .errors import ArgumentError, UnsupportedError
-from .kernels.algebra.limits import UNLIMITED
-from .kernels.contact.tables import COLUMNS as PAIR_COLUMNS
-from .kernels.contact.tables import NUMBERS, OPTIONS, REALS
-from .kernels.stepping.step import Settings
-from .model.tree import Tree
-from .rollout_energy import OwnRobots
-from .simulation.step_settings import (
+from ..contact.stage import SHARE
+from ..dynamics.functions import mass_matrix
+from ..dynamics.physics import Parameters
+from ..engine.call.varied import Varied
+from ..errors import ArgumentError, UnsupportedError
+from ..kernels.algebra.limits import UNLIMITED
+from ..kernels.contact.tables import COLUMNS as PAIR_COLUMNS
+from ..kernels.contact.tables import NUMBERS, OPTIONS, REALS
+from ..kernels.stepping.step import Settings
+from ..model.tree import Tree
+from ..simulation.step_settings import (
     gains_of,
     implicitness,
     lightest,
@@ -29,8 +28,8 @@ from .simulation.step_settings import (
     step_stiffness,
     tried_configurations,
 )
-from .simulation.world import World
-from .states.physics import (
+from ..simulation.world import World
+from ..states.physics import (
     INERTIAL,
     JOINTS,
     OF_ROBOT,
@@ -43,6 +42,7 @@ from .states.physics import (
     refuse_first,
     robot_numbers,
 )
+from .energy import OwnRobots
 
 OF_STEP = {
     "damping": Field(JOINTS, (), "N m s/rad"),

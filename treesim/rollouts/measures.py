@@ -18,16 +18,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .dynamics.functions import energy as total_energy
-from .dynamics.operational.frames import frame_pose, known_frame_codes
-from .dynamics.tables import constants_of
-from .engine.graph.trace import is_traced, written_down
-from .errors import ArgumentError
-from .kernels.algebra.numbers import less, select
-from .kernels.kinematics.bodies import energy_and_momentum_states, frame_pose_states
-from .model.tree import Tree
-from .states.arguments import checked_robot, told, whole_number
-from .states.states import serving
+from ..dynamics.functions import energy as total_energy
+from ..dynamics.operational.frames import frame_pose, known_frame_codes
+from ..dynamics.tables import constants_of
+from ..engine.graph.trace import is_traced, written_down
+from ..errors import ArgumentError
+from ..kernels.algebra.numbers import less, select
+from ..kernels.kinematics.bodies import energy_and_momentum_states, frame_pose_states
+from ..model.tree import Tree
+from ..states.arguments import checked_robot, told, whole_number
+from ..states.states import serving
 
 MOST_BINS = 64
 

@@ -10,33 +10,33 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .contact.base import ContactSolver
-from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
-from .dynamics.physics import Parameters
-from .engine.call.evaluate import check_engine
-from .engine.call.steps import Measured, Piece, under_controls, under_policy
-from .engine.call.varied import Varied
-from .engine.graph.policies import Policy
-from .engine.threads import checked_threads, use_threads
-from .errors import ArgumentError, keep_with, unknown_name
-from .kernels.stepping.step import policy_step_entry
+from ..contact.base import ContactSolver
+from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from ..dynamics.physics import Parameters
+from ..engine.call.evaluate import check_engine
+from ..engine.call.steps import Measured, Piece, under_controls, under_policy
+from ..engine.call.varied import Varied
+from ..engine.graph.policies import Policy
+from ..engine.threads import checked_threads, use_threads
+from ..errors import ArgumentError, keep_with, unknown_name
+from ..kernels.stepping.step import policy_step_entry
+from ..model.tree import Tree
+from ..simulation.start_limits import warn_of_start
+from ..simulation.world import World, as_world
+from ..states.arguments import checked_progress, positive_number, whole_number
+from ..types import Engine, Keep
+from .arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
+from .energy import OwnRobots
+from .files import read_record
+from .joint_limits import under_contact
 from .measures import Measure
-from .model.tree import Tree
-from .rollout_arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
-from .rollout_energy import OwnRobots
-from .rollout_files import read_record
-from .rollout_limits import under_contact
-from .rollout_measures import Measuring, measuring_of
-from .rollout_outcome import DivergedWarning as DivergedWarning  # offered here
-from .rollout_outcome import Rollouts as Rollouts
-from .rollout_outcome import begun, first_diverged, outcome, times
-from .rollout_parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
-from .rollout_results import Results
-from .rollout_slices import Done, Pace, Slice, slices
-from .simulation.start_limits import warn_of_start
-from .simulation.world import World, as_world
-from .states.arguments import checked_progress, positive_number, whole_number
-from .types import Engine, Keep
+from .output import Results
+from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
+from .reduction import Measuring, measuring_of
+from .rollouts import DivergedWarning as DivergedWarning  # offered here
+from .rollouts import Rollouts as Rollouts
+from .rollouts import begun, first_diverged, outcome, times
+from .time_slices import Done, Pace, Slice, slices
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
 

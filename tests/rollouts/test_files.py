@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import rollouts
 from treesim.model import generators
+from treesim.rollouts import rollout
 from treesim.system.files import digest_of
 
 ROBOT = generators.chain(4)
@@ -21,9 +21,9 @@ CHILD = """
 import os, resource, signal, sys
 import numpy as np
 import treesim
-from treesim import rollouts
+from treesim.rollouts import rollout
 from treesim.model import generators
-rollouts.CHUNK_BYTES = 1
+rollout.CHUNK_BYTES = 1
 robot, out = generators.chain(4), sys.argv[1]
 q0, v0 = np.linspace(-0.3, 0.3, 20).reshape(5, 4), np.zeros(4)
 """
@@ -59,7 +59,7 @@ def test_a_killed_run_leaves_no_file_that_looks_whole(tmp_path):
     assert killed.returncode == -9, killed.stderr
     assert np.array_equal(np.load(f"{out}_q.npy"), earlier), "files of an earlier run stay"
     assert names(tmp_path) == ["run_q.npy", "run_q.npy.part", "run_unfinished.json", "run_v.npy", "run_v.npy.part"]
-    whole, found = run(), rollouts.read_unfinished(out)
+    whole, found = run(), rollout.read_unfinished(out)
     assert found.stopped == "unfinished" and found.done.tolist() == [6, 6, 6]
     assert np.array_equal(found.q, whole.q[:3]) and np.array_equal(found.v, whole.v[:3])
     assert np.array_equal(found.t, whole.t)
@@ -71,17 +71,17 @@ def test_a_killed_run_leaves_no_file_that_looks_whole(tmp_path):
 
 
 def test_ctrl_c_leaves_unfinished_files(tmp_path, monkeypatch):
-    monkeypatch.setattr(rollouts, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(rollout, "CHUNK_BYTES", 1)
 
     def stop(done, total):
         if done == 2:
             raise KeyboardInterrupt
 
-    with pytest.warns(rollouts.StoppedWarning, match=r"2 of 5 .*run_q\.npy\.part.*read_unfinished"):
+    with pytest.warns(rollout.StoppedWarning, match=r"2 of 5 .*run_q\.npy\.part.*read_unfinished"):
         found = run(out=tmp_path / "run", progress=stop)
     assert found.stopped == "interrupted" and np.array_equal(found.q, run().q[:2])
     assert not (tmp_path / "run_q.npy").exists()
-    assert np.array_equal(rollouts.read_unfinished(tmp_path / "run").q, run().q[:2])
+    assert np.array_equal(rollout.read_unfinished(tmp_path / "run").q, run().q[:2])
 
 
 def test_an_error_before_anything_is_done_leaves_nothing(tmp_path):
@@ -188,13 +188,13 @@ def test_results_that_fit_nowhere_are_refused_at_once(tmp_path, steps):
 @pytest.mark.parametrize("text", ["", "{}", "[1]", '{"shapes": [[5, 7, 4], [5, 7, 4]]}'])
 def test_a_record_that_is_none_is_refused(tmp_path, text):
     with pytest.raises(treesim.ArgumentError, match="no unfinished rollouts of"):
-        rollouts.read_unfinished(tmp_path / "run")
+        rollout.read_unfinished(tmp_path / "run")
     for label in "qv":
         np.save(tmp_path / f"run_{label}.npy", np.zeros((5, 6, 4)))
         (tmp_path / f"run_{label}.npy").rename(tmp_path / f"run_{label}.npy.part")
     (tmp_path / "run_unfinished.json").write_text(text)
     with pytest.raises(treesim.ArgumentError, match="is not the record of rollouts"):
-        rollouts.read_unfinished(tmp_path / "run")
+        rollout.read_unfinished(tmp_path / "run")
 
 
 def unfinished(folder, **changes):
@@ -212,12 +212,12 @@ def unfinished(folder, **changes):
 
 def test_flipped_bits_of_a_record_are_found(tmp_path):
     path = unfinished(tmp_path)
-    assert rollouts.read_unfinished(tmp_path / "run").done.tolist() == [6, 6, 3]
+    assert rollout.read_unfinished(tmp_path / "run").done.tolist() == [6, 6, 3]
     good, refused = path.read_bytes(), 0
     for k in range(8 * len(good)):
         path.write_bytes(good[: k // 8] + bytes([good[k // 8] ^ 1 << k % 8]) + good[k // 8 + 1 :])
         try:
-            found = rollouts.read_unfinished(tmp_path / "run")
+            found = rollout.read_unfinished(tmp_path / "run")
         except treesim.ArgumentError:
             refused += 1
         else:
@@ -230,7 +230,7 @@ def test_flipped_bits_of_a_record_are_found(tmp_path):
 def test_records_of_other_types_and_sizes_are_refused(tmp_path, label, value):
     unfinished(tmp_path, **{label: value})
     with pytest.raises(treesim.ArgumentError, match="is not the record of rollouts"):
-        rollouts.read_unfinished(tmp_path / "run")
+        rollout.read_unfinished(tmp_path / "run")
 
 
 def test_no_rollouts_and_robots_that_cannot_move_have_files_too(tmp_path):

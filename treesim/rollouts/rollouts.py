@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .contact.unsolved import warn_of_states
-from .errors import ArgumentError
-from .model.tree import Tree
-from .rollout_arguments import Method, Start
-from .rollout_energy import OwnRobots, balance, total_energy, warn_of_errors
-from .rollout_measures import Measuring
-from .rollout_slices import Done
-from .simulation.step_settings import speed_hint
-from .system.display import Shown, arrays
+from ..contact.unsolved import warn_of_states
+from ..errors import ArgumentError
+from ..model.tree import Tree
+from ..simulation.step_settings import speed_hint
+from ..system.display import Shown, arrays
+from .arguments import Method, Start
+from .energy import OwnRobots, balance, total_energy, warn_of_errors
+from .reduction import Measuring
+from .time_slices import Done
 
 BLOCK = 256  # rollouts looked through at a time for states that are not finite
 
@@ -106,7 +106,7 @@ class Rollouts(Shown):
             >>> float(runs.to_xarray().q.sel(coordinate="elbow_joint").isel(time=0).max()) == runs.q[:, 0, 2].max()
             True
         """
-        from .formats.xarray import dataset_of_rollouts
+        from ..formats.xarray import dataset_of_rollouts
 
         return dataset_of_rollouts(self)
 
@@ -122,7 +122,7 @@ class Rollouts(Shown):
             >>> runs.to_arrow().num_rows
             200
         """
-        from .formats.parquet import table_of_rollouts
+        from ..formats.parquet import table_of_rollouts
 
         return table_of_rollouts(self)
 

@@ -11,27 +11,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .contact.base import ContactSolver
-from .contact.unsolved import UNSOLVED, warn_of_states
-from .dynamics.base import DynamicsBackend, check_supported, chosen_backend
-from .dynamics.physics import Parameters
-from .engine.call.evaluate import check_engine
-from .engine.call.steps import Piece, under_controls
-from .engine.threads import checked_threads, use_threads
-from .errors import ArgumentError
-from .model.quaternions import unit_quaternions
-from .model.tree import Tree
-from .rollout_arguments import Method, Start, method_of
-from .rollout_limits import under_contact
-from .rollout_parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
-from .rollouts import varied_of
-from .simulation.start_limits import warn_of_start
-from .simulation.stepper import unwarned
-from .simulation.world import World, as_world
-from .states.arguments import positive_number, whole_number
-from .system.display import Shown, arrays
-from .types import Engine
-from .validation.arrays import Argument, coerce, refuse_non_finite
+from ..contact.base import ContactSolver
+from ..contact.unsolved import UNSOLVED, warn_of_states
+from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from ..dynamics.physics import Parameters
+from ..engine.call.evaluate import check_engine
+from ..engine.call.steps import Piece, under_controls
+from ..engine.threads import checked_threads, use_threads
+from ..errors import ArgumentError
+from ..model.quaternions import unit_quaternions
+from ..model.tree import Tree
+from ..simulation.start_limits import warn_of_start
+from ..simulation.stepper import unwarned
+from ..simulation.world import World, as_world
+from ..states.arguments import positive_number, whole_number
+from ..system.display import Shown, arrays
+from ..types import Engine
+from ..validation.arrays import Argument, coerce, refuse_non_finite
+from .arguments import Method, Start, method_of
+from .joint_limits import under_contact
+from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
+from .rollout import varied_of
 
 
 class BatchStepper(Shown):
