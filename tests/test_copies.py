@@ -12,7 +12,7 @@ import pytest
 
 import treesim
 from treesim.model import generators
-from treesim.simulation.simulation import control
+from treesim.simulation import control
 from treesim.simulation.stepper import FrictionWarning
 
 from . import trees

@@ -18,7 +18,7 @@ from treesim.live import Replay
 from treesim.live.pull import Pull
 from treesim.model import generators
 from treesim.rollouts import rollout
-from treesim.simulation.simulation import control
+from treesim.simulation import control
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
 OF_SUBMODULES = {  # those that messages and pages name

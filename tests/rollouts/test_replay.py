@@ -14,7 +14,7 @@ import treesim
 from treesim import ArgumentError, UnsupportedError
 from treesim.model import generators
 from treesim.rollouts.replay import OTHER_PROCESSOR, changes, first_difference
-from treesim.simulation.simulation import provenance
+from treesim.simulation import provenance
 from treesim.validation import schema
 
 CHAIN = generators.chain(3)

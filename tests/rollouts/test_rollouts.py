@@ -15,7 +15,7 @@ from treesim.kernels.algebra import numbers
 from treesim.model import generators
 from treesim.rollouts import rollout
 from treesim.rollouts.rollout import DivergedWarning
-from treesim.simulation.simulation import control
+from treesim.simulation import control
 
 
 @pytest.fixture(params=["specialized", "generic"])

@@ -6,8 +6,8 @@ import pytest
 import treesim
 import treesim.simulation.control
 from treesim.model import generators
+from treesim.simulation import simulation as module
 from treesim.simulation.controlled import ControllerError
-from treesim.simulation.simulation import simulation as module
 from treesim.simulation.stepper import EffortWarning
 
 ROBOT = generators.chain(3)

@@ -32,8 +32,8 @@ from treesim.dynamics.operational.motion import FrameMotion
 from treesim.dynamics.operational.tasks import FramesTask
 from treesim.dynamics.schedule import Schedule, Stage
 from treesim.model import generators as make
+from treesim.simulation import control
 from treesim.simulation.player import Frame as PlayedFrame
-from treesim.simulation.simulation import control
 from treesim.simulation.trajectory import JointStates
 from treesim.states.support import LowestPoint
 from treesim.sweeps.plan import plan_of
