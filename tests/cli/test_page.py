@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from treesim.cli import common
-from treesim.viewers.base import PageWriter
+from treesim.viewing.protocols import PageWriter
 
 
 class Writer:

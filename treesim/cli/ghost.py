@@ -13,9 +13,9 @@ from . import common
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..live import GhostSettings
     from ..model.tree import Tree
     from ..simulation.trajectory import Trajectory
+    from ..viewing.live import GhostSettings
 
 KEYS = ("backend", "integrator", "contact_solver", "substeps")  # of a ghost by other methods
 KINDS = {"backend": "dynamics", "integrator": "integrators", "contact_solver": "contact_solvers"}
@@ -51,7 +51,7 @@ class Start(NamedTuple):
 
 def ghost_of(given: str, robot: Tree, start: Start) -> GhostChoice:
     """Return what --ghost asks for; raises ArgumentError, PluginError and UnsupportedError."""
-    from ..live import GhostSettings
+    from ..viewing.live import GhostSettings
 
     if "=" in given:
         return GhostChoice(GhostSettings("simulation", **_methods(given)), {})
@@ -63,9 +63,9 @@ def recorded_ghost(given: str, robot: Tree, start: Start) -> tuple[str, Trajecto
     """Return the name and the motion of a ghost that is a file or another engine's; raises ArgumentError for another
     robot's, and for methods, which a recording has not."""
     from ..formats import SUFFIXES
-    from ..live import engine_motion
-    from ..live.recorded import check_fits
     from ..simulation.trajectory import Trajectory
+    from ..viewing.live import engine_motion
+    from ..viewing.live.recorded import check_fits
 
     if "=" in given:
         raise ArgumentError(

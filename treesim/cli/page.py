@@ -38,7 +38,7 @@ def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) 
     """Raise ArgumentError for options that such a file does not know, and for a file that cannot be written,
     UnsupportedError for a viewer that writes no pages."""
     from ..system.files import checked_output
-    from ..viewers.base import PageWriter
+    from ..viewing.protocols import PageWriter
 
     for name, why in UNKNOWN.items():
         if options[name] not in (None, False):

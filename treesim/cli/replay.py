@@ -15,9 +15,9 @@ from .setup import DT
 if TYPE_CHECKING:
     import typer
 
-    from ..live import Replay
     from ..model.tree import Tree
     from ..simulation.trajectory import Trajectory
+    from ..viewing.live import Replay
 
 KNOWN = {"robot", "base", "mimic", "ghost", "duration", "speed", "viewer", "port", "no_browser", "json", "record"}
 
@@ -45,8 +45,8 @@ def open_replay(path: str, window: Any, base: str | None, mimic: str | None, spe
     to show beside it."""
     import numpy as np
 
-    from ..live import Replay
-    from ..live.recorded import check_fits
+    from ..viewing.live import Replay
+    from ..viewing.live.recorded import check_fits
 
     robot, trajectory = _loaded(path, base, mimic)
     check_fits(robot, trajectory)
@@ -93,7 +93,7 @@ def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | N
     except TreesimError as error:
         raise ArgumentError(
             f"{path} was made with the robot {source!r}, which cannot be loaded here: {error}; in Python, "
-            "treesim.live.Replay(robot, trajectory, viewer) takes any"
+            "treesim.viewing.live.Replay(robot, trajectory, viewer) takes any"
         ) from error
 
 

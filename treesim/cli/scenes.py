@@ -8,8 +8,8 @@ from .common import BASES
 from .setup import Setup, set_up
 
 if TYPE_CHECKING:
-    from ..live.physics import Scene
-    from ..live.settings import Settings
+    from ..viewing.live.physics import Scene
+    from ..viewing.live.settings import Settings
 
 
 class InstalledRobots:
@@ -35,8 +35,8 @@ class InstalledRobots:
 
 def scene_of(setup: Setup, base: str, options: dict[str, Any], speed: float = 1.0) -> tuple[Scene, Settings]:
     """Return the scene of a setup, and the settings that it begins with."""
-    from ..live.physics import Scene
-    from ..live.settings import Settings
+    from ..viewing.live.physics import Scene
+    from ..viewing.live.settings import Settings
 
     simulation = setup.simulation
     x, y, z = setup.robot.gravity if simulation.gravity is None else simulation.gravity

@@ -144,7 +144,7 @@ def simulate(
     """Simulate ROBOT and sum up its speed and what it conserved. Ctrl-C keeps what was simulated."""
     from ..rollouts.replay import source_digest
     from ..simulation.simulation import check_room
-    from ..viewers.base import drawables
+    from ..viewing.protocols import drawables
 
     steps = checked_steps(duration, dt)
     outputs = Outputs.checked(out, plot, html, record, viewer)
