@@ -15,7 +15,7 @@ import typer
 from ..errors import ArgumentError, TreesimError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RecordOption, RobotArgument, guarded
-from .setup import (
+from .simulation_options import (
     BACKEND,
     DT,
     INTEGRATOR,

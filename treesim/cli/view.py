@@ -12,11 +12,7 @@ import typer
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RecordOption, guarded
-from .ghost import GhostOption, Start, ghost_of
-from .page import HtmlOption, checked_page, write_page
-from .replay import checked_options, is_recording, open_replay, play, write_record
-from .scenes import InstalledRobots, scene_of
-from .setup import (
+from .simulation_options import (
     BACKEND,
     DT,
     INTEGRATOR,
@@ -41,6 +37,10 @@ from .setup import (
     set_up,
 )
 from .streams import json_text
+from .view_ghost import GhostOption, Start, ghost_of
+from .view_page import HtmlOption, checked_page, write_page
+from .view_recording import checked_options, is_recording, open_replay, play, write_record
+from .view_robots import InstalledRobots, scene_of
 
 if TYPE_CHECKING:
     import numpy as np

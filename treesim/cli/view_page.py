@@ -11,7 +11,7 @@ from ..errors import ArgumentError, UnsupportedError
 from . import common
 
 if TYPE_CHECKING:
-    from .setup import Setup
+    from .simulation_options import Setup
 
 HtmlOption = Annotated[
     Path | None,

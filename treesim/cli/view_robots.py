@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .common import BASES
-from .setup import Setup, set_up
+from .simulation_options import Setup, set_up
 
 if TYPE_CHECKING:
     from ..viewing.live.physics import Scene
