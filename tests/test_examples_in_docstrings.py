@@ -6,16 +6,19 @@ import pytest
 
 import treesim
 from tests.docstring_examples import check_example, examples_of
-from treesim import bench, control, rollouts, schedules, sweeps, testing
+from treesim import bench, sweeps, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.cost import bounds
 from treesim.doctor.github import annotation
 from treesim.doctor.sarif import sarif_log
 from treesim.dynamics import armstrong, conjugate_gradient
+from treesim.dynamics.compiled import schedules
+from treesim.dynamics.operational import zero_testing
 from treesim.live import Replay
 from treesim.live.pull import Pull
 from treesim.model import generators
-from treesim.operational import zero_testing
+from treesim.rollouts import rollout
+from treesim.simulation import control
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
 OF_SUBMODULES = {  # those that messages and pages name
@@ -29,7 +32,7 @@ OF_SUBMODULES = {  # those that messages and pages name
         sarif_log,
         Pull,
         Replay,
-        rollouts.read_unfinished,
+        rollout.read_unfinished,
         conjugate_gradient.solve,
         schedules.scheduled_methods,
         generators.asimo,

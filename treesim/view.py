@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike
 from . import plugins
 from .errors import ArgumentError, UnsupportedError
 from .model.tree import Tree
+from .simulation.world import World
 from .states.arguments import checked_robot, positive_number, told
 from .system.display import Shown, arrays, html_table, page_html
 from .validation.arrays import Argument, coerce
 from .viewers.base import ClickViewer, GroundViewer, InteractiveViewer, MarkViewer, SliderViewer, Viewer
-from .world import World
 
 ARROW_COLOR = (0.09, 0.4, 0.75)  # red, green, blue
 FRAME_LENGTH = 0.1  # m, of a frame's axes

@@ -100,7 +100,7 @@ def clocked_program(options: list[str]) -> None:
 
     from treesim.cli.main import main as treesim
     from treesim.live import LiveSession
-    from treesim.simulation import Simulation
+    from treesim.simulation.simulation import Simulation
 
     clocks = Clocks()
     clocks.clocked(Simulation, "step", "physics")

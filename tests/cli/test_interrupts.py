@@ -23,7 +23,15 @@ class Finder:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Finder())
 """
-MOMENTS = ("numpy", "treesim.bound", "treesim.cli", "typer", "treesim.cli.view", "treesim.simulation", "yourdfpy")
+MOMENTS = (
+    "numpy",
+    "treesim.dynamics.compiled.bound",
+    "treesim.cli",
+    "typer",
+    "treesim.cli.view",
+    "treesim.simulation.simulation",
+    "yourdfpy",
+)
 RUNNING = ("treesim.cli.setup", "treesim.cli.summary", "llvmlite.binding", "rich.table")
 
 

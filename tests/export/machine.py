@@ -12,8 +12,8 @@ import pytest
 from treesim.export.contact_module import ContactModule
 from treesim.export.webassembly import StepModule
 from treesim.kernels.entries.status import FINE
-from treesim.step_settings import StepSettings
-from treesim.world import World
+from treesim.simulation.step_settings import StepSettings
+from treesim.simulation.world import World
 
 wasmtime = pytest.importorskip("wasmtime", reason="needs wasmtime (pip install wasmtime)")
 

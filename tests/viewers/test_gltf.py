@@ -12,7 +12,7 @@ from tests.meshes import textured
 from treesim import Body, Ground, Inertia, Joint, Placement, Tree, Visual
 from treesim.contact.description import described
 from treesim.errors import ArgumentError
-from treesim.trajectory import Trajectory
+from treesim.simulation.trajectory import Trajectory
 from treesim.viewers.gltf import gltf_bytes, linear, write_gltf
 from treesim.viewers.meshes import MeshReading, TriangleMesh, read_meshes
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ..live import GhostSettings
     from ..model.tree import Tree
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
 KEYS = ("backend", "integrator", "contact_solver", "substeps")  # of a ghost by other methods
 KINDS = {"backend": "dynamics", "integrator": "integrators", "contact_solver": "contact_solvers"}
@@ -65,7 +65,7 @@ def recorded_ghost(given: str, robot: Tree, start: Start) -> tuple[str, Trajecto
     from ..formats import SUFFIXES
     from ..live import engine_motion
     from ..live.recorded import check_fits
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
     if "=" in given:
         raise ArgumentError(

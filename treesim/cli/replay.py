@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..live import Replay
     from ..model.tree import Tree
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
 KNOWN = {"robot", "base", "mimic", "ghost", "duration", "speed", "viewer", "port", "no_browser", "json", "record"}
 
@@ -74,7 +74,7 @@ def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: 
 
 def _loaded(path: str, base: str | None, mimic: str | None) -> tuple[Tree, Trajectory]:
     """A trajectory and its robot."""
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
     trajectory = Trajectory.load(path)
     return robot_of(path, trajectory, base, mimic), trajectory
@@ -100,7 +100,7 @@ def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | N
 def _recorded_robot(trajectory: Trajectory) -> Tree | None:
     """The robot of a recording that was saved from Python, by its recipe; with its visuals, if an installed robot of
     the name is the same but for them. None where the recipe holds none."""
-    from ..replays import recorded_robot
+    from ..rollouts.replay import recorded_robot
 
     robot = recorded_robot(trajectory)
     if robot is None:

@@ -14,7 +14,7 @@ from . import common
 from .common import JsonOption, guarded, messages, output, print_json
 
 if TYPE_CHECKING:
-    from ..replays import Repetition
+    from ..rollouts.replay import Repetition
 
 
 @guarded

@@ -16,11 +16,11 @@ from .states import SPELLINGS, gravity_vector, initial_state, push_vector
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..control import Controller
     from ..model.tree import Tree
-    from ..simulation import Simulation
+    from ..simulation.control import Controller
+    from ..simulation.simulation import Simulation
+    from ..simulation.world import World
     from ..types import ControllerName
-    from ..world import World
 
 DT, BACKEND, INTEGRATOR, SOLVER = 1e-3, "aba", "implicit_midpoint", "pgs"
 KP, KD, FRICTION = 100.0, 10.0, 0.8
@@ -82,7 +82,7 @@ class Setup(NamedTuple):
 
 def checked_steps(duration: float, dt: float) -> int:
     """Return how many steps of --dt the --duration has; raises ArgumentError naming what is wrong with the two."""
-    from ..simulation import step_count
+    from ..simulation.simulation import step_count
 
     checked_seconds("--duration", duration)
     checked_seconds("--dt", dt)
@@ -117,7 +117,7 @@ def set_up(
     Raises a TreesimError that names the option, or what it names, if wrong."""
     import treesim
 
-    from ..control import default_controller
+    from ..simulation.control import default_controller
     from ..states.support import candidates
 
     _check_names(backend, integrator, controller, {"--kp": kp, "--kd": kd}, contact_solver)
@@ -174,7 +174,7 @@ def _world(robot: Tree, friction: float) -> World:
 
 def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float, kd: float) -> Controller:
     """The controller of a name; raises ArgumentError for bad gains, and a robot that nothing can drive."""
-    from ..control import make_controller
+    from ..simulation.control import make_controller
 
     name = cast("ControllerName", controller)
     made = make_controller(name, robot, q, kp, kd)
@@ -213,7 +213,7 @@ def _check_names(
     backend: str, integrator: str, controller: str | None, gains: dict[str, float | None], contact_solver: str
 ) -> None:
     from .. import plugins
-    from ..control import CONTROLLERS
+    from ..simulation.control import CONTROLLERS
 
     plugins.get("dynamics", backend)
     plugins.get("integrators", integrator)

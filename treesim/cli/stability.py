@@ -125,7 +125,7 @@ def _on_ground(
 ) -> None:
     from ..bench.contact_runs import ContactSettings
     from ..contact.stage import SHARE
-    from ..simulation import step_count
+    from ..simulation.simulation import step_count
     from .stability_ground import show_on_ground
 
     if against is not None:

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..live import LiveSession
-    from ..simulation import Simulation
+    from ..simulation.simulation import Simulation
 
 FPS = 30.0
 MOST_A_FRAME = 10**6  # steps: more take minutes for each picture
@@ -349,7 +349,7 @@ def _play(
 
     Raises NonFiniteError when the state does.
     """
-    from ..player import Player
+    from ..simulation.player import Player
 
     player = Player(simulation, q, v, lambda frame: window.update(frame.q), fps=FPS, speed=speed)
     try:

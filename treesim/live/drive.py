@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..control import Controller, Pure, make_controller
 from ..model.tree import Tree
+from ..simulation.control import Controller, Pure, make_controller
 from ..types import ControllerName
 from .forces import Force
 from .pull import Pull

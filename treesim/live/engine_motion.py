@@ -9,8 +9,8 @@ from ..compare.source import canonical, without_losses
 from ..dynamics.functions import energy
 from ..errors import UnsupportedError
 from ..model.tree import Tree
+from ..simulation.trajectory import Trajectory
 from ..states.arguments import positive_number
-from ..trajectory import Trajectory
 
 
 def engine_motion(

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.operational.frames import frame_pose
+from ..dynamics.operational.functions import inverse_operational_inertia
 from ..model.tree import Tree
-from ..operational.frames import frame_pose
-from ..operational.functions import inverse_operational_inertia
 
 UNMOVED = 1e-9  # times the largest eigenvalue of Λ^-1: what moves less does not move at all
 

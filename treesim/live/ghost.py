@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from ..dynamics.operational.frames import body_poses
 from ..errors import NonFiniteError, unknown_name
 from ..model.tree import Tree
-from ..operational.frames import body_poses
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 from .drive import Drive
 from .history import History, Moment
 from .panel import finite

@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from .. import plugins
-from ..control import CONTROLLERS
 from ..dynamics.functions import energy, momentum
+from ..dynamics.operational.frames import body_poses
+from ..dynamics.operational.motion import center_of_mass
 from ..errors import TreesimError, unknown_name
 from ..export.description import joints
-from ..integrators.base import CompiledRule
 from ..model.tree import Tree
-from ..operational.frames import body_poses
-from ..operational.motion import center_of_mass
-from ..step_code import touches
-from ..world import World
+from ..simulation.control import CONTROLLERS
+from ..simulation.integrators import CompiledRule
+from ..simulation.step import touches
+from ..simulation.world import World
 from .felt_mass import felt_mass
 
 CAN = ("pull", "seek", "com", "momentum")

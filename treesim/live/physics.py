@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.ground import Ground
-from ..control import Controller
+from ..dynamics.operational.motion import center_of_mass
 from ..errors import ArgumentError, TreesimError, unknown_name
 from ..model.tree import Tree
-from ..operational.motion import center_of_mass
-from ..player import Frame, Player
+from ..simulation.control import Controller
+from ..simulation.player import Frame, Player
+from ..simulation.trajectory import Trajectory
+from ..simulation.world import World
 from ..states.arguments import told
 from ..states.standing import standing
-from ..trajectory import Trajectory
-from ..world import World
 from .drive import Drive, without_effort_limits
 from .forces import Force
 from .ghost import NONE, SIMULATION, Ghost, GhostSettings, RecordedGhost, SimulatedGhost, apart

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.operational.frames import frame_jacobian, frame_pose
 from ..errors import ArgumentError, unknown_name
 from ..model.inertia import cross_matrix
 from ..model.tree import Tree
-from ..operational.frames import frame_jacobian, frame_pose
 from ..validation.arrays import Argument, coerce
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..model.tree import Tree
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 
 
 def check_fits(robot: Tree, trajectory: Trajectory) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.operational.motion import center_of_mass
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
-from ..operational.motion import center_of_mass
+from ..simulation.trajectory import Trajectory
 from ..states.arguments import checked_robot, told
-from ..trajectory import Trajectory
 from ..viewers.base import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply, Viewer
 from .ghost import NONE, GhostSettings, RecordedGhost, apart
 from .panel import NO_FRAME, checked_frame, felt, finite, momenta, movable, seen, touched

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, NonFiniteError, TreesimError
-from ..player import Frame, Player
+from ..simulation.player import Frame, Player
+from ..simulation.trajectory import Trajectory
 from ..states.arguments import told
 from ..system.display import Shown, page_html
-from ..trajectory import Trajectory
 from ..viewers.base import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply
 from .compiled_methods import CompiledMethods, methods_of
 from .forces import Force

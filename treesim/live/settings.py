@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .. import plugins
-from ..control import CONTROLLERS
 from ..errors import ArgumentError, unknown_name
-from ..player import FASTEST, SLOWEST
+from ..simulation.control import CONTROLLERS
+from ..simulation.player import FASTEST, SLOWEST
 from ..states.arguments import positive_number, told
 from ..types import ControllerName, PluginKind
 from ..validation.arrays import Argument, coerce

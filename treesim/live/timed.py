@@ -6,7 +6,7 @@ import time
 
 import numpy as np
 
-from ..simulation import Simulation
+from ..simulation.simulation import Simulation
 
 STEPS = 100  # over which the mean is taken, later ones counting more
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..contact.ground import Ground, HeightField, StaticBox
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
-from ..simulation import Simulation
+from ..simulation.simulation import Simulation
 from ..viewers.base import (
     ClickViewer,
     FormatRecorder,

@@ -27,8 +27,8 @@ from ..model.tree import Tree, Visual
 from .meshes import read_meshes
 
 if TYPE_CHECKING:
-    from ..trajectory import Trajectory
-    from ..world import World
+    from ..simulation.trajectory import Trajectory
+    from ..simulation.world import World
 
 Message = Mapping[str, Any]  # of values that JSON holds
 Reply = Callable[[str], object]

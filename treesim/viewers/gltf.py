@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 
 from ..contact.ground import Surface
+from ..dynamics.operational.frames import body_poses
 from ..meshes import Image
 from ..model.tree import Tree, Visual
-from ..operational.frames import body_poses
+from ..simulation.trajectory import Trajectory
 from ..system.files import checked_output, write_whole
-from ..trajectory import Trajectory
 from .base import drawables
 from .keyframes import keyframes
 from .meshes import TriangleMesh

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..model.tree import Tree
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 
 
 def keyframes(robot: Tree, trajectory: Trajectory, fps: float) -> np.ndarray:

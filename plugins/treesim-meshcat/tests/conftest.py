@@ -20,8 +20,8 @@ from treesim import Body, CollisionShape, Frame, Inertia, Joint, Placement, Tree
 from treesim.live import LiveSession
 from treesim.live.physics import Scene
 from treesim.live.settings import Settings
-from treesim.player import Player
-from treesim.trajectory import Trajectory
+from treesim.simulation.player import Player
+from treesim.simulation.trajectory import Trajectory
 from treesim.urdf.findings import Finding
 
 ARRAY_TYPES = {"Float32Array": "<f4", "Uint8Array": "u1", "Uint16Array": "<u2", "Uint32Array": "<u4"}

@@ -13,8 +13,8 @@ from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
 from treesim.model.inertia import unit_vector
 from treesim.model.pack import axis_rotation
+from treesim.simulation.trajectory import Trajectory
 from treesim.states.support import candidates
-from treesim.trajectory import Trajectory
 from treesim.viewers.meshes import TriangleMesh
 
 from .encoding import pose_rows

@@ -13,8 +13,8 @@ import numpy as np
 import treesim
 from treesim import Surface, Tree
 from treesim.errors import ArgumentError
+from treesim.simulation.trajectory import Trajectory
 from treesim.system.files import checked_output
-from treesim.trajectory import Trajectory
 from treesim.viewers import gltf
 
 from .encoding import pose_frame, pose_rows, to_json
