@@ -73,10 +73,26 @@ NEEDED = {
     treesim.View: "treesim_meshcat",
     treesim.viewer: "treesim_meshcat",
 }
+# whose work other everyday tests do too, and which take seconds: other engines, timings, conformance, a browser
+SLOW = (
+    bench.time_batches,
+    bench.time_robots,
+    bench.time_start,
+    compare,
+    take_census,
+    Isolated,
+    testing.check_integrator,
+    testing.check_viewer,
+    testing.Conformance,
+)
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+ALL = [
+    pytest.param(name, thing, id=name, marks=[pytest.mark.slow] * (thing in SLOW))
+    for name, thing in {**PUBLIC, **OF_SUBMODULES}.items()
+]
 
 
-@pytest.mark.parametrize(("name", "thing"), {**PUBLIC, **OF_SUBMODULES}.items(), ids=[*PUBLIC, *OF_SUBMODULES])
+@pytest.mark.parametrize(("name", "thing"), ALL)
 def test_example(name, thing, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     if thing in NEEDED:
