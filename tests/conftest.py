@@ -19,8 +19,8 @@ os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [CHECKOUT, os.environ.ge
 # files whose kernels take longest to compile, by what they share: two processes would compile the same at once
 SHARED = {
     "operational space": (
-        "tests/operational/",
-        "tests/constrained/",
+        "tests/dynamics/operational/",
+        "tests/dynamics/constrained/",
         "tests/testing/test_operational",
         "tests/testing/test_constrained",
         "inverse_operational_inertia",

@@ -6,9 +6,9 @@ import treesim
 from tests import joint_forces
 from treesim import plugins
 from treesim.cost.engine_errors import ROUNDING, ROUNDINGS, moved_by_rounding
+from treesim.dynamics.backends import ExplicitInverse
 from treesim.dynamics.conjugate_gradient import ConjugateGradient
 from treesim.dynamics.constraint_force import ChainsBackend, ConstraintForcePcr, HeavyPathBackend
-from treesim.dynamics.explicit_inverse import ExplicitInverse
 from treesim.kernels.published.conjugate_gradient import TOLERANCE
 from treesim.testing import farthest
 from treesim.testing.bounds import (

@@ -6,16 +6,19 @@ import pytest
 
 import treesim
 from tests.docstring_examples import check_example, examples_of
-from treesim import bench, control, rollouts, schedules, sweeps, testing
+from treesim import bench, sweeps, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.cost import bounds
 from treesim.doctor.github import annotation
 from treesim.doctor.sarif import sarif_log
 from treesim.dynamics import armstrong, conjugate_gradient
-from treesim.live import Replay
-from treesim.live.pull import Pull
+from treesim.dynamics.compiled import schedules
+from treesim.dynamics.operational import zero_testing
 from treesim.model import generators
-from treesim.operational import zero_testing
+from treesim.rollouts import rollout
+from treesim.simulation import control
+from treesim.viewing.live import Replay
+from treesim.viewing.live.mouse_spring import Pull
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
 OF_SUBMODULES = {  # those that messages and pages name
@@ -29,7 +32,7 @@ OF_SUBMODULES = {  # those that messages and pages name
         sarif_log,
         Pull,
         Replay,
-        rollouts.read_unfinished,
+        rollout.read_unfinished,
         conjugate_gradient.solve,
         schedules.scheduled_methods,
         generators.asimo,
@@ -70,10 +73,26 @@ NEEDED = {
     treesim.View: "treesim_meshcat",
     treesim.viewer: "treesim_meshcat",
 }
+# whose work other everyday tests do too, and which take seconds: other engines, timings, conformance, a browser
+SLOW = (
+    bench.time_batches,
+    bench.time_robots,
+    bench.time_start,
+    compare,
+    take_census,
+    Isolated,
+    testing.check_integrator,
+    testing.check_viewer,
+    testing.Conformance,
+)
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
+ALL = [
+    pytest.param(name, thing, id=name, marks=[pytest.mark.slow] * (thing in SLOW))
+    for name, thing in {**PUBLIC, **OF_SUBMODULES}.items()
+]
 
 
-@pytest.mark.parametrize(("name", "thing"), {**PUBLIC, **OF_SUBMODULES}.items(), ids=[*PUBLIC, *OF_SUBMODULES])
+@pytest.mark.parametrize(("name", "thing"), ALL)
 def test_example(name, thing, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     if thing in NEEDED:

@@ -11,7 +11,7 @@ from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
 from treesim.kernels.contact.contact_step import TOLD
 from treesim.plotting import draw
-from treesim.trajectory import Trajectory
+from treesim.simulation.trajectory import Trajectory
 
 figures = pytest.importorskip("matplotlib.figure")
 T = np.linspace(0.0, 1.0, 11)

@@ -10,12 +10,12 @@ import pytest
 import treesim
 from treesim import plugins, types
 from treesim.cli.common import BASES
-from treesim.constrained.constraints import SHORTHAND
+from treesim.dynamics.constrained.constraints import SHORTHAND
 from treesim.dynamics.functions import INVERSE_DYNAMICS, MASS_MATRIX
+from treesim.dynamics.operational.frames import REFERENCES
+from treesim.dynamics.operational.tasks import SELECTIONS
 from treesim.engine.call.evaluate import ENGINES
 from treesim.model.shapes import SIZES
-from treesim.operational.frames import REFERENCES
-from treesim.operational.tasks import SELECTIONS
 from treesim.urdf.repairs import ALL_UNAMBIGUOUS, REPAIRS
 
 KNOWN = {

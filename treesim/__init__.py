@@ -6,24 +6,27 @@ Examples in docstrings assume `import numpy as np` and `import treesim`, and the
 from __future__ import annotations
 
 from .system import interrupts as interrupts  # isort: skip  # before all that takes time
-from . import measures as measures
 from .audits import Audit, audit
-from .batch_function import BatchFunction
-from .batch_stepper import BatchStepper
-from .bound import Dynamics
-from .constrained.base import ConstrainedAcceleration
-from .constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
-from .constrained.functions import constrained_dynamics
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
 from .contact.unsolved import ContactWarning
-from .continuation import ContinuationWarning
-from .control import PD, Hold, Pushed
 from .converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
+from .dynamics.compiled.batch_function import BatchFunction
+from .dynamics.compiled.bound import Dynamics
+from .dynamics.compiled.schedules import schedule
+from .dynamics.constrained.base import ConstrainedAcceleration
+from .dynamics.constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
+from .dynamics.constrained.functions import constrained_dynamics
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
+from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
+from .dynamics.operational.functions import inverse_operational_inertia
+from .dynamics.operational.motion import center_of_mass, center_of_mass_jacobian, frame_acceleration
+from .dynamics.operational.space import OperationalSpace, operational_space
+from .dynamics.operational.sparse_jacobian import SparseJacobian, sparse_jacobian
+from .dynamics.operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
 from .dynamics.solve import solve_mass_matrix
 from .engine.threads import use_threads
@@ -49,27 +52,25 @@ from .model.mimic import Mimic
 from .model.shapes import CollisionShape
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
-from .operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
-from .operational.functions import inverse_operational_inertia
-from .operational.motion import center_of_mass, center_of_mass_jacobian, frame_acceleration
-from .operational.space import OperationalSpace, operational_space
-from .operational.sparse_jacobian import SparseJacobian, sparse_jacobian
-from .operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
-from .player import Player
 from .plugins import available
-from .replays import Repetition, replay
-from .rollouts import Rollouts, rollout
-from .schedules import schedule
-from .simulation import Simulation
-from .start_limits import LimitWarning
+from .rollouts import measures as measures
+from .rollouts.batch_stepper import BatchStepper
+from .rollouts.replay import Repetition, replay
+from .rollouts.rollout import Rollouts, rollout
+from .simulation import control as control
+from .simulation.continuation import ContinuationWarning
+from .simulation.control import PD, Hold, Pushed
+from .simulation.player import Player
+from .simulation.simulation import Simulation
+from .simulation.start_limits import LimitWarning
+from .simulation.stepper import Report, State, Stepper
+from .simulation.trajectory import Trajectory
+from .simulation.world import World
 from .states.standing import standing
 from .states.support import ShapeWarning, lowest_point
-from .stepper import Report, State, Stepper
 from .sweeps.sweep import sweep
-from .trajectory import Trajectory
 from .urdf import Repaired, UrdfWarning, load, repair, to_urdf
-from .view import View, viewer
-from .world import World
+from .viewing.view import View, viewer
 
 __version__ = "0.1.0"
 

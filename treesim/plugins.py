@@ -13,50 +13,50 @@ from .types import PluginKind
 
 BUILT_IN: dict[PluginKind, dict[str, str]] = {
     "dynamics": {
-        "aba": "treesim.dynamics.aba:Aba",
-        "crba_ltdl": "treesim.dynamics.crba_ltdl:CrbaLtdl",
-        "crba_ltl": "treesim.dynamics.crba_ltl:CrbaLtl",
-        "rjk": "treesim.dynamics.rjk:Rjk",
-        "innovations": "treesim.dynamics.innovations:Innovations",
-        "explicit_inverse": "treesim.dynamics.explicit_inverse:ExplicitInverse",
+        "aba": "treesim.dynamics.backends:Aba",
+        "crba_ltdl": "treesim.dynamics.backends:CrbaLtdl",
+        "crba_ltl": "treesim.dynamics.backends:CrbaLtl",
+        "rjk": "treesim.dynamics.backends:Rjk",
+        "innovations": "treesim.dynamics.backends:Innovations",
+        "explicit_inverse": "treesim.dynamics.backends:ExplicitInverse",
         "constraint_force": "treesim.dynamics.constraint_force:ConstraintForce",
         "constraint_force_cr": "treesim.dynamics.constraint_force:ConstraintForceCr",
         "constraint_force_pcr": "treesim.dynamics.constraint_force:ConstraintForcePcr",
         "constraint_force_grouped": "treesim.dynamics.constraint_force:ConstraintForceGrouped",
         "constraint_force_branches_first": "treesim.dynamics.constraint_force:ConstraintForceBranchesFirst",
-        "divide_and_conquer": "treesim.dynamics.divide_and_conquer:DivideAndConquer",
-        "tree_contraction": "treesim.dynamics.tree_contraction:TreeContraction",
+        "divide_and_conquer": "treesim.dynamics.assemblies:DivideAndConquer",
+        "tree_contraction": "treesim.dynamics.assemblies:TreeContraction",
         "conjugate_gradient": "treesim.dynamics.conjugate_gradient:ConjugateGradient",
         "conjugate_gradient_hrh": "treesim.dynamics.conjugate_gradient:ConjugateGradientHrh",
         "reference": "treesim.dynamics.reference:Reference",
         "auto": "treesim.dynamics.auto:Auto",
     },
     "operational": {
-        "ltdl": "treesim.operational.ltdl:SparseLtdl",
-        "ltl": "treesim.operational.ltl:SparseLtl",
-        "rjk": "treesim.operational.rjk:Rjk",
-        "chang_khatib": "treesim.operational.rjk:ChangKhatib",
-        "efpa": "treesim.operational.efpa:Efpa",
-        "pv_osim": "treesim.operational.pv_osim:PvOsim",
-        "constraint_force": "treesim.operational.constraint_force:ConstraintForce",
-        "constraint_force_cr": "treesim.operational.constraint_force:ConstraintForceCr",
-        "constraint_force_pcr": "treesim.operational.constraint_force:ConstraintForcePcr",
-        "pv_osim_r": "treesim.operational.pv_osim_r:PvOsimR",
-        "auto": "treesim.operational.auto:Auto",
+        "ltdl": "treesim.dynamics.operational.methods:SparseLtdl",
+        "ltl": "treesim.dynamics.operational.methods:SparseLtl",
+        "rjk": "treesim.dynamics.operational.methods:Rjk",
+        "chang_khatib": "treesim.dynamics.operational.methods:ChangKhatib",
+        "efpa": "treesim.dynamics.operational.methods:Efpa",
+        "pv_osim": "treesim.dynamics.operational.methods:PvOsim",
+        "constraint_force": "treesim.dynamics.operational.constraint_force:ConstraintForce",
+        "constraint_force_cr": "treesim.dynamics.operational.constraint_force:ConstraintForceCr",
+        "constraint_force_pcr": "treesim.dynamics.operational.constraint_force:ConstraintForcePcr",
+        "pv_osim_r": "treesim.dynamics.operational.methods:PvOsimR",
+        "auto": "treesim.dynamics.operational.auto:Auto",
     },
     "constrained": {
-        "direct": "treesim.constrained.direct:Direct",
-        "proximal": "treesim.constrained.proximal:Proximal",
-        "caba": "treesim.constrained.caba:Caba",
-        "pv": "treesim.constrained.pv:PopovVereshchagin",
+        "direct": "treesim.dynamics.constrained.methods:Direct",
+        "proximal": "treesim.dynamics.constrained.methods:Proximal",
+        "caba": "treesim.dynamics.constrained.methods:Caba",
+        "pv": "treesim.dynamics.constrained.methods:PopovVereshchagin",
     },
     "integrators": {
-        "implicit_midpoint": "treesim.integrators.implicit_midpoint:ImplicitMidpoint",
-        "semi_implicit_euler": "treesim.integrators.semi_implicit_euler:SemiImplicitEuler",
-        "explicit_euler": "treesim.integrators.explicit_euler:ExplicitEuler",
-        "midpoint": "treesim.integrators.midpoint:Midpoint",
-        "rk4": "treesim.integrators.rk4:RungeKutta4",
-        "bullet": "treesim.integrators.bullet:BulletRule",
+        "implicit_midpoint": "treesim.simulation.integrators:ImplicitMidpoint",
+        "semi_implicit_euler": "treesim.simulation.integrators:SemiImplicitEuler",
+        "explicit_euler": "treesim.simulation.integrators:ExplicitEuler",
+        "midpoint": "treesim.simulation.integrators:Midpoint",
+        "rk4": "treesim.simulation.integrators:RungeKutta4",
+        "bullet": "treesim.simulation.integrators:BulletRule",
     },
     "contact_solvers": {
         "pgs": "treesim.contact.pgs:Pgs",
@@ -68,7 +68,7 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
     "commands": {
         "simulate": "treesim.cli.simulate:simulate",
         "sweep": "treesim.cli.sweep:sweep",
-        "replay": "treesim.cli.replays:replay",
+        "replay": "treesim.cli.replay:replay",
         "convert": "treesim.cli.convert:convert",
         "view": "treesim.cli.view:view",
         "info": "treesim.cli.info:info",
@@ -192,7 +192,7 @@ def registered(kind: PluginKind) -> list[Plugin]:
 
     Example:
         >>> treesim.plugins.registered("dynamics")[0].target
-        'treesim.dynamics.aba:Aba'
+        'treesim.dynamics.backends:Aba'
     """
     rows = [Plugin(kind, name, "treesim", target) for name, target in _kind(kind).items()]
     for name, points in sorted(_entry_points(kind).items()):

@@ -3,7 +3,7 @@
 import numpy as np
 
 import treesim
-from treesim.measures import maximum
+from treesim.rollouts.measures import maximum
 from treesim.sweeps import Uniform, scale
 
 

@@ -10,7 +10,7 @@ from treesim import ArgumentError, plugins
 from treesim.audits import identities, methods
 from treesim.audits.audit import worst
 from treesim.audits.report import Row
-from treesim.dynamics.aba import Aba
+from treesim.dynamics.backends import Aba
 from treesim.model import generators
 
 MIXED = generators.random_tree(np.random.default_rng(3), 9)

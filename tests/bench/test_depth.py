@@ -3,9 +3,9 @@
 import pytest
 
 from treesim.bench.depth import depths, per_doubling
+from treesim.dynamics.compiled.schedules import schedule, scheduled_methods
 from treesim.model.generators import chain as make_chain
 from treesim.plotting.cost import save_depths
-from treesim.schedules import schedule, scheduled_methods
 
 
 def test_slopes_are_those_of_the_numbers():

@@ -23,8 +23,16 @@ class Finder:
             os.kill(os.getpid(), signal.SIGINT)
 sys.meta_path.insert(0, Finder())
 """
-MOMENTS = ("numpy", "treesim.bound", "treesim.cli", "typer", "treesim.cli.view", "treesim.simulation", "yourdfpy")
-RUNNING = ("treesim.cli.setup", "treesim.cli.summary", "llvmlite.binding", "rich.table")
+MOMENTS = (
+    "numpy",
+    "treesim.dynamics.compiled.bound",
+    "treesim.cli",
+    "typer",
+    "treesim.cli.view",
+    "treesim.simulation.simulation",
+    "yourdfpy",
+)
+RUNNING = ("treesim.cli.simulation_options", "treesim.cli.summary", "llvmlite.binding", "rich.table")
 
 
 def pressed_at(moment: str, folder: Path, robot: str) -> subprocess.CompletedProcess[str]:

@@ -10,9 +10,9 @@ import treesim as package
 from tests import trees
 from treesim import plugins
 from treesim.cost import counting
+from treesim.dynamics.compiled.schedules import scheduled_methods
 from treesim.model import generators as make
 from treesim.plotting.schedule import depth_first
-from treesim.schedules import scheduled_methods
 
 pytest.importorskip("matplotlib")
 

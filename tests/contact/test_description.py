@@ -11,7 +11,7 @@ import treesim
 from treesim import Placement
 from treesim.contact.description import described, surface_of
 from treesim.errors import ArgumentError, UnknownNameError
-from treesim.trajectory import Trajectory
+from treesim.simulation.trajectory import Trajectory
 
 GROUNDS = (
     treesim.Ground(normal=(0.6, 0.0, 0.8), height=0.3, friction=0.4),

@@ -9,10 +9,10 @@ from treesim import plugins
 from treesim.cost import counting, robot
 from treesim.cost import featherstone_2005 as f05
 from treesim.dynamics.base import CompiledBackend
+from treesim.dynamics.operational.base import CompiledMethod
 from treesim.engine.python import Tally
 from treesim.kernels.dynamics import ltdl, ltl
 from treesim.model import generators as make
-from treesim.operational.base import CompiledMethod
 
 TREES = ("tree_1", "humanoid_2005", "binary_4", "random_14")
 every_tree = pytest.mark.parametrize("name", TREES)

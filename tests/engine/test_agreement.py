@@ -29,12 +29,13 @@ from treesim.model import generators
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 ALL = {
-    "panda": "fixed", "allegro_right_hand": "fixed",
+    "go1": "floating", "panda": "fixed", "allegro_right_hand": "fixed",
     "g1_29dof_rev_1_0": "floating", "simple_humanoid": "floating", "talos_full_v2": "floating",
     "g1_29dof_with_hand_rev_1_0": "floating", "pybullet_data/humanoid": "floating", "anymal_c": "floating",
     "laikago": "floating", "tiago_pro": "fixed", "baxter": "fixed", "kuka_iiwa": "fixed", "ur5": "fixed",
     "chain30": "fixed",
 }  # fmt: skip
+SLOW = pytest.mark.slow
 SPREAD = ROUNDINGS**0.5  # roundings behind an entry add up like steps at random
 # forms whose straight-line code takes long to compile
 LONG = {("chain100", name) for name in ("mass matrix", "M⁻¹x", "crba_ltdl")}
@@ -65,17 +66,13 @@ def engines_agree(robot, name="", states=24):
             assert (single <= coarse).all(), (problem.name, form)
 
 
-def test_engines_agree():
-    engines_agree(load("go1", "floating"))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*ALL, "chain100"])
 def test_engines_agree_on_many_robots(name):
     engines_agree(load(name, ALL.get(name, "fixed")), name)
 
 
-@pytest.mark.parametrize("name", ["chain_mixed", "random_b", pytest.param("free_random", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("name", ["chain_mixed", *(pytest.param(x, marks=SLOW) for x in ("random_b", "free_random"))])
 def test_engines_agree_on_joints_of_all_types(name):
     engines_agree(trees.tree(name))
 

@@ -7,6 +7,7 @@ import pytest
 
 import treesim
 from tests import trees
+from treesim.dynamics.operational.frames import frame_codes
 from treesim.engine import fastcall
 from treesim.engine.call import fast_entry
 from treesim.engine.call.fast_entry import FastEntry
@@ -18,7 +19,6 @@ from treesim.kernels.entries.status import FINE, NOT_FINITE
 from treesim.kernels.kinematics.bodies import body_poses_states
 from treesim.kernels.kinematics.jacobians import frame_velocity_states
 from treesim.kernels.operational.pv_osim import inverse_inertia_pv_osim_states
-from treesim.operational.frames import frame_codes
 
 ROBOT = trees.random_tree(4, 6)
 STATE = trees.random_state(ROBOT, 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -11,18 +12,27 @@ import pytest
 from treesim.export.contact_module import ContactModule
 from treesim.export.webassembly import StepModule
 from treesim.kernels.entries.status import FINE
-from treesim.step_settings import StepSettings
-from treesim.world import World
+from treesim.simulation.step_settings import StepSettings
+from treesim.simulation.world import World
 
 wasmtime = pytest.importorskip("wasmtime", reason="needs wasmtime (pip install wasmtime)")
+
+
+ENGINE = wasmtime.Engine()
+
+
+@cache
+def compiled(code: bytes) -> wasmtime.Module:
+    """Compile a module once: that of a robot takes seconds, and every test has an instance of its own."""
+    return wasmtime.Module(ENGINE, code)
 
 
 class Instance:
     """An instance of a module: `call(name, address)`, and its memory as an array of doubles."""
 
     def __init__(self, code: bytes, pages: int, stack: int) -> None:
-        self.store = wasmtime.Store()
-        module = wasmtime.Module(self.store.engine, code)
+        self.store = wasmtime.Store(ENGINE)
+        module = compiled(code)
         self.imports = {(x.module, x.name) for x in module.imports}
         memory = wasmtime.Memory(self.store, wasmtime.MemoryType(wasmtime.Limits(pages, None)))
         kind = wasmtime.GlobalType(wasmtime.ValType.i32(), True)

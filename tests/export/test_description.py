@@ -9,7 +9,7 @@ import treesim
 from tests import coupled, trees
 from treesim.export.description import description
 from treesim.kernels.stepping.step import RULES
-from treesim.step_settings import lightest, substeps_of
+from treesim.simulation.step_settings import lightest, substeps_of
 
 
 @pytest.mark.parametrize("robot", [trees.on_floating_base(trees.tree("random_a")), coupled.coupled(1)], ids=["a", "b"])

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 import treesim
-from tests.test_trajectory import example
+from tests.simulation.test_trajectory import example
 from treesim import Trajectory
 
 

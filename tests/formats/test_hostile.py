@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.test_trajectory import example
+from tests.simulation.test_trajectory import example
 from treesim import Trajectory
 from treesim.errors import ArgumentError
 from treesim.formats.csv import HEADING

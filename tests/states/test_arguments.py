@@ -9,8 +9,8 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim import control
 from treesim.dynamics.conjugate_gradient import solve
+from treesim.simulation import control
 from treesim.states.arguments import checked_progress, positive_number, told, whole_number
 from treesim.system.memory import check_memory, free_memory
 

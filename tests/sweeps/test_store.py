@@ -14,7 +14,8 @@ import pytest
 
 import treesim
 from tests.sweeps.test_sweep import LINK, SAMPLES, STEPS, run
-from treesim import ArgumentError, SweepError, measures
+from treesim import ArgumentError, SweepError
+from treesim.rollouts import measures
 from treesim.sweeps import open_study
 from treesim.sweeps.manifest import MANIFEST, Manifest
 from treesim.sweeps.plan import Plan

@@ -23,23 +23,23 @@ from treesim import (
     Repetition,
     Tree,
     audits,
-    control,
     plugins,
 )
 from treesim.bench import Benchmark
 from treesim.compare import Census, CensusRow, Comparison, Report, Row
 from treesim.dynamics.conjugate_gradient import Solution
+from treesim.dynamics.operational.motion import FrameMotion
+from treesim.dynamics.operational.tasks import FramesTask
 from treesim.dynamics.schedule import Schedule, Stage
 from treesim.model import generators as make
-from treesim.operational.motion import FrameMotion
-from treesim.operational.tasks import FramesTask
-from treesim.player import Frame as PlayedFrame
+from treesim.simulation import control
+from treesim.simulation.player import Frame as PlayedFrame
+from treesim.simulation.trajectory import JointStates
 from treesim.states.support import LowestPoint
 from treesim.sweeps.plan import plan_of
 from treesim.sweeps.store import create
 from treesim.system.display import MOST_ROWS, batch, html_table, selection, span
-from treesim.trajectory import JointStates
-from treesim.view import Click
+from treesim.viewing.view import Click
 
 ROBOT = make.chain(2)
 JOINT = Joint("elbow", "revolute", axis=(0, 1, 0), lower=-1, upper=2)

@@ -4,7 +4,7 @@ import pytest
 
 import treesim
 from treesim import plugins, testing
-from treesim.integrators.midpoint import Midpoint
+from treesim.simulation.integrators import Midpoint
 
 
 @pytest.mark.parametrize("integrator", treesim.available("integrators"))

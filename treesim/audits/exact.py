@@ -11,6 +11,7 @@ import numpy as np
 
 from ..cost.error_growth import DIGITS, require_mpmath, unrounded
 from ..cost.factorization_errors import ExactSolver
+from ..dynamics.operational.frames import frame_codes
 from ..dynamics.solve import solve_mass_matrix
 from ..engine.python import converted
 from ..errors import SingularInertiaError
@@ -21,7 +22,6 @@ from ..kernels.kinematics.bodies import energy_and_momentum_states
 from ..kernels.kinematics.configuration import integrate_states
 from ..kernels.kinematics.jacobians import jacobian_states
 from ..model.tree import Tree
-from ..operational.frames import frame_codes
 from ..states.states import serving
 from ..types import Reference
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from ..cost.error_growth import require_mpmath
 from ..cost.robot import REFERENCE, limb_tips
+from ..dynamics.operational.frames import frame_codes
 from ..kernels.kinematics.bodies import frame_pose_states
 from ..kernels.kinematics.center_of_mass import center_of_mass_states
 from ..kernels.kinematics.frame_motion import ACCELERATION, NUMBERS, frame_motions_states
 from ..kernels.kinematics.jacobians import frame_velocity_states
-from ..operational.frames import frame_codes
 from .exact import ExactState, largest, numbers
 from .report import Row
 

@@ -14,11 +14,11 @@ from ..cost.factorization_errors import Factors, residual
 from ..cost.robot import AUTO, REFERENCE, limb_tips
 from ..dynamics.factorization import ltdl, ltl
 from ..dynamics.functions import bias_forces, forward_dynamics, inverse_dynamics, mass_matrix
+from ..dynamics.operational.frames import body_poses, frame_jacobian
+from ..dynamics.operational.functions import inverse_operational_inertia
 from ..dynamics.solve import solve_mass_matrix
 from ..errors import TreesimError, UnsupportedError
 from ..kernels.kinematics.bodies import body_poses_states
-from ..operational.frames import body_poses, frame_jacobian
-from ..operational.functions import inverse_operational_inertia
 from ..testing.bounds import OF_A_SWEEP, TINY, bias_parts, of_forces, of_sums, relative
 from ..types import InverseDynamicsMethod, MassMatrixMethod
 from .exact import ExactState, largest, rounded

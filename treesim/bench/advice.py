@@ -80,7 +80,7 @@ def _tasks(robot: Tree) -> Iterator[_Task]:
 
     from ..cost.robot import limb_tips
     from ..dynamics.advice import advise
-    from ..operational.advice import advise as advise_operational
+    from ..dynamics.operational.advice import advise as advise_operational
 
     rng = np.random.default_rng(0)
     q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))

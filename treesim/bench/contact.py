@@ -20,11 +20,11 @@ from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.shapes import CollisionShape
 from ..model.tree import Body, Tree
-from ..rollouts import rollout
+from ..rollouts.rollout import rollout
+from ..simulation.stepper import Stepper
+from ..simulation.world import World
 from ..states.standing import standing
 from ..states.support import lowest_point
-from ..stepper import Stepper
-from ..world import World
 from .measure import measured
 from .results import Benchmark
 

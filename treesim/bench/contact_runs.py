@@ -10,18 +10,18 @@ import numpy as np
 
 from ..contact.ground import Ground
 from ..contact.unsolved import ContactWarning
-from ..control import Controller, Hold, Pushed, Zero
+from ..dynamics.operational.motion import center_of_mass
 from ..errors import ArgumentError, TreesimError, UrdfError
 from ..model.tree import Tree
-from ..operational.motion import center_of_mass
-from ..simulation import Simulation
+from ..simulation.control import Controller, Hold, Pushed, Zero
+from ..simulation.simulation import Simulation
+from ..simulation.trajectory import Trajectory
+from ..simulation.world import World
 from ..states.standing import standing
 from ..states.support import gaps
-from ..trajectory import Trajectory
 from ..types import Base
 from ..urdf import load
 from ..urdf.resolve import is_robot_name
-from ..world import World
 
 SCENES = ("stands", "pushed", "falls")  # of a floating base; a fixed one falls onto a plane within its reach
 STIFFNESS = 10.0  # of joints, in weights of the robot times the height of its centre of mass per rad

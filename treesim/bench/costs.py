@@ -21,7 +21,7 @@ def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: i
     `treesim cost ROBOT --json` prints. repeats: rounds of the timing; 0 for none."""
     from ..cost import robot as costs
     from ..dynamics import advice as dynamics_advice
-    from ..operational import advice as operational_advice
+    from ..dynamics.operational import advice as operational_advice
 
     tree = robot.dof_topology
     chosen = [robot.body_names[i - 1] for i in costs.limb_tips(robot.topology)] if frames is None else list(frames)

@@ -26,7 +26,7 @@ def depths(sizes: Sequence[int], tell: Callable[[str], None]) -> list[dict[str, 
 
 
 def _rows(family: Family, sizes: Sequence[int], tell: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    from ..schedules import schedule, scheduled_methods
+    from ..dynamics.compiled.schedules import schedule, scheduled_methods
 
     robots = [family.make(size) for size in sizes]
     for quantity in ("forward dynamics", "Λ⁻¹ of the last body"):

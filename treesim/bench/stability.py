@@ -13,17 +13,17 @@ import numpy as np
 from .. import plugins
 from ..compare.engines import EngineModel
 from ..dynamics.base import singular_inertia
-from ..energy_balance import EnergyWarning, energies
 from ..errors import ArgumentError, TreesimError
-from ..integrators.base import CompiledRule
 from ..model.tree import Tree
-from ..rollouts import DivergedWarning, rollout
-from ..simulation import Simulation, step_count
+from ..rollouts.rollout import DivergedWarning, rollout
+from ..simulation.energy_balance import EnergyWarning, energies
+from ..simulation.integrators import CompiledRule
+from ..simulation.simulation import Simulation, step_count
+from ..simulation.step_settings import substeps_of
+from ..simulation.stepper import FrictionWarning
+from ..simulation.world import World
 from ..states.arguments import checked_robot, positive_number
-from ..step_settings import substeps_of
-from ..stepper import FrictionWarning
 from ..urdf.resolve import is_robot_name
-from ..world import World
 
 RECORDS = 200  # of a run, at most: where its energy is looked at
 STARTS = 4  # from rest at neutral, and from random states
@@ -194,8 +194,8 @@ def _judged(
 def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) -> np.ndarray:
     """The energy (K,) that a freely falling robot has beside that of its centre of mass: what it keeps."""
     from ..dynamics.functions import momentum
+    from ..dynamics.operational.motion import center_of_mass
     from ..engine.call.evaluate import specialized_first
-    from ..operational.motion import center_of_mass
 
     if [body.joint.type for body in robot.bodies if body.parent == 0] != ["floating"]:
         return total

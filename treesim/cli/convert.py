@@ -11,7 +11,7 @@ from ..errors import ArgumentError
 from .common import JsonOption, guarded, messages, output, print_json, print_warning
 
 if TYPE_CHECKING:
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
 PathsArgument = Annotated[
     list[Path],
@@ -33,7 +33,7 @@ def convert(
 ) -> None:
     """Write recorded motions in another format: for pandas, xarray, ROS 2, Foxglove, Rerun, LeRobot ..."""
     from ..formats import write_lerobot
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
     *sources, target = paths
     if not sources:
@@ -55,7 +55,7 @@ def convert(
 def _write(source: Path, run: Trajectory, target: Path) -> None:
     """Write one file; that for viewers with what the robot looks like, which the trajectory's own file leaves out."""
     from ..formats import write_mcap
-    from .replay import robot_of
+    from .view_recording import robot_of
 
     if target.suffix.lower() != ".mcap":
         run.save(target)

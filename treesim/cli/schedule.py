@@ -40,11 +40,11 @@ def schedule(
     json: JsonOption = False,
 ) -> None:
     """Show what of forward dynamics of ROBOT can be done at the same time, stage by stage, and the critical path."""
+    from ..dynamics.compiled.schedules import schedule as schedule_of
+    from ..dynamics.compiled.schedules import scheduled_methods
     from ..plotting import require_matplotlib
-    from ..schedules import schedule as schedule_of
-    from ..schedules import scheduled_methods
+    from ..simulation.trajectory import PLOT_SUFFIXES
     from ..system.files import checked_output
-    from ..trajectory import PLOT_SUFFIXES
 
     if plot is not None:
         checked_output(plot, PLOT_SUFFIXES)

@@ -15,7 +15,7 @@ import typer
 from ..errors import ArgumentError, TreesimError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RecordOption, RobotArgument, guarded
-from .setup import (
+from .simulation_options import (
     BACKEND,
     DT,
     INTEGRATOR,
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..model.tree import Tree
-    from ..simulation import Simulation
-    from ..trajectory import Trajectory
+    from ..simulation.simulation import Simulation
+    from ..simulation.trajectory import Trajectory
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ class Outputs:
         """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
         from ..formats import SUFFIXES
         from ..plotting import require_matplotlib
+        from ..simulation.trajectory import PLOT_SUFFIXES
         from ..system.files import checked_output
-        from ..trajectory import PLOT_SUFFIXES
 
         for path, suffixes in ((out, SUFFIXES), (plot, PLOT_SUFFIXES), (html, (".html", ".htm"))):
             if path is not None:
@@ -142,9 +142,9 @@ def simulate(
     json: JsonOption = False,
 ) -> None:
     """Simulate ROBOT and sum up its speed and what it conserved. Ctrl-C keeps what was simulated."""
-    from ..replays import source_digest
-    from ..simulation import check_room
-    from ..viewers.base import drawables
+    from ..rollouts.replay import source_digest
+    from ..simulation.simulation import check_room
+    from ..viewing.protocols import drawables
 
     steps = checked_steps(duration, dt)
     outputs = Outputs.checked(out, plot, html, record, viewer)
@@ -210,7 +210,7 @@ def _kept(outputs: Outputs, robot: Tree, made: dict[str, Any]) -> Iterator[None]
 
 def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool) -> float:
     """Return the seconds that one step takes when kernels still have to be loaded or compiled."""
-    from ..energy_balance import EnergyWarning
+    from ..simulation.energy_balance import EnergyWarning
 
     waiting = common.messages().status("preparing kernels ...") if show else nullcontext()
     began = time.perf_counter()

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import ArgumentError, listed, named
 from .common import JsonOption, checked_seconds, guarded, messages, output, print_json
-from .setup import SubstepsOption
+from .simulation_options import SubstepsOption
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -125,7 +125,7 @@ def _on_ground(
 ) -> None:
     from ..bench.contact_runs import ContactSettings
     from ..contact.stage import SHARE
-    from ..simulation import step_count
+    from ..simulation.simulation import step_count
     from .stability_ground import show_on_ground
 
     if against is not None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from ..model.tree import Tree
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
 
 def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float, first_call_s: float) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from ..errors import ArgumentError, UnknownNameError, quoted, unknown_name
 from .formulas import formula
 
 if TYPE_CHECKING:
-    from ..measures import Measure
     from ..model.tree import Tree
+    from ..rollouts.measures import Measure
 
 CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 VARY = (
@@ -85,7 +85,7 @@ def _number(part: str) -> float:
 
 def measure_options(texts: Sequence[str], robot: Tree) -> dict[str, Measure]:
     """Return the measures that --measure spells; raises ArgumentError naming the one that is wrong."""
-    from .. import measures
+    from ..rollouts import measures
 
     found = {}
     for text in texts:

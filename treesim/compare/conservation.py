@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..dynamics.functions import momentum
-from ..energy_balance import energies
+from ..dynamics.operational.motion import center_of_mass
 from ..model.tree import Tree
-from ..operational.motion import center_of_mass
+from ..simulation.energy_balance import energies
 from .measures import Scales
 from .report import Conservation, Curve, as_curve
 from .source import is_floating

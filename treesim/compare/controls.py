@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..dynamics.operational.frames import frame_jacobian
 from ..errors import UnsupportedError
 from ..model.inertia import Inertia
 from ..model.tree import Tree
-from ..operational.frames import frame_jacobian
 from .checks import compare_source
 from .engines import CANONICAL, RAW, ControlledAdapter, EngineAdapter, EngineError, Results, StateBatch
 from .measures import entry_sizes

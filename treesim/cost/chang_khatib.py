@@ -1,7 +1,7 @@
 """What the recursion of Chang and Khatib costs where it uses the symmetry of Ω, which Featherstone 2010 leaves open.
 
-Each block Ω_pq, p < q, comes from Ω_pλ(q) by one transform (`operational/needed_blocks.py`); single costs are those of
-Table 4 of the paper.
+Each block Ω_pq, p < q, comes from Ω_pλ(q) by one transform (`dynamics/operational/omega_blocks.py`); single costs are
+those of Table 4 of the paper.
 """
 
 from __future__ import annotations

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import plugins
 from ..dynamics.functions import bias_forces, inverse_dynamics, mass_matrix
+from ..dynamics.operational.frames import frame_codes
 from ..engine.call import specialized
 from ..engine.generic import compiled
 from ..engine.llvm import strategies
@@ -30,7 +31,6 @@ from ..kernels.kinematics.bodies import body_poses_states
 from ..kernels.kinematics.jacobians import jacobian_states
 from ..kernels.stepping.step import carried_step_entry
 from ..model.tree import Tree
-from ..operational.frames import frame_codes
 from ..states.states import serving
 from .error_growth import exact_arrays
 from .robot import REFERENCE, limb_tips

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..dynamics.operational.frames import frame_codes
+from ..dynamics.operational.space import FLOOR, RTOL
+from ..dynamics.operational.task_rows import CENTERS, NO_FORCES
 from ..engine.python import Tally, run
 from ..kernels.dynamics.ltdl import solve_lower_matrix
 from ..kernels.kinematics.frame_motion import NUMBERS
@@ -14,9 +17,6 @@ from ..kernels.operational import sparse_rows
 from ..kernels.operational.consistent_inverse import consistent_inverse_states, put_product
 from ..kernels.operational.operational_space import operational_rows_states
 from ..model.tree import Tree
-from ..operational.base_rows import CENTERS, NO_FORCES
-from ..operational.frames import frame_codes
-from ..operational.space import FLOOR, RTOL
 from .counting import SEEDS, Count
 from .operations import Operations
 

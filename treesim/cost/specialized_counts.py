@@ -10,13 +10,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..dynamics.base import CompiledBackend, DynamicsBackend
+from ..dynamics.operational.base import CompiledMethod, OperationalMethod
 from ..engine.graph.trace import Trace, trace
 from ..engine.graph.trace_counts import depth, operations
 from ..errors import UnsupportedError
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.dynamics.rnea import inverse_dynamics_states
 from ..model.tree import Tree
-from ..operational.base import CompiledMethod, OperationalMethod
 from ..states.states import serving
 from ..types import Reference
 from .counting import NO_FORCES, Count

@@ -15,9 +15,9 @@ from ..contact.tables import Shapes, touching
 from ..errors import ArgumentError, quoted
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
+from ..simulation.world import World
 from ..states.support import ShapeWarning, usable_shapes
 from ..urdf.findings import Findings
-from ..world import World
 
 if TYPE_CHECKING:
     from lxml.etree import _Element

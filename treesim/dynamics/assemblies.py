@@ -23,7 +23,8 @@ from ..kernels.published.parallel import assembly_tables as layout
 from ..kernels.published.parallel import assembly_velocities as velocities
 from ..model.tree import Tree
 from ..states.states import declared
-from .base import CompiledBackend, explain_failure
+from . import contraction
+from .base import Capabilities, CompiledBackend, explain_failure
 from .block_counts import Block, Counting, Stages, each
 from .contraction import Plan
 from .schedule import Schedule
@@ -159,3 +160,33 @@ def _states(robot: Tree, named: dict[str, np.ndarray]) -> Iterator[list[np.ndarr
     full = {label: np.broadcast_to(x, batch + shapes[label]) for label, x in named.items()}
     for state in np.ndindex(batch):
         yield [full[label][state] if label in full else np.empty((0, 6)) for label in shapes]
+
+
+class DivideAndConquer(AssembliesBackend):
+    """Divide and conquer: halves are joined along every heavy path, branches first."""
+
+    name = "divide_and_conquer"
+    capabilities = Capabilities(
+        cost="O(N), O(log N) in parallel on a chain, O(log^2 N) on any tree",
+        source="Featherstone 1999, Parts 1 and 2",
+        error_factor=100.0,
+    )
+
+    def plan(self, robot: Tree) -> contraction.Plan:
+        """Return the levels of balanced joining along the heavy paths."""
+        return contraction.divide_and_conquer(robot.parent.tolist(), solid_bodies(robot))
+
+
+class TreeContraction(AssembliesBackend):
+    """Tree contraction: branches hang and runs are joined in O(log N) rounds on any tree."""
+
+    name = "tree_contraction"
+    capabilities = Capabilities(
+        cost="O(N), O(log N) in parallel",
+        source="Featherstone 1999 on the rounds of Miller and Reif 1985",
+        error_factor=100.0,
+    )
+
+    def plan(self, robot: Tree) -> contraction.Plan:
+        """Return the rounds of rake and compress."""
+        return contraction.tree_contraction(robot.parent.tolist(), solid_bodies(robot))

@@ -27,7 +27,7 @@ from ..types import Engine, InverseDynamicsMethod, MassMatrixMethod
 from ..validation.arrays import check_out
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend, chosen_backend
-from .followers import HeldFollowers, takes_followers
+from .mimic import HeldFollowers, takes_followers
 from .packed_mass_matrix import mass_matrix_pattern
 from .physics import OwnPhysics, check_physics_of_backend, physics_of
 from .tables import constants_of, kernel_wrenches

@@ -15,8 +15,8 @@ from ..engine.llvm.webassembly import PAGE
 from ..errors import UnsupportedError
 from ..kernels.contact.tables import FOUND
 from ..kernels.stepping.step import COLUMNS
-from ..step_settings import StepSettings
-from ..world import World
+from ..simulation.step_settings import StepSettings
+from ..simulation.world import World
 
 WORD = 8  # bytes of a number, and of a word of the job
 STACK = 1 << 18  # bytes

@@ -9,7 +9,7 @@ import numpy as np
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.stepping.step import RULES
 from ..model.tree import Tree
-from ..step_settings import lightest, longest_substep
+from ..simulation.step_settings import lightest, longest_substep
 
 UNITS = {"revolute": "rad", "continuous": "rad", "prismatic": "m"}
 

@@ -15,7 +15,7 @@ from ..engine.llvm.lanes import Lanes
 from ..engine.llvm.values import PTR, Value
 from ..engine.llvm.webassembly import PAGE, webassembly
 from ..model.tree import Tree
-from ..step_code import forward_kernel
+from ..simulation.step import forward_kernel
 from .step_traces import CALLS, EXTERNAL, Sizes, StepTraces, step_traces
 
 NUMBER = 8  # bytes of a double

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..contact.history import ContactHistory
 from ..model.coordinates import distinct
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 from .description import Description
 from .units import configuration_units, force_units, velocity_units
 

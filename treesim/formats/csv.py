@@ -9,7 +9,7 @@ from typing import IO
 
 import numpy as np
 
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 from .columns import arrays_of, table_of
 from .description import described, read_description, restored
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..contact.history import ContactHistory
 from ..errors import ArgumentError
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 from ..validation.schema import fits, parsed, record_of
 from .digests import check_arrays, check_description, with_digests
 

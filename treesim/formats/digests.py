@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from ..system.files import DIGITS, digest_of
 
 if TYPE_CHECKING:
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
 KEY, DESCRIPTION = "digests", "description"  # in a description, and there that of the description itself
 LABELS = ("t", "q", "v", "tau", "energy", "work")

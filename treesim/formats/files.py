@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import ArgumentError
+from ..simulation.trajectory import Trajectory
 from ..system.files import DAMAGED, check_suffix, checked_output, path_of, write_whole
-from ..trajectory import Trajectory
 from . import csv, mcap, npz, parquet, xarray
 
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, quoted
+from ..simulation.trajectory import Trajectory
 from ..system.files import cannot_write, path_of
-from ..trajectory import Trajectory
 from ..validation.values import checked_parts, checked_text, whole_number
 from .libraries import required
 

@@ -24,13 +24,13 @@ from typing import IO, Any
 import numpy as np
 from lxml import etree
 
+from ..dynamics.operational.frames import body_poses
 from ..errors import ArgumentError
 from ..model.tree import Tree
-from ..operational.frames import body_poses
-from ..recipe import PackedLater, unpacked, world_of
+from ..simulation.provenance import PackedLater, unpacked, world_of
+from ..simulation.trajectory import Trajectory
 from ..states.arguments import checked_robot
 from ..system.files import checked_output, write_whole
-from ..trajectory import Trajectory
 from ..urdf.export import to_urdf
 from ..validation.values import checked_part
 from . import npz

@@ -9,7 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 from .bounds import STORED, check_unpacked
 from .description import described, read_description, restored
 

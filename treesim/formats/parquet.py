@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ..model.coordinates import configuration_names, distinct, velocity_names
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 from .bounds import COMPRESSED, check_unpacked
 from .columns import WORK, arrays_of, table_of, units_of
 from .description import described, read_description, restored
@@ -22,7 +22,7 @@ from .libraries import required
 from .units import configuration_units, velocity_units
 
 if TYPE_CHECKING:
-    from ..rollouts import Rollouts
+    from ..rollouts.rollout import Rollouts
 
 KEY = b"treesim"  # of the description in a schema's metadata
 

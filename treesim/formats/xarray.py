@@ -14,13 +14,13 @@ import numpy as np
 from ..contact.history import PARTS, TOLD_NAMES, ContactHistory
 from ..errors import ArgumentError
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
-from ..trajectory import Trajectory
+from ..simulation.trajectory import Trajectory
 from .description import Description, described, read_description, restored
 from .libraries import required
 from .units import configuration_units, force_units, velocity_units
 
 if TYPE_CHECKING:
-    from ..rollouts import Rollouts
+    from ..rollouts.rollout import Rollouts
 
 LARGEST = 1 << 31  # bytes of one variable in a file of netCDF 3 with 64-bit offsets
 NUMBERS = {  # of a trajectory: axes and attributes

@@ -14,7 +14,7 @@ from .figures import require_matplotlib
 
 if TYPE_CHECKING:
     from ..contact.history import ContactHistory
-    from ..trajectory import Trajectory
+    from ..simulation.trajectory import Trajectory
 
 MOST_LINES = 8
 MOST_TICKS = 6  # of a logarithmic axis

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import SweepError
-from ..recipe import surroundings
-from ..rollouts import Rollouts, rollout
+from ..rollouts.rollout import Rollouts, rollout
+from ..simulation.provenance import surroundings
 from ..types import Keep
 from .plan import VERSIONS, Inputs, Plan
 from .programs import program_digest, read_program

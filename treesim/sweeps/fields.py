@@ -12,8 +12,8 @@ import numpy as np
 from ..contact.ground import Surface
 from ..errors import ArgumentError, quoted, unknown_name
 from ..model.coordinates import configuration_names, velocity_names
-from ..step_settings import simple_joints
-from ..world import World
+from ..simulation.step_settings import simple_joints
+from ..simulation.world import World
 from .distributions import Around, Distribution, Scale, as_distribution, values_of
 from .samples import uniforms
 

@@ -13,16 +13,16 @@ from numpy.typing import ArrayLike
 
 from ..engine.graph.policies import Policy
 from ..errors import ArgumentError, listed, quoted
-from ..measures import Measure
 from ..model.tree import Tree
-from ..plain import plain
-from ..recipe import surroundings
-from ..rollout_measures import Reduction, checked_measures
+from ..rollouts.measures import Measure
+from ..rollouts.reduction import Reduction, checked_measures
+from ..simulation.provenance import surroundings
+from ..simulation.serialization import plain
+from ..simulation.step_settings import gains_of
+from ..simulation.world import World, as_world
 from ..states.arguments import positive_number, told, whole_number
 from ..states.configurations import INTEGRATE
-from ..step_settings import gains_of
 from ..validation.arrays import real_numbers
-from ..world import World, as_world
 from .fields import STARTS, Field, Variation, fields, variation
 from .store import check_column
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import ArgumentError, unknown_name
 from ..plotting.figures import new_figure, save
+from ..simulation.trajectory import PLOT_SUFFIXES
 from ..states.arguments import whole_number
 from ..system.files import checked_output
-from ..trajectory import PLOT_SUFFIXES
 
 if TYPE_CHECKING:
     from .study import Study

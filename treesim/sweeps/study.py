@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, SweepError, installed_by
-from ..recipe import surroundings
-from ..rollouts import Rollouts
+from ..rollouts.rollout import Rollouts
+from ..simulation.provenance import surroundings
 from ..states.arguments import whole_number
 from ..system.display import Shown
 from ..system.files import checked_output, write_whole

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
-from ..measures import Measure
 from ..model.tree import Tree
-from ..rollouts import StoppedWarning
+from ..rollouts.measures import Measure
+from ..rollouts.rollout import StoppedWarning
+from ..simulation.world import World
 from ..states.arguments import checked_progress, whole_number
-from ..world import World
 from .chunk import Task, checksum, job_of, nominal_results
 from .cluster import DaskPool
 from .distributions import Distribution

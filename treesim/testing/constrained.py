@@ -1,4 +1,4 @@
-"""Whether a method of constrained dynamics keeps its promises (`treesim.constrained.base.ConstrainedMethod`)."""
+"""Whether a method of constrained dynamics keeps its promises (`ConstrainedMethod`)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ..constrained.base import ConstrainedAcceleration, Problem
-from ..constrained.constraints import FrameConstraint, constraint_tables, wanted_derivatives
+from ..dynamics.constrained.base import ConstrainedAcceleration, Problem
+from ..dynamics.constrained.constraints import FrameConstraint, constraint_tables, wanted_derivatives
 from ..dynamics.functions import bias_forces, mass_matrix
+from ..dynamics.operational.frames import frame_jacobian
 from ..errors import NonFiniteError, TreesimError
 from ..model.tree import Tree
-from ..operational.frames import frame_jacobian
 from .bounds import of_constrained
 from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near
 from .samples import Robots, random_state, robots_of, sample_robots

@@ -13,8 +13,8 @@ from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.shapes import CollisionShape
 from ..model.tree import Body, Tree
-from ..simulation import Simulation
-from ..world import World
+from ..simulation.simulation import Simulation
+from ..simulation.world import World
 from .report import Conformance, begin, demand
 
 TOLERANCE, MOST = 1e-9, 5000  # [m/s, rad/s] and iterations that solvers are asked for

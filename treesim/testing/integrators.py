@@ -1,4 +1,4 @@
-"""Whether an integrator keeps its promises (`treesim.integrators.base.Integrator`)."""
+"""Whether an integrator keeps its promises (`treesim.simulation.integrators.Integrator`)."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from .. import plugins
-from ..controlled import ControlledRobot
 from ..model.generators import chain_with_side_branches
 from ..model.inertia import Inertia
 from ..model.joints import Joint
 from ..model.tree import Body, Tree
+from ..simulation.controlled import ControlledRobot
 from .report import Conformance, begin, demand, demand_array
 from .samples import on_floating_base
 

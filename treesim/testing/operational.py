@@ -1,4 +1,4 @@
-"""Whether a method for the inverse operational inertia keeps its promises (`treesim.operational.base`)."""
+"""Whether a method for the inverse operational inertia keeps its promises (`treesim.dynamics.operational.base`)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.functions import mass_matrix
+from ..dynamics.operational.frames import frame_jacobian
 from ..errors import ArgumentError, NonFiniteError, UnknownNameError
 from ..model.tree import Tree
-from ..operational.frames import frame_jacobian
 from ..types import Reference
 from .bounds import of_inverse_inertia
 from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near

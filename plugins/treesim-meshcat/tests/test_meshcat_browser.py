@@ -15,7 +15,7 @@ from treesim import Body, Inertia, Joint, Placement, Tree, Visual
 from treesim.contact.description import described
 from treesim.contact.history import ContactHistory
 from treesim.kernels.contact.contact_step import TOLD
-from treesim.trajectory import Trajectory
+from treesim.simulation.trajectory import Trajectory
 
 pytestmark = pytest.mark.browser
 

@@ -15,7 +15,7 @@ from treesim.contact.description import described
 from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
 from treesim.kernels.contact.contact_step import TOLD
-from treesim.trajectory import Trajectory
+from treesim.simulation.trajectory import Trajectory
 
 MASS, SIDE, HEIGHT = 2.0, 0.2, 0.3
 SLOPE = (0.6, 0.0, 0.8)

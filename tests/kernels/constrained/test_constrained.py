@@ -7,7 +7,7 @@ import pytest
 import treesim
 from tests import trees
 from treesim import FrameConstraint, LoopConstraint
-from treesim.constrained.constraints import constraint_tables
+from treesim.dynamics.constrained.constraints import constraint_tables
 from treesim.engine.python import Tally, run
 from treesim.kernels.constrained.caba import constrained_dynamics_caba_states
 from treesim.kernels.constrained.constraints import constraint_derivatives_states

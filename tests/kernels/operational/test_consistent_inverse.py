@@ -6,11 +6,11 @@ import pytest
 import treesim
 from tests import trees
 from tests.trees import random_state
+from treesim.dynamics.operational.frames import frame_codes
+from treesim.dynamics.operational.space import FLOOR, RTOL
+from treesim.dynamics.operational.task_rows import CENTERS
 from treesim.kernels.entries.status import FINE, NOT_CONVERGED
 from treesim.kernels.operational.consistent_inverse import consistent_inverse_states, put_product
-from treesim.operational.base_rows import CENTERS
-from treesim.operational.frames import frame_codes
-from treesim.operational.space import FLOOR, RTOL
 
 
 @pytest.mark.parametrize("n, k, m", [(1, 1, 1), (5, 3, 3), (7, 6, 8), (4, 9, 11)])

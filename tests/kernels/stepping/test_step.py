@@ -10,8 +10,8 @@ from tests import trees
 from treesim import plugins
 from treesim.kernels.algebra.limits import UNLIMITED, within
 from treesim.kernels.algebra.numbers import select
-from treesim.step_code import compiled_rule, forward_kernel
-from treesim.stepper import Stepper
+from treesim.simulation.step import compiled_rule, forward_kernel
+from treesim.simulation.stepper import Stepper
 
 ROBOT = trees.tree("random_a")
 SLOW = pytest.mark.slow

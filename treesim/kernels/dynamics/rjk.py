@@ -2,8 +2,8 @@
 
 Source: F10, appendix B (Figure 14) and J91, eq. 45, 46, 55: the articulated-body algorithm with precomputed C,
 where `aba` carries the velocity terms through both sweeps (J91, Lemma 6.5). Which blocks of Omega are needed
-(Figure 15) is found beforehand, by `operational/needed_blocks.py`. Joints with several degrees of freedom are treated
-one unit screw at a time, as in `aba`.
+(Figure 15) is found beforehand, by `dynamics/operational/omega_blocks.py`. Joints with several degrees of freedom are
+treated one unit screw at a time, as in `aba`.
 """
 
 from __future__ import annotations

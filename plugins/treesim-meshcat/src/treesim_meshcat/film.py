@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 from treesim import Tree
 from treesim.errors import PluginError, installed_by
+from treesim.simulation.trajectory import Trajectory
 from treesim.system.files import write_whole
-from treesim.trajectory import Trajectory
 
 from .recording import write_recording
 

@@ -13,9 +13,9 @@ from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
 from treesim.model.inertia import unit_vector
 from treesim.model.pack import axis_rotation
+from treesim.simulation.trajectory import Trajectory
 from treesim.states.support import candidates
-from treesim.trajectory import Trajectory
-from treesim.viewers.meshes import TriangleMesh
+from treesim.viewing.meshes import TriangleMesh
 
 from .encoding import pose_rows
 from .shapes import revolved

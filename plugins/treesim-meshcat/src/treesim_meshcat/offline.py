@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 
 import treesim
 from treesim import Tree, World
-from treesim.control import default_controller
 from treesim.errors import ArgumentError
 from treesim.export.contact_module import contact_module
 from treesim.export.description import description, joints
 from treesim.export.webassembly import step_module
+from treesim.simulation.control import default_controller
+from treesim.simulation.world import as_world
 from treesim.system.files import write_whole
-from treesim.world import as_world
 
 from .encoding import to_json
 from .overlays import add_overlays

@@ -9,9 +9,9 @@ import numpy as np
 
 import treesim
 from treesim import Tree
+from treesim.simulation.trajectory import Trajectory
 from treesim.system.files import checked_output, write_whole
-from treesim.trajectory import Trajectory
-from treesim.viewers.keyframes import keyframes
+from treesim.viewing.keyframes import keyframes
 
 from .scene import add_ground, add_robot, move
 from .server import close_server, look_at, open_server

@@ -15,7 +15,7 @@ from viser import ViserServer
 import treesim
 from treesim import Surface, Tree
 from treesim.errors import ArgumentError
-from treesim.trajectory import Trajectory
+from treesim.simulation.trajectory import Trajectory
 
 from .panel import Panel, Receive, sendable
 from .recording import write_recording

@@ -129,7 +129,7 @@ class Physics {
         arrays.f_ext.fill(0);
     }
 
-    // The table of a step's settings, and the control; see treesim.step_settings.StepSettings.
+    // The table of a step's settings, and the control; see treesim.simulation.step_settings.StepSettings.
     settle(arrays, h) {
         const {nv, joints, damping, effort} = this.facts, {settings, control} = arrays;
         settings.fill(0);

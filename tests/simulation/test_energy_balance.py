@@ -1,0 +1,100 @@
+"""What runs tell of their energy: the balance closes, large errors are warned of, nonsense is a failure."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import treesim
+from treesim.simulation.energy_balance import EnergyWarning
+from treesim.simulation.stepper import FrictionWarning
+
+
+def arm(**joint):
+    """A pendulum of 2 kg at 0.5 m."""
+    hinge = treesim.Joint("hinge", "revolute", axis=(0, 1, 0), **joint)
+    return treesim.Tree("arm", [treesim.Body("bob", 0, hinge, treesim.Inertia(2.0, (0, 0, -0.5), np.eye(3) * 0.01))])
+
+
+@pytest.mark.parametrize("integrator", ["implicit_midpoint", "rk4"])
+def test_damping_and_controls_are_accounted_for(integrator):
+    robot = arm(damping=0.4)
+    run = treesim.Simulation(robot, integrator=integrator, controller=lambda t, q, v: [3 * np.cos(2 * t)]).run(
+        2.0, [1.0]
+    )
+    assert abs(run.work[-1, 0]) > 0.5 and run.work[-1, 1] < -0.5
+    assert np.abs(run.energy_error).max() < 1e-4 * run.metadata["energy_in_play"]
+    assert run.work[-1, 1] == pytest.approx(-0.4 * 1e-3 * np.sum(run.v[1:, 0] ** 2 + run.v[:-1, 0] ** 2) / 2, rel=1e-3)
+
+
+@pytest.mark.parametrize("friction, effort", [(0.5, np.inf), (0.0, 1.0), (0.2, 5.0)])
+def test_friction_and_saturated_springs_are_accounted_for(friction, effort):
+    robot = arm(friction=friction, effort=effort)
+    run = treesim.Simulation(robot, controller=treesim.control.Hold(robot, [0.5], kp=50, kd=1)).run(1.0, [0.0])
+    assert np.abs(run.energy_error).max() < 2e-2 * np.abs(run.work).max()
+    assert (np.abs(run.tau) <= effort).all()
+
+
+def test_a_held_robot_at_rest_has_no_error_to_tell_of():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run = treesim.Simulation(arm(), integrator="semi_implicit_euler").run(0.002)
+    assert np.abs(run.energy_error).max() < 1e-12
+
+
+def test_large_errors_are_warned_of_with_a_remedy():
+    remedy = "take a smaller dt than 0.02 s, or the integrator 'implicit_midpoint'"
+    with pytest.warns(EnergyWarning, match=remedy) as told:
+        run = treesim.Simulation(arm(), integrator="explicit_euler", dt=0.02).run(0.4, [1.0])
+    assert run.stopped is None and told[0].filename == __file__
+
+
+def test_finite_nonsense_is_a_failure_that_keeps_its_states():
+    run = treesim.Simulation(arm(), integrator="explicit_euler", dt=0.05).run(5.0, [1.0])
+    assert "the motion is not to be trusted: the energy is off by +" in run.stopped and len(run) == 101
+
+
+def test_the_work_of_an_array_of_forces_is_force_times_way():
+    mass = treesim.Joint("slide", "prismatic", axis=(1, 0, 0))
+    robot = treesim.Tree("mass", [treesim.Body("mass", 0, mass, treesim.Inertia(2.0))])
+    run = treesim.Simulation(robot, controller=lambda t, q, v: [6.0]).run(1.0)
+    assert run.q[-1, 0] == pytest.approx(1.5) and run.work[-1] == pytest.approx([9.0, 0.0])
+    assert run.energy[-1] == pytest.approx(9.0)
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+@pytest.mark.parametrize("name", ["g1_29dof_rev_1_0", "simple_humanoid"])
+@pytest.mark.filterwarnings("error::treesim.simulation.energy_balance.EnergyWarning")
+def test_humanoids_keep_their_energy_by_default(name, base):
+    robot = treesim.load(name, base=base)
+    rng = np.random.default_rng(1)
+    run = treesim.Simulation(robot, dt=2e-3).run(3.0, robot.random(rng), rng.normal(size=robot.nv))
+    assert run.stopped is None and np.abs(run.energy_error).max() < 2e-3 * run.metadata["energy_in_play"]
+
+
+def test_free_flight_by_default_keeps_momentum():
+    robot = treesim.load("simple_humanoid", base="floating")
+    rng = np.random.default_rng(2)
+    q0, v0 = robot.random(rng), rng.normal(size=robot.nv)
+    run = treesim.Simulation(treesim.World(robot, limits=False), gravity=(0, 0, 0)).run(2.0, q0, v0)
+    momentum = treesim.momentum(robot, run.q[[0, -1]], run.v[[0, -1]])
+    assert np.abs(momentum[1] - momentum[0]).max() < 1e-5 * np.abs(momentum[0]).max()
+
+
+def test_other_integrators_leave_friction_out_of_the_balance():
+    with pytest.warns(FrictionWarning):
+        simulation = treesim.Simulation(arm(friction=1.0), integrator="rk4")
+    run = simulation.run(0.5, [1.0])
+    assert run.work[-1, 1] == 0 and np.abs(run.energy_error).max() < 1e-6
+
+
+def test_finite_states_whose_energy_is_no_number_are_a_failure():
+    mass = treesim.Joint("slide", "prismatic", axis=(1, 0, 0))
+    robot = treesim.Tree("mass", [treesim.Body("mass", 0, mass, treesim.Inertia(2.0))], gravity=(0, 0, 0))
+    run = treesim.Simulation(robot).run(0.01, v0=[1e200])
+    assert run.stopped == "the motion is not to be trusted: its energy is too large for a number" and len(run) == 11
+
+
+def test_weight_that_is_switched_off_is_not_in_play():
+    run = treesim.Simulation(arm(), gravity=(0, 0, 0)).run(0.01, v0=[1e-3])
+    assert run.metadata["energy_in_play"] == pytest.approx(run.energy.max(), rel=1e-6)

@@ -1,0 +1,152 @@
+"""What a method of constrained forward dynamics is, and the part that compiled methods share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import ConvergenceError
+from ...model.tree import Tree
+from ...states.states import on_states, tied_constants
+from ...system.display import Shown, Sourced, arrays, batch, span
+from ..base import explain_failure
+from ..tables import constants_of, kernel_wrenches
+from .constraints import ConstraintTables
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConstrainedAcceleration(Shown):
+    """The result of constrained forward dynamics: accelerations and constraint forces.
+
+    acceleration (..., nv): qdd [m/s^2, rad/s^2]. force (..., m): constraint forces [N, N m] in the constraints' rows,
+    M qdd + bias = tau + J' force. residual (..., m): wanted minus found derivative of the constrained velocity
+    [m/s^2, rad/s^2]. iterations (...): how many it took; 1 for methods that do not iterate.
+    robot_name: of the robot, "" where a method does not say.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, still = np.full(6, 0.5), np.zeros(6)
+        >>> held = treesim.constrained_dynamics(robot, q, still, still, treesim.FrameConstraint("ee_link"))
+        >>> np.allclose(held.acceleration, 0)  # six rows leave six joints no freedom
+        True
+    """
+
+    acceleration: np.ndarray
+    force: np.ndarray
+    residual: np.ndarray
+    iterations: np.ndarray
+    robot_name: str = ""
+
+    def __repr__(self) -> str:
+        name = f" of {self.robot_name!r}" if self.robot_name else ""
+        nv, m = np.shape(self.acceleration)[-1], np.shape(self.force)[-1]
+        worst, steps = np.abs(self.residual).max(initial=0.0), span(np.ravel(self.iterations).tolist())
+        what = f"nv {nv}, {m} rows, residual {worst:.2g}, iterations {steps}"
+        return f"<ConstrainedAcceleration{name}: {what}{batch(self.acceleration)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return arrays(self, "acceleration", "force", "residual", "iterations")
+
+
+class Problem(NamedTuple):
+    """Everything given: see `treesim.constrained_dynamics`; wanted (..., m) is the constraints' right-hand side."""
+
+    robot: Tree
+    q: ArrayLike
+    v: ArrayLike
+    tau: ArrayLike
+    f_ext: ArrayLike | None
+    gravity: ArrayLike | None
+    armature: ArrayLike | None
+    tables: ConstraintTables
+    wanted: np.ndarray
+    operational: str
+    mu: float
+    tolerance: float
+    max_iterations: int
+
+    @property
+    def m(self) -> int:
+        """Number of rows."""
+        return len(self.tables.rows)
+
+
+class ConstrainedMethod(Protocol):
+    """A method of constrained forward dynamics: registered in the entry-point group `treesim.constrained`."""
+
+    name: str
+    source: str
+
+    def solve(self, problem: Problem) -> ConstrainedAcceleration:
+        """Return accelerations and constraint forces; errors as in `treesim.constrained_dynamics`."""
+        ...
+
+
+class Method(Sourced):
+    """What treesim\'s own methods share: how they show themselves."""
+
+    what = "method of constrained dynamics"
+
+
+class CompiledConstrained(Method):
+    """A method whose mathematics is one kernel entry.
+
+    `kernels.constrained.constrained_dynamics_entry` declares it, and `tied_constrained_dynamics_entry` its twin for
+    robots with followers, `tied_entry`. settings: mu, tolerance, iterations allowed; a
+    negative number of iterations says that the method failed.
+    """
+
+    name: ClassVar[str]
+    source: ClassVar[str]
+    entry: ClassVar[Callable[..., int]]
+    tied_entry: ClassVar[Callable[..., int]]
+
+    def solve(self, problem: Problem) -> ConstrainedAcceleration:
+        """Return accelerations and constraint forces; see `treesim.constrained_dynamics`."""
+        robot = problem.robot
+        entry = type(self).entry if robot.coupling is None else type(self).tied_entry
+        settings = np.array([problem.mu, problem.tolerance, problem.max_iterations], dtype=float)
+        constants = (
+            *tied_constants(robot, constants_of(robot, problem.gravity, problem.armature)),
+            problem.tables.layout,
+            problem.tables.geometry,
+            settings,
+        )
+        f_ext = kernel_wrenches(robot, problem.f_ext)
+        values = {"q": problem.q, "v": problem.v, "tau": problem.tau, "f_ext": f_ext, "target": problem.wanted}
+        qdd, force, residual, steps = on_states(
+            entry, robot, constants, values, lambda named: self.explain(problem, named)
+        )
+        iterations = steps[..., 0]
+        found = ConstrainedAcceleration(qdd, force, residual, np.abs(iterations).astype(int), robot.name)
+        if (iterations < 0).any():
+            raise self.failure(problem, found)
+        return found
+
+    def explain(self, problem: Problem, named: dict[str, np.ndarray]) -> Exception:
+        """Return the error for finite arguments whose results are not finite."""
+        return explain_failure(problem.robot, named, problem.armature)
+
+    def failure(self, problem: Problem, found: ConstrainedAcceleration) -> Exception:
+        """Return the error for a result that the method itself calls a failure."""
+        return not_converged(problem, found.residual, found.iterations, found.acceleration)
+
+
+def not_converged(
+    problem: Problem, residual: np.ndarray, iterations: np.ndarray, acceleration: np.ndarray | None = None
+) -> ConvergenceError:
+    """Return the error for iterations that ended with a residual (..., m): how large, and in which row."""
+    left = np.abs(residual).reshape(-1, problem.m).max(axis=0)
+    worst = int(np.nanargmax(left))
+    return ConvergenceError(
+        f"{problem.robot.name!r}: after {int(iterations.max())} iterations with mu = {problem.mu:g} the constrained "
+        f"acceleration still deviates by {left[worst]:.3g} in {problem.tables.name_of_row(worst)}: either the "
+        f"constraints contradict each other, or some nearly repeat others: then a smaller mu or more iterations help",
+        acceleration,
+        iterations,
+        residual,
+    )

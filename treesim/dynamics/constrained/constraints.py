@@ -1,0 +1,293 @@
+"""Constraints on frames: what a user writes down, and the flat tables that kernels read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...engine.call.evaluate import Argument, coerce
+from ...errors import ArgumentError, NonFiniteError
+from ...model.loops import Loop
+from ...model.tree import Tree
+from ...states.arguments import checked_robot
+from ...system.display import Shown, selection
+from ...types import ConstraintRows, Reference
+from ...validation.values import checked_parts, checked_text, finite_or_nan, told
+from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
+
+ALL_ROWS = np.eye(6)
+SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}
+
+
+class _Shown(Shown):
+    """What both kinds of constraint show of themselves."""
+
+    rows: ConstraintRows | ArrayLike | None
+    target: ArrayLike | None
+    reference: Reference
+    damping: float
+    stiffness: float
+
+    def _what(self) -> str:
+        state = "held" if self.target is None else "driven"
+        return f"{selection(self.rows)} {state}, along {self.reference!r}"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        labels = ("rows", "target", "damping", "stiffness")
+        return [(label, getattr(self, label)) for label in labels]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FrameConstraint(_Shown):
+    """A frame whose acceleration is given: by default it is held, all six rows of it.
+
+    frame: its name. rows: what is constrained, as rows (r, 6) on the frame's velocity (of its origin, then angular, as
+    `frame_velocity` returns it), or "linear" (a point contact), "angular", or None for all six. reference: the axes,
+    "world" or "local" (the frame's own). target: (r,) or (..., r), the derivative of these rows of the velocity
+    [m/s^2, rad/s^2]; None = 0. It is the true derivative of the numbers: in the world's axes the classical acceleration
+    of the origin, in the frame's own axes the spatial acceleration.
+    damping [1/s], stiffness [1/s^2]: stabilisation after Baumgarte; the target becomes
+    target - damping * velocity - stiffness * displacement from `pose` (4, 4) in the world, which stiffness needs.
+    Raises ArgumentError for what is no name, no such array or number, UnknownNameError (reference), NonFiniteError.
+
+    Example:
+        >>> treesim.FrameConstraint("ee_link", rows="linear", target=[0, 0, 1], damping=10)
+        <FrameConstraint on 'ee_link': rows 'linear' driven, along 'world'>
+    """
+
+    frame: str
+    _: KW_ONLY
+    rows: ConstraintRows | ArrayLike | None = None
+    target: ArrayLike | None = None
+    reference: Reference = "world"
+    damping: float = 0.0
+    stiffness: float = 0.0
+    pose: ArrayLike | None = None
+
+    def __post_init__(self) -> None:
+        _check(self, "frame")
+        if self.pose is not None:
+            _pose(self)
+
+    def __repr__(self) -> str:
+        return f"<FrameConstraint on {self.frame!r}: {self._what()}>"
+
+    @property
+    def label(self) -> str:
+        """What messages call the constraint."""
+        return f"the constraint on frame {self.frame!r}"
+
+    @property
+    def ends(self) -> tuple[str, None]:
+        """The constrained frame, and the one that it is held against: none, the world."""
+        return self.frame, None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LoopConstraint(_Shown):
+    """Two frames whose relative acceleration is given: by default the first is held to the second, all six rows.
+
+    first, second: names of frames. rows, target, damping as in `FrameConstraint`, on the velocity of the first minus
+    that of the second; reference: "world", or "local", the first frame's own axes. stiffness pulls the first frame onto
+    the second. name: what messages call it, beside its frames. Forces are those on the first frame; the second feels
+    the opposite.
+
+    Example:
+        >>> treesim.LoopConstraint("left_hand", "right_hand", reference="local")
+        <LoopConstraint between 'left_hand' and 'right_hand': all rows held, along 'local'>
+    """
+
+    first: str
+    second: str
+    _: KW_ONLY
+    rows: ConstraintRows | ArrayLike | None = None
+    target: ArrayLike | None = None
+    reference: Reference = "world"
+    damping: float = 0.0
+    stiffness: float = 0.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        _check(self, "first", "second", "name")
+
+    def __repr__(self) -> str:
+        return f"<LoopConstraint between {self.first!r} and {self.second!r}: {self._what()}>"
+
+    @property
+    def label(self) -> str:
+        """What messages call the constraint."""
+        return f"the loop {f'{self.name!r} ' if self.name else ''}between frames {self.first!r} and {self.second!r}"
+
+    @property
+    def ends(self) -> tuple[str, str]:
+        """The first and the second frame."""
+        return self.first, self.second
+
+
+Constraint = FrameConstraint | LoopConstraint
+
+
+def _check(constraint: Constraint, *names: str) -> None:
+    """Raise what `constraint_tables` raises, for what cannot be meant, whatever the robot."""
+    for name in names:
+        checked_text(f"{name} of a {type(constraint).__name__}", getattr(constraint, name))
+    reference_code(constraint.reference)
+    rows = _rows(constraint)
+    for label in ("damping", "stiffness"):
+        given = getattr(constraint, label)
+        if math.isnan(finite_or_nan(given)):
+            raise NonFiniteError(f"{label} of {constraint.label} must be a finite number, got {told(given)}")
+    if constraint.target is not None:
+        coerce(Argument(f"target of {constraint.label}", constraint.target, (len(rows),)))
+
+
+def loop_constraints(robot: Tree) -> tuple[LoopConstraint, ...]:
+    """Return what holds the robot's own loops closed (`Tree.loops`), as `treesim.World` does by itself. Raises
+    ArgumentError for what is no robot.
+
+    Example:
+        >>> ends = [treesim.Frame(f"end{i}", i) for i in (1, 2)]
+        >>> bars = [treesim.Body(f"bar{i}", 0, treesim.Joint(f"hinge{i}", "revolute")) for i in (1, 2)]
+        >>> robot = treesim.Tree("scissors", bodies=bars, frames=ends, loops=[treesim.Loop("pin", "end1", "end2")])
+        >>> treesim.loop_constraints(robot)
+        (<LoopConstraint between 'end1' and 'end2': rows 'linear' held, along 'world'>,)
+    """
+    return tuple(_closing(loop) for loop in checked_robot(robot).loops)
+
+
+def _closing(loop: Loop) -> LoopConstraint:
+    if loop.type == "spherical":
+        return LoopConstraint(loop.first, loop.second, rows="linear", name=loop.name)
+    if loop.type == "fixed":
+        return LoopConstraint(loop.first, loop.second, name=loop.name)
+    across = np.linalg.svd(loop.axis[None])[2][1:]  # two directions that the axis may not turn in
+    rows = np.vstack([SHORTHAND["linear"], across @ SHORTHAND["angular"]])
+    return LoopConstraint(loop.first, loop.second, rows=rows, reference="local", name=loop.name)
+
+
+class ConstraintTables(NamedTuple):
+    """A set of constraints in flat arrays: `layout` and `geometry` for kernels, first row of each in `start` (C+1,),
+    `bodies` (C, 2) of the two frames, 0 = the base, and `rows` (m, 6)."""
+
+    constraints: tuple[Constraint, ...]
+    layout: np.ndarray
+    geometry: np.ndarray
+    start: np.ndarray
+    bodies: np.ndarray
+    rows: np.ndarray
+
+    def name_of_row(self, r: int) -> str:
+        """Return how messages call row r."""
+        c = int(np.searchsorted(self.start, r, side="right")) - 1
+        return f"row {r - self.start[c]} of {self.constraints[c].label}"
+
+
+def constraint_tables(robot: Tree, constraints: Sequence[Constraint]) -> ConstraintTables:
+    """Return the tables of a set of constraints.
+
+    Raises UnknownNameError (frame, reference), ArgumentError (rows), NonFiniteError (rows), naming the constraint.
+    """
+    constraints = checked_parts("constraints", constraints, (FrameConstraint, LoopConstraint))
+    rows = [_rows(c) for c in constraints]
+    bodies, offsets = _ends(robot, [name for c in constraints for name in c.ends])
+    start = np.cumsum([0, *(len(R) for R in rows)]).astype(np.int64)
+    references = np.array([reference_code(c.reference) for c in constraints], dtype=np.int64)
+    layout = np.concatenate([[len(rows)], bodies, start, references]).astype(np.int64)
+    R = np.concatenate([np.empty((0, 6)), *rows])
+    geometry = np.concatenate([offsets.ravel(), R.ravel()])
+    return ConstraintTables(tuple(constraints), layout, geometry, start, bodies.reshape(-1, 2), R)
+
+
+def _rows(constraint: Constraint) -> np.ndarray:
+    if constraint.rows is None:
+        return ALL_ROWS
+    if isinstance(constraint.rows, str):
+        if constraint.rows not in SHORTHAND:
+            raise ArgumentError(f'rows of {constraint.label} must be "linear", "angular", or an array (r, 6)')
+        return SHORTHAND[constraint.rows]
+    rows = coerce(Argument(f"rows of {constraint.label}", constraint.rows, (6,)))
+    if rows.ndim != 2 or len(rows) == 0:
+        raise ArgumentError(f"rows of {constraint.label} have shape {rows.shape}, but (r, 6) with r >= 1 is needed")
+    return _finite(f"rows of {constraint.label}", rows)
+
+
+def _ends(robot: Tree, names: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
+    """The bodies (k,) of frames, and their placements (k, 12) there; None is the world, fixed to the base."""
+    bodies = np.zeros(len(names), dtype=np.int64)
+    offsets = np.tile([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], (len(names), 1))
+    given = [k for k, name in enumerate(names) if name is not None]
+    bodies[given], placements = frame_tables(robot, [name for name in names if name is not None])
+    offsets[given] = placements.reshape(-1, 12)
+    return bodies, offsets
+
+
+def _finite(label: str, array: np.ndarray) -> np.ndarray:
+    if not np.isfinite(array).all():
+        raise NonFiniteError(f"{label} hold NaN or infinity")
+    return array
+
+
+def wanted_derivatives(robot: Tree, tables: ConstraintTables, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+    """Return what R d/dt (v_first - v_second) must be (..., m): targets, with stabilisation where there is any.
+
+    Raises ArgumentError, NonFiniteError naming the constraint.
+    """
+    if all(c.target is None and not c.damping and not c.stiffness for c in tables.constraints):
+        return np.zeros(len(tables.rows))
+    parts = [_wanted(robot, c, tables.rows[a:b], q, v) for c, a, b in
+             zip(tables.constraints, tables.start, tables.start[1:], strict=False)]  # fmt: skip
+    batch = np.broadcast_shapes(*(part.shape[:-1] for part in parts))
+    return np.concatenate([np.broadcast_to(part, (*batch, part.shape[-1])) for part in parts], axis=-1)
+
+
+def _wanted(robot: Tree, constraint: Constraint, R: np.ndarray, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+    label = f"target of {constraint.label}"
+    target = np.zeros(len(R)) if constraint.target is None else constraint.target
+    wanted = _finite(label, coerce(Argument(label, target, (len(R),))))
+    if constraint.damping:
+        wanted = wanted - constraint.damping * _relative_velocity(robot, constraint, q, v) @ R.T
+    if constraint.stiffness:
+        wanted = wanted - constraint.stiffness * _displacement(robot, constraint, q) @ R.T
+    return wanted
+
+
+def _relative_velocity(robot: Tree, constraint: Constraint, q: ArrayLike, v: ArrayLike) -> np.ndarray:
+    """The velocity (..., 6) of the first frame relative to the second, in the constraint's axes."""
+    first, second = constraint.ends
+    velocity = frame_velocity(robot, q, v, first)
+    if second is not None:
+        velocity = velocity - frame_velocity(robot, q, v, second)
+    return _in_axes(robot, constraint, q, velocity)
+
+
+def _displacement(robot: Tree, constraint: Constraint, q: ArrayLike) -> np.ndarray:
+    """The displacement (..., 6) of the first frame from where it belongs: of its origin, and as a rotation vector."""
+    from scipy.spatial.transform import Rotation
+
+    first, second = constraint.ends
+    found = frame_pose(robot, q, first)
+    belongs = frame_pose(robot, q, second) if second is not None else _pose(constraint)
+    turn = found[..., :3, :3] @ np.swapaxes(belongs[..., :3, :3], -1, -2)
+    vector = Rotation.from_matrix(turn.reshape(-1, 3, 3)).as_rotvec().reshape(*turn.shape[:-2], 3)
+    displacement = np.concatenate([found[..., :3, 3] - belongs[..., :3, 3], vector], axis=-1)
+    return _in_axes(robot, constraint, q, displacement)
+
+
+def _pose(constraint: Constraint) -> np.ndarray:
+    if not isinstance(constraint, FrameConstraint) or constraint.pose is None:
+        raise ArgumentError(f"stiffness of {constraint.label} needs the pose (4, 4) that it pulls to")
+    label = f"pose of {constraint.label}"
+    return _finite(label, coerce(Argument(label, constraint.pose, (4, 4))))
+
+
+def _in_axes(robot: Tree, constraint: Constraint, q: ArrayLike, x: np.ndarray) -> np.ndarray:
+    """x (..., 6) in the world's axes, or turned to those of the first frame."""
+    if constraint.reference == "world":
+        return x
+    turn = frame_pose(robot, q, constraint.ends[0])[..., :3, :3]
+    return np.einsum("...ij,...pi->...pj", turn, x.reshape(*x.shape[:-1], 2, 3)).reshape(x.shape)

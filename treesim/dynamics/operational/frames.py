@@ -1,0 +1,156 @@
+"""Frames of a tree: poses, velocities and Jacobians; every array may carry leading batch axes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...engine.call.evaluate import coerce
+from ...engine.call.fast_entry import FastEntry
+from ...errors import unknown_name
+from ...kernels.entries.status import FINE
+from ...kernels.kinematics.bodies import body_poses_states, frame_pose_states
+from ...kernels.kinematics.jacobians import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
+from ...model.quaternions import configuration
+from ...model.tree import Tree
+from ...states.arguments import checked_robot
+from ...states.states import on_states, state_function
+from ...types import Reference
+from ...validation.values import is_name_of
+
+REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
+JACOBIAN, VELOCITY = FastEntry(jacobian_states), state_function(frame_velocity_states)
+POSE, POSES = state_function(frame_pose_states), state_function(body_poses_states)
+
+
+def reference_code(reference: Reference) -> int:
+    """Return the kernels' code of "world" or "local"; raises UnknownNameError for anything else."""
+    if not is_name_of(reference, REFERENCES):
+        raise unknown_name("reference", reference, REFERENCES)
+    return REFERENCES[reference]
+
+
+def frame_tables(robot: Tree, frames: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the bodies (k,) of frames and their placements (12 k,) in kernel coordinates of those bodies.
+
+    Raises UnknownNameError for a frame the robot does not have.
+    """
+    if isinstance(frames, str):
+        frames = (frames,)
+    found = [robot.frame(name) for name in frames]
+    offsets = np.empty((len(found), 12))
+    for row, frame in zip(offsets, found, strict=True):
+        turn = robot.body_rotations[frame.body].T
+        row[:9] = (turn @ frame.placement.rotation).ravel()
+        row[9:] = turn @ frame.placement.translation
+    return np.array([frame.body for frame in found], dtype=np.int64), offsets.ravel()
+
+
+def frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> tuple[np.ndarray, np.ndarray]:
+    """Return one table (1 + k,) of the reference's code and the frames' bodies, and the placements (12 k,), read-only.
+
+    Raises UnknownNameError (frame, reference).
+    """
+    code = reference_code(reference)
+    bodies, offsets = frame_tables(robot, frames)
+    codes = np.concatenate([[code], bodies]).astype(np.int64)
+    codes.setflags(write=False)
+    offsets.setflags(write=False)
+    return codes, offsets
+
+
+kept_frame_codes = lru_cache(maxsize=256)(frame_codes)  # those last used, with their robots; TypeError for odd names
+
+
+def known_frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> tuple[np.ndarray, np.ndarray]:
+    """Return what `frame_codes` does, kept from call to call where names can be hashed."""
+    try:
+        return kept_frame_codes(robot, frames, reference)
+    except TypeError:  # and so cannot be known
+        return frame_codes(robot, frames, reference)
+
+
+def _for_each_state(robot: Tree, q: ArrayLike, value: np.ndarray) -> np.ndarray:
+    """The same value for every state of a robot that cannot move."""
+    batch = coerce(configuration(robot, q)).shape[:-1]
+    return np.broadcast_to(value, batch + value.shape).copy()
+
+
+def frame_pose(robot: Tree, q: ArrayLike, frame: str) -> np.ndarray:
+    """Return the pose (..., 4, 4) of a frame in the world: columns are its axes and its origin [m].
+
+    q (..., nq): configuration. Raises UnknownNameError (frame), ArgumentError, NonFiniteError. O(depth).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.frame_pose(robot, np.full(6, 0.5), "ee_link")[:3, 3].round(3)
+        array([ 0.346,  0.396, -0.491])
+    """
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    tables = known_frame_codes(robot, (frame,), "world")
+    if robot.nq == 0:
+        return _for_each_state(robot, q, robot.frame(frame).placement.matrix())
+    return POSE(robot, robot.ints, robot.reals, *tables, q)
+
+
+def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
+    """Return the poses (..., n_bodies + 1, 4, 4) of all bodies' own frames in the world; row 0 is the world itself.
+
+    q (..., nq): configuration. Raises ArgumentError, NonFiniteError. O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.body_poses(robot, robot.neutral()).shape
+        (7, 4, 4)
+    """
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    if robot.nq == 0:
+        return _for_each_state(robot, q, np.eye(4)[None])
+    return POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
+
+
+def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, *, reference: Reference = "world") -> np.ndarray:
+    """Return the Jacobian J (..., 6, nv) of a frame: J v is the velocity of its origin, then its angular velocity.
+
+    reference: "world", along the world's axes, or "local", along the frame's own. Raises UnknownNameError (frame,
+    reference), ArgumentError, NonFiniteError. O(depth) for the columns that are not zero.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> q, v = np.full(6, 0.5), np.ones(6)
+        >>> J = treesim.frame_jacobian(robot, q, "ee_link", reference="local")
+        >>> np.allclose(J @ v, treesim.frame_velocity(robot, q, v, "ee_link", reference="local"))
+        True
+    """
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    try:
+        codes, offsets = kept_frame_codes(robot, (frame,), reference)
+    except TypeError:  # a name that cannot be hashed, and so cannot be known
+        codes, offsets = frame_codes(robot, (frame,), reference)
+    J = np.empty((6, robot.nv))
+    if JACOBIAN.call(robot.ints, robot.reals, codes, offsets, q, J) == FINE:
+        return J  # anything but one state in a float array is coerced, broadcast, or explained below
+    return on_states(JACOBIAN.entry, robot, (robot.ints, robot.reals, codes, offsets), {"q": q})[0]
+
+
+def frame_velocity(
+    robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, *, reference: Reference = "world"
+) -> np.ndarray:
+    """Return the velocity (..., 6) of a frame: of its origin [m/s], then angular [rad/s].
+
+    Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.frame_velocity(robot, np.full(6, 0.5), np.ones(6), "ee_link").round(2)
+        array([-1.25, -0.17, -0.59, -2.7 ,  2.94,  0.45])
+    """
+    if type(robot) is not Tree:
+        robot = checked_robot(robot)
+    return VELOCITY(robot, robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference), q, v)

@@ -1,0 +1,175 @@
+"""A Jacobian that is stored and used along the tree's paths only (Featherstone 2010, sections 5 and 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...engine.call.evaluate import refuse_overflow
+from ...engine.generic import compiled
+from ...errors import ArgumentError
+from ...kernels.operational import sparse_jacobian as kernels
+from ...model.topology import Topology
+from ...model.tree import Tree
+from ...states.arguments import checked_frames, checked_robot
+from ...system.display import Shown
+from ...types import Reference
+from ...validation.arrays import Argument, coerce, real_numbers, refuse_non_finite
+from ..factorization import Factorization
+from .frames import frame_jacobian, frame_tables
+
+
+class SparseJacobian(Shown):
+    """Rows (m, n) that are non-zero only along paths of a tree: row i on the path to degree of freedom last[i].
+
+    topology: the tree. last: (m,) b_e(1..m), the last degree of freedom that moves each row, counted from 1; 0 for a
+    row that nothing moves. J: (m, n). Vectors may be matrices of columns. Raises ArgumentError (shape, NaN, entry off
+    the path). The costs below count multiplications, additions and divisions, with d_i entries in row i (Featherstone
+    2010, Table 1).
+
+    Example:
+        >>> topology = treesim.Topology([0, 1, 1])
+        >>> J = treesim.SparseJacobian(topology, [2, 3], [[1, 2, 0], [3, 0, 4]])
+        >>> J.multiply([1, 1, 1])
+        array([3., 7.])
+    """
+
+    def __init__(self, topology: Topology, last: Sequence[int], J: ArrayLike) -> None:
+        n, m = topology.n_dofs, len(last)
+        self.topology = topology
+        self._last = np.array(last, dtype=np.int64).reshape(m) - 1
+        if ((self._last < -1) | (self._last >= n)).any():
+            raise ArgumentError(f"last must hold degrees of freedom from 0 to {n}, one a row, got {list(last)}")
+        self._parent, self._depth = topology.dof_parent - 1, topology.dof_depth - 1
+        dense = coerce(Argument("J", J, (m, n)))
+        if dense.ndim != 2 or not np.isfinite(dense).all():
+            raise ArgumentError(f"J must be one finite ({m}, {n}) matrix, got shape {dense.shape}")
+        outside = np.argwhere(~self._pattern() & (dense != 0))
+        if len(outside):
+            row, column = (int(k) for k in outside[0])
+            raise ArgumentError(f"J[{row}, {column}] is not zero, but its column does not move row {row}")
+        self._packed = np.zeros((m, n))
+        rows, columns = np.nonzero(self._pattern())
+        self._packed[rows, self._depth[columns]] = dense[rows, columns]
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return f"<SparseJacobian: {m} x {n}, {int(self._pattern().sum())} entries on paths>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("topology", self.topology), ("last degree of freedom of each row", (self._last + 1).tolist())]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, n)."""
+        m, n = self._packed.shape
+        return m, n
+
+    def dense(self) -> np.ndarray:
+        """Return the full matrix (m, n)."""
+        full = np.zeros(self.shape)
+        rows, columns = np.nonzero(self._pattern())
+        full[rows, columns] = self._packed[rows, self._depth[columns]]
+        return full
+
+    def multiply(self, x: ArrayLike) -> np.ndarray:
+        """Return J x (m,) or (m, k) for x (n,) or (n, k). Cost sum of d_i mul, d_i - 1 add a column."""
+        return self._on_columns(kernels.product_states, x, self.shape[1], self.shape[0])
+
+    def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
+        """Return J' x (n,) or (n, k) for x (m,) or (m, k). Cost sum of d_i mul and add a column."""
+        return self._on_columns(kernels.transposed_product_states, x, self.shape[0], self.shape[1])
+
+    def divide(self, factors: Factorization) -> tuple[SparseJacobian, SparseJacobian]:
+        """Return (Y_D, Y_d) = (Y_d D^-1, J L^-1) for LTDL factors, (Y, Y) with Y = J L^-1 for LTL: the pattern of J.
+
+        Cost sum of d_i div, d_i (d_i - 1) / 2 mul and add. Raises ArgumentError if the factors are of another tree.
+        """
+        if not np.array_equal(factors.topology.dof_parent, self.topology.dof_parent):
+            raise ArgumentError("the factors belong to another tree than the Jacobian")
+        Y, Z = self._packed.copy(), np.zeros(self.shape)
+        row_start, packed, unit = factors.packed()
+        arguments = (self._parent, self._depth, row_start, packed, int(unit), self._last)
+        compiled(kernels.divide)(*arguments, Y.reshape(-1), Z.reshape(-1))
+        refuse_overflow("the division", Y, Z)
+        return self._with(Z), self._with(Y)
+
+    def multiply_rows(self, other: SparseJacobian) -> np.ndarray:
+        """Return the symmetric product (m, m) of two matrices of one pattern: Λ^-1 = Y Y' or Y_D Y_d'.
+
+        Cost, over pairs i >= j with d_ij entries in common: d_ij mul, d_ij - 1 add.
+        """
+        if not np.array_equal(other._last, self._last) or other.shape != self.shape:
+            raise ArgumentError("the rows of the two matrices do not lie on the same paths")
+        out = np.zeros((self.shape[0],) * 2)
+        self._run(kernels.products_of_rows, other._packed.reshape(-1), out.reshape(-1))
+        refuse_overflow("the product", out)
+        return out
+
+    def null_space(self, jbar: ArrayLike) -> np.ndarray:
+        """Return N = 1 - J̄ J (n, n) for J̄ (n, m). Cost n add, n times the sum of d_i mul and add."""
+        m, n = self.shape
+        inverse = coerce(Argument("jbar", jbar, (n, m)))
+        if inverse.ndim != 2:
+            raise ArgumentError(f"jbar must be one ({n}, {m}) matrix, got shape {inverse.shape}")
+        N = np.zeros((n, n))
+        refuse_non_finite([Argument("jbar", jbar, (n, m))], [inverse])
+        self._run(kernels.null_space_of, np.array(inverse, order="C").reshape(-1), N.reshape(-1))
+        refuse_overflow("the null space", N)
+        return N
+
+    def _pattern(self) -> np.ndarray:
+        """Which entries (m, n) may be non-zero."""
+        pattern = np.zeros((len(self._last), len(self._parent)), dtype=bool)
+        for row, last in zip(pattern, self._last.tolist(), strict=True):
+            k = last
+            while k >= 0:
+                row[k] = True
+                k = int(self._parent[k])
+        return pattern
+
+    def _with(self, packed: np.ndarray) -> SparseJacobian:
+        copy = object.__new__(SparseJacobian)
+        copy.__dict__.update(self.__dict__, _packed=packed)
+        return copy
+
+    def _run(self, entry: Callable[..., int], *arguments: np.ndarray) -> None:
+        compiled(entry)(self._parent, self._depth, self._last, self._packed.reshape(-1), *arguments)
+
+    def _on_columns(self, entry: Callable[..., int], x: ArrayLike, size: int, result: int) -> np.ndarray:
+        vectors = real_numbers("x", x)
+        if vectors.ndim not in (1, 2) or vectors.shape[0] != size:
+            raise ArgumentError(f"x has shape {vectors.shape}, but ({size},) or ({size}, k) is needed")
+        refuse_non_finite([Argument("x", x, (size,))], [vectors])
+        rows = np.array(vectors.T, order="C")  # one vector after the other
+        out = np.zeros((*rows.shape[:-1], result))
+        if rows.size:
+            self._run(entry, rows.reshape(-1), out.reshape(-1))
+        refuse_overflow("the product", out)
+        return np.ascontiguousarray(out.T)
+
+
+def sparse_jacobian(
+    robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, reference: Reference = "world"
+) -> SparseJacobian:
+    """Return the Jacobian (6 k, nv) of frames at one configuration q (nq,), sparse.
+
+    With factors = ltdl(robot.dof_parent, mass_matrix(robot, q)) the quantities of Featherstone 2010 are
+    Y_D, Y_d = J.divide(factors); Λ^-1 = Y_D.multiply_rows(Y_d); J̄ = factors.solve_lower(Y_D.multiply_transposed(Λ));
+    N = J.null_space(J̄). With followers the paths are those of `Tree.dof_parent`. Raises UnknownNameError (frame,
+    reference), ArgumentError, NonFiniteError.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.sparse_jacobian(robot, np.full(6, 0.5), ["forearm_link", "ee_link"])
+        <SparseJacobian: 12 x 6, 54 entries on paths>
+    """
+    robot = checked_robot(robot)
+    names = checked_frames(frames)
+    bodies, _ = frame_tables(robot, names)
+    last = [robot.last_dof(int(body)) for body in bodies for _ in range(6)]
+    rows = [frame_jacobian(robot, q, name, reference=reference) for name in names]
+    return SparseJacobian(robot.dof_topology, last, np.concatenate([np.zeros((0, robot.nv)), *rows]))

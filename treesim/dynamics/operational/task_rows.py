@@ -1,0 +1,196 @@
+"""The rows that tasks are combinations of: those of whole frames along the world's axes and of the centre of mass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...engine.call.evaluate import Argument, coerce, refuse_non_finite
+from ...engine.call.fast_entry import FastEntry
+from ...errors import ArgumentError
+from ...kernels.entries.status import FINE
+from ...kernels.kinematics.frame_motion import NUMBERS
+from ...kernels.operational.operational_space import operational_rows_states
+from ...model.quaternions import configuration
+from ...model.tree import Tree
+from ...states.states import on_states
+from ...types import Reference
+from ..base import explain_failure
+from ..functions import bias_forces
+from ..tables import constants_of, kernel_wrenches
+from .frames import known_frame_codes
+from .mimic import answer_of
+from .motion import FrameMotion, as_motion, massive
+from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
+
+ROWS = FastEntry(operational_rows_states)
+CENTERS = np.arange(0), np.arange(3)  # the kernels' rows of the centre of mass, by whether it is wanted
+NO_FORCES = np.empty(0)
+ONE_TASK = (str, FramesTask, CenterOfMassTask)
+
+
+def transposed(matrix: np.ndarray) -> np.ndarray:
+    """Return the transposes of matrices (..., a, b)."""
+    return np.swapaxes(matrix, -1, -2)
+
+
+def symmetric(matrix: np.ndarray) -> np.ndarray:
+    """Return the symmetric parts of matrices (..., a, a)."""
+    return (matrix + transposed(matrix)) / 2
+
+
+def several_of(tasks: Task | Sequence[Task]) -> tuple[Any, ...]:
+    """Return the tasks given, of which one needs no sequence."""
+    one: Any = tasks
+    return (one,) if isinstance(tasks, ONE_TASK) or not isinstance(tasks, Iterable) else tuple(tasks)
+
+
+def listed_tasks(several: Sequence[Any]) -> list[FramesTask | CenterOfMassTask]:
+    """Return the tasks, each as an object; raises ArgumentError for what is none."""
+    listed = [FrameTask(task) if isinstance(task, str) else task for task in several]
+    for task in listed:
+        if not isinstance(task, FramesTask | CenterOfMassTask):
+            raise ArgumentError(f"a task is a frame's name or a task object, not {task!r}")
+    return listed
+
+
+def frames_of(tasks: Sequence[FramesTask | CenterOfMassTask]) -> tuple[str, ...]:
+    """Return the frames that tasks are made of, each once."""
+    return tuple(dict.fromkeys(name for task in tasks if isinstance(task, FramesTask) for name in task.frames))
+
+
+def centers_in(tasks: Sequence[FramesTask | CenterOfMassTask]) -> bool:
+    """Return whether the centre of mass is among the tasks."""
+    return any(isinstance(task, CenterOfMassTask) for task in tasks)
+
+
+def _same_batch(robot: Tree, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None) -> dict[str, np.ndarray | None]:
+    """q, v, and forces as kernels take them, by name, as arrays with the same leading axes."""
+    given = {"q": coerce(configuration(robot, q)), "v": coerce(Argument("v", v, (robot.nv,)))}
+    forces = kernel_wrenches(robot, f_ext)
+    if forces is not None:
+        given["f_ext"] = forces
+    inner = {"q": 1, "v": 1, "f_ext": 2}
+    axes = {name: x.shape[: x.ndim - inner[name]] for name, x in given.items()}
+    try:
+        batch = np.broadcast_shapes(*axes.values())
+    except ValueError:
+        told = " and ".join(f"{name} {shape}" for name, shape in axes.items())
+        raise ArgumentError(f"the batch axes of {told} do not fit together") from None
+    found = {name: np.broadcast_to(x, (*batch, *x.shape[x.ndim - inner[name] :])) for name, x in given.items()}
+    return {"f_ext": None, **found}
+
+
+class BaseRows(NamedTuple):
+    """Six rows a frame and, last, three of the centre of mass if wanted.
+
+    frames: their names. tables: what kernels take to know these rows. motions (..., k, 24): as `as_motion` takes them.
+    J (..., m, nv), X = H^-1 J' (..., nv, m), inverse (..., m, m): Λ^-1, bias (..., m): β.
+    """
+
+    frames: tuple[str, ...]
+    tables: tuple[np.ndarray, ...]
+    motions: np.ndarray
+    J: np.ndarray
+    X: np.ndarray
+    inverse: np.ndarray
+    bias: np.ndarray
+
+
+def base_rows(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    f_ext: ArrayLike | None,
+    gravity: ArrayLike | None,
+    frames: tuple[str, ...],
+    centers: bool,
+) -> BaseRows:
+    """Return the rows of frames and, if wanted, of the centre of mass, at states as `operational_space` takes them."""
+    k, n, m = len(frames), robot.nv, 6 * len(frames) + 3 * centers
+    tables = (*known_frame_codes(robot, frames, "world"), CENTERS[centers])
+    constants = (*constants_of(robot, gravity), *tables)
+    if centers:
+        massive(robot)
+    if robot.coupling is not None:
+        return _held_rows(robot, q, v, f_ext, gravity, frames, centers)
+    if f_ext is None:
+        motions, J, X = np.empty((k + centers, NUMBERS)), np.empty((m, n)), np.empty((n, m))
+        inverse, bias = np.empty((m, m)), np.empty(m)
+        if ROWS.call(*constants, q, v, NO_FORCES, motions, J, X, inverse, bias) == FINE:
+            return BaseRows(frames, tables, motions, J, X, inverse, bias)
+    given = _same_batch(robot, q, v, f_ext)  # anything but one state in float arrays
+    found = on_states(ROWS.entry, robot, constants, given, lambda named: explain_failure(robot, named))
+    return BaseRows(frames, tables, *found)
+
+
+def _held_rows(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    f_ext: ArrayLike | None,
+    gravity: ArrayLike | None,
+    frames: tuple[str, ...],
+    centers: bool,
+) -> BaseRows:
+    """The rows of a robot with followers, from those of its spanning tree; see `mimic`."""
+    tied, answer = robot.coupling, answer_of(robot, q)
+    assert tied is not None
+    velocity = Argument("v", v, (robot.nv,))
+    speeds = coerce(velocity)
+    refuse_non_finite([velocity], [speeds])
+    whole, V = answer.whole, robot.expand_velocity(speeds)
+    base = base_rows(whole, answer.q, V, f_ext, gravity, frames, centers)
+    B = base.J @ answer.X
+    lost = B @ answer.S_inv
+    C = bias_forces(whole, answer.q, V, f_ext=f_ext, gravity=gravity)
+    X = base.X - answer.X @ transposed(lost)
+    bias = base.bias + (lost @ (transposed(answer.X) @ C[..., None]))[..., 0]
+    J, inverse = base.J @ tied.G, symmetric(base.inverse - lost @ transposed(B))
+    return BaseRows(frames, base.tables, base.motions, J, np.ascontiguousarray(X[..., tied.kept_v, :]), inverse, bias)
+
+
+def combined(
+    base: BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return J, X = H^-1 J', Λ^-1 and β of tasks, combinations T of the base rows."""
+    T, terms = _combinations(base, tasks, reference)
+    bias = (T @ base.bias[..., None])[..., 0] + terms
+    return T @ base.J, base.X @ transposed(T), symmetric(T @ base.inverse @ transposed(T)), bias
+
+
+def _combinations(
+    base: BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference
+) -> tuple[np.ndarray, np.ndarray]:
+    """T (..., m, base rows), and what the tasks' accelerations have besides T times those of the base rows (..., m)."""
+    batch, width = base.J.shape[:-2], base.J.shape[-2]
+    motion = as_motion(base.motions)
+    blocks, terms = [np.zeros((*batch, 0, width))], [np.zeros((*batch, 0))]
+    for task in tasks:
+        block = np.zeros((*batch, task.count, width))
+        if isinstance(task, CenterOfMassTask):
+            block[..., width - 3 :] = task.matrix
+            terms.append(np.zeros((*batch, task.count)))
+        else:
+            places = [base.frames.index(name) for name in task.frames]
+            theirs = FrameMotion(*(part.take(places, axis=len(batch)) for part in motion))
+            T = task.combination(theirs, reference)
+            for k, place in enumerate(places):
+                block[..., 6 * place : 6 * place + 6] += T[..., 6 * k : 6 * k + 6]
+            terms.append(task.velocity_terms(theirs, reference))
+        blocks.append(block)
+    return np.concatenate(blocks, axis=-2), np.concatenate(terms, axis=-1)
+
+
+def are_the_base(base: BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference) -> bool:
+    """Return whether the tasks are the base's frames and, last, the centre of mass or not, as they stand."""
+    k = len(base.frames)
+    whole = all(
+        isinstance(task, FrameTask) and task.rows is None and (task.reference or reference) == "world"
+        for task in tasks[:k]
+    )
+    last = all(isinstance(task, CenterOfMassTask) and task.rows is None for task in tasks[k:])
+    return whole and last and k <= len(tasks) <= k + 1

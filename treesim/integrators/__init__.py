@@ -1,1 +1,0 @@
-"""Fixed-step integrators, one file each."""

@@ -1,0 +1,246 @@
+"""Many states, each carried through the same number of steps at every call: what vector environments call."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..contact.base import ContactSolver
+from ..contact.unsolved import UNSOLVED, warn_of_states
+from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from ..dynamics.physics import Parameters
+from ..engine.call.evaluate import check_engine
+from ..engine.call.steps import Piece, under_controls
+from ..engine.threads import checked_threads, use_threads
+from ..errors import ArgumentError
+from ..model.quaternions import unit_quaternions
+from ..model.tree import Tree
+from ..simulation.start_limits import warn_of_start
+from ..simulation.stepper import unwarned
+from ..simulation.world import World, as_world
+from ..states.arguments import positive_number, whole_number
+from ..system.display import Shown, arrays
+from ..types import Engine
+from ..validation.arrays import Argument, coerce, refuse_non_finite
+from .arguments import Method, Start, method_of
+from .joint_limits import under_contact
+from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
+from .rollout import varied_of
+
+
+class BatchStepper(Shown):
+    """States of B simulations of one robot, which every call carries on through `steps` steps of dt [s].
+
+    robot: a tree, or a World. count: B. kp, kd: controls are targets where these are not 0, else forces. integrator,
+    backend, substeps, contact_solver, engine, threads, parameters_of: as in `treesim.rollout`, whose steps these are:
+    the same states, bit for bit, under the same controls, however many calls they are divided into.
+    q (B, nq), v (B, nv): the states now, read-only; neutral and at rest at first. finite (B,): which are finite.
+    residual (B,): by how much contacts, limits and joint friction have missed their laws at most since a state was put
+    [m/s, rad/s]; None where there are none of these.
+    Copies and pickles go on from the same states with the same bits, and share no array with the original.
+    Warns once with LimitWarning where joints start beyond their position limits.
+    Raises ArgumentError, UnknownNameError, UnsupportedError, as `treesim.rollout` does. A batch stepper has one state:
+    two threads that use it at once get an ArgumentError.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> stepper = treesim.BatchStepper(robot, 100, dt=1e-3, steps=10, kp=50.0, kd=5.0)
+        >>> stepper.put(slice(0, 50), robot.random(0), np.zeros(6))
+        >>> stepper.step(np.full((100, 6), 0.1))
+        >>> stepper.q.shape, bool(stepper.finite.all())
+        ((100, 6), True)
+    """
+
+    def __init__(
+        self,
+        robot: Tree | World,
+        count: int,
+        dt: float = 1e-3,
+        *,
+        steps: int = 1,
+        kp: ArrayLike = 0.0,
+        kd: ArrayLike = 0.0,
+        integrator: str = "implicit_midpoint",
+        backend: str | DynamicsBackend = "aba",
+        substeps: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
+        engine: Engine = "auto",
+        threads: int | None = None,
+        parameters_of: Parameters | None = None,
+    ) -> None:
+        world = as_world(robot)
+        check_engine(engine)
+        own = copy.deepcopy({"kp": kp, "kd": kd, "parameters_of": parameters_of})  # arrays of the caller's may change
+        made = partial(type(self), world, count, dt, steps=steps, integrator=integrator, backend=backend, engine=engine)
+        self._again = partial(made, substeps=substeps, contact_solver=contact_solver, threads=threads, **own)
+        fields = given_fields(world, parameters_of, integrator)
+        self.world = world = world_with_rows(world, fields)
+        self.robot = world.robot
+        self.count, self.steps = whole_number("count", count, 1), whole_number("steps", steps, 1)
+        self.dt, self.threads = positive_number("dt", dt), checked_threads(threads)
+        how = engine, contact_solver, bool(fields)
+        method = method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, *how)
+        physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
+        self._check_physics(physics, backend)
+        nq, nv = self.robot.nq, self.robot.nv
+        self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
+        self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
+        self._control = np.zeros((self.count, nv))
+        self.residual = None if method.code is None else np.zeros(self.count)
+        self._has_warned = False  # of steps that were not solved
+        self._limits = own_limits(self.robot, fields)
+        self._has_stepped = self._has_warned_of_start = False
+        self.finite = np.ones(self.count, bool)
+        self._kept: Any = None
+        self._used = threading.Lock()
+        self._piece = self._piece_of(method, engine, physics) if nv else None
+
+    def _check_physics(self, physics: Physics | None, backend: str | DynamicsBackend) -> None:
+        if physics is None:
+            return
+        if physics.counts - {self.count}:
+            raise ArgumentError(f"parameters_of is for {sorted(physics.counts)} states, but there are {self.count}")
+        if physics.needs_armature:
+            check_supported(chosen_backend(backend), self.robot, 1.0)
+
+    def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> Piece:
+        """What carries the states; its controls are those of `_control`, whatever the step."""
+        held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
+        start = Start(float, self._q, self._v, held, np.empty((self.count, 0)), None)
+        if self.residual is None:
+            how = method.substeps, varied_of(method, start, physics)
+            return under_controls(method.entry, method.constants, method.sizes, held, float, engine, *how)
+        self._kept = under_contact(method, start, None, engine, self.residual, physics)
+        return self._kept.carry
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        with self._alone("copying"):
+            impulses = self._kept.kept if self._kept is not None and self._kept.first == 0 else None
+            arrays = self._q, self._v, self.finite, self.residual, impulses
+            flags = self._has_warned, self._has_stepped, self._has_warned_of_start
+            state = (*(x if x is None else x.copy() for x in arrays), flags)
+        return unwarned, (self._again,), state
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        q, v, finite, residual, impulses, flags = state
+        self._has_warned, self._has_stepped, self._has_warned_of_start = flags
+        self._q[...], self._v[...], self.finite[...] = q, v, finite
+        if self.residual is not None:
+            self.residual[...] = residual
+        if impulses is not None:
+            self._kept.first, self._kept.kept, self._kept.next = 0, impulses.copy(), np.empty_like(impulses)
+
+    def __repr__(self) -> str:
+        return f"<BatchStepper of {self.robot.name!r}: {self.count} states, {self.steps} steps of {self.dt:g} s a call>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [*arrays(self, "q", "v", "finite")]
+
+    @property
+    def q(self) -> np.ndarray:
+        """Configurations (B, nq), read-only; overwritten by the second call of `step` from now."""
+        return _read_only(self._q)
+
+    @property
+    def v(self) -> np.ndarray:
+        """Velocities (B, nv), as q."""
+        return _read_only(self._v)
+
+    def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:
+        """Let the states of `rows`, a slice, indices or a mask, be q (..., nq) and v (..., nv), without impulses of a
+        step before. In a world, gaps below 1e-6 are closed. Raises ArgumentError, also for larger gaps and for starts
+        deep inside the ground, NonFiniteError."""
+        given = Argument("q", q, (self.robot.nq,)), Argument("v", v, (self.robot.nv,))
+        q, v = (coerce(argument) for argument in given)
+        refuse_non_finite(given, (q, v))
+        rows = rows if isinstance(rows, slice) else np.asarray(rows)
+        count = len(self.finite[rows])
+        try:
+            q = np.broadcast_to(unit_quaternions(self.robot, "q", q), (count, self.robot.nq))
+            v = np.broadcast_to(v, (count, self.robot.nv))
+        except ValueError:
+            raise ArgumentError(f"q and v have shapes {q.shape} and {v.shape}, for {count} states") from None
+        if not count:
+            return
+        q = self.world.start(np.ascontiguousarray(q))
+        with self._alone("put"):
+            if self._has_stepped:  # else the first step looks at all starts at once
+                self._warn_of_start(rows, q, stacklevel=2)
+            self._q[rows], self._v[rows] = q, v
+            self.finite[rows] = True
+            if self.residual is not None:
+                self.residual[rows] = 0.0
+            if self._kept is not None and self._kept.first == 0:
+                self._kept.kept[rows] = 0.0
+
+    def step(self, control: ArrayLike | None = None) -> None:
+        """Carry all states through the steps under a control (nv,) or (B, nv), held meanwhile; None is no force, or,
+        with gains, the target 0. States that are not finite stay as they are found, and `finite` tells them. Raises
+        ArgumentError for shapes that do not fit, NonFiniteError for a control. Cost: 20 us besides the steps."""
+        given = 0.0 if control is None else self._given(control)
+        with self._alone("step"):
+            self._control[...] = given
+            if not self._has_stepped:
+                self._has_stepped = True
+                self._warn_of_start(slice(None), self._q, stacklevel=2)
+            if self._piece is not None:
+                self._carry(self._piece)
+        if self.residual is not None and not self._has_warned and self.residual.max(initial=0.0) > UNSOLVED:
+            self._has_warned = True
+            warn_of_states(self.residual, "states", stacklevel=2)
+
+    def _warn_of_start(self, rows: Any, q: np.ndarray, stacklevel: int) -> None:
+        """Warn once of joints beyond their limits in the states q of some rows."""
+        if self._kept is None or self._has_warned_of_start:
+            return
+        own = self._limits
+        if own is not None:
+            lower, upper = (x[rows] if x.ndim > 1 and len(x) > 1 else x for x in own)
+            own = lower, upper
+        self._has_warned_of_start = warn_of_start(self.world, q, stacklevel + 1, None, own)
+
+    def _carry(self, piece: Piece) -> None:
+        with use_threads(self.threads):
+            # not the first steps: with those, impulses of the steps before would be forgotten
+            steps = slice(self.steps, 2 * self.steps)
+            _, finite = piece(slice(0, self.count), steps, (self._q, self._v), self._next, self.steps)
+        before = self._q[:, None], self._v[:, None]
+        self._q, self._v = (x[:, 0] for x in self._next)
+        self._next = before
+        if finite:
+            self.finite[...] = True
+        else:
+            self.finite[...] = np.isfinite(self._q).all(axis=1) & np.isfinite(self._v).all(axis=1)
+
+    @contextmanager
+    def _alone(self, what: str) -> Iterator[None]:
+        """Refuse what another thread would do to the states meanwhile."""
+        if not self._used.acquire(blocking=False):
+            raise ArgumentError(f"{what}: another thread uses this batch stepper now: make one for each thread")
+        try:
+            yield
+        finally:
+            self._used.release()
+
+    def _given(self, control: ArrayLike) -> np.ndarray:
+        argument = Argument("control", control, (self.robot.nv,))
+        given = coerce(argument)
+        if given.shape not in (self._control.shape, self._control.shape[1:]):
+            raise ArgumentError(
+                f"control has shape {given.shape}, but {self._control.shape} or {self._control.shape[1:]} is needed"
+            )
+        refuse_non_finite([argument], [given])
+        return given
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    view = array.view()
+    view.flags.writeable = False
+    return view

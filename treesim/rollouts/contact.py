@@ -1,0 +1,177 @@
+"""Rollouts with contact: the free step of all rollouts on lanes, then what contact makes of each, step after step."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from ..contact.lanes import ContactLanes, begin_lanes
+from ..engine.call.evaluate import lanes_for, run_states
+from ..engine.call.specialized import BatchCode
+from ..engine.call.steps import Arrays, Carried, Measured
+from ..engine.call.varied import Varied
+from ..engine.graph.policies import Policy
+from ..kernels.entries.status import FINE
+from ..kernels.stepping.measured_step import ENDED
+from ..simulation.step import StepCode
+from .arguments import Method, Start
+from .parameters import Physics
+
+
+def _free_step(code: StepCode) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
+    """The entry of steps that know no contact, its constants, and the sizes of what it takes and gives."""
+    bound = code.bound
+    assert bound is not None
+    sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
+    return bound.entry, bound.constants, sizes, results
+
+
+@lru_cache(maxsize=16)  # as many as the ways of stepping that are remembered
+def free_code(code: StepCode, engine: str) -> BatchCode | None:
+    """Return the code on lanes of steps that know no contact, if there is any."""
+    return lanes_for(*_free_step(code), np.dtype(float), engine)
+
+
+class ContactSteps:
+    """Steps of many rollouts, in double precision, and the impulses from which their next steps start.
+
+    A rollout's bits depend on no other, and not on how many are carried at once."""
+
+    def __init__(
+        self, method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray,
+        physics: Physics | None = None, measured: Measured | None = None,
+    ) -> None:  # fmt: skip
+        assert method.code is not None
+        assert method.code.bound is not None
+        self.measured = measured
+        self.method, self.start, self.policy, self.code = method, start, policy, method.code
+        self.residual = residual
+        assert method.code.stage is not None
+        self.free, self.touching = self._varied(physics)
+        # numbers of the rollouts at work, as inputs of free steps, and in the constants of the stage of contact
+        self.own: list[np.ndarray] = []
+        self.own_touching: Varied | None = None
+        self.wrenches = measured is not None and measured.reduction.contact  # which lanes do not tell
+        told_by_lanes = self.touching is None and not self.wrenches
+        on_lanes = engine != "generic" and told_by_lanes and begin_lanes(method.code.stage)
+        self.lanes = None if engine == "generic" else self._lane_code(engine)
+        self.touch = ContactLanes(method.code.stage) if on_lanes else None
+        # impulses of the rollouts at work, from this one on, and memory for those of their next step
+        self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
+        self.wrench = np.empty(0)  # mean wrenches in the step at work, times substeps
+
+    def _varied(self, physics: Physics | None) -> tuple[Varied | None, Varied | None]:
+        """Numbers of every rollout's own in the constants of free steps, and of the stage of contact."""
+        if physics is None:
+            return None, None
+        bound, stage, count = self.code.bound, self.code.stage, len(self.start.q)
+        assert bound is not None
+        assert stage is not None
+        free = physics.within(bound.entry, "reals", "settings", count=count)
+        return free, physics.within(stage.entry, "reals", "geometry", "settings", count=count)
+
+    def _free_code(self) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
+        """The entry of free steps, its constants, and the sizes of what it takes and gives."""
+        entry, constants, sizes, results = _free_step(self.code)
+        if self.free is None:
+            return entry, constants, sizes, results
+        taken = self.free.taken_by(entry, constants, len(sizes) + len(results), len(sizes))
+        return *taken, [*sizes, self.free.numbers.shape[1]], results
+
+    def _lane_code(self, engine: str) -> BatchCode | None:
+        """The code of free steps on lanes, if there is any."""
+        if self.free is None:
+            return free_code(self.code, engine)
+        return lanes_for(*self._free_code(), np.dtype(float), engine)
+
+    def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+        """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
+        self._begin(rows, steps, len(states[0]))
+        controls = partial(self._control, rows)
+        own = self.measured and self.measured.of(rows)
+        return self._walk(controls, self.residual[rows], steps, states, results, every, own)
+
+    def _begin(self, rows: slice, steps: slice, count: int) -> None:
+        """Forget the impulses of other rollouts, and of an earlier run; take the rollouts' own physics."""
+        self.own = [] if self.free is None else [self.free.numbers[rows]]
+        self.own_touching = None if self.touching is None else self.touching.of(rows)
+        if steps.start == 0 or rows.start != self.first:
+            self.first, self.kept = rows.start, np.zeros((count, self.method.world.touching.rows))
+            self.next = np.empty_like(self.kept)
+
+    def _walk(
+        self, controls: Callable[[int, Arrays], np.ndarray], worst: np.ndarray, steps: slice, states: Arrays,
+        results: Arrays, every: int, measured: Measured | None,
+    ) -> Carried:  # fmt: skip
+        """Carry states step by step; worst: residuals so far; measured: of these rollouts."""
+        now = [np.array(x, dtype=float, order="C") for x in states]
+        kept = [now.pop()] if measured else []
+        finite = True
+        for step in range(steps.start, steps.stop):
+            control = np.array(controls(step, now), dtype=float, order="C")
+            finite = bool(np.isfinite(control).all()) and finite
+            before, self.wrench = now, np.zeros(1)
+            told = np.zeros_like(worst)
+            for _ in range(self.method.substeps):
+                now = self._substep(control, now, told)
+            if measured:
+                told[kept[0][:, ENDED] != 0] = 0.0
+                now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
+            np.maximum(worst, told, out=worst)
+            if (step - steps.start + 1) % every == 0:
+                finite = all(np.isfinite(x).all() for x in now) and finite
+                for result, x in zip(results, now, strict=not kept):
+                    result[:, (step - steps.start) // every] = x
+        return Carried([*now, *kept], finite)
+
+    def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
+        if self.policy is None:
+            return self.start.u[rows, step]
+        return self.policy.columns(self.method.dt * step, *now[:2], self.start.p[rows].astype(float))
+
+    def _substep(self, control: np.ndarray, now: Arrays, worst: np.ndarray) -> list[np.ndarray]:
+        q, v, *total = now
+        q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
+        if self.touch is not None:
+            told = self._step_on_lanes(self.touch, q, v, control, q_new, v_new, force, work)
+            np.maximum(worst, told, out=worst)
+            return [q_new, v_new, *(x + work for x in total)]
+        rows = self.code.row_results((len(q),), self.kept)
+        arrays = q, v, control, q_new, v_new, force, work, *rows
+        self.code.with_contact(self._free, *arrays, varied=self.own_touching)
+        self.kept = rows[-4]
+        if self.wrenches:
+            self.wrench = self.wrench + rows[-3].reshape(len(q), -1)
+        np.maximum(worst, rows[-1][:, 1], out=worst)
+        return [q_new, v_new, *(x + work for x in total)]
+
+    def _step_on_lanes(self, touch: ContactLanes, *arrays: np.ndarray) -> np.ndarray:
+        """The same on lanes, all the way; what is not finite stays as the free step has left it. Returns residuals."""
+        q, v, control, q_new, v_new, force, work = arrays
+        *ends, done, impulses = np.empty_like(q), np.empty_like(v), np.empty_like(work), self.next
+        status = self._free(q, v, control, *ends, force, done)
+        inputs, results = (q, v, *ends, force, done, self.kept), (q_new, v_new, impulses, work)
+        if status == FINE:
+            told = touch.run(inputs, results)
+        else:
+            good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
+            q_new[...], v_new[...], impulses[...], work[...] = *ends, 0.0, done
+            part, told = [x[good] for x in results], np.zeros(len(q))
+            told[good] = touch.run([x[good] for x in inputs], part)
+            for x, own in zip(results, part, strict=True):
+                x[good] = own
+        self.kept, self.next = impulses, self.kept
+        return told
+
+    def _free(self, *arrays: Any) -> int:
+        """The free step of a batch, by the same code for any number of states."""
+        count = len(arrays[0])
+        flat = [x.reshape(count, -1) for x in (*arrays[:3], *self.own, *arrays[3:])]
+        if self.lanes is not None:
+            return self.lanes.run(flat, count)
+        entry, constants, sizes, _ = self._free_code()
+        return run_states(entry, constants, flat[: len(sizes)], flat[len(sizes) :], "generic")

@@ -1,0 +1,180 @@
+"""The energy of rollouts: of their states, when asked for, and whether it is what the work has made of it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from ..dynamics.functions import energy
+from ..engine.call.evaluate import specialized_first
+from ..model.quaternions import of_unit_length
+from ..model.tree import Tree
+from ..simulation.energy_balance import ROUNDING, TOLERATED, EnergyWarning, in_play, off_by, remedy_of
+from ..states.physics import Numbers
+
+RECORDS = 32  # of a rollout, at most, that its energy is judged at, the last among them,
+STEPS = 50  # and one more for every so many steps: looking at a state takes as long as a few steps do
+STATES = 8192  # looked at at a time: memory for a few, not for all
+LARGEST = 1e75  # of a coordinate or velocity: beyond it, energies need not be numbers
+ROUNDING_SINGLE = 1e-3  # of kinetic energy, in single precision: less than that in play is none
+
+
+class Balance(NamedTuple):
+    """Of B rollouts: the energy at their starts [J]; of each its largest error [J], the record that has it, and the
+    energy in play [J], all (B,). Errors are NaN where a state has no energy."""
+
+    start: np.ndarray
+    error: np.ndarray
+    record: np.ndarray
+    in_play: np.ndarray
+
+
+class OwnRobots(NamedTuple):
+    """Of B rollouts: numbers of the robot's table, mass [kg] and size of gravity [m/s^2] of each."""
+
+    numbers: Numbers
+    mass: np.ndarray
+    gravity: np.ndarray
+
+    def of(self, rows: slice | np.ndarray) -> OwnRobots:
+        """Return those of some rollouts."""
+        return OwnRobots(Numbers(self.numbers.places, self.numbers.values[rows]), self.mass[rows], self.gravity[rows])
+
+
+NOTHING = Balance(np.empty(0), np.empty(0), np.empty(0, int), np.empty(0))
+
+
+def total_energy(
+    robot: Tree, q: np.ndarray, v: np.ndarray, done: np.ndarray, own: OwnRobots | None = None
+) -> np.ndarray:
+    """Return the energy (B, K) of states q (B, K, nq), v (B, K, nv), of which so many (B,) of each rollout are done, in
+    double precision [J]; NaN of those that are not done, not finite, or too large for a number. Cost O(N) each."""
+    total = np.full(q.shape[:2], np.nan)
+    records = max(1, min(STATES, q.shape[1]))
+    for rows in _parts(q.shape[0], STATES // records):
+        for columns in _parts(q.shape[1], records):
+            known = np.arange(q.shape[1])[columns] < done[rows, None]
+            physics = None if own is None else own.of(rows).numbers
+            total[rows, columns] = _energies(robot, q[rows, columns], v[rows, columns], known, physics).sum(axis=0)
+    return total
+
+
+def balance(
+    robot: Tree,
+    starts: tuple[np.ndarray, np.ndarray],
+    q: np.ndarray,
+    v: np.ndarray,
+    work: np.ndarray,
+    steps: int,
+    own: OwnRobots | None = None,
+) -> Balance:
+    """Return how the energy of rollouts of so many steps compares with their work (B, K, 2), at a few of K records;
+    starts: q0 (B, nq), v0 (B, nv); own: the physics of each. Cost O(N) for each of these."""
+    records = q.shape[1]
+    wanted = min(records, RECORDS, 1 + steps // STEPS)
+    picked = np.unique(np.linspace(records - 1, 0, wanted).round().astype(int))
+    rounding = ROUNDING_SINGLE if q.dtype == np.float32 else ROUNDING
+    found = [NOTHING]
+    for rows in _parts(len(q), STATES // (1 + len(picked))):
+        some_q, some_v = (
+            np.concatenate([x0[rows, None], x[rows][:, picked]], axis=1) for x0, x in zip(starts, (q, v), strict=True)
+        )
+        some_work = work[rows][:, picked].sum(axis=-1, dtype=float)
+        part = None if own is None else own.of(rows)
+        found.append(_balance(robot, some_q, some_v, some_work, picked, rounding, part))
+    start, error, worst, most = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return Balance(start, error, worst, most)
+
+
+def _balance(
+    robot: Tree,
+    q: np.ndarray,
+    v: np.ndarray,
+    work: np.ndarray,
+    picked: np.ndarray,
+    rounding: float,
+    own: OwnRobots | None,
+) -> Balance:
+    """The same of some rollouts, from the states (B, 1 + K, n) at their starts and K records of these numbers; work
+    (B, K)."""
+    kinetic, potential = _energies(robot, q, v, np.ones(q.shape[:2], bool), None if own is None else own.numbers)
+    total = kinetic + potential
+    errors = np.concatenate([np.zeros((len(q), 1)), total[:, 1:] - total[:, :1] - work], axis=1)
+    good, worst = np.isfinite(errors).all(axis=1), np.argmax(np.abs(errors), axis=1)
+    error, most = np.where(good, errors[np.arange(len(q)), worst], np.nan), np.full(len(q), np.nan)
+    if good.any():
+        most[good] = _in_play(robot, q[good], v[good], kinetic[good], potential[good], rounding, own, good)
+    return Balance(total[:, 0], error, np.concatenate([[0], picked])[worst], most)
+
+
+def _in_play(
+    robot: Tree,
+    q: np.ndarray,
+    v: np.ndarray,
+    kinetic: np.ndarray,
+    potential: np.ndarray,
+    rounding: float,
+    own: OwnRobots | None,
+    good: np.ndarray,
+) -> np.ndarray:
+    """The energy in play of the rollouts that are good."""
+    if own is None:
+        return in_play(robot, q, v, kinetic, potential, rounding=rounding)
+    part = own.of(good)
+    physics = Numbers(part.numbers.places, part.numbers.values[:, None])
+    return in_play(
+        robot, q, v, kinetic, potential, part.gravity[:, None], rounding, mass=part.mass, parameters_of=physics
+    )
+
+
+def warn_of_errors(
+    robot: Tree, found: Balance, finite: np.ndarray, t: np.ndarray, dt: float, integrator: str, stacklevel: int
+) -> None:
+    """Warn, once, of rollouts whose energy is off by more than 1 % of that in play, `stacklevel` calls from here;
+    finite (B,): which are done, with states that are; t (K,): times of records [s]."""
+    parts = np.abs(found.error) / found.in_play
+    parts[finite & np.isnan(parts)] = np.inf
+    wrong = int(np.count_nonzero(parts > TOLERATED))
+    if not wrong:
+        return
+    b = int(np.nanargmax(parts))
+    measured = off_by(found.error[b], t[found.record[b]], found.in_play[b])
+    told = measured if np.isfinite(parts[b]) else "the energy is too large for a number"
+    warnings.warn(
+        f"the energy of {wrong} of {len(parts)} rollouts is off by more than {TOLERATED:.0%} of what is in play; "
+        f"in number {b} {told}: {remedy_of(robot, dt, integrator)}",
+        EnergyWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def _energies(robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray, own: Numbers | None = None) -> np.ndarray:
+    """Kinetic and potential energies (2, B, K) of the states that are known (B, K), NaN of those that have none; own:
+    numbers of the robot's table of each of B."""
+    q, v = (x.astype(float, copy=False) for x in (q, v))
+    good = known & (np.abs(q) < LARGEST).all(axis=-1) & (np.abs(v) < LARGEST).all(axis=-1)  # not where they are NaN
+    physics = None if own is None else np.broadcast_to(own.values[:, None], (*good.shape, own.places.size))
+    if not good.all():
+        q, v, physics = q[good], v[good], None if physics is None else physics[good]
+
+    def of(q: np.ndarray, v: np.ndarray, physics: np.ndarray | None) -> np.ndarray:
+        if own is None or physics is None:
+            return np.array(specialized_first(energy, robot, q, v))
+        return np.array(energy(robot, q, v, parameters_of=Numbers(own.places, physics)))
+
+    found, some = np.full((2, *good.shape), np.nan), of_unit_length(robot, q)
+    if some.all() and good.all():
+        return of(q, v, physics)
+    good[good] = some.reshape(-1)
+    if good.any():
+        found[:, good] = of(q[some], v[some], None if physics is None else physics[some])
+    return found
+
+
+def _parts(count: int, size: int) -> Iterator[slice]:
+    """Slices of so many entries, the last of fewer."""
+    size = max(1, size)
+    return (slice(first, min(first + size, count)) for first in range(0, count, size))

@@ -1,0 +1,246 @@
+"""Results of rollouts in files: written under other names, with a record of how far they are, until they are whole.
+
+While rollouts run, "<out>_q.npy.part" and "<out>_v.npy.part" hold the states, "<out>_work.npy.part" the work, if it is
+counted, and "<out>_unfinished.json" tells how many of them are there: `complete` rollouts, and of the `partial` ones
+that follow, `records` each. At the end they take their names, and the record goes. What a process that was killed
+leaves behind is read by `treesim.rollouts.read_unfinished`, or as
+np.load("<out>_q.npy.part", mmap_mode="r")[:complete]; the next run of that name replaces it. (When power fails, files
+hold what the system has written to the disk by then.)
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentError
+from ..states.arguments import positive_number, whole_number
+from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
+from .time_slices import Done
+
+RECORD_BYTES = 1024  # of a record, always as many: it is written over in one go
+LABELS = ("q", "v", "work")
+
+
+class ResultFiles:
+    """The files of a run, which no other run writes at the same time."""
+
+    def __init__(
+        self, out: str | os.PathLike[str], shapes: Sequence[tuple[int, ...]], number: Any, facts: Mapping[str, Any]
+    ) -> None:
+        """Make room for arrays of these shapes, q's, v's, and those of the work, if it is counted; facts: plain values
+        for the record, of what they hold.
+
+        Raises ArgumentError naming the file that cannot be written, with the bytes that it needs and those that are
+        free, or that another run is writing.
+        """
+        every = result_paths(out)
+        self.paths, self._others = every[: len(shapes)], every[len(shapes) :]
+        for path in every:
+            _refuse_folder(path)
+        self._parts = [_part(path) for path in self.paths]
+        self._facts = {**facts, "dtype": np.dtype(number).name, "shapes": [list(shape) for shape in shapes]}
+        self._record = _locked(record_path(out))
+        try:
+            self.arrays = self._new_arrays(shapes, number)
+        except BaseException:
+            self.remove()
+            raise
+
+    def _new_arrays(self, shapes: Sequence[tuple[int, ...]], number: Any) -> list[np.ndarray]:
+        self._record.truncate(0)  # what it tells is of files that go
+        for part in (*self._parts, *map(_part, self._others)):
+            _removed(part)
+        self.tell(Done())  # its room, too, is taken before anything is computed
+        for path, part, shape in zip(self.paths, self._parts, shapes, strict=True):
+            _reserved(path, part, shape, np.dtype(number))
+        return [_mapped(part, "r+") for part in self._parts]
+
+    def tell(self, done: Done) -> None:
+        """Write down what is done: called when it is in the files."""
+        record = {**self._facts, **done._asdict()}
+        text = json.dumps({**record, "digest": digest_of(record)}).ljust(RECORD_BYTES - 1) + "\n"
+        try:
+            self._record.seek(0)
+            self._record.write(text.encode())
+        except OSError as error:
+            raise cannot_write(Path(self._record.name), error, RECORD_BYTES) from error
+
+    def finish(self) -> list[np.ndarray]:
+        """Give the files their names, and return them, mapped. Never leaves files of two runs side by side."""
+        self.arrays = []  # some systems rename no file that is mapped
+        try:
+            for path in (*self.paths[1:], *self._others):
+                _removed(path)
+            for part, path in zip(self._parts, self.paths, strict=True):
+                os.replace(part, path)
+        except OSError as error:
+            raise cannot_write(self.paths[0], error) from error
+        self._forget_record()
+        return [_mapped(path, "r+") for path in self.paths]
+
+    def leave(self) -> str:
+        """Leave the files unfinished; return where they are and how to read them."""
+        self._record.close()
+        return (
+            f"what is done is in {' and '.join(map(str, self._parts))}, and {self._record.name} tells how far they "
+            f"are: treesim.rollouts.read_unfinished reads them"
+        )
+
+    def remove(self) -> None:
+        """Remove the unfinished files."""
+        self.arrays = []
+        for part in self._parts:
+            _removed(part)
+        self._forget_record()
+
+    def _forget_record(self) -> None:
+        if os.name == "nt":  # no open file can be removed there
+            self._record.close()
+        _removed(Path(self._record.name))
+        self._record.close()
+
+
+def result_paths(out: str | os.PathLike[str]) -> list[Path]:
+    """Return the names of finished files: q's, v's, and the work's, which need not be there."""
+    return [Path(f"{os.fspath(out)}_{label}.npy") for label in LABELS]
+
+
+def record_path(out: str | os.PathLike[str]) -> Path:
+    """Return the name of the record of unfinished files."""
+    return Path(f"{os.fspath(out)}_unfinished.json")
+
+
+def read_record(out: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.ndarray]]:
+    """Return what the record of an unfinished run tells, and its arrays, mapped, not to be written to.
+
+    Raises ArgumentError where there are none, or none that treesim wrote.
+    """
+    path = record_path(out)
+    try:
+        with path.open("rb") as stream:
+            record = json.loads(stream.read(RECORD_BYTES))
+        shapes = [tuple(shape) for shape in record["shapes"]]
+        arrays = [_mapped(_part(name), "r") for name in result_paths(out)[: len(shapes)]]
+        _check_record(record, shapes, arrays)
+    except OSError as error:
+        raise ArgumentError(f"no unfinished rollouts of {os.fspath(out)!r}: {_reason(error)}") from None
+    except DAMAGED as error:
+        raise ArgumentError(f"{path} is not the record of rollouts that treesim wrote: {error}") from None
+    return record, arrays
+
+
+def _check_record(record: dict[str, Any], shapes: list[tuple[int, ...]], arrays: list[np.ndarray]) -> None:
+    """Raise ValueError or KeyError where a record does not fit the arrays, or is not the one that was written."""
+    digest = record.pop("digest", None)  # older versions wrote none
+    if digest is not None and digest != digest_of(record):
+        raise ValueError("its digest is that of another record: it is damaged")
+    count, records = shapes[0][:2]
+    fits = [x.shape for x in arrays] == shapes and all(x.ndim == 3 and x.dtype.kind == "f" for x in arrays)
+    if not fits or {shape[:2] for shape in shapes} != {(count, records)} or len(shapes) < 2:
+        raise ValueError("it does not fit the files beside it")
+    positive_number("dt", record["dt"])
+    whole_number("every", record["every"], 1)
+    complete = whole_number("complete", record["complete"], 0, count)
+    whole_number("partial", record["partial"], 0, count - complete)
+    whole_number("records", record["records"], 0, records)
+
+
+def _reason(error: OSError) -> str:
+    return f"{error.strerror or error}: {error.filename}"
+
+
+def _part(path: Path) -> Path:
+    return path.with_name(f"{path.name}.part")
+
+
+def _refuse_folder(path: Path) -> None:
+    try:
+        folder = path.is_dir()
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    if folder:
+        raise ArgumentError(f"cannot write {path}: it is a folder")
+
+
+def _removed(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise cannot_write(path, error) from error
+
+
+def _mapped(path: Path, mode: Any) -> np.ndarray:
+    return np.lib.format.open_memmap(path, mode=mode)
+
+
+def _reserved(path: Path, part: Path, shape: tuple[int, ...], number: np.dtype[Any]) -> None:
+    """A file of zeros, all of it on the disk."""
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        header, {"descr": np.lib.format.dtype_to_descr(number), "fortran_order": False, "shape": shape}
+    )
+    size = len(header.getvalue()) + number.itemsize * math.prod(shape)
+    with cleared_up(path, part, size):
+        free = free_bytes(part)
+        if free is not None and size > free:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        with part.open("xb") as stream:
+            reserve(stream.fileno(), size)
+            stream.seek(0)
+            stream.write(header.getvalue())
+
+
+def _locked(path: Path) -> Any:
+    """The record, open, and held against other runs until it is closed or the process ends."""
+    while True:
+        try:
+            stream = path.open("r+b" if path.exists() else "w+b", buffering=0)
+        except FileNotFoundError as error:
+            if path.parent.is_dir():
+                continue  # another run has just removed it
+            raise ArgumentError(f"cannot write {path}: there is no folder {path.parent}") from error
+        except OSError as error:
+            raise cannot_write(path, error) from error
+        except ValueError as error:
+            raise ArgumentError(f"out is no name of a file: {error}") from error
+        lock = _lock()
+        if lock is None or _taken(stream, lock):
+            if _same(stream, path):
+                return stream
+            stream.close()  # the run that held it has ended in between, and taken it away
+        else:
+            stream.close()
+            raise ArgumentError(f"cannot write {path}: another run is writing files of this name: take another for out")
+
+
+def _lock() -> Callable[[int], None] | None:
+    try:
+        import fcntl
+    except ImportError:  # Windows, which removes and renames no file that is open
+        return None
+    return lambda descriptor: fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _taken(stream: Any, lock: Callable[[int], None]) -> bool:
+    """Whether nobody else holds the file; where the file system knows no locks, nobody does."""
+    try:
+        lock(stream.fileno())
+    except OSError as error:
+        return error.errno not in (errno.EAGAIN, errno.EACCES)
+    return True
+
+
+def _same(stream: Any, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), os.stat(path))
+    except FileNotFoundError:
+        return False

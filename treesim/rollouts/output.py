@@ -1,0 +1,80 @@
+"""Where the results of rollouts go: fresh memory, the caller's arrays, or files."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..engine.call.buffer_pool import empty
+from ..errors import ArgumentError
+from ..states.arguments import told
+from ..system.memory import check_memory
+from ..validation.arrays import Shape, check_out
+from .files import ResultFiles
+from .time_slices import Done
+
+
+class Results:
+    """Where q, v, and the work, if it is counted, of all rollouts go: fresh memory, the caller's arrays, or files."""
+
+    def __init__(
+        self, out: Any, shapes: Sequence[Shape], number: Any, arguments: Sequence[np.ndarray], facts: dict[str, Any]
+    ) -> None:
+        self.facts = facts
+        self.files: ResultFiles | None = None
+        if out is None:
+            self.arrays = _fresh(shapes, number)
+        elif isinstance(out, str | os.PathLike):
+            self.files = ResultFiles(out, shapes, number, facts)
+            self.arrays = self.files.arrays
+        elif isinstance(out, tuple | list) and len(out) in {2, len(shapes)}:
+            given, missing = shapes[: len(out)], shapes[len(out) :]
+            self.arrays = [*_given(out, given, number, arguments), *(empty(shape, number) for shape in missing)]
+        else:
+            raise ArgumentError(f"out must be a file name or two arrays (q, v), got {told(out)}")
+
+    def tell(self, done: Done) -> None:
+        """So much is done, and in its place."""
+        if self.files is not None:
+            self.files.tell(done)
+
+    def finish(self) -> None:
+        """All is done."""
+        if self.files is not None:
+            self.arrays = self.files.finish()
+
+    def leave(self, done: Done) -> str:
+        """No more will be done: return where what is done is found, where that is in files."""
+        if self.files is None:
+            return ""
+        if done == Done():
+            self.files.remove()
+            return ""
+        return f"; {self.files.leave()}"
+
+
+def _fresh(shapes: Sequence[Shape], number: Any) -> list[np.ndarray]:
+    needed = sum(math.prod(shape) for shape in shapes) * np.dtype(number).itemsize
+    count, records = shapes[0][:2]
+    check_memory(
+        needed + 8 * (count + records),
+        f"{count} rollouts of {records} recorded steps",
+        "record fewer with every=, or name files with out=",
+    )
+    return [empty(shape, number) for shape in shapes]
+
+
+def _given(
+    out: Sequence[Any], shapes: Sequence[Shape], number: Any, arguments: Sequence[np.ndarray]
+) -> list[np.ndarray]:
+    """The caller's arrays, which nothing else may lie in."""
+    arrays = [check_out(x, shape, number) for x, shape in zip(out, shapes, strict=True)]
+    for k, x in enumerate(arrays):
+        others = [*arguments, *arrays[:k]]
+        if not x.flags.aligned or any(np.may_share_memory(x, other) for other in others):
+            raise ArgumentError(f"out[{k}] must be aligned in memory, and share none with another argument")
+    return arrays

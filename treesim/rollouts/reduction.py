@@ -1,0 +1,196 @@
+"""The measures of rollouts: all of them as one expression of the state after a step, and what is kept of each."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from copy import copy
+from typing import Any
+
+import numpy as np
+
+from ..engine.call.steps import Arrays, Carried, Measured, Piece
+from ..engine.graph.expressions import HELP, Expression, is_number
+from ..errors import ArgumentError, TreesimError, UnsupportedError
+from ..kernels.algebra.numbers import absolute, less, select
+from ..kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
+from ..states.arguments import told
+from .arguments import Method, Start, check_clock
+from .measures import Measure
+
+ARGUMENTS = ("t", "q", "v", "p", "c")
+WRENCH = 6
+
+
+class Reduction(Expression):
+    """What measures keep after a step, from q, v, p, wrenches c, which may be left out, and what they kept before.
+
+    kept: what `kernels.stepping.measured_step` says, then the measures' own numbers, one after the other. stops:
+    whether any of them ends rollouts. contact: whether any of them looks at wrenches."""
+
+    def __init__(self, measures: Mapping[str, Measure], nq: int, nv: int, k: int, bodies: int, dt: float, number: Any):
+        """Write down what measures do to states of arrays of `number`, after steps of dt [s], with k parameters, and
+        contact of so many bodies, the base among them, 0 without it.
+
+        Raises UnsupportedError for a function that branches, ArgumentError for one that takes something else, or does
+        not return a number.
+        """
+        self.measures, self.largest = measures, float(np.finfo(number).max)
+        self.takes = {name: _taken(name, measure.function) for name, measure in measures.items()}
+        self.stops = any(measure.stops for measure in measures.values())
+        self.contact = any(takes > 4 for takes in self.takes.values())
+        self._refuse_missing(k, bodies)
+        self.begin = np.array([0.0] * HEADER + [x for m in measures.values() for x in m.begin(self.largest)])
+        self.dt = dt
+        super().__init__((nq, nv, k, WRENCH * bodies if self.contact else 0, len(self.begin)), self._after)
+
+    def _refuse_missing(self, k: int, bodies: int) -> None:
+        for name, takes in self.takes.items():
+            if takes > 4 and not bodies:
+                raise ArgumentError(f"measure {name!r} takes wrenches of contact, but nothing in this world can touch")
+            if takes == 4 and not k:
+                raise ArgumentError(f"measure {name!r} takes parameters p, but no parameters are given")
+
+    def _after(self, q: Any, v: Any, p: Any, c: Any, kept: Any) -> list[Any]:
+        """What is kept after a step that ends in q and v."""
+        t = self.dt * (kept[STEP] + 1)
+        finite = less(absolute(sum(q) + sum(v)), self.largest)
+        alive = finite * (1 - kept[ENDED])
+        header = list(kept[:HEADER])
+        header[STEP], header[SEEN] = kept[STEP] + 1, kept[SEEN] + alive
+        own, place = [], HEADER
+        for name, measure in self.measures.items():
+            before = kept[place : place + len(measure.begin(self.largest))]
+            place += len(before)
+            x = self._value(name, measure.function, (t, q, v, p, c.reshape(-1, WRENCH)))
+            own += [select(alive, new, old) for new, old in zip(measure.after(before, x, t), before, strict=True)]
+            if measure.stops:
+                header[ENDED] = select(alive, select(x, 1.0, header[ENDED]), header[ENDED])
+        return [*header, *own]
+
+    def _value(self, name: str, function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+        """The number that a measure's function returns, as one of the trace."""
+        t = given[0]
+        try:
+            x = function(*(copy(one) for one in given[: self.takes[name]]))  # which it may change
+        except UnsupportedError as error:
+            raise UnsupportedError(f"measure {name!r} cannot be compiled: {error}; {HELP}") from error
+        except IndexError as error:
+            sizes = f"q has {len(given[1])} numbers, v {len(given[2])}, p {len(given[3])}"
+            raise ArgumentError(f"measure {name!r}: {error}; {sizes}") from error
+        except TreesimError:
+            raise
+        except Exception as error:
+            raise ArgumentError(
+                f"measure {name!r} raises {type(error).__name__}: {error}: it must compute one number, or condition, "
+                f"of t, q[...], v[...] by + - * / **, comparisons, and functions as np.sin; {HELP}"
+            ) from error
+        if not is_number(x, t.graph):
+            what = f"an array of shape {x.shape}" if isinstance(x, np.ndarray) else told(x)
+            raise ArgumentError(f"measure {name!r} must return one number or condition, got {what}")
+        return x if hasattr(x, "graph") else t.constant(float(x))
+
+
+class Measuring:
+    """Measures of rollouts while they run: kept (B, n), all of each rollout."""
+
+    def __init__(self, reduction: Reduction, parameters: np.ndarray, number: Any) -> None:
+        self.reduction, self.number = reduction, number
+        self.measured = Measured(reduction, parameters)
+        self.kept = np.tile(reduction.begin, (len(parameters), 1))
+
+    def over(self, piece: Piece) -> Piece:
+        """Return what carries rollouts, by a piece that takes measures, and keeps these."""
+
+        def measured(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+            kept = self.kept[rows]
+            if kept[:, ENDED].all():
+                for result, x in zip(results, states, strict=True):
+                    result[...] = x[:, None]
+                return Carried(states, True)
+            count, records = len(kept), (steps.stop - steps.start) // every
+            last = np.empty((count, 1, kept.shape[1]), self.number)  # of all records the last stays
+            unread = np.broadcast_to(last, (count, records, kept.shape[1]))
+            ends, finite = piece(rows, steps, [*states, kept], [*results, unread], every)
+            self.kept[rows] = ends[-1]
+            return Carried(ends[:-1], finite)
+
+        return measured
+
+    @property
+    def seen(self) -> np.ndarray:
+        """How many steps (B,) were measured."""
+        return self.kept[:, SEEN].astype(int)
+
+    @property
+    def ended(self) -> np.ndarray:
+        """After how many steps (B,) rollouts were ended, -1 where they were not."""
+        return np.where(self.kept[:, ENDED] != 0, self.seen, -1)
+
+    def seen_to_diverge(self, diverged: np.ndarray) -> np.ndarray:
+        """Return the first record (B,) that is not finite, -1 for none; 0 if a state was not that left no record."""
+        wrong = (self.seen < self.kept[:, STEP]) & (self.kept[:, ENDED] == 0)
+        return np.where(wrong[: len(diverged)] & (diverged < 0), 0, diverged)
+
+    def told(self, count: int) -> dict[str, Any]:
+        """Return what `Rollouts` tells of measures of the first rollouts."""
+        measures = {name: x[:count] for name, x in self._values().items()}
+        return {"measures": measures, "measured": self.seen[:count], "ended": self.ended[:count]}
+
+    def _values(self) -> dict[str, np.ndarray]:
+        """The measures by name, (B,) or (B, bins) each."""
+        found, place, seen = {}, HEADER, self.seen
+        for name, measure in self.reduction.measures.items():
+            size = len(measure.begin(1.0))
+            found[name] = measure.value(self.kept[:, place : place + size], seen)
+            if found[name].dtype.kind == "f":
+                found[name] = found[name].astype(self.number, copy=False)
+            place += size
+        return found
+
+
+def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None:
+    """Return what measures rollouts, None where nothing is to be measured; raises ArgumentError, UnsupportedError."""
+    measures = checked_measures(measure)
+    if not measures:
+        return None
+    world, k = method.world, start.p.shape[1]
+    robot = world.robot
+    if not robot.nv:
+        raise UnsupportedError(f"{robot.name!r} cannot move: there is nothing to measure")
+    check_clock(start.steps, start.number)
+    touching = method.code is not None and not world.touching.only_limits
+    bodies = robot.n_bodies + 1 if touching else 0
+    reduction = Reduction(measures, robot.nq, robot.nv, k, bodies, method.dt, start.number)
+    return Measuring(reduction, start.p, start.number)
+
+
+def _taken(name: str, function: Callable[..., Any]) -> int:
+    """How many of ARGUMENTS a measure's function takes."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        raise ArgumentError(
+            f"measure {name!r}: Python does not tell what {told(function)} takes: give lambda t, q, v: ..."
+        ) from None
+    for count in (3, 4, 5):
+        try:
+            signature.bind(*range(count))
+        except TypeError:
+            continue
+        return count
+    raise ArgumentError(f"measure {name!r} must take (t, q, v), (t, q, v, p) or (t, q, v, p, c), not {signature}")
+
+
+def checked_measures(measure: Any) -> dict[str, Measure]:
+    """Return measures by name, none for None; raises ArgumentError for anything else."""
+    if measure is None:
+        return {}
+    if not isinstance(measure, Mapping) or not all(isinstance(name, str) for name in measure):
+        raise ArgumentError(f"measure must be a dict of measures by name, got {told(measure)}")
+    for name, one in measure.items():
+        if not isinstance(one, Measure):
+            raise ArgumentError(
+                f"measure {name!r} is {told(one)}: make it by a function of treesim.measures, such as any_ or minimum"
+            )
+    return dict(measure)

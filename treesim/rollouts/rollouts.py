@@ -1,0 +1,224 @@
+"""What rollouts give: their states, what was measured of them, and what went wrong."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..contact.unsolved import warn_of_states
+from ..errors import ArgumentError
+from ..model.tree import Tree
+from ..simulation.step_settings import speed_hint
+from ..system.display import Shown, arrays
+from .arguments import Method, Start
+from .energy import OwnRobots, balance, total_energy, warn_of_errors
+from .reduction import Measuring
+from .time_slices import Done
+
+BLOCK = 256  # rollouts looked through at a time for states that are not finite
+
+
+class DivergedWarning(UserWarning):
+    """Some rollouts reached states that are not finite."""
+
+
+@dataclass(frozen=True, repr=False)
+class Rollouts(Shown):
+    """States of B rollouts at K recorded times: t (K,) [s], q (B, K, nq), v (B, K, nv), float64 or float32.
+
+    diverged (B,): the first recorded time at which a rollout's state is not finite, as an index; -1 if there is none.
+    done (B,): how many recorded times of a rollout are computed; K, unless it was stopped. stopped: why rollouts ended
+    early, or None. B is then the number of rollouts that were begun, K that of the times which any of them has; what
+    the last of them lack is NaN.
+    residual (B,): by how much contacts, limits and joint friction miss their laws at most, in any step [m/s, rad/s];
+    None where there are none of these. Solvers stop near 1e-9; above 1e-5 a step is not solved.
+    work (B, K, 2): that of the controls, and of damping, friction, joint limits and contacts, from the start to each
+    recorded state [J]; None if it was not counted. energy_at_start (B,): kinetic and potential energy there [J], None
+    without work. robot: whose states these are, None if they were read from files. own: what their robots have of their
+    own, where `parameters_of` tells, else None.
+    measures: what was measured, (B,) or (B, bins) each, see `treesim.measures`. measured (B,): after how many steps;
+    all of them but where rollouts were ended by `treesim.measures.stop`, diverged, or were stopped; None without
+    measures. ended (B,): the number of the step that ended a rollout, whose state it keeps from then on; -1: none did.
+    Where no state is kept, `diverged` is 0 of rollouts that had one that was not finite.
+    q, v and work are memory-mapped files, or the caller's arrays, when they were asked for.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> runs = treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), np.full((20, 6), 5.0), every=5, work=True)
+        >>> runs.q.shape, runs.t
+        ((10, 4, 6), array([0.005, 0.01 , 0.015, 0.02 ]))
+        >>> bool(abs(runs.energy_error).max() < 1e-4 * runs.work[..., 0].max())
+        True
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    diverged: np.ndarray
+    done: np.ndarray
+    stopped: str | None = None
+    work: np.ndarray | None = None
+    robot: Tree | None = None
+    energy_at_start: np.ndarray | None = None
+    residual: np.ndarray | None = None
+    own: OwnRobots | None = None
+    measures: Mapping[str, np.ndarray] = field(default_factory=dict)
+    measured: np.ndarray | None = None
+    ended: np.ndarray = None  # type: ignore[assignment]  # none, see __post_init__
+
+    def __post_init__(self) -> None:
+        if self.ended is None:
+            object.__setattr__(self, "ended", np.full(len(self.q), -1))
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic and potential energy (B, K) of the recorded states, in double precision [J]; NaN where there is no
+        finite state. Raises ArgumentError for rollouts read from files without the robot. Cost O(N) each, when asked
+        for."""
+        if self.robot is None:
+            raise ArgumentError("energies need the robot: give it to read_unfinished")
+        return total_energy(self.robot, self.q, self.v, self.done, self.own)
+
+    @property
+    def energy_error(self) -> np.ndarray:
+        """The integrator's error (B, K): the change of energy since the start less the work that was done [J]; NaN
+        where there is no finite state. Raises ArgumentError where the work, or the energy at the start, is not known.
+        Cost O(N) each, when asked for."""
+        if self.work is None:
+            raise ArgumentError("the work of these rollouts was not counted: roll out with work=True")
+        if self.energy_at_start is None:
+            raise ArgumentError("the energy at the start is not kept in files: subtract it, and the work, from energy")
+        return self.energy - self.energy_at_start[:, None] - self.work.sum(axis=-1, dtype=float)
+
+    def to_xarray(self) -> Any:
+        """Return an xarray.Dataset: q (rollout, time, coordinate), v (rollout, time, dof), work (rollout, time,
+        account) if it was counted, and diverged, done, residual and energy_at_start (rollout).
+
+        Coordinates have the joints' names, and units, as in `Trajectory.to_xarray`, where the robot is known. Arrays
+        are not copied. Raises ArgumentError, saying how to install it, if xarray is missing.
+
+        Example:
+            >>> runs = treesim.rollout(treesim.load("ur5"), np.zeros((10, 6)), np.zeros(6), steps=20)
+            >>> float(runs.to_xarray().q.sel(coordinate="elbow_joint").isel(time=0).max()) == runs.q[:, 0, 2].max()
+            True
+        """
+        from ..formats.xarray import dataset_of_rollouts
+
+        return dataset_of_rollouts(self)
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow.Table: one row a recorded state of a rollout, columns rollout, t, q.NAME, v.NAME, and work
+        if it was counted, with units in the fields' metadata; names are numbers where the robot is not known.
+
+        `pyarrow.parquet.write_table` makes a Parquet file of it. Raises ArgumentError, saying how to install it, if
+        pyarrow is missing. Costs a copy.
+
+        Example:
+            >>> runs = treesim.rollout(treesim.load("ur5"), np.zeros((10, 6)), np.zeros(6), steps=20)
+            >>> runs.to_arrow().num_rows
+            200
+        """
+        from ..formats.parquet import table_of_rollouts
+
+        return table_of_rollouts(self)
+
+    def __repr__(self) -> str:
+        count, records, _ = self.q.shape
+        span = f", {self.t[0]:g} ... {self.t[-1]:g} s" if records else ""
+        diverged, ended = (int((x >= 0).sum()) for x in (self.diverged, self.ended))
+        endings = [f"{n} {what}" for n, what in ((ended, "ended"), (diverged, "diverged")) if n]
+        endings += [f"stopped: {self.stopped}"] * bool(self.stopped)
+        return f"<Rollouts: {count} of {records} states{span}, {self.q.dtype}{''.join(f', {e}' for e in endings)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        diverged = np.flatnonzero(self.diverged >= 0)
+        complete = int((self.done == len(self.t)).sum())
+        endings = [("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
+        known = [name for name in ("work", "residual") if getattr(self, name) is not None]
+        return [*arrays(self, "t", "q", "v", *known), *endings, *self.measures.items()]
+
+
+def times(dt: float, every: int, records: int) -> np.ndarray:
+    """Return the times (K,) of so many records, of the states after every `every` steps of dt [s]."""
+    return dt * every * np.arange(1, records + 1)
+
+
+def begun(done: Done, arrays: Sequence[np.ndarray], t: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    """t, q, v, the work, if it is counted, and how many records there are, of the rollouts that were begun."""
+    records = len(t)
+    if not done.records:
+        done = Done(done.complete)
+    if not done.complete and done.partial:
+        records = done.records
+    end = done.complete + done.partial
+    begun = [x[:end, :records] for x in arrays]
+    for x in begun:
+        if done.partial and done.records < records and x.flags.writeable:
+            x[done.complete :, done.records :] = np.nan
+    counts = np.full(end, records)
+    counts[done.complete :] = min(done.records, records)
+    return t[:records], begun, counts
+
+
+def outcome(
+    method: Method,
+    start: Start,
+    t: np.ndarray,
+    arrays: Sequence[np.ndarray],
+    done: np.ndarray,
+    residual: np.ndarray | None,
+    own: OwnRobots | None,
+    measuring: Measuring | None,
+    stopped: str | None = None,
+    finite: bool = False,
+) -> Rollouts:
+    """Return the rollouts, warning of states that are not finite, unless there are none, and of energies that the work
+    does not account for."""
+    robot, (q, v, *work) = method.world.robot, arrays
+    diverged = np.full(len(q), -1) if finite else first_diverged(q, v, done)
+    if measuring is not None:
+        diverged = measuring.seen_to_diverge(diverged)
+    if not finite and (diverged >= 0).any():
+        _warn_of_divergence(robot, diverged, t, v)
+    if residual is not None:
+        warn_of_states(residual[: len(q)], "rollouts", stacklevel=5)
+    own = None if own is None else own.of(slice(len(q)))
+    told: dict[str, Any] = {"residual": None if residual is None else residual[: len(q)], "own": own}
+    if measuring is not None:
+        told |= measuring.told(len(q))
+    if not work:
+        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **told)
+    found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
+    finite_ones = (diverged < 0) & (done == len(t))
+    warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
+    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **told)
+
+
+def first_diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:
+    """Return the first recorded time of each rollout that is not finite, of those that are done, -1 for none."""
+    first = np.full(len(q), -1)
+    for start in range(0, len(q) if q.shape[1] else 0, BLOCK):  # memory for a few, not for all
+        part = slice(start, start + BLOCK)
+        bad = ~(np.isfinite(q[part]).all(axis=-1) & np.isfinite(v[part]).all(axis=-1))
+        bad &= np.arange(q.shape[1]) < done[part, None]
+        first[part] = np.where(bad.any(axis=1), np.argmax(bad, axis=1), -1)
+    return first
+
+
+def _warn_of_divergence(robot: Tree, first: np.ndarray, t: np.ndarray, v: np.ndarray) -> None:
+    wrong = np.flatnonzero(first >= 0)
+    b = int(wrong[0])
+    k = int(first[b])
+    where = f", from t = {t[k]:.6g} s on" if k < len(t) else ""
+    if k:
+        where += f", where joint {robot.dof_name(int(np.argmax(np.abs(v[b, k - 1]))))!r} moves fastest"
+    warnings.warn(
+        f"{len(wrong)} of {len(v)} rollouts are no longer finite at the end; the first is number {b}{where}: take "
+        f"a smaller dt, or smaller gains and forces{speed_hint(robot)}",
+        DivergedWarning,
+        stacklevel=5,
+    )

@@ -1,0 +1,107 @@
+"""Rollouts in slices of bounded time: Python looks after Ctrl-C, progress and records between two of them.
+
+Slices are whole rollouts where these are short, else a few rollouts through some of their steps. They are measured as
+they go, and sized so that each takes a fraction of a second.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engine.call.steps import Arrays, Piece
+from ..engine.generic import runs_compiled
+from ..engine.threads import thread_count
+
+SECONDS = 0.2  # a slice may take, about
+FIRST_WORK = 2_000_000  # numbers of v stepped in the first slice: 0.2 s on the slowest engine that is compiled
+INTERPRETED = 1000  # times as long as compiled code takes plain Python
+GROWTH = 32  # times as much work as in the slice before, at most
+ROWS = 64  # rollouts for each thread are not split further: their steps are
+VECTOR = 16  # rollouts: slices are whole vectors of lanes
+
+
+class Done(NamedTuple):
+    """What has been computed: `complete` rollouts, and of the `partial` ones that follow, `records` each."""
+
+    complete: int = 0
+    partial: int = 0
+    records: int = 0
+
+
+class Slice(NamedTuple):
+    """A slice that has been computed: its rollouts, its steps, whether all is finite, and what is done with it."""
+
+    rows: slice
+    steps: slice
+    finite: bool
+    done: Done
+
+
+class Pace:
+    """How much work, counted in rollouts times steps, a slice may have; learnt from the slices before."""
+
+    def __init__(self, nv: int) -> None:
+        self.work = max(1, FIRST_WORK // max(1, nv) // (1 if runs_compiled() else INTERPRETED))
+
+    def learn(self, work: int, seconds: float) -> None:
+        """A slice of so much work took so many seconds."""
+        fitting = work * SECONDS / max(seconds, 1e-9)
+        self.work = max(1, int(min(fitting, GROWTH * self.work)))
+
+    def rows(self, left: int, steps: int, most: int) -> int:
+        """How many of the rollouts left to take at once: all of them, in a number of equal parts, or the fewest."""
+        wanted = min(max(self.work // max(1, steps), ROWS * thread_count()), most, left)
+        parts = -(-left // wanted)
+        equal = -(-left // parts)
+        return min(left, wanted, -(-equal // VECTOR) * VECTOR)
+
+    def end(self, step: int, last: int, rows: int, every: int) -> int:
+        """Where to stop, counted in steps, coming from `step`: after whole records, or within one that is long."""
+        steps = max(1, self.work // rows)
+        if step % every == 0 and steps >= every:
+            return min(step + steps // every * every, max(last // every * every, step + every), last)
+        return min(step + steps, step - step % every + every, last)
+
+
+def slices(
+    piece: Piece, states: Arrays, results: Sequence[np.ndarray], every: int, most: int, pace: Pace, last: int
+) -> Iterator[Slice]:
+    """Carry states (count, n) through `last` steps, whose results (count, records, n) hold one record after every
+    `every` of them, for as many as there are, slice by slice. most: rollouts of a slice."""
+    count, first = len(results[0]), 0
+    while first < count:
+        rows = slice(first, first + pace.rows(count - first, last, most))
+        yield from _carried(piece, rows, [x[rows] for x in states], results, every, pace, last)
+        first = rows.stop
+
+
+def _carried(
+    piece: Piece, rows: slice, now: Arrays, results: Sequence[np.ndarray], every: int, pace: Pace, last: int
+) -> Iterator[Slice]:
+    """Some rollouts, from the first step to the last."""
+    step, number = 0, rows.stop - rows.start
+    while step < last:
+        steps = slice(step, pace.end(step, last, number, every))
+        began = time.perf_counter()
+        own, own_every = _places(rows, steps, results, every)
+        now, finite = piece(rows, steps, now, own, own_every)
+        pace.learn(number * (steps.stop - step), time.perf_counter() - began)
+        step = steps.stop
+        done = Done(rows.stop) if step == last else Done(rows.start, number, step // every)
+        yield Slice(rows, steps, finite, done)
+
+
+def _places(rows: slice, steps: slice, results: Sequence[np.ndarray], every: int) -> tuple[list[np.ndarray], int]:
+    """Where the records of a slice go, one after every so many of its steps: to the results, or, for a slice that ends
+    within a record, or behind the last, to memory of its own."""
+    length, record = steps.stop - steps.start, steps.stop // every
+    recorded = record <= results[0].shape[1] and steps.stop % every == 0
+    if recorded and steps.start % every == 0:
+        return [x[rows, steps.start // every : record] for x in results], every
+    if recorded:
+        return [x[rows, record - 1 : record] for x in results], length
+    return [np.empty((rows.stop - rows.start, 1, x.shape[2]), x.dtype) for x in results], length

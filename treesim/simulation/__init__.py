@@ -1,0 +1,1 @@
+"""Worlds, controllers, integrators, steps, simulations and what they record."""

@@ -1,0 +1,113 @@
+"""Where a simulation starts that goes on from another one's end, or from a state as it is."""
+
+from __future__ import annotations
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import ArgumentError, listed
+from ..model.tree import Tree
+from ..validation.arrays import Argument, coerce
+from .provenance import contact_impulses
+from .stepper import State
+from .trajectory import Trajectory
+from .world import World
+
+Pair = tuple[np.ndarray, np.ndarray]  # q and v
+NO_WORK = np.zeros(2)
+
+
+class ContinuationWarning(UserWarning):
+    """A run goes on without the impulses of contact of the step before: its last bits may be other ones.
+
+    Example:
+        >>> issubclass(treesim.ContinuationWarning, UserWarning)
+        True
+    """
+
+
+class RunStart(NamedTuple):
+    """State at which a run starts: q (nq,), v (nv,) at t [s]; work (2,) up to there [J]; impulses (R,) of contact,
+    joint limits and joint friction in the step before, None for none."""
+
+    q: np.ndarray
+    v: np.ndarray
+    t: float = 0.0
+    work: np.ndarray = NO_WORK
+    impulses: np.ndarray | None = None
+
+
+def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_contact: bool) -> RunStart:
+    """Return the start of a run from the end of a trajectory, from a stepper's state, or from (q, v) at rest of all
+    contact.
+
+    has_contact: whether the run's steps solve contact, joint limits or joint friction. Raises ArgumentError for what
+    does not fit the world's robot; warns with ContinuationWarning where impulses are needed and not known.
+    """
+    robot = world.robot
+    if isinstance(start, Trajectory):
+        made = _end_of(start, robot)
+        impulses = contact_impulses(start, "end")
+        if has_contact and impulses is None:
+            _warn("holds no impulses of contact of its last step", "an older version, or no simulation, made it")
+    elif isinstance(start, State):
+        made, impulses = RunStart(start.q, start.v, start.t), start.contact
+    else:
+        made = RunStart(*start)
+        impulses = made.impulses
+    if not has_contact:
+        impulses = None
+    elif impulses is not None and impulses.shape != (world.touching.rows,):
+        reason = f"it has {impulses.size} where this world has {world.touching.rows}: another world made it"
+        _warn("holds impulses of contact that do not fit", reason)
+        impulses = None
+    return made._replace(
+        q=_state("q", made.q, robot.nq), v=_state("v", made.v, robot.nv), t=float(made.t), impulses=impulses
+    )
+
+
+def first_state(run: Trajectory) -> RunStart:
+    """Return the state at which a recorded run started, from which it can be repeated."""
+    return RunStart(
+        run.q[0].copy(), run.v[0].copy(), float(run.t[0]), run.work[0].copy(), contact_impulses(run, "start")
+    )
+
+
+def _end_of(run: Trajectory, robot: Tree) -> RunStart:
+    """The last state of a trajectory of the same joints."""
+    moving = tuple(body.joint.name for body in robot.bodies if body.joint.mimic is None)
+    if run.joint_names != moving:
+        raise ArgumentError(
+            f"start: the trajectory of {run.robot_name!r} has the joints {listed(run.joint_names, limit=3)}, but "
+            f"{robot.name!r} has {listed(moving, limit=3)}"
+        )
+    if not len(run):
+        raise ArgumentError("start: the trajectory has no states, so there is nothing to go on from")
+    return RunStart(run.q[-1], run.v[-1], float(run.t[-1]), _work(run, -1))
+
+
+def _work(run: Trajectory, k: int) -> np.ndarray:
+    """The work (2,) up to the k-th state [J], 0 where it is not known."""
+    work: np.ndarray = run.work[k]
+    return work.copy() if np.isfinite(work).all() else NO_WORK
+
+
+def _state(label: str, value: np.ndarray, size: int) -> np.ndarray:
+    """A copy of a vector of the state, checked."""
+    array = coerce(Argument(f"start: {label}", value, (size,)))
+    if array.shape != (size,):
+        raise ArgumentError(f"start: {label} must be one state of shape ({size},), got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"start: {label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
+    return array.astype(float)  # with NumPy's own descriptor, even out of a pickle: compiled code asks for it
+
+
+def _warn(what: str, reason: str) -> None:
+    warnings.warn(
+        f"start {what} ({reason}): the contact solver begins without them, so the motion may differ in its last digits "
+        "from that of one run",
+        ContinuationWarning,
+        stacklevel=4,
+    )

@@ -1,0 +1,385 @@
+"""Controllers: what drives the joints during a simulation."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar, Protocol, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..dynamics.operational.frames import frame_pose
+from ..errors import ArgumentError, listed, quoted, unknown_name
+from ..model.tree import Body, Tree
+from ..states.arguments import checked_robot, positive_number, told
+from ..system.display import Shown, span, vector
+from ..types import ControllerName
+from ..validation.arrays import Argument, coerce
+
+CONTROLLERS = get_args(ControllerName)
+SAME_TIME = 1e-9  # s: times of steps are products, and differ by rounding from the times that are meant
+
+
+class Controller(Protocol):
+    """Anything that turns a time and a state into generalised forces.
+
+    What `torque` returns is checked and copied, and what it is given are copies: writing to them changes no run.
+
+    A controller may also carry `stiffness` and `damping`, both (nv,) [N m/rad, N m s/rad]: the derivatives of its
+    torque with respect to position and velocity, sign reversed. An integrator that sees them may add
+    dt * damping + dt^2 * stiffness to the mass matrix's diagonal, which keeps stiff gains stable at large steps.
+    """
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
+        """Return the (nv,) generalised forces [N m, N] at time t [s], configuration q (nq,), velocity v (nv,)."""
+        ...
+
+
+class Pure:
+    """What a controller derives from that changes no state it is given, and is asked at every substep.
+
+    `stiffness` and `damping`, which it must have, are then those of the torque that it gave last: 0 where its motors
+    are saturated. At first they are those of motors that are not.
+    """
+
+    stiffness: np.ndarray
+    damping: np.ndarray
+
+
+class Function(Shown):
+    """A plain function of (t, q, v) that returns the torque, as a controller."""
+
+    def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], ArrayLike]) -> None:
+        self.function = function
+
+    def __repr__(self) -> str:
+        return f"<Function: {controller_name(self)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("function", self.function)]
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
+        """Return what the function does."""
+        return self.function(t, q, v)
+
+
+def as_controller(robot: Tree, given: Any) -> Controller:
+    """Return the controller that a user gives: an object with `torque`, a function of (t, q, v), or None for none.
+
+    Raises ArgumentError, saying what would be right, for anything else, and for arguments that are not (t, q, v).
+    """
+    if given is None:
+        return Zero(robot)
+    if isinstance(given, str):
+        known = given if given in CONTROLLERS else "hold"
+        raise ArgumentError(
+            f"controller must be an object, not the name {quoted(given)}: "
+            f"treesim.control.make_controller({known!r}, robot, q0) makes one of a name"
+        )
+    if isinstance(given, type):
+        raise ArgumentError(f"controller must be an object, not the class {given.__name__}: make an object of it")
+    torque = getattr(given, "torque", given)
+    if not callable(torque):
+        raise ArgumentError(
+            f"controller must have a method torque(t, q, v), be a function of (t, q, v), or None, got {told(given)}"
+        )
+    controller: Controller = Function(given) if torque is given else given
+    try:
+        inspect.signature(torque).bind(0.0, None, None)
+    except TypeError as error:
+        raise ArgumentError(f"the controller {controller_name(controller)!r} must take (t, q, v): {error}") from None
+    except ValueError:  # a function of C's that tells nothing of its arguments
+        pass
+    return controller
+
+
+def controller_name(controller: Controller) -> str:
+    """Return what to call a controller: its class, or the name of its function."""
+    if isinstance(controller, BesideBodies):
+        return controller_name(controller.controller)
+    what: Any = controller.function if isinstance(controller, Function) else type(controller)
+    return str(getattr(what, "__name__", type(what).__name__))
+
+
+class Zero(Shown):
+    """No torque at all: the robot moves under gravity and its own friction.
+
+    Example:
+        >>> treesim.control.Zero(treesim.load("ur5")).torque(0.0, np.zeros(6), np.zeros(6))
+        array([0., 0., 0., 0., 0., 0.])
+    """
+
+    def __init__(self, robot: Tree) -> None:
+        self._torque = np.zeros(checked_robot(robot).nv)
+        self.robot = robot
+        self._torque.setflags(write=False)
+
+    def __repr__(self) -> str:
+        return "<Zero: no torque>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("degrees of freedom", len(self._torque))]
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return zeros (nv,)."""
+        return self._torque
+
+
+class PD(Shown):
+    """Springs and dampers that pull every joint towards a configuration: tau = kp (target - q) - kd v.
+
+    The difference is taken on the configuration manifold, so spherical and planar joints work too. A floating joint
+    is not actuated. The torque stays within the robot's effort limits.
+
+    robot: the tree. target: (nq,) configuration. kp, kd: gains [N m/rad, N m s/rad; N/m, N s/m], one for all degrees
+    of freedom or (nv,). Raises ArgumentError for a wrong shape, a negative gain, or NaN.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.control.PD(robot, np.full(6, 0.5), kp=10, kd=1).torque(0.0, np.zeros(6), np.zeros(6))
+        array([5., 5., 5., 5., 5., 5.])
+    """
+
+    _argument: ClassVar[str] = "target"  # the name of the configuration among the arguments
+
+    def __init__(self, robot: Tree, target: ArrayLike, *, kp: ArrayLike, kd: ArrayLike) -> None:
+        self.target = coerce(Argument(self._argument, target, ())).copy()
+        if self.target.shape != (checked_robot(robot).nq,) or not np.isfinite(self.target).all():
+            raise ArgumentError(f"{self._argument} must be {robot.nq} finite numbers (nq), got {told(target)}")
+        actuated = _actuated(robot)
+        self.stiffness = checked_gain("kp", kp, robot.nv) * actuated
+        self.damping = checked_gain("kd", kd, robot.nv) * actuated
+        self._effort = robot.effort_limit
+        self.robot = robot
+
+    def __repr__(self) -> str:
+        gains = ", ".join(f"{label} {span(x.tolist())}" for label, x in (("kp", self.stiffness), ("kd", self.damping)))
+        return f"<{type(self).__name__} of {self.robot.name!r}: {gains}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        gains = [("kp", vector(self.stiffness)), ("kd", vector(self.damping))]
+        return [("robot", self.robot), ("target", vector(self.target)), *gains]
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return kp (target - q) - kd v within the effort limits (nv,) [N m, N]."""
+        error = self.robot.difference(q, self.target)
+        return np.clip(self.stiffness * error - self.damping * v, -self._effort, self._effort)
+
+
+class Hold(PD):
+    """PD control about the configuration at which the robot starts.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.control.Hold(robot, robot.neutral())
+        <Hold of 'ur5': kp 100, kd 10>
+    """
+
+    _argument = "q0"
+
+    def __init__(self, robot: Tree, q0: ArrayLike, *, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
+        super().__init__(robot, q0, kp=kp, kd=kd)
+
+
+class Pushed(Shown):
+    """Another controller, and a force that pushes the root link of a floating robot for a while.
+
+    controller: what else drives the robot, as a simulation takes it (None for nothing); its gains stay implicit.
+    robot: a tree whose one body on the world floats. force: (3,) [N] along the world's axes, at the centre of mass of
+    the root link's body. It acts from `start` [s] on for `duration` [s], in whole steps: in those that begin within
+    that time; during a step it turns with the link. The root joint has no effort limit, so that it acts whole, and its
+    work counts as the controller's. Raises ArgumentError for a robot whose base does not float, and for what is no
+    force, time or controller. Cost: O(1) a step.
+
+    Example:
+        >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+        >>> pushed = treesim.Pushed(treesim.Hold(robot, robot.neutral()), robot, (150, 0, 0))
+        >>> pushed
+        <Pushed: (150, 0, 0) N on 'pelvis' from 1 to 1.2 s, and <Hold of 'g1_29dof_rev_1_0': kp 0 ... 100, kd 0 ... 10>>
+        >>> pushed.torque(1.1, robot.neutral(), np.zeros(robot.nv))[:3]
+        array([150.,   0.,   0.])
+    """
+
+    def __init__(
+        self,
+        controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None,
+        robot: Tree,
+        force: ArrayLike,
+        *,
+        start: float = 1.0,
+        duration: float = 0.2,
+    ) -> None:
+        self.controller, self.robot = as_controller(checked_robot(robot), controller), robot
+        self._root = _floating_root(robot)
+        self.force = coerce(Argument("force", force, (3,))).copy()
+        if self.force.ndim != 1 or not np.isfinite(self.force).all():
+            raise ArgumentError(f"force must be three finite numbers [N], got {told(force)}")
+        self.start = positive_number("start", start, zero=True)
+        self.duration = positive_number("duration", duration)
+        self.stiffness, self.damping = (
+            getattr(self.controller, label, np.zeros(robot.nv)) for label in ("stiffness", "damping")
+        )
+
+    def __repr__(self) -> str:
+        when = f"from {self.start:g} to {self.start + self.duration:g} s"
+        return f"<Pushed: {vector(self.force)} N on {self._root.name!r} {when}, and {self.controller!r}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        when = [("start [s]", self.start), ("duration [s]", self.duration)]
+        return [("robot", self.robot), ("force [N]", vector(self.force)), *when, ("controller", self.controller)]
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
+        """Return the other controller's torque, and what the force is in the root joint, while it acts [N m, N]."""
+        given = self.controller.torque(t, q, v)
+        acts = -SAME_TIME <= t - self.start < self.duration - SAME_TIME
+        if not acts or np.shape(given) != (self.robot.nv,):  # what is no torque is refused by whoever asked for it
+            return given
+        f = frame_pose(self.robot, q, self._root.name)[:3, :3].T @ self.force
+        push = np.zeros(self.robot.nv)
+        push[self.robot.v_index[self._root.joint.name]] = [*f, *np.cross(self._root.inertia.com, f)]
+        return np.add(given, push)
+
+
+class BesideBodies(Shown):
+    """Another controller, of a robot that has free bodies beside it in a world, which it does not drive.
+
+    controller: of the robot `alone`, whose coordinates are the first of `whole`, the robot and its bodies as one tree.
+    It is given these, and its gains stay implicit. Raises ArgumentError for what is no controller or robot.
+    """
+
+    def __init__(self, controller: Any, alone: Tree, whole: Tree) -> None:
+        self.controller = as_controller(checked_robot(alone), controller)
+        self.alone, self.whole = alone, checked_robot(whole)
+
+    def __repr__(self) -> str:
+        return f"<BesideBodies: {self.controller!r}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("robot", self.alone), ("controller", self.controller)]
+
+    @property
+    def stiffness(self) -> Any:
+        """Gains of positions, none of the bodies (nv,) [N m/rad, N/m]."""
+        return self._extended(getattr(self.controller, "stiffness", 0.0))
+
+    @property
+    def damping(self) -> Any:
+        """Gains of velocities, none of the bodies (nv,) [N m s/rad, N s/m]."""
+        return self._extended(getattr(self.controller, "damping", 0.0))
+
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+        """Return the controller's torque, and none on the bodies (nv,) [N m, N]."""
+        return self._extended(self.controller.torque(t, q[: self.alone.nq], v[: self.alone.nv]))
+
+    def _extended(self, given: Any) -> Any:
+        """Numbers of the robot (nv,) with zeros of the bodies; what has another shape is left to be refused."""
+        numbers = np.asanyarray(given)
+        if numbers.shape == () and numbers.dtype.kind in "fiu":
+            numbers = np.full(self.alone.nv, numbers)
+        if numbers.shape != (self.alone.nv,):
+            return given
+        concatenate = np.ma.concatenate if np.ma.isMaskedArray(numbers) else np.concatenate
+        return concatenate([numbers, np.zeros(self.whole.nv - self.alone.nv, numbers.dtype)])  # type: ignore[operator]
+
+
+def in_world_of(controller: Controller, alone: Tree, whole: Tree) -> Controller:
+    """Return a controller as one of `whole`, a robot that stands `alone` in its description, and free bodies as one
+    tree. Raises ArgumentError for treesim's own controllers of another robot."""
+    if not isinstance(controller, (Zero, PD, Pushed)) or _sizes(controller.robot) == _sizes(whole):
+        return controller
+    if whole is alone or controller.robot.joint_names != alone.joint_names or _sizes(controller.robot) != _sizes(alone):
+        which = "world.robot" if whole is alone else f"the world's robot alone, {quoted(alone.name)}, or world.robot"
+        raise ArgumentError(
+            f"the controller {controller_name(controller)!r} is of {quoted(controller.robot.name)}, which has "
+            f"{controller.robot.nv} degrees of freedom, but {quoted(whole.name)} has {whole.nv}: make it of {which}"
+        )
+    return Zero(whole) if isinstance(controller, Zero) else BesideBodies(controller, alone, whole)
+
+
+def _sizes(robot: Tree) -> tuple[int, int]:
+    return robot.nq, robot.nv
+
+
+def make_controller(
+    name: ControllerName,
+    robot: Tree,
+    q0: ArrayLike,
+    kp: ArrayLike = 100.0,
+    kd: ArrayLike = 10.0,
+) -> Zero | PD:
+    """Return the controller called `name`: "none", "hold" (about q0), or "pd" (towards the neutral configuration,
+    or the nearest one within the position limits).
+
+    q0: (nq,) initial configuration. kp, kd: gains, scalar or (nv,). Raises UnknownNameError for another name,
+    ArgumentError for what is no robot, configuration or gain.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.control.make_controller("hold", robot, robot.neutral(), kp=50)
+        <Hold of 'ur5': kp 50, kd 10>
+    """
+    checked_robot(robot)
+    if name == "none":
+        return Zero(robot)
+    if name == "hold":
+        return Hold(robot, q0, kp=kp, kd=kd)
+    if name == "pd":
+        return PD(robot, robot.clamp(robot.neutral()), kp=kp, kd=kd)
+    raise unknown_name("controller", name, CONTROLLERS)
+
+
+def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) -> ControllerName:
+    """Return the name of the controller that pages begin with, live or on their own, where none is asked for: "hold"
+    for a floating base on a ground, and where gains are given, else "none".
+
+    robot: the tree; nothing drives one whose effort limits are all 0. on_ground: whether its world has a ground.
+    has_gains: whether kp or kd was given.
+
+    Example:
+        >>> treesim.control.default_controller(treesim.load("ur5"), on_ground=False)
+        'none'
+    """
+    stands = on_ground and any(body.joint.type == "floating" for body in robot.bodies[:1])
+    return "hold" if robot.effort_limit.any() and (stands or has_gains) else "none"
+
+
+def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
+    """Return gains (nv,) from one number or nv of them; raises ArgumentError naming `label` for anything else."""
+    gain = coerce(Argument(label, value, ()))
+    if gain.shape not in ((), (nv,)):
+        raise ArgumentError(f"{label} must be one number or {nv} of them (nv), got shape {gain.shape}")
+    if not (np.isfinite(gain).all() and (gain >= 0).all()):
+        raise ArgumentError(f"{label} must be finite and not negative, got {value!s}")
+    return np.broadcast_to(gain, (nv,))
+
+
+def is_own(controller: Controller) -> bool:
+    """Return whether a controller is of this module, or pure: it changes no state that it is given, and its torque may
+    be asked for at any time within a step."""
+    inner: Any = controller
+    while type(inner) in (Pushed, BesideBodies):
+        inner = inner.controller
+    return type(inner) in (Zero, PD, Hold) or isinstance(inner, Pure)
+
+
+def _floating_root(robot: Tree) -> Body:
+    """The one body on the world, which floats; raises ArgumentError if it does not."""
+    roots = [body for body in robot.bodies if body.parent == 0]
+    if len(roots) > 1:
+        raise ArgumentError(
+            f"{robot.name!r} has several bodies on the world, {listed([body.name for body in roots])}: "
+            "give the robot that is pushed, without a world's bodies"
+        )
+    if [body.joint.type for body in roots] != ["floating"]:
+        raise ArgumentError(
+            f"{robot.name!r} cannot be pushed, since its base does not float: load it with base='floating'"
+        )
+    return roots[0]
+
+
+def _actuated(robot: Tree) -> np.ndarray:
+    """Return 1 for each degree of freedom that has an actuator, 0 for those of floating joints (nv,)."""
+    joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
+    actuated = [np.full(joint.nv, float(joint.type != "floating")) for joint in joints]
+    return np.concatenate(actuated or [np.empty(0)])

@@ -1,0 +1,243 @@
+"""A simulation played at the pace of real time, with one clock: what viewers and interactive programs run."""
+
+from __future__ import annotations
+
+import copy
+import math
+import queue
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import ArgumentError, NonFiniteError
+from ..states.arguments import positive_number, whole_number
+from ..system.display import Shown, arrays, html_table
+from .simulation import Simulation
+
+FASTEST, SLOWEST = 1000.0, 1e-3  # times real time
+MOST_A_FRAME = 10**6  # steps: more take minutes for each picture
+LATE = 0.2  # s behind: the pace is given up, and the motion slowed down, where more is missing at the end of a frame
+
+
+class SlowWarning(UserWarning):
+    """A player cannot keep up with real time."""
+
+
+class Frame(NamedTuple):
+    """What is to be shown: the time t [s] of the simulation, q (nq,), v (nv,), and how many times real time the motion
+    has had since the player began or was last paused; NaN where that is not known yet."""
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    pace: float
+
+    def __repr__(self) -> str:
+        return f"<Frame: t = {self.t:g} s, pace {self.pace:.3g}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, "q", "v"))
+
+
+class Player(Shown):
+    """Runs a simulation in real time, frame by frame: time goes on from frame to frame, for its controller too.
+
+    simulation: what is stepped. q0 (nq,), v0 (nv,): where it starts, neutral and at rest by default. show(frame) is
+    called after every frame. fps: frames a second of real time. speed: times real time, which may be changed on the
+    way. A frame ends when its time is over, and the motion is then slower, instead of a backlog that grows; the first
+    time that more than LATE s are missing a SlowWarning tells the pace that is reached. clock and sleep: those of the
+    `time` module, or a test's.
+    `post(event)` hands over a function of the player from any thread; it is called before the next frame, or while the
+    player is paused: it may pause, change the speed, or `reset` the state. A pickle or copy goes on where the player
+    is, without what belongs to its process: show, clock, and events. Raises ArgumentError.
+
+    Example:
+        >>> simulation = treesim.Simulation(treesim.load("ur5"))
+        >>> times = []
+        >>> treesim.Player(simulation, show=lambda frame: times.append(frame.t)).run(0.2)
+        0.2
+        >>> times[0] > 0 and times[-1] == 0.2
+        True
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        *,
+        q0: ArrayLike | None = None,
+        v0: ArrayLike | None = None,
+        show: Callable[[Frame], object] | None = None,
+        fps: float = 30.0,
+        speed: float = 1.0,
+        clock: Callable[[], float] = time.perf_counter,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        if not isinstance(simulation, Simulation):
+            raise ArgumentError(f"simulation must be a treesim.Simulation, not {simulation!r}")
+        self._set_up(simulation, show, fps, speed, clock, sleep)
+        self.reset(q0, v0)
+
+    def _set_up(
+        self,
+        simulation: Simulation,
+        show: Callable[[Frame], object] | None,
+        fps: float,
+        speed: float,
+        clock: Callable[[], float] = time.perf_counter,
+        sleep: Callable[[float], object] = time.sleep,
+    ) -> None:
+        self.simulation, self.fps = simulation, positive_number("fps", fps, "number")
+        self._show, self._clock, self._sleep = show, clock, sleep
+        self._events: queue.SimpleQueue[Callable[[Player], object]] = queue.SimpleQueue()
+        self.paused = self._told = False
+        self.steps, self._since = 0, (0.0, 0)
+        self.speed = speed
+
+    def __repr__(self) -> str:
+        doing = "paused" if self.paused else f"{self.speed:g} x real time"
+        return f"<Player of {self.simulation.robot.name!r}: t = {self.t:.6g} s, {doing}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [("simulation", self.simulation), ("frames a second", self.fps), ("steps", self.steps)]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        """The simulation and where it is; what belongs to this process, show, the clock and waiting events, stays."""
+        return self.simulation, self.q, self.v, self.fps, self.speed, self.steps, self.paused, self._since
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        simulation, q, v, fps, speed, steps, paused, since = state
+        self._set_up(simulation, None, fps, speed)
+        self.q, self.v, self.steps, self.paused, self._since = q.copy(), v.copy(), steps, paused, since
+        self._set_pace()
+
+    def __copy__(self) -> Player:
+        """Return a player of a simulation of its own, which knows impulses of the step before."""
+        other = object.__new__(type(self))
+        other.__setstate__((copy.copy(self.simulation), *self.__getstate__()[1:]))
+        return other
+
+    @property
+    def t(self) -> float:
+        """The simulation's time [s]: where it was set to, and the number of steps since then, times dt."""
+        return self._since[0] + (self.steps - self._since[1]) * self.simulation.dt
+
+    @property
+    def speed(self) -> float:
+        """How many times real time the motion is to be played."""
+        return self._speed
+
+    @speed.setter
+    def speed(self, value: float) -> None:
+        speed = positive_number("speed", value, "number")
+        if not SLOWEST <= speed <= FASTEST:
+            raise ArgumentError(f"speed must be {SLOWEST:g} to {FASTEST:g} times real time, got {speed:g}")
+        if self._steps_a_frame(speed) > MOST_A_FRAME:
+            raise ArgumentError(
+                f"a frame of 1/{self.fps:g} s would be {self._steps_a_frame(speed):.3g} steps of dt "
+                f"{self.simulation.dt:g} s: take a larger dt, or a lower speed"
+            )
+        self._speed = speed
+        self._set_pace()
+
+    def _steps_a_frame(self, speed: float) -> float:
+        return speed / self.fps / self.simulation.dt
+
+    def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> None:
+        """Start again at time t [s] from q0 (nq,) and v0 (nv,), neutral and at rest by default.
+
+        Raises ArgumentError."""
+        self.q, self.v = self.simulation.initial_state(q0, v0)
+        self.steps, self._since = 0, (t, 0)
+        self._set_pace()
+
+    def change(self, simulation: Simulation) -> None:
+        """Go on from the same state and time with another simulation: of another step, backend, controller."""
+        self._since, self.simulation = (self.t, self.steps), simulation
+        self._set_pace()
+
+    def pause(self) -> None:
+        """Let time stand still from the next frame on; events are still taken."""
+        self.paused = True
+
+    def resume(self) -> None:
+        """Go on."""
+        self.paused = False
+        self._set_pace()
+
+    def post(self, event: Callable[[Player], object]) -> None:
+        """Have event(player) called before the next frame, in the thread that plays. May be called from any thread."""
+        self._events.put(event)
+
+    def step(self, count: int = 1) -> Frame:
+        """Take so many steps at once, paused or not, and show the frame. Raises what the simulation's step raises, and
+        NonFiniteError for a state that is no longer finite, which is then kept out of the player."""
+        return self._step(whole_number("count", count), math.inf)
+
+    def _step(self, count: int, end: float) -> Frame:
+        """Take so many steps, or as many as are done by `end` on the clock, one at least, and show the frame."""
+        for _ in range(count):
+            q, v = self.simulation.step(self.t, self.q, self.v)
+            if not (np.isfinite(q).all() and np.isfinite(v).all()):
+                raise NonFiniteError(f"the state is no longer finite after t = {self.t:.6g} s")
+            self.q, self.v = q, v
+            self.steps += 1
+            if self._clock() >= end:
+                break
+        shown = self._frame()
+        if self._show is not None:
+            self._show(shown)
+        return shown
+
+    def run(self, duration: float | None = None) -> float:
+        """Play until `duration` [s] of the simulation have passed since this call, or until an exception, such as
+        KeyboardInterrupt, ends it; return the seconds played."""
+        dt, first = self.simulation.dt, self.steps
+        wanted = math.inf if duration is None else round(positive_number("duration", duration, zero=True) / dt)
+        self._set_pace()
+        while self.steps - first < wanted:
+            self._take_events()
+            if self.paused:
+                self._sleep(1 / self.fps)
+                continue
+            self._step(int(min(self._due_steps(), wanted - (self.steps - first))), self._clock() + 1 / self.fps)
+            self._wait()
+        return (self.steps - first) * dt
+
+    def _take_events(self) -> None:
+        while not self._events.empty():
+            self._events.get()(self)
+
+    def _due_steps(self) -> int:
+        """Steps of the next frame: so many that frames do not drift off where a frame is no whole number of steps."""
+        ahead = (self._frames + 1) * self._steps_a_frame(self.speed)
+        return max(1, math.floor(ahead + 1e-9) - (self.steps - self._from_steps))
+
+    def _set_pace(self) -> None:
+        """Count time from here on: real time, and the simulation's."""
+        self._began, self._from_steps, self._frames = self._clock(), self.steps, 0
+
+    def _frame(self) -> Frame:
+        played, passed = (self.steps - self._from_steps) * self.simulation.dt, self._clock() - self._began
+        return Frame(self.t, self.q.copy(), self.v.copy(), played / passed if passed > 0 else math.nan)
+
+    def _wait(self) -> None:
+        """Sleep until the frame's time is over; where too much is missing, say so, and count from here on."""
+        self._frames += 1
+        played = (self.steps - self._from_steps) * self.simulation.dt / self.speed
+        left = played - (self._clock() - self._began)
+        if left >= 0:
+            self._sleep(left)
+        elif -left > LATE:
+            if not self._told:
+                self._told = True
+                warnings.warn(
+                    f"the simulation cannot keep up: it runs at {self.speed * played / (played - left):.2g} times real "
+                    f"time, not {self.speed:g}: take a larger dt, fewer substeps, or a lower speed",
+                    SlowWarning,
+                    stacklevel=3,
+                )
+            self._set_pace()

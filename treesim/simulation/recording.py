@@ -1,0 +1,91 @@
+"""The states of a simulation as they come, and the trajectory that they make."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..contact.history import ContactHistory, no_contact
+from ..contact.report import ContactReport
+from ..contact.tables import Touching
+from ..model.tree import Tree
+from .energy_balance import energies, work_of
+from .trajectory import Trajectory
+
+BLOCK = 256  # states whose pairs of bodies are looked through at once
+
+
+class Recording:
+    """States as they come, in arrays laid out beforehand."""
+
+    def __init__(self, robot: Tree, capacity: int, touching: Touching | None = None) -> None:
+        """touching: what may touch, perhaps nothing; None where there is no contact at all."""
+        self.robot, self.count, self._touching = robot, 0, touching
+        self.t = np.empty(capacity)
+        self.q = np.empty((capacity, robot.nq))
+        self.v = np.empty((capacity, robot.nv))
+        self.tau = np.empty((capacity, robot.nv))
+        self.work = np.empty((capacity, 2))
+        self._bodies = [] if touching is None else list(touching.bodies)
+        kept = 0 if touching is None else capacity
+        self.wrench, self.told = np.zeros((kept, len(self._bodies), 6)), no_contact(kept)
+        self._latest: list[tuple[int, np.ndarray]] = []  # states, and wrenches (P, 12) of all pairs
+        self._met: list[tuple[list[int], np.ndarray, np.ndarray]] = []  # states, pairs that touch, (states, pairs, 12)
+
+    def add(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None, work: np.ndarray) -> None:
+        """Keep a copy of one state, its torque if one is known, and the work up to there."""
+        k = self.count
+        self.t[k], self.q[k], self.v[k] = t, q, v
+        self.tau[k] = 0.0 if tau is None else tau
+        self.work[k] = work
+        self.count = k + 1
+
+    def add_contact(self, contact: ContactReport) -> None:
+        """Keep what contact did in the step that starts at the last state."""
+        if self._touching is not None:
+            k = self.count - 1
+            self.wrench[k], self.told[k] = contact.wrench[self._bodies], contact.told
+            self._latest.append((k, contact.pairs))
+            if len(self._latest) == BLOCK:
+                self._keep_what_touched()
+
+    def _keep_what_touched(self) -> None:
+        """Of the latest states' wrenches keep those of pairs that touched at some time, many states at once: there may
+        be hundreds of pairs."""
+        if self._latest:
+            wrench = np.stack([pairs for _, pairs in self._latest])
+            met = np.flatnonzero(wrench.any(axis=(0, 2)))
+            self._met.append(([k for k, _ in self._latest], met, wrench[:, met]))
+            self._latest = []
+
+    def fastest_joint(self) -> str:
+        """Return the degree of freedom with the highest speed in the last state."""
+        if not self.count or not self.robot.nv:
+            return "(none)"
+        return self.robot.dof_name(int(np.argmax(np.abs(self.v[self.count - 1]))))
+
+    def trajectory(self, gravity: np.ndarray | None, metadata: dict[str, Any], counted: bool) -> Trajectory:
+        """Return the states so far, with their energies; gravity: (3,), the robot's if None; counted: whether the work
+        that was recorded is that of the run, else it is made up from the torques."""
+        n = self.count
+        t, q, v, tau = self.t[:n], self.q[:n], self.v[:n], self.tau[:n]
+        found = energies(self.robot, q, v, gravity)
+        work = self.work[:n] if counted else work_of(self.robot, t, v, tau, self.work[0])
+        told = {**metadata, "energy_in_play": found.in_play}
+        total = found.kinetic + found.potential
+        return Trajectory.of(self.robot, t, q, v, tau, total, told, work, self._contact())
+
+    def _contact(self) -> ContactHistory | None:
+        """What contact did in the states so far, of all pairs that ever touched."""
+        if self._touching is None:
+            return None
+        self._keep_what_touched()
+        names = tuple(self.robot.body_names[i - 1] for i in self._bodies)
+        ever = sorted({int(g) for _, met, _ in self._met for g in met})
+        wrench = np.zeros((self.count, len(ever), 12))
+        for numbers, met, given in self._met:
+            wrench[np.array(numbers)[:, None], np.searchsorted(ever, met)] = given
+        pairs = tuple(self._touching.groups[g] for g in ever)
+        states = self.wrench[: self.count], self.told[: self.count]
+        return ContactHistory(names, *states, self._touching.surfaces, pairs, wrench)

@@ -1,0 +1,399 @@
+"""Simulation: a robot, a backend, a controller and an integrator make a trajectory."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import plugins
+from ..contact.base import ContactSolver, chosen_solver
+from ..contact.description import described
+from ..contact.unsolved import warn_of_run
+from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
+from ..engine.call.evaluate import Argument, coerce
+from ..errors import ArgumentError, NonFiniteError, TreesimError, keep_with
+from ..model.quaternions import unit_quaternions
+from ..model.tree import Tree
+from ..states.arguments import MOST, checked_progress, positive_number
+from ..system.display import Shown, vector
+from ..system.memory import check_memory, free_memory
+from ..types import Engine
+from .continuation import Pair, RunStart, run_start
+from .control import Controller, controller_name
+from .controlled import ControlledRobot, NonFiniteTorqueError
+from .energy_balance import judged
+from .integrators import CompiledRule
+from .pickling import Carried
+from .provenance import PackedLater
+from .recording import Recording
+from .start_limits import warn_of_start
+from .step import check_rows, touches
+from .step_settings import speed_hint, substeps_of
+from .stepper import State, warn_of_friction
+from .trajectory import Trajectory
+from .world import World, as_world
+
+UNEVEN = 1e-5  # of a duration: by as much it may differ from a whole number of steps
+Progress = Callable[[int, int], None]
+
+
+class Simulation(Shown):
+    """A fixed-step simulation of one robot.
+
+    robot: a tree, or a World, which also holds frames, closes loops and has a ground; a tree is a world of its own,
+    with its joints' position limits and Coulomb friction. backend, integrator: names of
+    `available("dynamics")`, or a backend itself, and `available("integrators")`. dt: step [s].
+    controller: an object with `torque(t, q, v)` (see treesim.simulation.control), a function of (t, q, v) that returns
+    the torque (nv,) [N m, N], or None for no torque.
+    gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. contact_solver: of
+    `available("contact_solvers")`. Velocity limits hold in a World with speed_limits=True only. A pickle holds these
+    arguments, the controller with the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError;
+    warns with FrictionWarning when the robot has Coulomb friction that the integrator leaves out.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> hold = treesim.control.Hold(robot, robot.neutral(), kp=100, kd=10)
+        >>> treesim.Simulation(robot, dt=1e-3, controller=hold).run(0.05, q0=robot.neutral())
+        <Trajectory of 'ur5': 51 states, 0 ... 0.05 s>
+    """
+
+    def __init__(
+        self,
+        robot: Tree | World,
+        dt: float = 1e-3,
+        *,
+        integrator: str = "implicit_midpoint",
+        backend: str | DynamicsBackend = "aba",
+        controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
+        gravity: ArrayLike | None = None,
+        engine: Engine = "auto",
+        substeps: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
+    ) -> None:
+        self._set_up(robot, backend, integrator, dt, controller, gravity, engine, substeps, contact_solver)
+        warn_of_friction(self.robot, self.integrator, stacklevel=3)
+
+    def _set_up(
+        self,
+        robot: Tree | World,
+        backend: str | DynamicsBackend,
+        integrator: str,
+        dt: float,
+        controller: Any,
+        gravity: ArrayLike | None,
+        engine: Engine,
+        substeps: int | None,
+        contact_solver: str | ContactSolver,
+    ) -> None:
+        self.world, self.dt = as_world(robot), positive_number("dt", dt)
+        self.robot = robot = self.world.robot
+        self.backend, self.integrator, self.engine = backend, integrator, engine
+        check_rows(self.world, integrator)
+        self.gravity = None if gravity is None else coerce(Argument("gravity", gravity, (3,))).copy()
+        self._method = plugins.get("integrators", integrator)
+        if isinstance(self._method, CompiledRule):
+            substeps_of(robot, self._method.rule, self.dt, substeps)
+        elif substeps is not None:
+            raise ArgumentError(f"integrator {integrator!r} is Python's and takes whole steps: leave substeps out")
+        self._solver = chosen_backend(backend)
+        check_supported(self._solver, robot)
+        self.substeps, self.contact_solver = substeps, contact_solver
+        chosen_solver(contact_solver)
+        self.touches = touches(self.world, getattr(self._method, "rule", ""))
+        how = self.gravity, engine, substeps, contact_solver
+        self.system = ControlledRobot(self.world, backend, controller, *how)
+        self.system.check_inertia(getattr(self._method, "rule", None), self.dt)
+
+    def __repr__(self) -> str:
+        how = f"{self._solver.name}, {self.integrator}, dt {self.dt:g} s"
+        return f"<Simulation of {self.robot.name!r}: {how}, controller {controller_name(self.system.controller)}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        gravity = self.robot.gravity if self.gravity is None else self.gravity
+        controller = ("controller", self.system.controller)
+        return [("robot", self.robot), controller, ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        controller = Carried(self.system.controller)
+        how = self.gravity, self.engine, self.substeps, self.contact_solver
+        return self.world, self.backend, self.integrator, self.dt, controller, *how, self.system.progress
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        robot, backend, integrator, dt, carried, *how, progress = state
+        self._set_up(robot, backend, integrator, dt, carried.controller, *how)
+        self.system.progress = progress
+
+    def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return (q, v) at t + dt from the state (nq,), (nv,) at time t [s]; raises what the dynamics raise."""
+        self.system.applied = None
+        q, v = self._method.step(self.system, t, q, v, self.dt)
+        return q, v
+
+    def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return q0 (nq,), by default neutral, or near it where a world's gaps are closed, and v0 (nv,), by default at
+        rest, checked; what is known of contacts of a step before is forgotten. Raises ArgumentError; warns with
+        LimitWarning where joints are beyond their limits."""
+        return self._start(q0, v0, stacklevel=3)
+
+    def _start(self, q0: ArrayLike | None, v0: ArrayLike | None, stacklevel: int) -> tuple[np.ndarray, np.ndarray]:
+        """The same, warning so many calls from here."""
+        self.system.forget()
+        neutral = self.robot.neutral()
+        q = self._initial("q0", q0, self.world.close(neutral) if q0 is None else neutral)
+        q, v = self.world.start(q), self._initial("v0", v0, np.zeros(self.robot.nv))
+        if self.touches:
+            warn_of_start(self.world, q, stacklevel, self.gravity)
+        return q, v
+
+    def run(
+        self,
+        duration: float,
+        q0: ArrayLike | None = None,
+        v0: ArrayLike | None = None,
+        progress: Progress | None = None,
+    ) -> Trajectory:
+        """Return the trajectory over `duration` [s], from q0 (nq,), the neutral configuration by default, and v0 (nv,),
+        at rest by default.
+
+        progress(done, total) is called about a hundred times. Ctrl-C, a state that is no longer finite, or dynamics
+        that cannot be computed end the run early: the trajectory up to there is returned, with the reason in
+        `Trajectory.stopped`. What else the controller, a plugin or `progress` raises is raised, with the trajectory up
+        to there as the exception's attribute `trajectory`. The last state then has the torque 0 if none was known.
+        Steps in which contact was not solved give one ContactWarning, joints that start beyond their position limits
+        one LimitWarning.
+        duration must be a whole number of steps, to a hundred-thousandth.
+        Raises ArgumentError for a state or duration that does not fit, or takes more memory than is free, before
+        anything is computed; ControllerError.
+        """
+        step_count(duration, self.dt)
+        checked_progress(progress)
+        return self._run(duration, RunStart(*self._start(q0, v0, stacklevel=3)), progress)
+
+    def run_from(
+        self,
+        duration: float,
+        start: Trajectory | State | RunStart | Pair,
+        progress: Progress | None = None,
+    ) -> Trajectory:
+        """Continue a run: return the trajectory over `duration` [s] from the last state of another one.
+
+        Time, work, and the impulses with which the contact solver starts go on from there, so that a run in parts has
+        the bits of one run: the first state of the new trajectory is the last one of `start`.
+
+        Parameters
+        ----------
+        duration : float
+            Time to simulate [s], a whole number of steps.
+        start : Trajectory, State or (q, v)
+            A trajectory of the same robot, in memory or loaded from a file; a state of a `Stepper`; or q (nq,), v (nv,)
+            at t = 0 without contact before. All are taken as they are, to the bit: neither are quaternions scaled nor
+            gaps closed.
+        progress : callable, optional
+            As in `run`.
+
+        Returns
+        -------
+        Trajectory
+            As of `run`.
+
+        Raises
+        ------
+        ArgumentError
+            If the trajectory or state does not fit the robot; otherwise as `run`.
+
+        Warns
+        -----
+        ContinuationWarning
+            If contact acts and `start` holds no impulses of it, as files of older versions, or those of another world.
+        LimitWarning
+            If joints of a pair (q, v) are beyond their position limits.
+
+        Notes
+        -----
+        The controller goes on in the state in which it is. It is not called again for the last state of `start` if it
+        returned that torque last. So a controller with a state continues in the simulation that ran it, or in a copy
+        or pickle of that; a trajectory's file does not hold its state.
+
+        Examples
+        --------
+        >>> simulation = treesim.Simulation(treesim.load("ur5"))
+        >>> first = simulation.run(0.01)
+        >>> rest = simulation.run_from(0.01, first)
+        >>> rest
+        <Trajectory of 'ur5': 11 states, 0.01 ... 0.02 s>
+        >>> np.array_equal(rest.q[-1], simulation.run(0.02).q[-1])
+        True
+        """
+        checked_progress(progress)
+        begin = run_start(start, self.world, self.touches)
+        if self.touches and type(start) is tuple:  # the others go on from where a run was
+            warn_of_start(self.world, begin.q, 2, self.gravity)
+        self.system.go_on(begin.impulses)
+        return self._run(duration, begin, progress)
+
+    def _run(self, duration: float, begin: RunStart, progress: Progress | None) -> Trajectory:
+        steps = step_count(duration, self.dt)
+        check_room(self.robot, steps)
+        recipe = self._recipe(duration, begin)
+        recording = Recording(self.robot, steps + 1, self.world.touching if self.touches else None)
+        start = time.perf_counter()
+
+        def trajectory(stopped: str | None) -> Trajectory:
+            metadata = self._metadata(duration, time.perf_counter() - start, stopped)
+            made = recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
+            warn_of_run(made.contact, made.t, made.metadata["energy_in_play"], stacklevel=4)
+            recipe.end = self._impulses()
+            return replace(made, recipe=recipe)
+
+        try:
+            self._advance(recording, steps, begin, progress)
+        except KeyboardInterrupt:
+            return trajectory("interrupted")
+        except Exception as error:
+            if self._ends_the_run(error):
+                return trajectory(self._diagnosis(recording, error))
+            kept = trajectory(f"{type(error).__name__}: {error}")
+            keep_with(error, "trajectory", kept, f"{len(kept)} states, up to t = {kept.t[-1]:.6g} s, were")
+            raise
+        return judged(trajectory(None), self.robot)
+
+    def _advance(self, recording: Recording, steps: int, begin: RunStart, progress: Progress | None) -> None:
+        """Record all states from the first on; whatever happens, every state that was reached is recorded."""
+        every = max(1, steps // 100)
+        q, v, time = begin.q, begin.v, _times(begin.t, self.dt)
+        k, q_next = 0, q
+        system = self.system
+        system.applied, system.failure, system.work = None, None, begin.work.copy()
+        work, impulses = system.work, system.impulses
+        try:
+            for k in range(steps):
+                work, impulses = system.work.copy(), system.impulses
+                q_next, v_next = self.step(time(k), q, v)
+                recording.add(time(k), q, v, system.applied, work)
+                recording.add_contact(system.contact)
+                q, v = q_next, v_next
+                if progress is not None and (k + 1) % every == 0:
+                    progress(k + 1, steps)
+            k, system.applied, work, impulses = steps, None, system.work, system.impulses
+            _require_finite(q, v)
+            recording.add(time(steps), q, v, system.torque(time(steps), q, v), work)
+        except BaseException:
+            latest = recording.count == k or (recording.count == k + 1 and q is q_next)  # else (q, v) is there already
+            if latest and np.isfinite(q).all() and np.isfinite(v).all():
+                known = system.applied if recording.count == k else None
+                done = work if recording.count == k else system.work
+                recording.add(time(recording.count), q, v, known, done)
+            if recording.count == k + 1:  # the last state is that before the step which failed
+                system.impulses = impulses
+            raise
+
+    def _impulses(self) -> np.ndarray | None:
+        """Impulses (R,) of contact with which a next step would start; None where there is no contact."""
+        if not self.touches:
+            return None
+        known = self.system.impulses
+        return np.zeros(self.world.touching.rows) if known is None else known
+
+    def _ends_the_run(self, error: Exception) -> bool:
+        """Whether an error tells of numbers that went wrong in the dynamics, not of a fault in a controller."""
+        own = error is not self.system.failure
+        return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
+
+    def _recipe(self, duration: float, begin: RunStart) -> PackedLater:
+        names = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver")
+        settings = {name: getattr(self, name) for name in names} | {"duration": float(duration)}
+        return PackedLater(self.world, self.system.controller, settings, begin.impulses)
+
+    def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
+        ground = [described(surface) for surface in self.world.ground]
+        return {
+            "dt": self.dt,
+            "backend": self._solver.name,
+            "integrator": self.integrator,
+            "duration": float(duration),
+            "gravity": [float(g) for g in (self.robot.gravity if self.gravity is None else self.gravity)],
+            **({"ground": ground} if ground else {}),
+            "wall_seconds": seconds,
+            "stopped": stopped,
+        }
+
+    def _initial(self, label: str, value: Any, default: np.ndarray) -> np.ndarray:
+        if value is None:
+            return default
+        array = coerce(Argument(label, value, default.shape))
+        if array.shape != default.shape:
+            raise ArgumentError(f"{label} must be one state of shape {default.shape}, got {array.shape}")
+        if not np.isfinite(array).all():
+            raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
+        array = array.astype(float)  # with numpy's own descriptor, even out of a pickle: machine code asks for it
+        return unit_quaternions(self.robot, label, array) if label == "q0" else array
+
+    def _diagnosis(self, recording: Recording, error: Exception) -> str:
+        t = recording.t[recording.count - 1] if recording.count else 0.0
+        if not isinstance(error, NonFiniteError):
+            return f"at t = {t:.6g} s: {error}"
+        joint = recording.fastest_joint()
+        if isinstance(error, NonFiniteTorqueError):
+            return (
+                f"at t = {t:.6g} s: {error}; joint {joint!r} moves fastest: look at the controller, "
+                f"or take a smaller step than dt = {self.dt:g} s"
+            )
+        own = self.integrator == "implicit_midpoint"
+        other = ", or more substeps" if own else " or integrator 'implicit_midpoint'"
+        return (
+            f"the state is no longer finite after t = {t:.6g} s ({error}); joint {joint!r} moves fastest: "
+            f"take a smaller step than dt = {self.dt:g} s{other}, add damping, or lower the gains"
+            f"{speed_hint(self.robot)}"
+        )
+
+
+def step_count(duration: Any, dt: float, labels: tuple[str, str] = ("duration", "dt")) -> int:
+    """Return how many steps of dt [s] a duration [s] has; labels: what to call the two in an error.
+
+    Raises ArgumentError unless it is a whole number, to a hundred-thousandth of the duration.
+    """
+    length = positive_number(labels[0], duration, zero=True)
+    ratio = length / dt
+    if not ratio < MOST:
+        raise ArgumentError(
+            f"{labels[0]} {length:g} s would be {ratio:.3g} steps of {labels[1]} {dt:g} s: far too many; "
+            "robots take steps of about 1e-4 to 1e-2 s"
+        )
+    steps = round(ratio)
+    if abs(ratio - steps) <= ratio * UNEVEN and (steps or not length):
+        return steps
+    if ratio < 1:
+        raise ArgumentError(f"{labels[0]} {length:g} s is shorter than one step, {labels[1]} {dt:g} s")
+    below, above = math.floor(ratio), math.ceil(ratio)
+    raise ArgumentError(
+        f"{labels[0]} {length:g} s is no whole number of steps of {labels[1]} {dt:g} s: "
+        f"take {labels[0]} {below * dt:.6g} or {above * dt:.6g}, or {labels[1]} {length / above:.6g}"
+    )
+
+
+def check_room(robot: Tree, steps: int, remedy: str = "take a shorter duration or a larger dt") -> None:
+    """Raise ArgumentError, saying how many steps would fit, if a trajectory of so many steps fits in no free memory."""
+    state = 8 * (robot.nq + 2 * robot.nv + 10)  # with its time, its energy, and what that is computed from
+    free = free_memory()
+    fitting = "" if free is None else f" ({free // state:,} steps would fit)"
+    check_memory(state * (steps + 1), f"a trajectory of {steps:,} steps", f"{remedy}{fitting}")
+
+
+def _times(start: float, dt: float) -> Callable[[int], float]:
+    """Return the function of k that gives the time [s] of the k-th state of a run that starts at `start` [s]: the same
+    multiples of dt as in one run from t = 0, where it starts at one."""
+    before = round(start / dt)
+    if before * dt == start:
+        return lambda k: (before + k) * dt
+    return lambda k: start + k * dt
+
+
+def _require_finite(q: np.ndarray, v: np.ndarray) -> None:
+    if not (np.isfinite(q).all() and np.isfinite(v).all()):
+        raise NonFiniteError("the state is not finite")

@@ -1,0 +1,317 @@
+"""The compiled code of one time step, by a rule and a backend, or the same text in the interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from .. import plugins
+from ..contact.base import ContactSolver
+from ..contact.convex_pairs import nothing_found
+from ..contact.stage import SHARE, ContactStage
+from ..dynamics.auto import Auto
+from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
+from ..dynamics.functions import held_backend
+from ..dynamics.tables import constants_of, on_leaders
+from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.evaluate import run_states
+from ..engine.call.varied import Varied
+from ..engine.fastcall import BAD_LAYOUT
+from ..errors import NonFiniteError, UnsupportedError
+from ..kernels.algebra.tables import tree_tables
+from ..kernels.constrained.rows import plain_held_tables, row_memory, tied_held_tables
+from ..kernels.entries.status import FINE, NOT_FINITE
+from ..kernels.stepping.constrained_step import RULES_WITH_ROWS, world_step_entry
+from ..kernels.stepping.step import RULES, actuate, settings_of, step_entry, step_memory
+from ..model.tree import Tree
+from ..states.states import tied_constants
+from ..types import Engine
+from .integrators import CompiledRule
+from .step_settings import StepSettings
+from .world import World
+
+
+class StepCode:
+    """Compiled code for one step of single states and of batches, or, for backends that are no kernel, the same text in
+    the interpreter."""
+
+    def __init__(
+        self,
+        world: World,
+        rule: str,
+        solver: DynamicsBackend | CompiledBackend,
+        gravity: np.ndarray | None,
+        settings: StepSettings,
+        engine: Engine,
+        contact_solver: str | ContactSolver = "pgs",
+        work: bool = True,
+    ) -> None:
+        self.world = world
+        self.robot = robot = world.robot
+        self.rule, self.solver, self.gravity = rule, solver, gravity
+        self.settings = settings
+        check_diagonal(solver, robot, settings)
+        self.constants: tuple[Any, ...] = ()
+        self.call: Callable[..., int] = self._tried
+        self.bound: BoundEntry | None = None
+        if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
+            entry, constants = solver.entry_for(robot), solver.constants(robot, gravity)
+            entry = (world_step_entry if world.m else step_entry)(rule, entry)
+            self.constants = (*tied_constants(robot, constants), *world.held, settings.table)
+            rows = ((world.m,), (world.m,)) if world.m else ()
+            n = (robot.nv,)
+            inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,), *rows)
+            self.bound = BoundEntry(entry, self.constants, inputs, results, engine=engine)
+            self.call = self._first_call
+        elif engine == "specialized" and robot.nv:
+            raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
+        self.stage: ContactStage | None = None
+        if touches(world, rule):
+            self.stage = ContactStage(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
+            self._free, self.call = self.call, self._call_with_contact
+        self._outside = bool(world.convex.pairs)
+
+    def _call_with_contact(self, *arrays: Any) -> int:
+        """One state: the free step, then what contact makes of it."""
+        return self.with_contact(self._free, *arrays)
+
+    def with_contact(self, free: Callable[..., int], *arrays: Any, varied: Varied | None = None) -> int:
+        """The step by `free`, which knows no contact, into memory of its own, and what contact makes of it; states that
+        are not finite, or reach no limit where there are only these, stay as they are. varied: numbers of a batch's
+        states in the constants of the stage of contact. Returns the worst status, or BAD_LAYOUT, having done
+        nothing."""
+        assert self.stage is not None
+        q, v, control, q_new, v_new, force, work, *rows = arrays
+        held, (before, *given) = rows[:-5], rows[-5:]
+        q_free, v_free, work_free = np.empty(q_new.shape), np.empty(v_new.shape), np.empty(work.shape)
+        status = free(q, v, control, q_free, v_free, force, work_free, *held)
+        if status == BAD_LAYOUT:
+            return status
+        good = self._to_touch(status, q, q_free, v_free, varied)
+        found = self.world.convex.found(q, q_free, good) if self._outside else nothing_found(q)
+        inputs, results = (q, v, q_free, v_free, force, work_free, before, found), (q_new, v_new, *given, work)
+        if good is None or good.all():
+            status = max(status, self._touch(varied, *inputs, *results))
+        else:
+            q_new[...], v_new[...], work[...] = q_free, v_free, work_free
+            for x in given:
+                x[...] = 0.0
+            self._touch_some(good, inputs, results, varied)
+        return status
+
+    def _touch(self, varied: Varied | None, *arrays: np.ndarray) -> int:
+        """What contact makes of states."""
+        assert self.stage is not None
+        return self.stage.run(*arrays) if varied is None else self.stage.run_varied(varied, *arrays)
+
+    def _to_touch(
+        self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray, varied: Varied | None
+    ) -> np.ndarray | None:
+        """Which states (...) the stage of contact has to see; None for all."""
+        assert self.stage is not None
+        near = self.stage.near(q, q_free, varied)
+        if status == FINE:
+            return near
+        finite = np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
+        return finite if near is None else finite & near
+
+    def _touch_some(
+        self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...], varied: Varied | None
+    ) -> None:
+        """What contact makes of those states that are `good`."""
+        if np.any(good):
+            part = [x[good] for x in results]
+            self._touch(None if varied is None else varied.of(good), *(x[good] for x in inputs), *part)
+            for x, own in zip(results, part, strict=True):
+                x[good] = own
+
+    def _first_call(self, *arrays: Any) -> int:
+        """Let the code be found, and call it without a detour from then on."""
+        assert self.bound is not None
+        if self.stage is not None:
+            self.stage.begin()
+        status = self.bound.call(*arrays)
+        if self.stage is None:
+            self.call = self.bound.call
+        else:
+            self._free = self.bound.call
+        return status
+
+    def row_results(self, batch: tuple[int, ...] = (), before: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
+        """Return memory for what a step tells of a world's rows: impulses and residual; none for a robot. Behind it,
+        where there is contact: the impulses of the step before, by default 0, and what the stage of contact gives."""
+        m = self.world.m
+        held = (np.empty((*batch, m)), np.empty((*batch, m))) if m else ()
+        if self.stage is None:
+            return held
+        if before is None:
+            before = np.zeros((*batch, self.world.touching.rows))
+        return *held, before, *self.stage.memory(batch)
+
+    def run(self, *arrays: np.ndarray) -> int:
+        """Step one state or a batch: q, v, control, q_new, v_new, force, work, and `row_results`; return the worst
+        status."""
+        if arrays[0].ndim == 1:
+            status = self.call(*arrays)
+            if status == BAD_LAYOUT:  # arrays out of a pickle, whose descriptor is their own, or of other layouts
+                status = self.call(*(x.astype(float) for x in arrays[:3]), *arrays[3:])
+            return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))  # plain Python
+        if self.stage is not None:
+            return self.with_contact(self._run_batch, *arrays)
+        return self._run_batch(*arrays)
+
+    def _run_batch(self, *arrays: np.ndarray) -> int:
+        """The free step of a batch."""
+        if self.bound is None:
+            return max((self._tried(*state) for state in zip(*arrays, strict=True)), default=FINE)
+        status = self.bound.batch(*arrays)
+        if status != BAD_LAYOUT:
+            return status
+        return run_states(self.bound.entry, self.constants, arrays[:3], arrays[3:], self.bound.engine)
+
+    def explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
+        """Return the error of a state whose step failed: that of the dynamics, where these raise one."""
+        robot = self.robot
+        m = self.world.m
+        rows = (np.empty(m), np.empty(m)) if m else ()
+        results = np.empty(robot.nq), np.empty(robot.nv), np.empty(robot.nv), np.empty(2), *rows
+        try:
+            with np.errstate(all="ignore"):
+                self._interpreted(q, v, control, *results)
+        except ArithmeticError as error:
+            return error
+        except ValueError:  # what the sine of infinity raises in the interpreter
+            pass
+        return NonFiniteError("the state at the end of the step is not finite")
+
+    def _tried(self, q: Any, v: Any, control: Any, *results: Any) -> int:
+        """The step in the interpreter; what cannot be computed becomes NaN, and a status."""
+        try:
+            with np.errstate(all="ignore"):
+                return self._interpreted(q, v, control, *results)
+        except (ArithmeticError, ValueError):
+            for result in results:
+                result[:] = np.nan
+            return NOT_FINITE
+
+    def _interpreted(
+        self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
+    ) -> int:
+        """The kernel's own text, with the forward dynamics that the backend has in Python."""
+        robot, tied = self.robot, self.robot.coupling
+        if not robot.nv:
+            work[:] = 0.0
+            return FINE
+        if tied is not None:
+            ends = [np.empty(n) for n in (robot.spanning.nq, robot.spanning.nv, robot.spanning.nv)]
+            state = robot.expand(q), robot.expand_velocity(v), on_leaders(robot, control)
+            status = self._on_spanning_tree(*state, *ends, work, *rows)
+            q_new[:], v_new[:], force[:] = ends[0][tied.kept_q], ends[1][tied.kept_v], ends[2][tied.kept_v]
+            return status
+        return self._on_spanning_tree(q, v, control, q_new, v_new, force, work, *rows)
+
+    def _on_spanning_tree(
+        self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
+    ) -> int:
+        """The same with arrays of the spanning tree."""
+        tree = tree_tables(*constants_of(self.robot.spanning, self.gravity))
+        s, m = settings_of(tree, self.settings.table), step_memory(tree, q)
+
+        def forward(moved: Any, at: Any, velocity: Any, tau: Any, f_ext: Any, qdd: Any, memory: Any) -> int:
+            self._refuse_infinite(moved.armature)
+            qdd[:] = self._accelerations(at, velocity, tau, moved.armature)
+            return FINE
+
+        actuate(tree, s, q, v, control, force)
+        moved = q, v, force, q_new, v_new, work
+        if rows:
+            held = self._held(tree, q)
+            rule = RULES_WITH_ROWS[self.rule]
+            status = rule(tree, s, held, *moved, *rows, m, row_memory(tree, held, q), forward, None)
+        else:
+            status = RULES[self.rule](tree, s, *moved, m, forward, None)
+        finite = np.isfinite(q_new).all() and np.isfinite(v_new).all()
+        return int(status) if finite else NOT_FINITE
+
+    def _held(self, tree: Any, q: np.ndarray) -> Any:
+        """The world's tables, with memory for the robot's followers."""
+        if self.robot.coupling is None:
+            return plain_held_tables(*self.world.constants)
+        followers, ratios = self.robot.tied_tables()[2:]
+        return tied_held_tables(tree, followers, ratios, *self.world.constants, q)
+
+    def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
+        """What the backend says, of the spanning tree's coordinates."""
+        robot, tied = self.robot, self.robot.coupling
+        if tied is None:
+            return self.solver.forward_dynamics(robot, q, v, tau, None, self.gravity, armature)
+        state = q[tied.kept_q], v[tied.kept_v], tau[tied.kept_v]
+        solver = held_backend(self.solver, robot)
+        qdd = solver.forward_dynamics(robot, *state, None, self.gravity, np.maximum(tied.gathered(armature, 2), 0.0))
+        return robot.expand_velocity(qdd)
+
+    def _refuse_infinite(self, diagonal: np.ndarray) -> None:
+        if not np.isfinite(diagonal).all():
+            joint = self.robot.spanning.dof_name(int(np.flatnonzero(~np.isfinite(diagonal))[0]))
+            raise NonFiniteError(f"dt times the damping or gain of joint {joint!r} is no finite number")
+
+
+def touches(world: World, rule: str) -> bool:
+    """Return whether steps by a rule have a stage of contact. Raises UnsupportedError for a rule that knows none, where
+    the world has a ground; joint limits and friction are then left out."""
+    if rule in SHARE:
+        return world.touching.active
+    if world.ground:
+        raise UnsupportedError(f"integrator {rule!r} knows no contact: take {' or '.join(map(repr, SHARE))}")
+    return False
+
+
+def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, settings: StepSettings) -> None:
+    """Raise UnsupportedError for a backend without armature where a step has what it adds to H's diagonal: gains,
+    damping, columns 2 to 4 of its settings."""
+    if not solver.capabilities.armature and settings.table[1 : 1 + 3 * robot.spanning.nv].any():
+        raise UnsupportedError(
+            f"backend {solver.name!r} does not support armature, as which steps take damping and gains of "
+            f"{robot.name!r}; backend 'aba' supports it"
+        )
+
+
+def compiled_rule(integrator: str) -> str:
+    """Return the compiled rule of an integrator; raises UnknownNameError, and UnsupportedError where it has none."""
+    method = plugins.get("integrators", integrator)
+    if isinstance(method, CompiledRule):
+        return method.rule
+    names = ", ".join(repr(name) for name in sorted(RULES))
+    raise UnsupportedError(f"integrator {integrator!r} is not compiled: take one of {names}, or treesim.Simulation")
+
+
+def check_rows(world: World, integrator: str) -> None:
+    """Raise UnsupportedError for an integrator that cannot hold a world's rows, UnknownNameError for no integrator."""
+    method = plugins.get("integrators", integrator)
+    if world.m and getattr(method, "rule", None) not in RULES_WITH_ROWS:
+        names = ", ".join(repr(name) for name in RULES_WITH_ROWS)
+        raise UnsupportedError(f"integrator {integrator!r} cannot hold {world!r}: take {names}")
+
+
+def forward_solver(robot: Tree, backend: str | DynamicsBackend) -> Any:
+    """Return a backend, of a name or given; for "auto", the one that it takes. Raises UnsupportedError for a joint's
+    type."""
+    solver = chosen_backend(backend)
+    solver = solver.taken(robot) if isinstance(solver, Auto) else solver
+    check_supported(solver, robot)
+    return solver
+
+
+def _has_kernel(solver: DynamicsBackend | CompiledBackend) -> TypeGuard[CompiledBackend]:
+    """Whether a backend is one kernel, which a step can call."""
+    return isinstance(solver, CompiledBackend) and getattr(type(solver).entry, "one", None) is not None
+
+
+def forward_kernel(robot: Tree, backend: str | DynamicsBackend) -> CompiledBackend:
+    """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
+    solver = forward_solver(robot, backend)
+    if _has_kernel(solver) and (robot.coupling is None or solver.serves_followers):
+        return solver
+    raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: rollouts need one, such as 'aba'")

@@ -1,0 +1,362 @@
+"""One time step of a robot, bound once: what simulations, rollouts, players and environments call."""
+
+from __future__ import annotations
+
+import copy
+import math
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import plugins
+from ..contact.base import ContactSolver, chosen_solver
+from ..contact.report import ContactReport
+from ..contact.unsolved import REMEDY, is_solved, misses, warn_of_step
+from ..dynamics.base import DynamicsBackend
+from ..dynamics.functions import energy
+from ..engine.threads import checked_threads, use_threads
+from ..errors import ArgumentError, ConvergenceError, NonFiniteError
+from ..kernels.contact.contact_step import TOLD
+from ..kernels.entries.status import FINE, NOT_FINITE
+from ..model.quaternions import unit_quaternions
+from ..model.tree import Tree
+from ..states.arguments import positive_number
+from ..system.display import Shown, arrays, vector
+from ..types import Engine
+from ..validation.arrays import Argument, coerce
+from .start_limits import warn_of_start
+from .step import StepCode, check_rows, compiled_rule, forward_solver
+from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
+from .world import World, as_world
+
+Made = TypeVar("Made")
+
+
+class FrictionWarning(UserWarning):
+    """Joint friction in the robot's description is not simulated by the chosen integrator."""
+
+
+class EffortWarning(UserWarning):
+    """All effort limits of the robot are 0: controls, which stay within them, have no effect."""
+
+
+@dataclass(frozen=True, repr=False)
+class State(Shown):
+    """One state or a batch: t [s], one clock for all; q (..., nq), v (..., nv); impulses (..., m), those of a world's
+    rows in the step before [N s, N m s], 0 at the start; contact (..., R), those of contacts, joint limits and joint
+    friction, each at its place.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.Stepper(robot).reset(np.zeros((10, 6)))
+        <State: t = 0 s, 10 states>
+    """
+
+    t: float
+    q: np.ndarray
+    v: np.ndarray
+    impulses: np.ndarray
+    contact: np.ndarray
+
+    def __repr__(self) -> str:
+        many = f"{self.q.shape[0]} states" if self.q.ndim > 1 else "one state"
+        return f"<State: t = {self.t:g} s, {many}>"
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        for name, x in kept.items():  # with numpy's own descriptor, which the fast code of one state asks for
+            object.__setattr__(self, name, x.astype(float) if isinstance(x, np.ndarray) else x)
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [*arrays(self, "q", "v", "impulses", "contact")]
+
+
+@dataclass(frozen=True, repr=False)
+class Report(Shown):
+    """What a step did: force (..., nv), the controls as they were applied, within the effort limits [N, N m]; work of
+    the controls, and of damping, friction, joint limits and contacts, (...) each [J]; status (...), 0 where all is
+    well, 1 where an iteration did not converge, 2 where a number is not finite. Of a world's rows: impulses (..., m)
+    [N s, N m s], and residual (..., m), the gaps at the end [m, rad], or what is left of the velocities of rows that
+    have none [m/s, rad/s].
+    contact: what contacts, joint limits and joint friction did, a ContactReport.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> stepper = treesim.Stepper(robot)
+        >>> state, report = stepper.step(stepper.reset())
+        >>> report, report.energy.shape
+        (<Report: all stepped>, ())
+    """
+
+    force: np.ndarray
+    control_work: np.ndarray
+    passive_work: np.ndarray
+    status: np.ndarray
+    impulses: np.ndarray
+    residual: np.ndarray
+    contact: ContactReport
+    _stepper: Stepper
+    _before: State
+    _control: np.ndarray
+    _after: State
+
+    @property
+    def ok(self) -> bool:
+        """Whether all states were stepped, and contact was solved in all of them (see `ContactWarning`)."""
+        return not self.status.any() and bool(is_solved(self.contact.told).all())
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic and potential energy (...) of the states at the end of the step [J], NaN of those that could not be
+        stepped. Cost O(N), when asked for."""
+        total, good = np.full(self.status.shape, np.nan), self.status == FINE
+        kinetic, potential = energy(
+            self._stepper.robot, self._after.q[good], self._after.v[good], gravity=self._stepper.gravity
+        )
+        total[good] = kinetic + potential
+        return total
+
+    def check(self) -> None:
+        """Raise NonFiniteError, or what the dynamics raise, for the first state that could not be stepped,
+        ConvergenceError for the first whose contact was not solved."""
+        if self.ok:
+            return
+        if not self.status.any():
+            k = int(np.flatnonzero(~is_solved(self.contact.told))[0])
+            where = f"state {k}: " if self.status.ndim else ""
+            missed = ", ".join(misses(self.contact.told.reshape(-1, TOLD)[k : k + 1]))
+            raise ConvergenceError(f"{where}contact was not solved: {missed}: {REMEDY}")
+        k = int(np.flatnonzero(self.status)[0])
+        state = (np.atleast_2d(x)[k] for x in (self._before.q, self._before.v, self._control))
+        error = self._stepper.code.explain(*state)
+        raise type(error)(f"state {k}: {error}") if self.status.ndim else error
+
+    def __repr__(self) -> str:
+        failed = int(np.count_nonzero(self.status))
+        return f"<Report: {'all stepped' if not failed else f'{failed} not stepped'}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        return [*arrays(self, "force", "control_work", "passive_work", "status", "impulses", "residual")]
+
+
+class Stepper(Shown):
+    """The step of one robot over dt [s]: `step(state, control)` gives the state dt later, and a report.
+
+    robot: the tree, or a World, which also holds frames and closes loops. integrator: a name of
+    `available("integrators")` that is compiled with the dynamics; a world's rows are held by "implicit_midpoint" alone.
+    backend: of `available("dynamics")`. kp, kd, one number or (nv,) each: controls are targets, tracked by
+    kp (control - q) - kd v; without gains they are forces [N, N m]. Both stay within the effort limits.
+    gravity (3,) [m/s^2], the robot's by default. substeps: equal parts of a step, by default as many as keep each
+    within what the integrator holds energies at (0.5 ms for "implicit_midpoint", less where joints move very little
+    inertia). threads: of batches. engine: as in `treesim.Dynamics`.
+    Joint damping and friction are the robot's. A stepper may be shared between threads; a pickle holds what it is made
+    from. Raises ArgumentError, UnknownNameError, UnsupportedError (an integrator that is not compiled, a joint that the
+    backend does not support, gains on a joint of several degrees of freedom).
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> stepper = treesim.Stepper(robot, dt=1e-3)
+        >>> state = stepper.reset()
+        >>> state, report = stepper.step(state, np.zeros(6))
+        >>> state, report.ok
+        (<State: t = 0.001 s, one state>, True)
+    """
+
+    def __init__(
+        self,
+        robot: Tree | World,
+        dt: float = 1e-3,
+        *,
+        integrator: str = "implicit_midpoint",
+        backend: str | DynamicsBackend = "aba",
+        engine: Engine = "auto",
+        kp: ArrayLike = 0.0,
+        kd: ArrayLike = 0.0,
+        gravity: ArrayLike | None = None,
+        substeps: int | None = None,
+        threads: int | None = None,
+        contact_solver: str | ContactSolver = "pgs",
+    ) -> None:
+        self.world = as_world(robot)
+        self.robot = robot = self.world.robot
+        self.dt = positive_number("dt", dt)
+        self.integrator, self.backend, self.engine = integrator, backend, engine
+        self.threads = checked_threads(threads)
+        check_rows(self.world, integrator)
+        self.rule = compiled_rule(integrator)
+        self.substeps = substeps_of(robot, self.rule, self.dt, substeps)
+        h = self.dt / self.substeps
+        self.settings = StepSettings.of(robot, self.rule, h, kp, kd)
+        if not self.world.m:
+            check_inertia(robot, self.rule, h, *gains_of(robot, kp, kd))
+        self.contact_solver = contact_solver
+        chosen_solver(contact_solver)
+        self.gravity = None if gravity is None else np.array(gravity, float)
+        self._given = (*copy.deepcopy((kp, kd)), substeps)  # arrays of the caller's may change
+        self._solver = forward_solver(robot, backend)
+        self._has_warned = False  # of a step that was not solved
+        self._has_warned_of_start = False
+        self._untouched = ContactReport.empty(robot, self.world.touching, ())
+        warn_of_friction(robot, integrator, stacklevel=3)
+        how = self.gravity, self.settings, self.engine, contact_solver
+        self.code = StepCode(self.world, self.rule, self._solver, *how)
+
+    def __repr__(self) -> str:
+        parts = f" in {self.substeps} parts" if self.substeps > 1 else ""
+        rows = f", {self.world.m} rows" if self.world.m else ""
+        name = self.backend if isinstance(self.backend, str) else self.backend.name
+        return f"<Stepper of {self.robot.name!r}{rows}: {self.integrator}, {name}, dt {self.dt:g} s{parts}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        gravity = self.robot.gravity if self.gravity is None else self.gravity
+        return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        kp, kd, substeps = self._given
+        made = partial(
+            type(self), self.world, self.dt, integrator=self.integrator, backend=self.backend, engine=self.engine,
+            kp=kp, kd=kd, gravity=self.gravity, substeps=substeps, threads=self.threads,
+            contact_solver=self.contact_solver,
+        )  # fmt: skip
+        return (
+            unwarned,
+            (made,),
+            {"_has_warned": self._has_warned, "_has_warned_of_start": self._has_warned_of_start},
+        )
+
+    def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
+        """Return the state at time t [s] with q0 (nq,) or (B, nq), neutral by default, and v0 (nv,) or (B, nv), at rest
+        by default; they broadcast. In a world the default is a configuration near the neutral one with no gaps, and
+        gaps below 1e-6 are closed; a velocity against its rows is lost in the first step. Raises ArgumentError for what
+        does not fit, larger gaps included, NonFiniteError; warns once with LimitWarning where joints are beyond their
+        limits."""
+        robot = self.robot
+        q = coerce(Argument("q0", self.world.close(robot.neutral()) if q0 is None else q0, (robot.nq,)))
+        v = coerce(Argument("v0", np.zeros(robot.nv) if v0 is None else v0, (robot.nv,)))
+        for label, x in (("q0", q), ("v0", v)):
+            if x.ndim > 2:
+                raise ArgumentError(f"{label} must be one state or a batch (B, n), got shape {x.shape}")
+            if not np.isfinite(x).all():
+                raise NonFiniteError(f"{label} holds a number that is not finite")
+        try:
+            batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
+        except ValueError:
+            raise ArgumentError(f"q0 and v0 are of different numbers of states: {len(q)} and {len(v)}") from None
+        q = np.array(np.broadcast_to(unit_quaternions(robot, "q0", q), (*batch, robot.nq)), float, order="C")
+        v = np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C")
+        impulses, contact = np.zeros((*batch, self.world.m)), np.zeros((*batch, self._kept))
+        q = self.world.start(q)
+        if self.code.stage is not None and not self._has_warned_of_start:
+            self._has_warned_of_start = warn_of_start(self.world, q, 2, self.gravity)
+        return State(float(t), q, v, impulses, contact)
+
+    def _no_contact(self, batch: tuple[int, ...]) -> ContactReport:
+        return self._untouched if not batch else ContactReport.empty(self.robot, self.world.touching, batch)
+
+    @property
+    def _kept(self) -> int:
+        """Number of impulses of contact that a state keeps."""
+        return self.world.touching.rows if self.code.stage is not None else 0
+
+    def step(self, state: State, control: ArrayLike | None = None) -> tuple[State, Report]:
+        """Return the state dt later, and what the step did, under a control (nv,) or (B, nv), held through the step.
+
+        None is no force, or, with gains, the target 0. States that cannot be stepped are NaN or infinite, and told in
+        `report.status`; nothing is raised for them. Raises ArgumentError for shapes that do not fit, NonFiniteError for
+        a control that is not finite. Cost O(N) by most backends, 5 us of its own.
+        """
+        u = self._control(state, control)
+        if self.threads is None:
+            return self._stepped(state, u)
+        with use_threads(self.threads):
+            return self._stepped(state, u)
+
+    def _stepped(self, state: State, u: np.ndarray) -> tuple[State, Report]:
+        """The step under controls of the states' shape."""
+        q, v, contact = state.q, state.v, state.contact
+        batch, touched, held = q.shape[:-1], self.code.stage is not None, self.world.m > 0
+        force = np.empty(v.shape)
+        total: Any = 0.0
+        impulses, parts, status = np.zeros((*batch, self.world.m)), [], FINE
+        residual = impulses
+        for _ in range(self.substeps):
+            q_new, v_new, work = np.empty(q.shape), np.empty(v.shape), np.empty((*batch, 2))
+            rows = self.code.row_results(batch, contact)
+            status = max(status, self.code.run(q, v, u, q_new, v_new, force, work, *rows))
+            total = work if self.substeps == 1 else total + work
+            if held:
+                impulses += rows[0]
+                residual = rows[1]
+            if touched:
+                contact = rows[-4]
+                parts.append(rows[-3:])
+            q, v = q_new, v_new
+        after = State(state.t + self.dt, q, v, impulses, contact)
+        told = ContactReport.of(self.world.touching, parts) if parts else self._no_contact(batch)
+        if parts and not self._has_warned and not is_solved(told.told).all():
+            self._has_warned = True
+            warn_of_step(told.told, told.wrench, self.robot.body_names, stacklevel=3)
+        rest = self._status(after, status), impulses, residual, told
+        return after, Report(force, total[..., 0], total[..., 1], *rest, self, state, u, after)
+
+    def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
+        shape = state.v.shape
+        if type(control) is np.ndarray and control.shape == shape and control.dtype == np.float64:
+            u = control if control.flags.carray else np.array(control, order="C")
+        elif control is None:
+            return np.zeros(shape)
+        else:
+            given = coerce(Argument("control", control, (self.robot.nv,)))
+            try:
+                u = np.array(np.broadcast_to(given, shape), float, order="C")
+            except ValueError:
+                raise ArgumentError(
+                    f"control has shape {given.shape}, but states of shape {shape} are stepped"
+                ) from None
+        if not math.isfinite(np.vdot(u, u)) and not np.isfinite(u).all():
+            k = int(np.argwhere(~np.isfinite(u))[0][-1])
+            raise NonFiniteError(f"control: that of joint {self.robot.dof_name(k)!r} is not finite")
+        return u
+
+    def _status(self, after: State, worst: int) -> np.ndarray:
+        """The status of each state (...), from the worst of all: which are not finite, or, if none is, that of all."""
+        failed = np.zeros(after.q.shape[:-1], np.int8)
+        if worst != FINE:
+            finite = np.isfinite(after.q).all(-1) & np.isfinite(after.v).all(-1)
+            failed[...] = np.where(finite, FINE, NOT_FINITE) if not finite.all() else worst
+        return failed
+
+
+def unwarned(made: Callable[[], Made]) -> Made:
+    """Return a copy by its constructor, whose user was warned when the original was made."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FrictionWarning)
+        return made()
+
+
+def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:
+    """Warn of joints whose Coulomb friction an integrator leaves out, `stacklevel` calls from here."""
+    if not robot.friction.any() or plugins.get("integrators", integrator).friction:
+        return
+    rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
+    names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
+    warnings.warn(
+        f"integrator {integrator!r} leaves out the Coulomb friction of joints {names}; "
+        f"'implicit_midpoint' simulates it",
+        FrictionWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def warn_of_limits(robot: Tree, stacklevel: int) -> None:
+    """Warn of a robot that no control can drive, `stacklevel` calls from here."""
+    if robot.nv and not robot.effort_limit.any():
+        warnings.warn(
+            f"every effort limit of {robot.name!r} is 0, so no control drives it: give its joints higher ones, or none",
+            EffortWarning,
+            stacklevel=stacklevel,
+        )

@@ -1,0 +1,374 @@
+"""A world: a robot, what holds it, and what it meets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..contact.convex_pairs import ConvexPairs
+from ..contact.ground import Ground, HeightField, StaticBox, Surface
+from ..contact.overlaps import overlapping
+from ..contact.pairs import GROUND
+from ..contact.shape_pairs import shape_pairs
+from ..contact.tables import Shapes, Touching, surface_names, touching
+from ..contact.uncovered import warn_of_uncovered
+from ..dynamics.constrained.constraint_rows import closure_table, held_constraint
+from ..dynamics.constrained.constraints import (
+    Constraint,
+    ConstraintTables,
+    FrameConstraint,
+    LoopConstraint,
+    constraint_tables,
+    loop_constraints,
+)
+from ..dynamics.tables import constants_of
+from ..engine.call.evaluate import Argument, coerce
+from ..errors import ArgumentError, ConvergenceError
+from ..kernels.constrained.rows import row_gaps_states
+from ..model.joined import joined
+from ..model.quaternions import unit_quaternions
+from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..states.states import on_states
+from ..states.support import candidates, gaps
+from ..system.display import Shown
+from ..types import Engine
+from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, told
+
+CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
+CLOSE_STEPS = 100
+ASIDE = (0.1, 0.3, 1.0)  # rad, m: how far aside a configuration is looked for, in turn
+BLOCK = 1024  # states looked at together: their shapes' points take memory
+DEEPEST = 0.02  # m: a start that is deeper inside the ground is refused; what is less is taken back without speed
+
+
+class World(Shown):
+    """A robot with frames that are held, loops that are closed, joint limits, joint friction, and what it stands on:
+    what steppers, simulations and rollouts move.
+
+    robot: the tree. constraints: FrameConstraint and LoopConstraint objects, with no target, damping or stiffness: rows
+    of velocities are kept at 0, and gaps closed in every step. A held frame stays at its `pose` (4, 4); where that is
+    not given, at the one that it has in the configuration q (nq,), the neutral one by default. The first frame of a
+    loop is held to the second.
+    loops: whether the robot's own loops (`Tree.loops`) are closed, too; their constraints are the last ones.
+    Gaps are closed of translations along the world's axes, or along all three of the frame's, and of two or three
+    rotations, in a loop about the frame's own axes where they are two; other rows, and those that mix the two, hold
+    velocities alone (a wheel's, a skate's). Rows may repeat others.
+    ground: a treesim.Ground, StaticBox or HeightField, or several of them, which the robot's collision shapes meet.
+    bodies: trees beside the robot, such as `treesim.free_body` makes, other robots, or furniture: shapes of fixed bases
+    are static. `World.robot` is then one tree of all, the robot's bodies and coordinates first. Spheres, capsules and
+    boxes meet each other, and vertices of hulls meet these. collision: "coal", with which hulls and cylinders meet each
+    other and all other bodies, too, by the package coal; without it those that pass through each other are warned of
+    (ShapeWarning). self_collision: whether bodies of the robot meet, other than neighbours. surface: a treesim.Surface,
+    how all bodies feel to each other.
+    limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts; speed_limits:
+    whether motors brake, with their effort limit, a joint that would be faster than its velocity limit.
+    Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
+    UnknownNameError (frames), NonFiniteError.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> treesim.World(robot, [treesim.FrameConstraint("ee_link", rows="linear")])
+        <World of 'ur5': 3 rows of 1 constraint>
+    """
+
+    robot: Tree
+    constraints: tuple[Constraint, ...]
+    tables: ConstraintTables
+    constants: tuple[np.ndarray, np.ndarray, np.ndarray]  # layout, geometry and closure, as kernels read them
+    alone: Tree
+    ground: tuple[Surface, ...]
+    bodies: tuple[Tree, ...]
+    surface: Surface
+    self_collision: bool
+    loops: bool
+    limits: bool
+    friction: bool
+    speed_limits: bool
+    collision: str | None
+    touching: Touching
+    convex: ConvexPairs
+
+    def __init__(
+        self,
+        robot: Tree,
+        constraints: Constraint | Sequence[Constraint] = (),
+        q: ArrayLike | None = None,
+        *,
+        ground: Surface | Sequence[Surface] | None = None,
+        bodies: Tree | Sequence[Tree] = (),
+        surface: Surface | None = None,
+        self_collision: bool = False,
+        loops: bool = True,
+        limits: bool = True,
+        friction: bool = True,
+        speed_limits: bool = False,
+        collision: str | None = None,
+    ) -> None:
+        if isinstance(robot, World):
+            raise ArgumentError("robot is a World already: give its robot, and all constraints")
+        alone, free = checked_robot(robot), checked_parts("bodies", bodies, Tree)
+        surfaces = checked_parts("ground", () if ground is None else ground, (Ground, StaticBox, HeightField))
+        if surface is not None:
+            checked_part("surface", surface, Surface)
+        if collision is not None and not is_name_of(collision, ("coal",)):
+            raise ArgumentError(f'collision must be None or "coal", got {told(collision)}')
+        flags = {"self_collision": self_collision, "limits": limits, "friction": friction}
+        flags |= {"speed_limits": speed_limits, "loops": loops}
+        flags = {name: checked_flag(name, value) for name, value in flags.items()}
+        robot = joined((robot, *free)) if free else robot
+        asked = () if constraints is None else constraints
+        given: tuple[Constraint, ...]
+        given = checked_parts("constraints", asked, (FrameConstraint, LoopConstraint))  # type: ignore[assignment]
+        given += loop_constraints(robot) if loops else ()
+        placed = _configuration(robot, q)
+        tables = constraint_tables(robot, given)
+        if given and not robot.nv:
+            raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to hold")
+        held = tuple(held_constraint(robot, c, placed) for c in given)
+        geometry = tables.geometry.copy()
+        for c, constraint in enumerate(held):
+            if isinstance(constraint, FrameConstraint):
+                pose = np.asarray(constraint.pose, float)
+                geometry[24 * c + 12 : 24 * c + 24] = np.concatenate([pose[:3, :3].ravel(), pose[:3, 3]])
+        self._set("robot", robot)
+        self._set("constraints", held)
+        self._set("tables", tables)
+        self._set("constants", (tables.layout, geometry, closure_table(held, tables)))
+        for array in self.constants:
+            array.setflags(write=False)
+        _check_names(surfaces, robot)
+        kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
+        for name, value in (kept | flags | {"collision": collision}).items():
+            self._set(name, value)
+        warn_of_uncovered(robot, surfaces, stacklevel=2)
+        compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
+        how = self.limits, self.friction, self.constants[:2], compiled, self.surface, self.speed_limits
+        self._set("touching", touching(robot, surfaces, *how, convex))
+        self._set("convex", ConvexPairs(robot, convex, self.touching.convex[0]))
+
+    def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
+        trees = (self.alone, *self.bodies)
+        return shape_pairs(self.robot, trees, self.self_collision, self.collision is not None, self.constants[:2])
+
+    def _set(self, name: str, value: Any) -> None:
+        object.__setattr__(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a World does not change: make another one with other {name}")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _world, (self.alone, self._given(), self._options())
+
+    def _given(self) -> tuple[Constraint, ...]:
+        """The constraints without the loops of the robot's own."""
+        return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.loops else 0)]
+
+    def _options(self) -> dict[str, Any]:
+        names = (
+            "ground", "bodies", "surface", "self_collision", "loops", "limits", "friction", "speed_limits", "collision",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names}
+
+    def with_robot(self, robot: Tree) -> World:
+        """Return the same world about another robot, such as one with other limits; raises ArgumentError,
+        UnknownNameError where what is held, or met, does not fit it."""
+        return World(robot, self._given(), **self._options())
+
+    def __repr__(self) -> str:
+        count = len(self.constraints)
+        parts = [f"{self.m} rows of {count} constraint{'s' * (count != 1)}"] if count or not self.ground else []
+        return f"<World of {self.robot.name!r}: {', '.join([*parts, *map(_named, self.ground)])}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        grounds = [("ground", surface) for surface in self.ground]
+        kept = [(name, getattr(self, name)) for name in ("limits", "friction", "speed_limits")]
+        return [("robot", self.robot), *((c.label, c) for c in self.constraints), *grounds, *kept]
+
+    @property
+    def held(self) -> tuple[np.ndarray, ...]:
+        """What kernels read of the rows, behind the robot's tables; nothing where there are none."""
+        return self.constants if self.m else ()
+
+    @property
+    def m(self) -> int:
+        """Number of rows."""
+        return len(self.tables.rows)
+
+    def gaps(self, q: ArrayLike) -> np.ndarray:
+        """Return how far frames are from where they are held (..., m) at q (..., nq), along the rows [m, rad]: of
+        rotations the sine of the angle; 0 for rows that hold velocities alone. Raises ArgumentError. Cost O(N + m)."""
+        return self._look(q)[0]
+
+    def jacobian(self, q: ArrayLike) -> np.ndarray:
+        """Return J (..., m, nv) at q (..., nq): J v are the velocities of all rows [m/s, rad/s]; a second frame's are
+        subtracted. Raises ArgumentError. Cost O(N nv + m nv)."""
+        return self._look(q)[1]
+
+    def _look(self, q: ArrayLike, engine: Engine = "auto") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The gaps (..., m), the rows' Jacobian (..., m, nv), and cosines of the frames' turns (..., C)."""
+        if not self.m:
+            batch = np.shape(q)[:-1]
+            return np.empty((*batch, 0)), np.empty((*batch, 0, self.robot.nv)), np.empty((*batch, 0))
+        constants = (*constants_of(self.robot), *self.constants)
+        gap, jacobian, cosine = on_states(row_gaps_states, self.robot, constants, {"q": q}, engine=engine)
+        return gap, jacobian, cosine
+
+    def close(self, q: ArrayLike) -> np.ndarray:
+        """Return a configuration (nq,) near q (nq,) in which no gap is left, by damped Gauss-Newton steps; where these
+        get stuck, as between bars that lie in one line, by steps from other places near it, the same each time.
+
+        Raises ConvergenceError, naming the row with the largest gap, where none is found. Cost O(m^2 nv) a step.
+        """
+        q = _configuration(self.robot, q)
+        stuck = self._closed_from(q)
+        rng, found = np.random.default_rng(0), stuck
+        for reach in ASIDE:
+            if not self._is_open(*found[1:]):
+                break
+            found = self._closed_from(self.robot.integrate(q, reach * rng.uniform(-1, 1, self.robot.nv)))
+        if self._is_open(*found[1:]):
+            q, gap, cosine = stuck
+            raise ConvergenceError(
+                f"no configuration was found that closes {self._open(gap, cosine)}: start nearer, or see whether "
+                f"the robot reaches it",
+                q, None, gap,
+            )  # fmt: skip
+        return found[0]
+
+    def _is_open(self, gap: np.ndarray, cosine: np.ndarray) -> bool:
+        return bool(np.abs(gap).max(initial=0.0) > 1e-9 or (cosine < 0).any())
+
+    def _closed_from(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Where damped Gauss-Newton steps from q end, the gaps there, and the frames' cosines."""
+        gap, J, cosine = self._look(q)
+        for _ in range(CLOSE_STEPS):
+            if np.abs(gap).max(initial=0.0) < 1e-14:
+                break
+            step = np.linalg.lstsq(J * self.closed[:, None], -gap, rcond=1e-10)[0]
+            nearer = self._nearer(q, step, np.abs(gap).max())
+            if nearer is None:
+                break
+            q, (gap, J, cosine) = nearer
+        return q, gap, cosine
+
+    def _nearer(self, q: np.ndarray, step: np.ndarray, largest: float) -> tuple[np.ndarray, Any] | None:
+        """The first of q (+) step, q (+) step / 2, ... whose gaps are smaller, and how it looks there."""
+        for halvings in range(20):
+            trial = self.robot.integrate(q, step / 2**halvings)
+            found = self._look(trial)
+            if np.abs(found[0]).max() < largest:
+                return trial, found
+        return None
+
+    @property
+    def closed(self) -> np.ndarray:
+        """1 for rows (m,) whose gaps are closed, 0 for those that hold velocities alone."""
+        return self.constants[2][: self.m]
+
+    def start(self, q: np.ndarray) -> np.ndarray:
+        """Return q (..., nq) with gaps below 1e-6 closed; raises ArgumentError naming the row of a larger one, or the
+        link that is more than 2 cm inside a plane of the ground."""
+        self._refuse_overlaps(q)
+        if not self.m:
+            return q
+        gap, _, cosine = self._look(q, "generic")  # whether a start is moved does not depend on how many there are
+        largest = np.abs(gap).max(axis=-1, initial=0.0)
+        wrong = (largest > CLOSED) | (cosine < 0).any(axis=-1)
+        if wrong.any():
+            k = np.unravel_index(int(np.argmax(wrong)), wrong.shape)
+            state = f"q0[{k[0]}]" if k else "q0"
+            raise ArgumentError(
+                f"{state} leaves open {self._open(gap[k], cosine[k])}: start from world.close(q0), or hold frames "
+                f"where they are in q0, with World(robot, constraints, q=q0)"
+            )
+        inexact = largest > 1e-13
+        if inexact.any():
+            q = q.copy()
+            q[inexact] = [self.close(one) for one in np.atleast_2d(q[inexact])]
+        return q
+
+    def _refuse_overlaps(self, q: np.ndarray) -> None:
+        """Planes are looked at in every state, other solids in the first."""
+        if not (self.ground or self.bodies):
+            return
+        for state in np.atleast_2d(q)[:1]:
+            self._refuse_depth_in_solids(state)
+        for plane in (surface for surface in self.ground if isinstance(surface, Ground)):
+            for start in range(0, len(np.atleast_2d(q)), BLOCK):
+                part = q if q.ndim == 1 else q[start : start + BLOCK]
+                self._refuse_depth_in_plane(plane, part, start)
+
+    def _refuse_depth_in_plane(self, plane: Ground, q: np.ndarray, start: int) -> None:
+        """start: the number of the first of the states q (..., nq) among all."""
+        found = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
+        if found.size and found.min() < -DEEPEST:
+            *state, k = np.unravel_index(int(found.argmin()), found.shape)
+            label = f"q0[{start + int(state[0])}]" if state else "q0"
+            link = candidates(self.robot).shapes[int(k)].link
+            raise ArgumentError(
+                f"{label} has link {link!r} {-found.min():.3g} m inside {_named(plane)}: start from "
+                f"treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"
+            )
+
+    def _refuse_depth_in_solids(self, q: np.ndarray) -> None:
+        planes = all(isinstance(surface, Ground) for surface in self.ground)
+        if (planes and not self.bodies) or not len(q):
+            return
+        depths = overlapping(self.robot, self.touching, q)
+        depths |= {self.touching.convex[0] + k: depth for k, depth in self.convex.depths(q).items()}
+        for k, depth in depths.items():
+            link, met = sorted(self.touching.links[k], key=lambda name: name in self.touching.surfaces)
+            if depth > DEEPEST:
+                hint = "treesim.standing(robot, q0, ground), or from " if met in self.touching.surfaces else ""
+                raise ArgumentError(f"q0 has link {link!r} {depth:.3g} m inside {met!r}: start from {hint}another q0")
+
+    def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
+        """What is not as it should be: the frame that is turned by more than a right angle, or the largest gap."""
+        if (cosine < 0).any():
+            c = int(cosine.argmin())
+            return f"{self.constraints[c].label} (turned by {np.degrees(np.arccos(cosine[c])):.0f} degrees)"
+        r = int(np.abs(gap).argmax())
+        return f"{self.tables.name_of_row(r)} (gap {gap[r]:.3g})"
+
+
+def _world(robot: Tree, constraints: Any, options: dict[str, Any]) -> World:
+    """A world out of a pickle."""
+    return World(robot, constraints, **options)
+
+
+def _check_names(surfaces: Sequence[Surface], robot: Tree) -> None:
+    """Raise ArgumentError for names of surfaces that are not one surface's alone."""
+    names = surface_names(surfaces)
+    for name in names:
+        if names.count(name) > 1 or name in (GROUND, *robot.body_names):
+            whose = "all surfaces together" if name == GROUND else "another surface, or a body"
+            raise ArgumentError(f"ground: a surface cannot be named {name!r}: that is {whose}")
+
+
+def _named(surface: Surface) -> str:
+    return repr(surface)[1:].partition(":")[0]
+
+
+def as_world(robot: Tree | World) -> World:
+    """Return a world as it is, and a robot as one in which nothing holds it; raises ArgumentError for others."""
+    return robot if isinstance(robot, World) else _plain_world(checked_robot(robot))
+
+
+@lru_cache(maxsize=64)
+def _plain_world(robot: Tree) -> World:
+    """The world of a robot alone, made once: rollouts of few steps ask for it at every call."""
+    return World(robot)
+
+
+def _configuration(robot: Tree, q: ArrayLike | None) -> np.ndarray:
+    if q is None:
+        return robot.neutral()
+    found = coerce(Argument("q", q, (robot.nq,)))
+    if found.ndim != 1:
+        raise ArgumentError(f"q must be one configuration ({robot.nq},), got shape {found.shape}")
+    return unit_quaternions(robot, "q", found.astype(float))
