@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import treesim
+from treesim.errors import FrictionWarning
 from treesim.model import generators
 from treesim.simulation import control
-from treesim.simulation.stepper import FrictionWarning
 
 from . import trees
 

@@ -44,7 +44,8 @@ treesim.frame_jacobian(robot, q, "hand", reference="local")
 treesim.rollout(robot, q, v, lambda t, q, v, p, u: None, parameters=[1], kp=3)
 Simulation(robot, controller=lambda t, q, v: [0.0] * 9, gravity=[0, 0, 0]).run(1.0, q0=q)
 treesim.ltdl(robot.dof_parent, treesim.mass_matrix(robot, q))
-FrameTask("hand", "position", "local"), FrameConstraint("hand", [[1, 0, 0, 0, 0, 0]], target=[0.0], reference="local")
+FrameTask("hand", "position", "local")
+FrameConstraint("hand", rows=[[1, 0, 0, 0, 0, 0]], target=[0.0], reference="local")
 Inertia(1.0, com=(0, 0, 1)), Placement(translation=[0, 0, 1]), Joint("a", "revolute", axis=np.eye(3)[0], lower=[1])
 
 treesim.forward_dynamics(robot, None, v, v)  # wrong

@@ -5,12 +5,14 @@ Examples in docstrings assume `import numpy as np` and `import treesim`, and the
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import ModuleType
+
 from .system import interrupts as interrupts  # isort: skip  # before all that takes time
 from .audits import Audit, audit
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
-from .contact.unsolved import ContactWarning
 from .converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
@@ -34,16 +36,30 @@ from .errors import (
     AccuracyError,
     ArgumentError,
     ConstraintError,
+    ContactWarning,
+    ContinuationWarning,
     ConvergenceError,
+    ConversionWarning,
+    DivergedWarning,
+    EffortWarning,
+    EnergyWarning,
+    FrictionWarning,
+    LightJointWarning,
+    LimitWarning,
     ModelError,
     NonFiniteError,
     PluginError,
+    ShapeWarning,
     SingularInertiaError,
+    SlowWarning,
+    StoppedWarning,
     SweepError,
     TreesimError,
+    TreesimWarning,
     UnknownNameError,
     UnsupportedError,
     UrdfError,
+    UrdfWarning,
 )
 from .model.inertia import Inertia, Placement
 from .model.joints import Joint
@@ -58,18 +74,16 @@ from .rollouts.batch_stepper import BatchStepper
 from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
 from .simulation import control as control
-from .simulation.continuation import ContinuationWarning
 from .simulation.control import PD, Hold, Pushed
 from .simulation.player import Player
 from .simulation.simulation import Simulation
-from .simulation.start_limits import LimitWarning
 from .simulation.stepper import Report, State, Stepper
 from .simulation.trajectory import Trajectory
 from .simulation.world import World
 from .states.standing import standing
-from .states.support import ShapeWarning, lowest_point
+from .states.support import lowest_point
 from .sweeps.sweep import sweep
-from .urdf import Repaired, UrdfWarning, load, repair, to_urdf
+from .urdf import Repaired, load, repair, to_urdf
 from .viewing.view import View, viewer
 
 __version__ = "0.1.0"
@@ -90,17 +104,23 @@ __all__ = [
     "ContactWarning",
     "ContinuationWarning",
     "ConvergenceError",
+    "ConversionWarning",
     "Diagnosis",
+    "DivergedWarning",
     "Dynamics",
+    "EffortWarning",
+    "EnergyWarning",
     "Factorization",
     "Frame",
     "FrameConstraint",
     "FrameTask",
+    "FrictionWarning",
     "Ground",
     "HeightField",
     "Hold",
     "Inertia",
     "Joint",
+    "LightJointWarning",
     "LimitWarning",
     "Loop",
     "LoopConstraint",
@@ -120,16 +140,19 @@ __all__ = [
     "ShapeWarning",
     "Simulation",
     "SingularInertiaError",
+    "SlowWarning",
     "SparseJacobian",
     "State",
     "StaticBox",
     "Stepper",
+    "StoppedWarning",
     "Surface",
     "SweepError",
     "Topology",
     "Trajectory",
     "Tree",
     "TreesimError",
+    "TreesimWarning",
     "UnknownNameError",
     "UnsupportedError",
     "UrdfError",
@@ -181,3 +204,23 @@ __all__ = [
     "use_threads",
     "viewer",
 ]
+
+
+# modules that are loaded when they are first used (PEP 562)
+_MODULES = {
+    "compare": "treesim.compare",
+    "formats": "treesim.formats",
+    "live": "treesim.viewing.live",
+    "numbers": "treesim.numbers",
+    "testing": "treesim.testing",
+}
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _MODULES:
+        return import_module(_MODULES[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, *_MODULES, "control", "errors", "measures"})

@@ -1,4 +1,4 @@
-"""Every error treesim raises on purpose: each says what is wrong, where, and what would be right."""
+"""Errors and warnings of treesim; each message contains what is wrong, where, and what would be right."""
 
 from __future__ import annotations
 
@@ -178,6 +178,138 @@ class SweepError(TreesimError):
     Example:
         >>> issubclass(treesim.SweepError, treesim.TreesimError)
         True
+    """
+
+
+class TreesimWarning(UserWarning):
+    """Base of all warnings of treesim: something is not computed as asked for, or is doubtful.
+
+    Example:
+        >>> import warnings
+        >>> with warnings.catch_warnings(action="error", category=treesim.TreesimWarning):
+        ...     robot = treesim.load("ur5")
+    """
+
+
+class ContactWarning(TreesimWarning):
+    """Contacts, joint limits or joint friction were not solved to tolerance, did not fit, or gave energy.
+
+    Example:
+        >>> issubclass(treesim.ContactWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class ContinuationWarning(TreesimWarning):
+    """A run continues without the contact impulses of the step before, so its last bits may differ.
+
+    Example:
+        >>> issubclass(treesim.ContinuationWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class ConversionWarning(TreesimWarning):
+    """Part of a robot has no counterpart in the model of another engine that was made of it.
+
+    Example:
+        >>> issubclass(treesim.ConversionWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class DivergedWarning(TreesimWarning):
+    """Some rollouts reached states that are not finite.
+
+    Example:
+        >>> issubclass(treesim.DivergedWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class EffortWarning(TreesimWarning):
+    """All effort limits of the robot are 0, so controls have no effect.
+
+    Example:
+        >>> issubclass(treesim.EffortWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class EnergyWarning(TreesimWarning):
+    """The energy of a run changed by more than the work done on it: the integrator's error is large.
+
+    Example:
+        >>> issubclass(treesim.EnergyWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class FrictionWarning(TreesimWarning):
+    """The robot has joint friction that the chosen integrator does not simulate.
+
+    Example:
+        >>> issubclass(treesim.FrictionWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class LightJointWarning(TreesimWarning):
+    """A joint moves so little inertia that the substeps it needs are too many to be chosen automatically.
+
+    Example:
+        >>> issubclass(treesim.LightJointWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class LimitWarning(TreesimWarning):
+    """A run starts with joints beyond their position limits; bringing them back changes the energy.
+
+    Example:
+        >>> issubclass(treesim.LimitWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class ShapeWarning(TreesimWarning):
+    """A collision shape is not used, or part of its geometry is not covered.
+
+    Example:
+        >>> issubclass(treesim.ShapeWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class SlowWarning(TreesimWarning):
+    """A player cannot keep up with real time.
+
+    Example:
+        >>> issubclass(treesim.SlowWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class StoppedWarning(TreesimWarning):
+    """Ctrl-C ended rollouts early; what was computed is returned.
+
+    Example:
+        >>> issubclass(treesim.StoppedWarning, treesim.TreesimWarning)
+        True
+    """
+
+
+class UrdfWarning(TreesimWarning):
+    """A robot description was read, but contains something doubtful; one warning lists all findings.
+
+    Example:
+        >>> import warnings
+        >>> axle = '<joint name="axle" type="continuous"><parent link="base"/><child link="blade"/></joint>'
+        >>> text = f'<robot name="fan"><link name="base"/><link name="blade"/>{axle}</robot>'
+        >>> with warnings.catch_warnings(action="ignore", category=treesim.UrdfWarning):
+        ...     robot = treesim.load(text)
+        >>> [note.code for note in robot.notes]
+        ['U309', 'U310']
     """
 
 

@@ -20,7 +20,7 @@ from treesim.kernels.published.conjugate_gradient import (
 )
 from treesim.model import generators as make
 
-pytestmark = pytest.mark.filterwarnings("ignore::treesim.urdf.UrdfWarning")  # of the robots' own inertias and mimics
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")  # of the robots' own inertias and mimics
 both = pytest.mark.parametrize("preconditioned", [False, True], ids=["plain", "hrh"])
 backends = pytest.mark.parametrize("backend", ["conjugate_gradient", "conjugate_gradient_hrh"])
 

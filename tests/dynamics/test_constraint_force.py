@@ -52,7 +52,7 @@ def driven(robot, backend, **options):
     return sensitivity.farthest(found, exact(robot, state))
 
 
-@pytest.mark.filterwarnings("ignore::treesim.urdf.UrdfWarning")
+@pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 @every_backend
 @pytest.mark.parametrize("name", ["simple_humanoid", "talos_full_v2"])
 def test_digits_kept_on_humanoids(name, backend):

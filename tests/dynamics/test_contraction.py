@@ -82,7 +82,7 @@ def test_rounds_of_contraction(parent, expected):
     assert rounds(parent) == expected
 
 
-@pytest.mark.filterwarnings("ignore::treesim.urdf.UrdfWarning")
+@pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 @pytest.mark.parametrize("name, base, expected", [("simple_humanoid", "floating", 6), ("talos_full_v2", "floating", 7)])
 def test_rounds_of_contraction_of_humanoids(name, base, expected):
     mimic = "free" if name.startswith("talos") else None

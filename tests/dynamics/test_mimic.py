@@ -232,7 +232,7 @@ def test_quaternions_behind_followers_are_checked():
             treesim.forward_dynamics(robot, states, v, tau)
 
 
-@pytest.mark.filterwarnings("ignore::treesim.simulation.stepper.FrictionWarning")
+@pytest.mark.filterwarnings("ignore::treesim.FrictionWarning")
 @pytest.mark.parametrize("integrator", treesim.available("integrators"))
 def test_steps_are_those_of_any_backend(integrator):
     """By a compiled kernel, by numpy, and by a backend that knows no followers: damping, friction, and followers."""

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from tests.fuzz.mutators import MUTATORS, spoil
-from treesim.errors import TreesimError, UrdfError
-from treesim.urdf import REPAIRS, UrdfWarning, installed_robots, load, repair
+from treesim.errors import TreesimError, UrdfError, UrdfWarning
+from treesim.urdf import REPAIRS, installed_robots, load, repair
 
 EVERYDAY = int(os.environ.get("TREESIM_FUZZ_EVERYDAY", "12"))  # mutations for each mutator
 LONG = int(os.environ.get("TREESIM_FUZZ_LONG", "100"))

@@ -10,7 +10,7 @@ from tests.pinocchio import oracle
 from tests.pinocchio.robots import path
 from tests.trees import random_state
 
-pytestmark = pytest.mark.filterwarnings("ignore::treesim.urdf.UrdfWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 FEET = {
     "simple_humanoid": ("r_ankle", "l_ankle"),
     "talos_full_v2": ("leg_left_6_link", "leg_right_6_link"),

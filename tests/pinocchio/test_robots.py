@@ -8,7 +8,7 @@ from tests.pinocchio import oracle
 from tests.pinocchio.robots import ROBOTS, path
 from tests.trees import random_state, relative_error
 
-pytestmark = pytest.mark.filterwarnings("ignore::treesim.urdf.UrdfWarning")  # of the robots' own inertias and mimics
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")  # of the robots' own inertias and mimics
 EXACT = 1e-12
 STATES = 5
 # every robot by one backend of each family; all backends on the robot of most joints, and on an arm

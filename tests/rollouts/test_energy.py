@@ -14,15 +14,14 @@ from tests.simulation.test_world import four_bar
 from treesim import plugins
 from treesim.engine import threads
 from treesim.engine.call import specialized
+from treesim.errors import DivergedWarning, EnergyWarning
 from treesim.model import generators
 from treesim.rollouts import energy, rollout
-from treesim.rollouts.rollout import DivergedWarning
-from treesim.simulation.energy_balance import EnergyWarning
 
-pytestmark = pytest.mark.filterwarnings("ignore::treesim.simulation.stepper.FrictionWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.FrictionWarning")
 
 
-@pytest.mark.filterwarnings("ignore::treesim.simulation.energy_balance.EnergyWarning")
+@pytest.mark.filterwarnings("ignore::treesim.EnergyWarning")
 @pytest.mark.parametrize("integrator", treesim.available("integrators"))
 @pytest.mark.parametrize("name", ["random_a", "free_random"])
 def test_the_balance_closes_to_the_order_of_the_rule(name, integrator):

@@ -168,7 +168,7 @@ def diverging(robot):
 def test_a_state_that_is_not_finite_is_not_measured(keep, robot, engine):
     measure = of_ur5()
     del measure["stop"]
-    with pytest.warns(treesim.rollouts.DivergedWarning, match="number 2"):
+    with pytest.warns(treesim.DivergedWarning, match="number 2"):
         found = treesim.rollout(
             robot,
             *diverging(robot),
@@ -249,7 +249,7 @@ def test_an_interrupted_run_has_the_measures_of_what_is_done(robot):
         raise KeyboardInterrupt
 
     measure = {"low": measures.minimum(lambda t, q, v: q[2])}
-    with pytest.warns(treesim.rollouts.StoppedWarning):
+    with pytest.warns(treesim.StoppedWarning):
         found = treesim.rollout(robot, q0, v0, steps=STEPS, measure=measure, progress=halt)
     assert np.array_equal(found.measures["low"], found.q[:, :, 2].min(axis=1))
 

@@ -11,10 +11,10 @@ from tests import trees
 from treesim.engine import threads
 from treesim.engine.call import specialized
 from treesim.engine.generic import runs_compiled
+from treesim.errors import DivergedWarning
 from treesim.kernels.algebra import numbers
 from treesim.model import generators
 from treesim.rollouts import rollout
-from treesim.rollouts.rollout import DivergedWarning
 from treesim.simulation import control
 
 

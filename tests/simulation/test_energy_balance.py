@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.simulation.energy_balance import EnergyWarning
-from treesim.simulation.stepper import FrictionWarning
+from treesim.errors import EnergyWarning, FrictionWarning
 
 
 def arm(**joint):
@@ -64,7 +63,7 @@ def test_the_work_of_an_array_of_forces_is_force_times_way():
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 @pytest.mark.parametrize("name", ["g1_29dof_rev_1_0", "simple_humanoid"])
-@pytest.mark.filterwarnings("error::treesim.simulation.energy_balance.EnergyWarning")
+@pytest.mark.filterwarnings("error::treesim.EnergyWarning")
 def test_humanoids_keep_their_energy_by_default(name, base):
     robot = treesim.load(name, base=base)
     rng = np.random.default_rng(1)

@@ -6,7 +6,7 @@ import pytest
 
 import treesim
 from treesim import Body, Inertia, Joint, Tree, plugins
-from treesim.simulation.stepper import FrictionWarning
+from treesim.errors import FrictionWarning
 
 MASS, FRICTION = 2.0, 3.0
 

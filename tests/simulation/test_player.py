@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.simulation.player import SlowWarning
+from treesim.errors import SlowWarning
 
 ROBOT = treesim.load("ur5")
 

@@ -5,10 +5,10 @@ import pytest
 
 import treesim
 import treesim.simulation.control
+from treesim.errors import EffortWarning
 from treesim.model import generators
 from treesim.simulation import simulation as module
 from treesim.simulation.controlled import ControllerError
-from treesim.simulation.stepper import EffortWarning
 
 ROBOT = generators.chain(3)
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 
 import treesim
+from treesim.errors import DivergedWarning, EnergyWarning, LightJointWarning
 from treesim.model import generators as make
-from treesim.rollouts.rollout import DivergedWarning
-from treesim.simulation.energy_balance import EnergyWarning
-from treesim.simulation.step_settings import MANY, LightJointWarning, fastest_rate, speed_hint, substeps_of
+from treesim.simulation.step_settings import MANY, fastest_rate, speed_hint, substeps_of
 
 
 def flail(inertia, **options):

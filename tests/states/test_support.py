@@ -8,8 +8,8 @@ from scipy.spatial.transform import Rotation
 
 import treesim
 from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree
-from treesim.errors import ArgumentError
-from treesim.states.support import ShapeWarning, candidates, gaps, lowest_point
+from treesim.errors import ArgumentError, ShapeWarning
+from treesim.states.support import candidates, gaps, lowest_point
 
 VERTICES = np.random.default_rng(1).normal(size=(12, 3))
 SIZES = {"sphere": (0.3,), "capsule": (0.2, 0.7), "cylinder": (0.25, 0.6), "box": (0.2, 0.5, 0.9), "hull": ()}

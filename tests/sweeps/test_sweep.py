@@ -10,9 +10,9 @@ import pytest
 
 import treesim
 from treesim import ArgumentError, SweepError, sweeps
+from treesim.errors import DivergedWarning, StoppedWarning
 from treesim.model import generators
 from treesim.rollouts import measures
-from treesim.rollouts.rollout import DivergedWarning, StoppedWarning
 from treesim.sweeps import Distribution, Uniform, around, scale
 from treesim.sweeps.manifest import MANIFEST, held
 from treesim.sweeps.samples import uniforms

@@ -3,7 +3,7 @@
 import pytest
 
 import treesim
-from treesim.urdf import UrdfWarning
+from treesim.errors import UrdfWarning
 
 BOX = '<geometry><box size="1 1 1"/></geometry>'
 

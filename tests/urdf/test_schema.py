@@ -3,8 +3,8 @@
 import pytest
 
 import treesim
-from treesim.errors import UrdfError
-from treesim.urdf import UrdfWarning, load
+from treesim.errors import UrdfError, UrdfWarning
+from treesim.urdf import load
 
 MISPLACED = [
     ('<joint name="hinge" type="revolute">', '<joint name="hinge" type="revolute" axis="0 0 1">', '<axis xyz="..."/>'),

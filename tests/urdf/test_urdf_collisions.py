@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from treesim.errors import UrdfWarning
 from treesim.model.shapes import shape_links, supports
 from treesim.states.support import lowest_point
-from treesim.urdf import UrdfWarning, installed_robots, load
+from treesim.urdf import installed_robots, load
 
 BALL = '<sphere radius="0.5"/>'
 TRIANGLES = "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nv 0.1 0.1 0.1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import treesim
-from treesim.errors import ArgumentError, UnknownNameError, UrdfError
-from treesim.urdf import UrdfWarning, load
+from treesim.errors import ArgumentError, UnknownNameError, UrdfError, UrdfWarning
+from treesim.urdf import load
 
 
 def test_a_source_may_be_text_bytes_path_or_open_file(arm, tmp_path):

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treesim.errors import UnsupportedError
+from treesim.errors import UnsupportedError, UrdfWarning
 from treesim.model.inertia import Inertia, Placement, rotation_from_rpy
 from treesim.model.joints import Joint
 from treesim.model.shapes import CollisionShape
 from treesim.model.tree import Body, Frame, Tree, Visual
-from treesim.urdf import UrdfWarning, installed_robots, load, to_urdf
+from treesim.urdf import installed_robots, load, to_urdf
 from treesim.urdf.export import rpy_from_rotation
 
 FEW = [

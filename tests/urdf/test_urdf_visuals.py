@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from tests.fuzz.mutators import FILES, NUMBERS
-from treesim.urdf import UrdfWarning, load
+from treesim.errors import UrdfWarning
+from treesim.urdf import load
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..contact.ground import Ground
-from ..contact.unsolved import ContactWarning
 from ..dynamics.operational.motion import center_of_mass
-from ..errors import ArgumentError, TreesimError, UrdfError
+from ..errors import ArgumentError, ContactWarning, TreesimError, UrdfError
 from ..model.tree import Tree
 from ..simulation.control import Controller, Hold, Pushed, Zero
 from ..simulation.simulation import Simulation

@@ -13,14 +13,13 @@ import numpy as np
 from .. import plugins
 from ..compare.engines import EngineModel
 from ..dynamics.base import singular_inertia
-from ..errors import ArgumentError, TreesimError
+from ..errors import ArgumentError, DivergedWarning, EnergyWarning, FrictionWarning, TreesimError
 from ..model.tree import Tree
-from ..rollouts.rollout import DivergedWarning, rollout
-from ..simulation.energy_balance import EnergyWarning, energies
+from ..rollouts.rollout import rollout
+from ..simulation.energy_balance import energies
 from ..simulation.integrators import CompiledRule
 from ..simulation.simulation import Simulation, step_count
 from ..simulation.step_settings import substeps_of
-from ..simulation.stepper import FrictionWarning
 from ..simulation.world import World
 from ..states.arguments import checked_robot, positive_number
 from ..urdf.resolve import is_robot_name

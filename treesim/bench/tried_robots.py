@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 import numpy as np
 
 from ..dynamics.functions import forward_dynamics
-from ..errors import TreesimError, UrdfError
+from ..errors import TreesimError, UrdfError, UrdfWarning
 from ..system.subprocesses import python_command, run
 from ..types import Base
-from ..urdf import REPAIRS, Finding, RobotEntry, UrdfWarning, load
+from ..urdf import REPAIRS, Finding, RobotEntry, load
 from ..urdf.repairs import ALL_UNAMBIGUOUS, UNAMBIGUOUS
 
 if TYPE_CHECKING:

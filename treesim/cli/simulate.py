@@ -210,7 +210,7 @@ def _kept(outputs: Outputs, robot: Tree, made: dict[str, Any]) -> Iterator[None]
 
 def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool) -> float:
     """Return the seconds that one step takes when kernels still have to be loaded or compiled."""
-    from ..simulation.energy_balance import EnergyWarning
+    from ..errors import EnergyWarning
 
     waiting = common.messages().status("preparing kernels ...") if show else nullcontext()
     began = time.perf_counter()

@@ -13,7 +13,7 @@ import numpy as np
 
 import treesim
 
-from ..errors import UnsupportedError, listed
+from ..errors import ConversionWarning, UnsupportedError, listed
 from ..model.tree import Tree
 from .checks import model_rows, solved_tolerance, state_row, state_rows
 from .drake import DrakeLayout
@@ -26,10 +26,6 @@ from .treesim_engine import TreesimModel, random_batch
 
 TREESIM, DRAKE = "treesim", "drake"
 STATES = 5  # that a converted model is checked on
-
-
-class ConversionWarning(UserWarning):
-    """Something of a robot is not in the model of another engine that was made of it: the message says what."""
 
 
 @runtime_checkable

@@ -8,8 +8,8 @@ import numpy as np
 
 import treesim
 
+from ..errors import EnergyWarning
 from ..model.tree import Tree
-from ..simulation.energy_balance import EnergyWarning
 from ..types import Engine
 from .engines import CANONICAL, RAW, EngineModel, Results, StateBatch
 from .layouts import Reordered

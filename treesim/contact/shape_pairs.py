@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..errors import ShapeWarning
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
-from ..states.support import ShapeWarning, usable_shapes
+from ..states.support import usable_shapes
 from .bodies import meeting, ways, wholly
 from .convex_pairs import ConvexPairs, unmet
 from .overlaps import overlapping

@@ -6,9 +6,9 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import ArgumentError, listed
+from ..errors import ArgumentError, ShapeWarning, listed
 from ..model.tree import Tree
-from ..states.support import ShapeWarning, candidates
+from ..states.support import candidates
 from ..urdf.link_friction import LINK_FRICTION
 from .ground import HeightField, StaticBox, Surface
 from .tables import surface_names

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import listed
+from ..errors import ContactWarning, listed
 from ..kernels.contact.contact_step import CERTIFICATE, LEFT_OUT, POSITION_RESIDUAL, RESIDUAL
 from .history import ContactHistory
 
@@ -18,15 +18,6 @@ REMEDY = (
     "take a smaller dt, or look whether bodies are squeezed from two sides (overlapping shapes, joint limits against "
     "a wall)"
 )
-
-
-class ContactWarning(UserWarning):
-    """Steps of a run whose contacts, joint limits or joint friction were not solved, found no room, or gave energy.
-
-    Example:
-        >>> issubclass(treesim.ContactWarning, UserWarning)
-        True
-    """
 
 
 def is_solved(told: np.ndarray) -> np.ndarray:

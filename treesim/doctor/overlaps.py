@@ -12,11 +12,11 @@ from ..contact.convex_pairs import ConvexPairs
 from ..contact.convex_shapes import convex_shape
 from ..contact.overlaps import overlapping
 from ..contact.tables import Shapes, touching
-from ..errors import ArgumentError, quoted
+from ..errors import ArgumentError, ShapeWarning, quoted
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..simulation.world import World
-from ..states.support import ShapeWarning, usable_shapes
+from ..states.support import usable_shapes
 from ..urdf.findings import Findings
 
 if TYPE_CHECKING:

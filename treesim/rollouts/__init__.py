@@ -1,5 +1,6 @@
 """Many runs at once: rollouts, their measures, results and files, and steppers of many states."""
 
-from .rollout import DivergedWarning, StoppedWarning, read_unfinished
+from ..errors import DivergedWarning, StoppedWarning
+from .rollout import read_unfinished
 
 __all__ = ["DivergedWarning", "StoppedWarning", "read_unfinished"]

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..dynamics.functions import energy
 from ..engine.call.evaluate import specialized_first
+from ..errors import EnergyWarning
 from ..model.quaternions import of_unit_length
 from ..model.tree import Tree
-from ..simulation.energy_balance import ROUNDING, TOLERATED, EnergyWarning, in_play, off_by, remedy_of
+from ..simulation.energy_balance import ROUNDING, TOLERATED, in_play, off_by, remedy_of
 from ..states.physics import Numbers
 
 RECORDS = 32  # of a rollout, at most, that its energy is judged at, the last among them,

@@ -13,12 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..contact.unsolved import ContactWarning
-from ..errors import ArgumentError, TreesimError, unknown_name
+from ..errors import ArgumentError, ContactWarning, EnergyWarning, TreesimError, unknown_name
 from ..model.tree import Tree
 from ..simulation.continuation import first_state
 from ..simulation.control import Controller
-from ..simulation.energy_balance import EnergyWarning
 from ..simulation.provenance import Recipe, controller_of, surroundings, unpacked, world_of
 from ..simulation.serialization import restored
 from ..simulation.simulation import Simulation

@@ -18,7 +18,7 @@ from ..engine.call.steps import Measured, Piece, under_controls, under_policy
 from ..engine.call.varied import Varied
 from ..engine.graph.policies import Policy
 from ..engine.threads import checked_threads, use_threads
-from ..errors import ArgumentError, keep_with, unknown_name
+from ..errors import ArgumentError, StoppedWarning, keep_with, unknown_name
 from ..kernels.stepping.step import policy_step_entry
 from ..model.tree import Tree
 from ..simulation.start_limits import warn_of_start
@@ -33,16 +33,11 @@ from .measures import Measure
 from .output import Results
 from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .reduction import Measuring, measuring_of
-from .rollouts import DivergedWarning as DivergedWarning  # offered here
 from .rollouts import Rollouts as Rollouts
 from .rollouts import begun, first_diverged, outcome, times
 from .time_slices import Done, Pace, Slice, slices
 
 CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
-
-
-class StoppedWarning(UserWarning):
-    """Ctrl-C ended rollouts early: what was computed is returned."""
 
 
 def rollout(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..contact.unsolved import warn_of_states
-from ..errors import ArgumentError
+from ..errors import ArgumentError, DivergedWarning
 from ..model.tree import Tree
 from ..simulation.step_settings import speed_hint
 from ..system.display import Shown, arrays
@@ -20,10 +20,6 @@ from .reduction import Measuring
 from .time_slices import Done
 
 BLOCK = 256  # rollouts looked through at a time for states that are not finite
-
-
-class DivergedWarning(UserWarning):
-    """Some rollouts reached states that are not finite."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import ArgumentError, listed
+from ..errors import ArgumentError, ContinuationWarning, listed
 from ..model.tree import Tree
 from ..validation.arrays import Argument, coerce
 from .provenance import contact_impulses
@@ -17,15 +17,6 @@ from .world import World
 
 Pair = tuple[np.ndarray, np.ndarray]  # q and v
 NO_WORK = np.zeros(2)
-
-
-class ContinuationWarning(UserWarning):
-    """A run goes on without the impulses of contact of the step before: its last bits may be other ones.
-
-    Example:
-        >>> issubclass(treesim.ContinuationWarning, UserWarning)
-        True
-    """
 
 
 class RunStart(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 from ..dynamics.functions import energy, momentum
 from ..dynamics.physics import OwnPhysics
 from ..engine.call.evaluate import specialized_first
-from ..errors import NonFiniteError
+from ..errors import EnergyWarning, NonFiniteError
 from ..model.tree import Tree
 from .step_settings import speed_hint
 from .trajectory import Trajectory
@@ -19,10 +19,6 @@ TOLERATED = 0.01  # of the energy in play: a larger error is warned of
 NONSENSE = 0.5  # of the energy in play: a run with a larger error has failed
 ROUNDING = 1e-9  # of kinetic energy: less than that in play is none
 LEAST_HEIGHT = 1e-3  # m: so far the robot's weight may always fall; what is in play at rest, or in one step
-
-
-class EnergyWarning(UserWarning):
-    """A run gained or lost energy that nothing gave or took: the integrator's error is large."""
 
 
 class Energies(NamedTuple):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, NonFiniteError
+from ..errors import ArgumentError, NonFiniteError, SlowWarning
 from ..states.arguments import positive_number, whole_number
 from ..system.display import Shown, arrays, html_table
 from .simulation import Simulation
@@ -21,10 +21,6 @@ from .simulation import Simulation
 FASTEST, SLOWEST = 1000.0, 1e-3  # times real time
 MOST_A_FRAME = 10**6  # steps: more take minutes for each picture
 LATE = 0.2  # s behind: the pace is given up, and the motion slowed down, where more is missing at the end of a frame
-
-
-class SlowWarning(UserWarning):
-    """A player cannot keep up with real time."""
 
 
 class Frame(NamedTuple):

@@ -9,20 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ..dynamics.functions import energy
-from ..errors import quoted
+from ..errors import LimitWarning, quoted
 from ..model.tree import Tree
 from .world import World
 
 ROUNDING = {4: 1e-5, 8: 1e-9}  # rad, m: what a number of so many bytes may lie beyond a limit unreported
-
-
-class LimitWarning(UserWarning):
-    """A run starts with joints beyond their position limits; its first steps bring them back, which changes its energy.
-
-    Example:
-        >>> issubclass(treesim.LimitWarning, UserWarning)
-        True
-    """
 
 
 class PositionLimits(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.base import singular_inertia
 from ..dynamics.tables import constants_of, on_leaders
-from ..errors import ArgumentError, UnsupportedError
+from ..errors import ArgumentError, LightJointWarning, UnsupportedError
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.stepping.step import COLUMNS
@@ -28,10 +28,6 @@ TURN = 0.8  # rad, of a substep: what a joint may turn that has all the energy w
 IMPLICIT = ("implicit_midpoint", "semi_implicit_euler")  # rules whose mass matrix has damping and gains
 REACH = 3.0  # rad or m, in which inertia is looked for: rounding hides that of a joint that moves kilometres
 MANY = 300  # degrees of freedom: the least inertias of more are not looked for, which takes their number's cube
-
-
-class LightJointWarning(UserWarning):
-    """A joint moves so little inertia that substeps as short as it needs are not chosen by themselves."""
 
 
 class StepSettings(NamedTuple):

@@ -20,7 +20,7 @@ from ..contact.unsolved import REMEDY, is_solved, misses, warn_of_step
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.functions import energy
 from ..engine.threads import checked_threads, use_threads
-from ..errors import ArgumentError, ConvergenceError, NonFiniteError
+from ..errors import ArgumentError, ConvergenceError, EffortWarning, FrictionWarning, NonFiniteError
 from ..kernels.contact.contact_step import TOLD
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..model.quaternions import unit_quaternions
@@ -35,14 +35,6 @@ from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .world import World, as_world
 
 Made = TypeVar("Made")
-
-
-class FrictionWarning(UserWarning):
-    """Joint friction in the robot's description is not simulated by the chosen integrator."""
-
-
-class EffortWarning(UserWarning):
-    """All effort limits of the robot are 0: controls, which stay within them, have no effect."""
 
 
 @dataclass(frozen=True, repr=False)

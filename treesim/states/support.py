@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, ModelError, quoted, shortened
+from ..errors import ArgumentError, ModelError, ShapeWarning, quoted, shortened
 from ..kernels.kinematics.bodies import body_poses_states
 from ..model.inertia import unit_vector
 from ..model.shapes import CollisionShape, supports
@@ -21,15 +21,6 @@ from .states import state_function
 POSES = state_function(body_poses_states)
 CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
 ENDS = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]])
-
-
-class ShapeWarning(UserWarning):
-    """A collision shape of a robot cannot be used, and is left out: the message names its link and says why.
-
-    Example:
-        >>> issubclass(treesim.ShapeWarning, UserWarning)
-        True
-    """
 
 
 class Candidates(NamedTuple):

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, StoppedWarning
 from ..model.tree import Tree
 from ..rollouts.measures import Measure
-from ..rollouts.rollout import StoppedWarning
 from ..simulation.world import World
 from ..states.arguments import checked_progress, whole_number
 from .chunk import Task, checksum, job_of, nominal_results

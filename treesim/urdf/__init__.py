@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..errors import UrdfWarning
 from .build import build_tree, check_options
 from .export import to_urdf
-from .findings import Finding, Findings, UrdfWarning
+from .findings import Finding, Findings
 from .installed import RobotEntry, installed_robots
 from .read import xacro_allowed
 from .repaired import Repaired, mended, repair

@@ -7,25 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from ..errors import UrdfError, quoted, shortened
+from ..errors import UrdfError, UrdfWarning, quoted, shortened
 
 MOST = 20  # errors that a message tells in full; UrdfError.findings holds all
 
 Severity = Literal["error", "warning", "info"]
-
-
-class UrdfWarning(UserWarning):
-    """A robot description was read correctly, but contains something doubtful: one warning lists all findings.
-
-    Example:
-        >>> import warnings
-        >>> axle = '<joint name="axle" type="continuous"><parent link="base"/><child link="blade"/></joint>'
-        >>> text = f'<robot name="fan"><link name="base"/><link name="blade"/>{axle}</robot>'
-        >>> with warnings.catch_warnings(action="ignore", category=treesim.UrdfWarning):
-        ...     robot = treesim.load(text)
-        >>> [note.code for note in robot.notes]
-        ['U309', 'U310']
-    """
 
 
 @dataclass(frozen=True, slots=True)

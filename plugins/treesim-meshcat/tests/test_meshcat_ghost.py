@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::treesim.simulation.player.SlowWarning")]
+pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::treesim.SlowWarning")]
 
 GHOST_ROWS = "ghost.bodies.map((body) => [...body.position.toArray(), ...body.quaternion.toArray()])"
 MATERIALS = """(() => {

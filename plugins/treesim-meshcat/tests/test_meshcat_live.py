@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::treesim.simulation.player.SlowWarning")]
+pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::treesim.SlowWarning")]
 
 CAMERA = "[...stage.viewer.camera.position.toArray(), ...stage.viewer.controls.target.toArray()]"
 SLIDE = "(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }"

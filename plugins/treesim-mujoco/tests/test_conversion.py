@@ -12,8 +12,7 @@ from treesim_mujoco.adapter import MujocoAdapter
 import treesim
 from tests import layouts
 from treesim.compare import EngineError
-from treesim.compare.conversion import ConversionWarning
-from treesim.errors import UnsupportedError
+from treesim.errors import ConversionWarning, UnsupportedError
 from treesim.model.mimic import Coupling
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")

@@ -12,8 +12,8 @@ from treesim_pinocchio.adapter import PinocchioAdapter
 import treesim
 from tests import layouts
 from treesim.compare import EngineError
-from treesim.compare.conversion import ConversionWarning, layout_of
-from treesim.errors import UnsupportedError
+from treesim.compare.conversion import layout_of
+from treesim.errors import ConversionWarning, UnsupportedError
 from treesim.model.mimic import Coupling
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")

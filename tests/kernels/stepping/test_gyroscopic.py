@@ -20,7 +20,7 @@ def run(robot, speed, dt=5e-4, duration=1.0, rule=RULE, gravity=(0, 0, 0)):
     return simulation.run(duration, robot.neutral(), np.r_[np.zeros(robot.nv - 3), speed * AXIS])
 
 
-@pytest.mark.filterwarnings("ignore::treesim.simulation.energy_balance.EnergyWarning")
+@pytest.mark.filterwarnings("ignore::treesim.EnergyWarning")
 @pytest.mark.parametrize("speed", [20.0, 200.0, 1000.0])
 def test_it_takes_energy_and_never_gives_any(speed):
     """At 200 rad/s the explicit term made energies infinite after 0.34 s."""

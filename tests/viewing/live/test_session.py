@@ -42,7 +42,7 @@ def test_physics_that_is_slow_says_so_and_no_backlog_grows():
         return step(*state)
 
     driven.player.simulation.step = slow
-    with pytest.warns(treesim.simulation.player.SlowWarning):
+    with pytest.warns(treesim.SlowWarning):
         driven.play(3.0)
     assert driven.state["realTimeFactor"] == pytest.approx(0.25, rel=0.1)
     assert "0.25 times real time" in driven.state["message"]
