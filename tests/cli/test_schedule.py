@@ -102,7 +102,7 @@ def test_every_schedule_is_what_the_kernel_does(method, name):
 def test_every_schedule_of_inverse_inertia_is_what_the_kernel_does(method):
     robot = trees.tree("grid_3")
     frames = [robot.body_names[-1], robot.body_names[3]]
-    schedule = package.schedule(robot, method, frames)
+    schedule = package.schedule(robot, method, frames=frames)
     counted = counting.inverse_inertia(robot, plugins.get("operational", method), frames, "world")
     assert (schedule.operations, schedule.depth) == (counted.operations.total, counted.depth)
     assert schedule.depth <= schedule.critical_path <= schedule.operations
@@ -111,20 +111,20 @@ def test_every_schedule_of_inverse_inertia_is_what_the_kernel_does(method):
 def test_frames_are_one_many_or_none():
     robot = make.chain(3)
     one, listed, none = (
-        package.schedule(robot, "constraint_force_cr", frames) for frames in ("body_3", ["body_3"], [])
+        package.schedule(robot, "constraint_force_cr", frames=frames) for frames in ("body_3", ["body_3"], [])
     )
     assert one == listed and 0 < none.operations < one.operations
     assert package.schedule(package.Tree("nothing", []), "constraint_force_cr").operations == 0
     with pytest.raises(package.UnknownNameError, match="body_4"):
-        package.schedule(robot, "constraint_force_cr", "body_4")
+        package.schedule(robot, "constraint_force_cr", frames="body_4")
     with pytest.raises(package.UnsupportedError, match="pv_osim has no schedule for the inverse"):
-        package.schedule(robot, "pv_osim", "body_3")
+        package.schedule(robot, "pv_osim", frames="body_3")
 
 
 @pytest.mark.parametrize("method", ["constraint_force_cr", "constraint_force_pcr"])
 @pytest.mark.parametrize("family", ["chain", "side branches"])
 def test_critical_paths_of_inverse_inertia_grow_by_about_as_much_with_every_doubling(method, family):
-    schedules = [package.schedule(robot, method, robot.body_names[-1:]) for robot in DOUBLINGS[family]]
+    schedules = [package.schedule(robot, method, frames=robot.body_names[-1:]) for robot in DOUBLINGS[family]]
     for numbers in ([one.critical_path for one in schedules], [one.depth for one in schedules]):
         first, second = np.diff(numbers)
         assert second < 1.45 * first, numbers

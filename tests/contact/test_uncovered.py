@@ -17,7 +17,8 @@ POST, FIELD = StaticBox((0.1, 0.1, 0.3), name="post"), HeightField(np.zeros((5, 
 
 
 def body(kind):
-    shape = CollisionShape(1, Placement(), *SHAPES[kind], link=f"{kind}_link")
+    name, size, corners = SHAPES[kind]
+    shape = CollisionShape(1, Placement(), name, size=size, vertices=corners, link=f"{kind}_link")
     return Tree(
         "thing", [Body("thing", 0, Joint("free", "floating"), Inertia(1, np.zeros(3), np.eye(3)))], shapes=[shape]
     )

@@ -104,14 +104,15 @@ def test_massless_tips_are_named(backend):
 @pytest.mark.parametrize("robot", [make.chain(80), make.square_grid(9, trees.MIXED)], ids=["chain", "grid"])
 def test_threads_do_not_change_a_bit(backend, robot, monkeypatch):
     state = random_state(robot, 4)
-    arguments = (robot, np.stack([state.q, robot.neutral()]), state.v, state.tau, state.f_ext, backend)
-    alone = treesim.forward_dynamics(*arguments)
+    arguments = (robot, np.stack([state.q, robot.neutral()]), state.v, state.tau)
+    options = {"f_ext": state.f_ext, "backend": backend}
+    alone = treesim.forward_dynamics(*arguments, **options)
     monkeypatch.setattr(assemblies, "LARGE", 1)
     monkeypatch.setattr(assemblies, "BLOCKS_PER_SHARE", 2)
     for threads in (2, 3, 5):
         for module in (assemblies, stages):
             monkeypatch.setattr(module, "thread_count", lambda threads=threads: threads)
-        assert (treesim.forward_dynamics(*arguments) == alone).all()
+        assert (treesim.forward_dynamics(*arguments, **options) == alone).all()
     broken = np.where(np.arange(robot.nv) == 2, np.nan, 0)
     with pytest.raises(treesim.NonFiniteError, match=r"v\[2\]"):
         treesim.forward_dynamics(robot, state.q, broken, state.tau, f_ext=None, backend=backend)

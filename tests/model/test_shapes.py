@@ -57,7 +57,7 @@ def test_shapes_go_with_their_robot(way):
 )
 def test_what_is_no_shape_is_refused(arguments, message):
     with pytest.raises(ModelError, match=message):
-        CollisionShape(*arguments)
+        CollisionShape(*arguments[:3], **dict(zip(("size", "vertices", "link", "file"), arguments[3:], strict=False)))
 
 
 def test_a_shape_on_a_body_that_is_not_there_is_refused():

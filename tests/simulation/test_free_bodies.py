@@ -91,7 +91,7 @@ def test_what_is_no_torque_is_refused_beside_bodies_too(wrong):
             return wrong
 
     with pytest.raises(ControllerError, match="the controller 'Odd' returned"):
-        ran(Odd(ROBOT, Q0, 1, 1))
+        ran(Odd(ROBOT, Q0, kp=1, kd=1))
 
 
 def test_a_controller_of_another_robot_is_refused_with_both_names():

@@ -105,7 +105,7 @@ def test_what_cannot_be_held_is_named():
 
     robot = treesim.load("ur5")
     with pytest.raises(UnsupportedError, match="Mine"):
-        plain(Mine(robot, robot.neutral(), 1, 1))
+        plain(Mine(robot, robot.neutral(), kp=1, kd=1))
 
 
 @pytest.mark.parametrize(

@@ -278,7 +278,7 @@ def test_what_a_world_cannot_hold_is_refused_by_name():
     with pytest.raises(treesim.ArgumentError, match="damping of the constraint on frame 'tip': a World holds"):
         treesim.World(robot, tip("tip", damping=1.0))
     with pytest.raises(treesim.ArgumentError, match="target of the constraint on frame 'tip'"):
-        treesim.World(robot, tip("tip", "linear", target=[0, 0, 1]))
+        treesim.World(robot, tip("tip", rows="linear", target=[0, 0, 1]))
     with pytest.raises(treesim.ArgumentError, match=r"pose of the constraint .* \(4, 4\) with a rotation in it"):
         treesim.World(robot, tip("tip", pose=np.ones((4, 4))))
     with pytest.raises(treesim.UnknownNameError, match="tpi"):

@@ -25,10 +25,10 @@ def robot_named(name):
 @pytest.mark.parametrize("name", ["g1_29dof_rev_1_0", "simple_humanoid", "talos", "anymal_c"])
 def test_the_lowest_point_of_real_robots_touches(name, ground):
     robot = robot_named(name)
-    plane = (SLOPE.normal, SLOPE.height) if ground else ()
+    plane = {"normal": SLOPE.normal, "height": SLOPE.height} if ground else {}
     for q in (robot.neutral(), robot.random(1)):
         placed = robot.standing(q, ground)
-        assert abs(lowest_point(robot, placed, *plane).gap) < 1e-12
+        assert abs(lowest_point(robot, placed, **plane).gap) < 1e-12
         assert np.array_equal(placed[3:], q[3:])
         moved, n = placed[:3] - q[:3], np.array(SLOPE.normal) if ground else np.array([0, 0, 1.0])
         assert np.abs(np.cross(moved, n)).max() < 1e-12, "along the normal only"

@@ -31,7 +31,7 @@ def all_tasks(robot):
     rng = np.random.default_rng(5)
     pairs = [(near, far), (far, middle), (middle, middle)]
     frames = [FrameTask(far, rows, axes) for rows in (None, rng.normal(size=(2, 6))) for axes in ("world", "local")]
-    relative = [RelativeTask(*pair, None, axes) for pair in pairs for axes in ("world", "local")]
+    relative = [RelativeTask(*pair, reference=axes) for pair in pairs for axes in ("world", "local")]
     return [middle, *frames, *relative, CenterOfMassTask(), CenterOfMassTask(rng.normal(size=(1, 3)))]
 
 
