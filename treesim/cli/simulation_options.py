@@ -145,7 +145,7 @@ def set_up(
         around = partial(_pushed, robot=robot, push=push, push_at=push_at, push_for=push_for)
         drive = around(drive)
     simulation = treesim.Simulation(
-        world, backend=dt, integrator=integrator, backend=backend, controller=drive, gravity=field, substeps=substeps,
+        world, dt, integrator=integrator, backend=backend, controller=drive, gravity=field, substeps=substeps,
         contact_solver=contact_solver,
     )  # fmt: skip
     return Setup(robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around)
