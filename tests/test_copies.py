@@ -173,7 +173,7 @@ def test_batch_steppers_go_on(way, steps):
     world, q = standing()
     mass = np.linspace(0.9, 1.1, 3)[:, None] * [body.inertia.mass for body in world.robot.bodies]
     kp = np.zeros(world.robot.nv)
-    stepper = treesim.BatchStepper(world, 3, kp=kp, parameters_of={"mass": mass}, threads=1)
+    stepper = treesim.BatchStepper(world, 3, kp=kp, model_parameters={"mass": mass}, threads=1)
     kp[:], mass[:] = 1.0, 1.0  # what is the caller's no longer matters
     stepper.put(slice(None), q, np.zeros(world.robot.nv))
     for _ in range(steps):

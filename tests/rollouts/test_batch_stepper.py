@@ -86,14 +86,14 @@ def test_states_with_physics_of_their_own_are_those_of_rollouts(ur5, limits):
     q, v = np.zeros((COUNT, 6)), rng.standard_normal((COUNT, 6))
     if limits:
         q[::2, 2] = ur5.upper[2] - 1e-3
-    run = treesim.rollout(world, q, v, steps=4 * STEPS, every=STEPS, parameters_of=own)
-    stepper = treesim.BatchStepper(world, COUNT, steps=STEPS, parameters_of=own)
+    run = treesim.rollout(world, q, v, steps=4 * STEPS, every=STEPS, model_parameters=own)
+    stepper = treesim.BatchStepper(world, COUNT, steps=STEPS, model_parameters=own)
     stepper.put(slice(None), q, v)
     for k in range(4):
         stepper.step()
         assert np.array_equal(stepper.q, run.q[:, k]) and np.array_equal(stepper.v, run.v[:, k])
-    with pytest.raises(treesim.ArgumentError, match=r"parameters_of is for \[20\] states, but there are 7"):
-        treesim.BatchStepper(world, 7, parameters_of=own)
+    with pytest.raises(treesim.ArgumentError, match=r"model_parameters is for \[20\] states, but there are 7"):
+        treesim.BatchStepper(world, 7, model_parameters=own)
 
 
 def test_states_that_are_not_finite_are_told_until_others_are_put(ur5):

@@ -330,7 +330,7 @@ def test_a_measure_that_changes_its_arguments_changes_no_other():
 def test_rollouts_with_physics_of_their_own(law, robot, engine):
     q0, v0 = start(robot, count=3)
     mass = {"mass": np.array([[1.0], [1.5], [0.7]]) * [body.inertia.mass for body in robot.bodies]}
-    given = {"steps": 20, "dt": 0.01, "engine": engine, "parameters_of": mass}
+    given = {"steps": 20, "dt": 0.01, "engine": engine, "model_parameters": mass}
     if law is not None:
         given["parameters"] = [0.3]
     states = treesim.rollout(robot, q0, v0, law, **given)

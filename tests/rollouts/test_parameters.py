@@ -59,7 +59,7 @@ def start(robot, seed=0, count=B, speed=0.3):
 
 
 def assert_rebuilt(robot, fields, q, v, u, tolerance=1e-13, world=lambda robot: robot, **options):
-    found = treesim.rollout(world(robot), q, v, u, parameters_of=fields, **options)
+    found = treesim.rollout(world(robot), q, v, u, model_parameters=fields, **options)
     assert (found.diverged < 0).all()
     for b in range(len(q)):
         gains = {name: fields[name][b] for name in ("kp", "kd") if name in fields}
@@ -109,7 +109,7 @@ def test_policies_move_the_robot_of_their_rollout(engine):
         u[:] = np.sin(t) - p[0] * v
 
     options = {"steps": 10, "substeps": 2, "engine": engine}
-    found = treesim.rollout(robot, q, v, policy, parameters=p, parameters_of=fields, **options)
+    found = treesim.rollout(robot, q, v, policy, parameters=p, model_parameters=fields, **options)
     alone = treesim.rollout(rebuilt(robot, fields, 3), q[3], v[3], policy, parameters=p[3], **options)
     assert trees.relative_error(found.v[3], alone.v[0]) < 1e-13
 
@@ -120,7 +120,7 @@ def test_batches_of_random_trees(seed):
     q, v, rng = start(robot, count=2)
     fields = inertial(robot, rng, 2)
     tau = rng.normal(size=(2, robot.nv))
-    own = {"parameters_of": fields, "engine": "generic"}
+    own = {"model_parameters": fields, "engine": "generic"}
     found = (
         treesim.forward_dynamics(robot, q, v, tau, **own),
         treesim.inverse_dynamics(robot, q, v, tau, **own),
@@ -161,10 +161,10 @@ def test_pendulums_of_any_mass_length_and_gravity(engine):
     fields = {"mass": m[:, None], "center_of_mass": center, "gravity": gravity, "armature": J[:, None]}
     fields |= {"inertia": np.zeros((1, 3, 3))}
     q = np.linspace(0.1, 3, B)[:, None]
-    qdd = treesim.forward_dynamics(pendulum(), q, [0.0], [0.0], parameters_of=fields, engine=engine)
+    qdd = treesim.forward_dynamics(pendulum(), q, [0.0], [0.0], model_parameters=fields, engine=engine)
     assert np.abs(qdd[:, 0] + m * g * l * np.sin(q[:, 0]) / (m * l**2 + J)).max() < 1e-13 * np.abs(qdd).max()
     small, steps = 1e-4, 2000  # rad: a period is longer by small^2 / 16 of itself
-    runs = treesim.rollout(pendulum(), [small], [0.0], steps=steps, substeps=2, parameters_of=fields, engine=engine)
+    runs = treesim.rollout(pendulum(), [small], [0.0], steps=steps, substeps=2, model_parameters=fields, engine=engine)
     rate = np.sqrt(m * g * l / (m * l**2 + J))[:, None]
     phase = steps * 1e-3 * rate.max() * (rate.max() * 5e-4) ** 2 / 12  # that the midpoint rule lags behind by
     assert np.abs(runs.q[..., 0] - small * np.cos(rate * runs.t)).max() < 2 * phase * small
@@ -175,10 +175,10 @@ def test_a_rollout_depends_on_no_other_and_on_no_shape(engine):
     q, v, rng = start(robot, speed=0.1)
     fields = inertial(robot, rng)
     options = {"steps": 10, "engine": engine, "substeps": 2}
-    found = treesim.rollout(robot, q, v, parameters_of=fields, **options)
-    part = treesim.rollout(robot, q[2:3], v[2:3], parameters_of={k: x[2:3] for k, x in fields.items()}, **options)
+    found = treesim.rollout(robot, q, v, model_parameters=fields, **options)
+    part = treesim.rollout(robot, q[2:3], v[2:3], model_parameters={k: x[2:3] for k, x in fields.items()}, **options)
     assert np.array_equal(part.q[0], found.q[2])
-    alone = treesim.rollout(robot, q[2], v[2], parameters_of={k: x[2] for k, x in fields.items()}, **options)
+    alone = treesim.rollout(robot, q[2], v[2], model_parameters={k: x[2] for k, x in fields.items()}, **options)
     assert np.array_equal(alone.q[0], found.q[2])
 
 
@@ -188,8 +188,8 @@ def test_single_links_by_name(engine):
     mass = inertial(robot, rng)["mass"]
     whole = np.broadcast_to([body.inertia.mass for body in robot.bodies], mass.shape).copy()
     whole[:, 2], options = mass[:, 2], {"steps": 5, "engine": engine, "substeps": 2}
-    found = treesim.rollout(robot, q, v, parameters_of={"mass": {robot.body_names[2]: mass[:, 2]}}, **options)
-    wanted = treesim.rollout(robot, q, v, parameters_of={"mass": whole}, **options)
+    found = treesim.rollout(robot, q, v, model_parameters={"mass": {robot.body_names[2]: mass[:, 2]}}, **options)
+    wanted = treesim.rollout(robot, q, v, model_parameters={"mass": whole}, **options)
     assert trees.relative_error(found.v, wanted.v) < 1e-13
 
 
@@ -220,7 +220,7 @@ def test_a_block_slides_as_far_as_the_ground_lets_it():
     q = treesim.standing(block, block.neutral(), treesim.Ground())
     mu, v = np.array([0.4, 0.6, 0.9]), np.array([0.5, 0, 0, 0, 0, 0])
     world = treesim.World(block, ground=treesim.Ground())
-    runs = treesim.rollout(world, q, v, steps=150, parameters_of={"ground_friction": mu})
+    runs = treesim.rollout(world, q, v, steps=150, model_parameters={"ground_friction": mu})
     assert np.abs(runs.q[:, -1, 0] - q[0] - 0.25 / (2 * mu * 9.81)).max() < 1e-3
 
 
@@ -234,8 +234,8 @@ def test_a_block_slides_as_far_as_the_ground_lets_it():
         ({"center_of_mass": np.full((3, 1, 3), np.nan)}, "sample 0: center_of_mass of link 'pole'"),
         ({"armature": [-0.1]}, "armature of joint 'hinge' is -0.1"),
         ({"lower": [1.0], "upper": [[2.0], [0.5]]}, "sample 1: .* of joint 'hinge' .* no lower limit is above"),
-        ({"mass": [1.0, 2.0]}, r"parameters_of\['mass'\] has shape \(2,\), but \(1\) or \(B, 1\)"),
-        ({"weight": [1.0]}, "unknown field of parameters_of"),
+        ({"mass": [1.0, 2.0]}, r"model_parameters\['mass'\] has shape \(2,\), but \(1\) or \(B, 1\)"),
+        ({"weight": [1.0]}, "unknown field of model_parameters"),
         ({"mass": {"pol": 1.0}}, "did you mean 'pole'"),
         ({"ground_friction": 0.5}, "has none"),
         ({"mass": np.ones((2, 1)), "gravity": np.ones((3, 3))}, "do not fit together"),
@@ -243,13 +243,13 @@ def test_a_block_slides_as_far_as_the_ground_lets_it():
 )
 def test_what_no_body_or_joint_has_is_refused(fields, told):
     with pytest.raises(treesim.TreesimError, match=told):
-        treesim.rollout(pendulum(), [0.1], [0.0], steps=2, parameters_of=fields)
+        treesim.rollout(pendulum(), [0.1], [0.0], steps=2, model_parameters=fields)
 
 
 def test_what_cannot_vary_is_refused_by_name():
     fields = {"damping": [0.1]}
     with pytest.raises(treesim.UnknownNameError, match="forward_dynamics 'damping'"):
-        treesim.forward_dynamics(pendulum(), [0.1], [0.0], [0.0], parameters_of=fields)
+        treesim.forward_dynamics(pendulum(), [0.1], [0.0], [0.0], model_parameters=fields)
     with pytest.raises(treesim.UnsupportedError, match=r"explicit_euler.*friction"):
-        options = {"integrator": "explicit_euler", "parameters_of": {"friction": [0.1]}}
+        options = {"integrator": "explicit_euler", "model_parameters": {"friction": [0.1]}}
         treesim.rollout(pendulum(), [0.1], [0.0], steps=2, **options)

@@ -124,11 +124,11 @@ def test_limits_of_mimic_joints_are_the_leaders():
 def test_limits_of_single_rollouts():
     upper = np.array([[0.0], [0.2], [0.05], [1.0]])
     q, v = np.tile(BEYOND, (4, 1)), np.zeros(1)
-    (text,) = warned(lambda: treesim.rollout(ROBOT, q, v, steps=1, parameters_of={"upper": upper}))
+    (text,) = warned(lambda: treesim.rollout(ROBOT, q, v, steps=1, model_parameters={"upper": upper}))
     assert "2 of 4 states" in text and "(state 0) is 0.1 rad above its upper limit of 0 rad" in text
     wide = {"upper": np.array([0.5])}
-    assert warned(lambda: treesim.rollout(ROBOT, q, v, steps=1, parameters_of=wide)) == []
-    stepper = treesim.BatchStepper(ROBOT, 4, parameters_of={"upper": upper})
+    assert warned(lambda: treesim.rollout(ROBOT, q, v, steps=1, model_parameters=wide)) == []
+    stepper = treesim.BatchStepper(ROBOT, 4, model_parameters={"upper": upper})
     stepper.put(slice(None), np.array([-0.5]), v)
     assert warned(stepper.step) == []
     assert warned(lambda: stepper.put([1, 3], q[:2], v)) == []

@@ -168,7 +168,7 @@ def test_what_resists_a_joint_in_place_of_inertia_is_enough(way):
 def test_rollouts_that_have_inertia_of_their_own_are_not_refused():
     robot = with_massless_tip()
     runs = treesim.rollout(
-        robot, np.zeros(2), np.zeros(2), steps=3, parameters_of={"armature": {"tip": np.array([0.1, 0.2])}}
+        robot, np.zeros(2), np.zeros(2), steps=3, model_parameters={"armature": {"tip": np.array([0.1, 0.2])}}
     )
     assert np.isfinite(runs.q).all()
 

@@ -53,7 +53,7 @@ def without_attributes(study):
 def test_columns_are_those_of_one_call_of_rollout(whole):
     inputs = whole.plan.inputs(np.arange(SAMPLES))
     runs = treesim.rollout(
-        ROBOT, inputs.q0, inputs.v0, steps=STEPS, parameters_of={"mass": inputs.physics["mass"]}, engine="auto"
+        ROBOT, inputs.q0, inputs.v0, steps=STEPS, model_parameters={"mass": inputs.physics["mass"]}, engine="auto"
     )
     found = whole.summary
     assert np.array_equal(found["fastest"], runs.v[:, :, 1].max(axis=1))

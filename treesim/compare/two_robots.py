@@ -131,7 +131,7 @@ class SecondFile:
         self.label = description.file
         self.joints = types_of(description.robot)
         self.mimics = description.mimics
-        self.parameters = {body.joint.name: parameters_of(body.joint) for body in description.robot.bodies}
+        self.parameters = {body.joint.name: model_parameters(body.joint) for body in description.robot.bodies}
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:
         """Return the second robot beside our tree."""
@@ -279,7 +279,7 @@ def holding(description: Description, joints: set[str]) -> Description:
     return replace(held, base="fixed") if ROOT_JOINT in joints else held
 
 
-def parameters_of(joint: Joint) -> dict[str, float]:
+def model_parameters(joint: Joint) -> dict[str, float]:
     """Return a joint's parameters; of joints with several degrees of freedom none."""
     return {name: float(np.ravel(getattr(joint, name))[0]) for name in PARAMETERS} if joint.nv == 1 else {}
 
@@ -290,7 +290,7 @@ def _differences(
     """By joint: the relative difference of a parameter, our value and theirs; of joints that both give it."""
     found = {}
     for name in shared:
-        ours = parameters_of(robot.joint(name))
+        ours = model_parameters(robot.joint(name))
         if quantity in ours and quantity in theirs.get(name, {}):
             a, b = ours[quantity], theirs[name][quantity]
             scale = max(abs(a), abs(b))

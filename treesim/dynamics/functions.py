@@ -60,7 +60,7 @@ def forward_dynamics(
     refinements: int = 0,
     engine: Engine = "auto",
     out: np.ndarray | None = None,
-    parameters_of: OwnPhysics | None = None,
+    model_parameters: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
 
@@ -73,8 +73,8 @@ def forward_dynamics(
     without gravity: they restore digits that a method loses on long chains or light links, for one more solution each.
     engine: "generic", code for any robot; "specialized", code made for this robot that works on many states at once;
     "auto", the latter for large batches where the backend and the robot allow it. out: where to write qdd, an array of
-    its shape and number type in any order of memory; it may be one of the arguments. parameters_of: physics that each
-    state has of its own, with leading axes that broadcast with the others': mass (..., n_bodies), center_of_mass
+    its shape and number type in any order of memory; it may be one of the arguments. model_parameters: physics of
+    each state, with leading axes that broadcast with the others': mass (..., n_bodies), center_of_mass
     (..., n_bodies, 3), inertia (..., n_bodies, 3, 3) about it in the body's axes, armature (..., nv), gravity (..., 3),
     or, of single bodies and joints, {name: array}; see docs/parameters.md.
     qdd is the derivative of v as stored, in body axes for multi-DoF joints. Arrays are read in place whatever their
@@ -100,9 +100,9 @@ def forward_dynamics(
     solver = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
     if robot.coupling is not None:
         solver = held_backend(solver, robot)
-    if parameters_of is not None:
+    if model_parameters is not None:
         return _of_own_physics(
-            solver, robot, q, v, tau, f_ext, gravity, armature, refinements, engine, out, parameters_of
+            solver, robot, q, v, tau, f_ext, gravity, armature, refinements, engine, out, model_parameters
         )
     if engine == "auto" and out is None and not refinements:
         return solver.forward_dynamics(robot, q, v, tau, f_ext, gravity, armature)
@@ -131,14 +131,14 @@ def _of_own_physics(
     refinements: int,
     engine: Engine,
     out: np.ndarray | None,
-    parameters_of: OwnPhysics,
+    model_parameters: OwnPhysics,
 ) -> np.ndarray:
     """Forward dynamics of states that have physics of their own."""
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
-    check_physics_of_backend(solver, robot, parameters_of)
+    check_physics_of_backend(solver, robot, model_parameters)
     if refinements:
-        raise UnsupportedError("refinements take no parameters_of: leave out one of them")
-    physics = physics_of(robot, parameters_of, "forward_dynamics", gravity, armature)
+        raise UnsupportedError("refinements take no model_parameters: leave out one of them")
+    physics = physics_of(robot, model_parameters, "forward_dynamics", gravity, armature)
     found: np.ndarray = solver.of_own_physics(physics, robot, q, v, tau, f_ext, gravity, armature, engine, out)
     return found
 
@@ -180,7 +180,7 @@ def inverse_dynamics(
     method: InverseDynamicsMethod = "rnea",
     engine: Engine = "auto",
     out: np.ndarray | None = None,
-    parameters_of: OwnPhysics | None = None,
+    model_parameters: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the generalised forces tau (..., nv) [N, N m] that cause the accelerations a (..., nv).
 
@@ -200,7 +200,7 @@ def inverse_dynamics(
     fast = INVERSE_DYNAMICS.get(method)
     if fast is None:
         raise unknown_name("method of inverse dynamics", method, INVERSE_DYNAMICS)
-    physics = physics_of(robot, parameters_of, "inverse_dynamics", gravity, armature)
+    physics = physics_of(robot, model_parameters, "inverse_dynamics", gravity, armature)
     plain = f_ext is None and gravity is None and armature is None and physics is None
     if plain and engine == "auto" and out is None:
         tau = np.empty(robot.nv)
@@ -220,7 +220,7 @@ def bias_forces(
     *,
     f_ext: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
-    parameters_of: OwnPhysics | None = None,
+    model_parameters: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the bias C (..., nv) [N, N m]: the forces that keep the acceleration zero (Coriolis, gravity, f_ext).
 
@@ -232,7 +232,9 @@ def bias_forces(
         array([-46.46,  -8.3 ,   0.17])
     """
     robot = checked_robot(robot)
-    return inverse_dynamics(robot, q, v, np.zeros(robot.nv), f_ext=f_ext, gravity=gravity, parameters_of=parameters_of)
+    return inverse_dynamics(
+        robot, q, v, np.zeros(robot.nv), f_ext=f_ext, gravity=gravity, model_parameters=model_parameters
+    )
 
 
 def mass_matrix(
@@ -244,7 +246,7 @@ def mass_matrix(
     engine: Engine = "auto",
     out: np.ndarray | None = None,
     packed: bool = False,
-    parameters_of: OwnPhysics | None = None,
+    model_parameters: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the mass matrix M (..., nv, nv), symmetric, with exact zeros off the tree's paths; or (..., nnz), packed.
 
@@ -254,7 +256,7 @@ def mass_matrix(
     as in `forward_dynamics`; large batches are limited by memory bandwidth, and `out` saves the allocation.
     packed: whether to return only what can differ from zero in the lower triangle, robot.nnz numbers, row by row
     (`mass_matrix_pattern` tells where each stands, `unpack_mass_matrix` gives the full matrix); by "crba" only.
-    parameters_of: as in `forward_dynamics`.
+    model_parameters: as in `forward_dynamics`.
     Raises ArgumentError, NonFiniteError, UnknownNameError (method, engine), UnsupportedError (engine, packed).
 
     Example:
@@ -269,9 +271,9 @@ def mass_matrix(
     if fast is None:
         raise _no_such_mass_matrix(method)
     if packed and robot.coupling is not None:
-        M = mass_matrix(robot, q, armature=armature, engine=engine, parameters_of=parameters_of)
+        M = mass_matrix(robot, q, armature=armature, engine=engine, model_parameters=model_parameters)
         return _copied(M[..., *mass_matrix_pattern(robot)], out)
-    physics = physics_of(robot, parameters_of, "mass_matrix", armature=armature)
+    physics = physics_of(robot, model_parameters, "mass_matrix", armature=armature)
     if armature is None and physics is None and engine == "auto" and out is None:
         M = np.empty(robot.nnz) if packed else np.empty((robot.nv, robot.nv))
         if fast.call(robot.ints, robot.reals, q, M) == FINE:
@@ -293,7 +295,7 @@ def energy(
     *,
     gravity: ArrayLike | None = None,
     engine: Engine = "auto",
-    parameters_of: OwnPhysics | None = None,
+    model_parameters: OwnPhysics | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic and potential energy (...) [J]; potential is 0 with every centre of mass at the world's origin.
 
@@ -306,10 +308,10 @@ def energy(
         6.113 J, -19.195 J
     """
     robot = checked_robot(robot)
-    if parameters_of is None:
+    if model_parameters is None:
         out = ENERGY_AND_MOMENTUM(robot, *constants_of(robot, gravity), q, v, engine)
     else:
-        out = _own_energy_and_momentum(robot, q, v, gravity, engine, parameters_of, "energy")
+        out = _own_energy_and_momentum(robot, q, v, gravity, engine, model_parameters, "energy")
     return out[..., 0], out[..., 1]
 
 
@@ -319,11 +321,11 @@ def _own_energy_and_momentum(
     v: ArrayLike,
     gravity: ArrayLike | None,
     engine: Engine,
-    parameters_of: OwnPhysics,
+    model_parameters: OwnPhysics,
     what: str,
 ) -> np.ndarray:
     """The same of states that have physics of their own."""
-    constants, physics = constants_of(robot, gravity), physics_of(robot, parameters_of, what, gravity)
+    constants, physics = constants_of(robot, gravity), physics_of(robot, model_parameters, what, gravity)
     given = {"q": q, "v": v}
     return on_states(energy_and_momentum_states, robot, constants, given, physics=physics, engine=engine)[0]
 
@@ -334,7 +336,7 @@ def momentum(
     v: ArrayLike,
     *,
     engine: Engine = "auto",
-    parameters_of: OwnPhysics | None = None,
+    model_parameters: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the momentum (..., 6) of all bodies: linear [N s], then angular about the world's origin [N m s].
 
@@ -346,6 +348,6 @@ def momentum(
         array([-7.69,  1.2 , -5.56, -1.98,  4.81,  2.9 ])
     """
     robot = checked_robot(robot)
-    if parameters_of is None:
+    if model_parameters is None:
         return ENERGY_AND_MOMENTUM(robot, robot.ints, robot.reals, q, v, engine)[..., 2:]
-    return _own_energy_and_momentum(robot, q, v, None, engine, parameters_of, "momentum")[..., 2:]
+    return _own_energy_and_momentum(robot, q, v, None, engine, model_parameters, "momentum")[..., 2:]

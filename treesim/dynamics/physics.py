@@ -17,26 +17,26 @@ OwnPhysics = Parameters | Numbers  # or as tables hold them
 
 
 def physics_of(
-    robot: Tree, parameters_of: OwnPhysics | None, what: str, gravity: Any = None, armature: Any = None
+    robot: Tree, model_parameters: OwnPhysics | None, what: str, gravity: Any = None, armature: Any = None
 ) -> Numbers | None:
-    """Return what `parameters_of` puts into the robot's table, None where nothing is given.
+    """Return what `model_parameters` puts into the robot's table, None where nothing is given.
 
     gravity, armature: those for all states, which cannot be given as well. Raises what `given_physics` raises.
     """
-    if parameters_of is None or isinstance(parameters_of, Numbers):
-        return parameters_of
-    fields = given_physics(robot, parameters_of, OF_ROBOT, what)
+    if model_parameters is None or isinstance(model_parameters, Numbers):
+        return model_parameters
+    fields = given_physics(robot, model_parameters, OF_ROBOT, what)
     for label, value in (("gravity", gravity), ("armature", armature)):
         if value is not None and label in fields:
-            raise ArgumentError(f"{label} is given twice: as {label}= and in parameters_of")
+            raise ArgumentError(f"{label} is given twice: as {label}= and in model_parameters")
     return robot_numbers(robot, fields) if fields else None
 
 
-def check_physics_of_backend(solver: Any, robot: Tree, parameters_of: OwnPhysics) -> None:
+def check_physics_of_backend(solver: Any, robot: Tree, model_parameters: OwnPhysics) -> None:
     """Raise UnsupportedError, naming it, for a backend that cannot take physics of each state's own, or no rotors."""
     if not is_one_kernel(solver, robot):
         raise UnsupportedError(
-            f"backend {solver.name!r} takes no parameters_of: it is no kernel that reads the robot's table; take 'aba'"
+            f"backend {solver.name!r} takes no model_parameters, as no kernel reads them: take 'aba'"
         )
-    if isinstance(parameters_of, Numbers) or "armature" in parameters_of:
+    if isinstance(model_parameters, Numbers) or "armature" in model_parameters:
         check_supported(solver, robot, 1.0)

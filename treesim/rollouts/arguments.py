@@ -185,7 +185,7 @@ def state_arrays(
 ) -> list[np.ndarray]:
     """q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); what all rollouts share is not repeated.
 
-    counts: numbers of rollouts that parameters_of is for."""
+    counts: numbers of rollouts that model_parameters is for."""
     if steps is not None:
         steps = whole_number("steps", steps)
     if control is None:
@@ -211,7 +211,7 @@ def state_arrays(
         axes.append((_policy_parameters(parameters, number), 1))
     sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}.union(counts)
     if len(sizes) > 1:
-        also = ", parameters_of" if counts else ""
+        also = ", model_parameters" if counts else ""
         raise ArgumentError(
             f"q0, v0, control{also} and parameters are for different numbers of rollouts: {sorted(sizes)}"
         )

@@ -39,7 +39,7 @@ class BatchStepper(Shown):
     """States of B simulations of one robot, which every call carries on through `steps` steps of dt [s].
 
     robot: a tree, or a World. count: B. kp, kd: controls are targets where these are not 0, else forces. integrator,
-    backend, substeps, contact_solver, engine, threads, parameters_of: as in `treesim.rollout`, whose steps these are:
+    backend, substeps, contact_solver, engine, threads, model_parameters: as in `treesim.rollout`, with
     the same states, bit for bit, under the same controls, however many calls they are divided into.
     q (B, nq), v (B, nv): the states now, read-only; neutral and at rest at first. finite (B,): which are finite.
     residual (B,): by how much contacts, limits and joint friction have missed their laws at most since a state was put
@@ -73,14 +73,16 @@ class BatchStepper(Shown):
         contact_solver: str | ContactSolver = "pgs",
         engine: Engine = "auto",
         threads: int | None = None,
-        parameters_of: Parameters | None = None,
+        model_parameters: Parameters | None = None,
     ) -> None:
         world = as_world(robot)
         check_engine(engine)
-        own = copy.deepcopy({"kp": kp, "kd": kd, "parameters_of": parameters_of})  # arrays of the caller's may change
+        own = copy.deepcopy(
+            {"kp": kp, "kd": kd, "model_parameters": model_parameters}
+        )  # arrays of the caller's may change
         made = partial(type(self), world, count, dt, steps=steps, integrator=integrator, backend=backend, engine=engine)
         self._again = partial(made, substeps=substeps, contact_solver=contact_solver, threads=threads, **own)
-        fields = given_fields(world, parameters_of, integrator)
+        fields = given_fields(world, model_parameters, integrator)
         self.world = world = world_with_rows(world, fields)
         self.robot = world.robot
         self.count, self.steps = whole_number("count", count, 1), whole_number("steps", steps, 1)
@@ -106,7 +108,7 @@ class BatchStepper(Shown):
         if physics is None:
             return
         if physics.counts - {self.count}:
-            raise ArgumentError(f"parameters_of is for {sorted(physics.counts)} states, but there are {self.count}")
+            raise ArgumentError(f"model_parameters is for {sorted(physics.counts)} states, but there are {self.count}")
         if physics.needs_armature:
             check_supported(chosen_backend(backend), self.robot, 1.0)
 

@@ -127,7 +127,7 @@ def _in_play(
     part = own.of(good)
     physics = Numbers(part.numbers.places, part.numbers.values[:, None])
     return in_play(
-        robot, q, v, kinetic, potential, part.gravity[:, None], rounding, mass=part.mass, parameters_of=physics
+        robot, q, v, kinetic, potential, part.gravity[:, None], rounding, mass=part.mass, model_parameters=physics
     )
 
 
@@ -164,7 +164,7 @@ def _energies(robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray, own:
     def of(q: np.ndarray, v: np.ndarray, physics: np.ndarray | None) -> np.ndarray:
         if own is None or physics is None:
             return np.array(specialized_first(energy, robot, q, v))
-        return np.array(energy(robot, q, v, parameters_of=Numbers(own.places, physics)))
+        return np.array(energy(robot, q, v, model_parameters=Numbers(own.places, physics)))
 
     found, some = np.full((2, *good.shape), np.nan), of_unit_length(robot, q)
     if some.all() and good.all():

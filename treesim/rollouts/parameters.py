@@ -107,16 +107,16 @@ def _masses(robot: Tree) -> np.ndarray:
     return np.array([body.inertia.mass for body in robot.bodies])
 
 
-def given_fields(world: World, parameters_of: Parameters | None, integrator: str) -> dict[str, Given]:
+def given_fields(world: World, model_parameters: Parameters | None, integrator: str) -> dict[str, Given]:
     """Return the fields given for rollouts in a world.
 
     Raises what `given_physics` raises, ArgumentError for what no rollout can have, and for limits, friction and a
     ground that the world leaves out, UnsupportedError for those under integrators that know no contact.
     """
-    fields = {} if parameters_of is None else given_physics(world.robot, parameters_of, FIELDS, "rollouts")
+    fields = {} if model_parameters is None else given_physics(world.robot, model_parameters, FIELDS, "rollouts")
     for name, given in fields.items():
         if given.values.ndim - 1 - len(FIELDS[name].shape) > 1:
-            raise ArgumentError(f"parameters_of[{name!r}] has more than one batch axis: rollouts have one, (B, ...)")
+            raise ArgumentError(f"model_parameters[{name!r}] has more than one batch axis: rollouts have one, (B, ...)")
     touching = [name for name in fields if name in OF_CONTACT]
     if touching and integrator not in SHARE:
         known = " or ".join(map(repr, SHARE))
@@ -126,7 +126,7 @@ def given_fields(world: World, parameters_of: Parameters | None, integrator: str
     parts = (("friction", world.friction), ("lower", world.limits), ("upper", world.limits))
     for name, there in (*parts, ("ground_friction", bool(world.ground))):
         if name in fields and not there:
-            raise ArgumentError(f"parameters_of[{name!r}]: {world!r} has none; make one with it, as World(robot, ...)")
+            raise ArgumentError(f"model_parameters[{name!r}]: {world!r} has none; take a World(robot, ...) with it")
     _check_gains(world.robot, fields)
     _check_limits(world.robot, fields)
     return fields
@@ -226,7 +226,7 @@ def physics_of_rollouts(
     contact = _contact_numbers(world, fields)
     found = Physics({"reals": own, "settings": settings, "geometry": contact}, fields)
     if len(found.counts) > 1:
-        raise ArgumentError(f"parameters_of is for different numbers of rollouts: {sorted(found.counts)}")
+        raise ArgumentError(f"model_parameters is for different numbers of rollouts: {sorted(found.counts)}")
     return found
 
 
@@ -284,7 +284,7 @@ def _least_of_each(robot: Tree, own: Numbers, rotors: np.ndarray, stiffness: np.
         part = wanted[first : first + STATES]
         physics, found = Numbers(own.places, rows[part]), np.full((part.size, robot.nv), np.inf)
         for q in tried_configurations(robot):
-            found = np.minimum(found, _free_inertias(mass_matrix(robot, q, parameters_of=physics)))
+            found = np.minimum(found, _free_inertias(mass_matrix(robot, q, model_parameters=physics)))
         least[part] = np.maximum(found, 0)
     return least.reshape(*batch, robot.nv)
 

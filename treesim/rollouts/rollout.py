@@ -61,7 +61,7 @@ def rollout(
     substeps: int | None = None,
     work: bool = False,
     contact_solver: str | ContactSolver = "pgs",
-    parameters_of: Parameters | None = None,
+    model_parameters: Parameters | None = None,
     measure: Mapping[str, Measure] | None = None,
     keep: Keep = "all",
 ) -> Rollouts:
@@ -92,7 +92,7 @@ def rollout(
     and to hold the energy of the rollouts against it: `Rollouts.work` and `.energy_error`, and one EnergyWarning, with
     a remedy, for all that are off by more than 1 % of the energy in play, looked at in one record in 50 steps, 32 at
     most. out may then be three arrays. States stay the same to the bit; docs/simulation.md tells what it costs.
-    parameters_of: physics that every rollout has of its own, or all of them share: a mapping of mass (B, n_bodies),
+    model_parameters: physics that every rollout has of its own, or all of them share: a mapping of mass (B, n_bodies),
     center_of_mass (B, n_bodies, 3), inertia (B, n_bodies, 3, 3) about it in the body's axes, armature, damping,
     friction, lower, upper, effort, kp, kd (B, nv), gravity (B, 3), ground_friction (B,), each with or without B, or, of
     single bodies and joints, {name: array}; see docs/parameters.md.
@@ -120,7 +120,7 @@ def rollout(
     check_engine(engine)
     checked_progress(progress)
     threads = checked_threads(threads)
-    fields = given_fields(world, parameters_of, integrator)
+    fields = given_fields(world, model_parameters, integrator)
     world = world_with_rows(world, fields)
     method = method_of(
         world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver,

@@ -35,7 +35,7 @@ class Rollouts(Shown):
     work (B, K, 2): that of the controls, and of damping, friction, joint limits and contacts, from the start to each
     recorded state [J]; None if it was not counted. energy_at_start (B,): kinetic and potential energy there [J], None
     without work. robot: whose states these are, None if they were read from files. own: what their robots have of their
-    own, where `parameters_of` tells, else None.
+    own, where `model_parameters` tells, else None.
     measures: what was measured, (B,) or (B, bins) each, see `treesim.measures`. measured (B,): after how many steps;
     all of them but where rollouts were ended by `treesim.measures.stop`, diverged, or were stopped; None without
     measures. ended (B,): the number of the step that ended a rollout, whose state it keeps from then on; -1: none did.

@@ -57,7 +57,7 @@ def in_play(
     gravity: np.ndarray | None = None,
     rounding: float = ROUNDING,
     mass: np.ndarray | None = None,
-    parameters_of: OwnPhysics | None = None,
+    model_parameters: OwnPhysics | None = None,
 ) -> np.ndarray:
     """Return the energy in play (...) of runs of states q (..., K, nq), v (..., K, nv) with energies (..., K) [J];
     rounding: of kinetic energy; gravity: (..., 3), or of each run its size (..., 1); mass (...): of each run's robot,
@@ -67,10 +67,10 @@ def in_play(
     weight = total * np.linalg.norm(robot.gravity if gravity is None else gravity, axis=-1)
     floor = np.maximum(np.maximum(LEAST_HEIGHT * weight, np.finfo(float).tiny), rounding * most)
     if [body.joint.type for body in robot.bodies if body.parent == 0] == ["floating"] and np.all(total > 0):
-        if parameters_of is None:
+        if model_parameters is None:
             carried = specialized_first(momentum, robot, q, v)[..., :3]
         else:
-            carried = momentum(robot, q, v, parameters_of=parameters_of)[..., :3]
+            carried = momentum(robot, q, v, model_parameters=model_parameters)[..., :3]
         inner = kinetic - (carried * carried).sum(axis=-1) / (2 * np.asarray(total)[..., None])
         return np.maximum(inner.max(axis=-1), floor)
     return np.maximum(most + np.ptp(potential, axis=-1), floor)

@@ -72,15 +72,15 @@ def given_physics(
     the sample and the link or joint, for what no body or joint has, NonFiniteError likewise for NaN.
     """
     if not isinstance(given, Mapping):
-        raise ArgumentError(f"parameters_of must be a mapping of fields to arrays, not {type(given).__name__}")
+        raise ArgumentError(f"model_parameters must be a mapping of fields to arrays, not {type(given).__name__}")
     for name in given:
         if name not in known:
-            raise unknown_name(f"field of parameters_of for {what}", str(name), list(known))
+            raise unknown_name(f"field of model_parameters for {what}", str(name), list(known))
     return {name: _given(robot, name, given[name], field) for name, field in known.items() if name in given}
 
 
 def _given(robot: Tree, name: str, value: Any, field: Field) -> Given:
-    label = f"parameters_of[{name!r}]"
+    label = f"model_parameters[{name!r}]"
     if isinstance(value, Mapping):
         found = _by_name(robot, label, value, field)
     else:
@@ -153,7 +153,7 @@ def refuse_first(
     told = f"sample {', '.join(map(str, sample))}: " if sample else ""
     shown = np.array2string(value, precision=6, separator=", ").replace("\n", "") if value.ndim else f"{value:.6g}"
     place = name_of(robot, field, int(found.which[k]))
-    raise error(f"parameters_of: {told}{name}{place} is {shown} {field.unit}".rstrip() + f"; {right}")
+    raise error(f"model_parameters: {told}{name}{place} is {shown} {field.unit}".rstrip() + f"; {right}")
 
 
 def _check(robot: Tree, name: str, found: Given, field: Field) -> None:
@@ -194,7 +194,7 @@ def joined_numbers(parts: Sequence[Numbers]) -> Numbers:
     try:
         batch = np.broadcast_shapes(*(x.values.shape[:-1] for x in parts))
     except ValueError:
-        raise ArgumentError("parameters_of: the batch axes of its arrays do not fit together") from None
+        raise ArgumentError("model_parameters: the batch axes of its arrays do not fit together") from None
     wide = [np.broadcast_to(x.values, (*batch, x.values.shape[-1])) for x in parts]
     places = [np.empty(0, np.int64), *(x.places for x in parts)]
     return Numbers(np.concatenate(places).astype(np.int64), np.concatenate([np.empty((*batch, 0)), *wide], axis=-1))

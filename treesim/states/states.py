@@ -60,7 +60,7 @@ def on_states(
     own = physics.values.astype(precision(*(a.value for a in arguments if a.value is not None)), copy=False)
     varied = Varied((1,), (physics.places,), own)
     entry, constants = varied.taken_by(entry, constants, len(arguments) + len(results), len(arguments))
-    arguments.append(Argument("parameters_of", own, physics.places.shape))
+    arguments.append(Argument("model_parameters", own, physics.places.shape))
     return specialized_or_generic(evaluate, entry, constants, arguments, results, explain, **options)
 
 

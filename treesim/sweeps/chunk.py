@@ -171,7 +171,7 @@ def rolled(
         kd=plan.fields["kd"].nominal,
         every=plan.every if every is None else every,
         parameters=inputs.p if inputs.p.shape[1] else None,
-        parameters_of=inputs.physics or None,
+        model_parameters=inputs.physics or None,
         measure=plan.measure or None,
         keep=keep,
         threads=threads,

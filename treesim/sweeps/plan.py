@@ -34,7 +34,7 @@ MOST_KEPT = 16  # numbers of one entry of `vary` that are kept for each sample; 
 
 
 class Inputs(NamedTuple):
-    """What some samples start from: q0 (B, nq), v0 (B, nv), p (B, k); physics: by name, as `parameters_of` of
+    """What some samples start from: q0 (B, nq), v0 (B, nv), p (B, k); physics: by name, as `model_parameters` of
     `rollout` takes them; drawn: by name in `vary`, what was drawn (B, ...)."""
 
     q0: np.ndarray

@@ -185,7 +185,7 @@ def test_environments_may_have_physics_of_their_own(actions):
     """Those of the robot's own are as without; heavier poles fall in other steps."""
     masses = np.tile([body.inertia.mass for body in balance().robot.bodies], (COUNT, 1))
     masses[1::2, 1:] *= 3.0
-    own = walk(TreesimVectorEnv("balance", COUNT, parameters_of={"mass": masses}), actions[:6], seed=0)
+    own = walk(TreesimVectorEnv("balance", COUNT, model_parameters={"mass": masses}), actions[:6], seed=0)
     plain = walk(TreesimVectorEnv("balance", COUNT), actions[:6], seed=0)
     np.testing.assert_allclose(own[0][:, ::2], plain[0][:, ::2], atol=1e-5)  # of float32
     assert (np.abs(own[0][3:, 1::2] - plain[0][3:, 1::2]).max(axis=(0, 2)) > 1e-3).all()
@@ -325,12 +325,12 @@ def test_a_copied_environment_goes_on_alone(way, actions):
 def test_environments_are_pickled_with_their_own_physics(actions):
     masses = np.linspace(0.5, 2.0, COUNT)[:, None] * [[1.0, 2.0, 3.0]]
     given = {"mass": masses.copy()}
-    envs = TreesimVectorEnv("balance", COUNT, parameters_of=given)
+    envs = TreesimVectorEnv("balance", COUNT, model_parameters=given)
     given["mass"][:] = 9.0  # what is the caller's no longer matters
     envs.reset(seed=0)
     twin = pickle.loads(pickle.dumps(envs))
     assert np.array_equal(twin.step(actions[0])[0], envs.step(actions[0])[0])
-    same = TreesimVectorEnv("balance", COUNT, parameters_of={"mass": masses})
+    same = TreesimVectorEnv("balance", COUNT, model_parameters={"mass": masses})
     same.reset(seed=0)
     same.step(actions[0])
     assert np.array_equal(twin.episodes.stepper.q, same.episodes.stepper.q)

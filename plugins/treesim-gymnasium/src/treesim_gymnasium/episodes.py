@@ -34,7 +34,7 @@ class Episodes:
         count: int,
         engine: Engine,
         threads: int | None,
-        parameters_of: Mapping[str, Any] | None = None,
+        model_parameters: Mapping[str, Any] | None = None,
     ) -> None:
         self.task, self.count = task, count
         self.functions = functions_of(task, engine)
@@ -42,7 +42,7 @@ class Episodes:
         self.stepper = treesim.BatchStepper(
             task.world, count, task.dt, steps=task.steps, kp=kp, kd=kd, integrator=task.integrator,
             backend=task.backend, substeps=task.substeps, contact_solver=task.contact_solver, engine=engine,
-            threads=threads, parameters_of=parameters_of,
+            threads=threads, model_parameters=model_parameters,
         )  # fmt: skip
         self._driven, (low, high) = task.driven, task.range
         self._middle, self._half = (low + high) / 2, (high - low) / 2

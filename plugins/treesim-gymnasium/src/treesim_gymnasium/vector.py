@@ -29,7 +29,7 @@ class TreesimVectorEnv(VectorEnv):
     step, whose action is not looked at), SAME_STEP (at once; what was seen last is `infos["final_obs"]`), or DISABLED
     (the caller resets, with options={"reset_mask": (num_envs,)}). dtype: of observations, float32 or float64; states
     are always float64. engine, threads: as in `treesim.rollout`; results do not depend on the number of threads.
-    parameters_of: physics of every environment's own, as in `treesim.rollout`: {"mass": (num_envs, n_bodies)}, say,
+    model_parameters: physics of every environment's own, as in `treesim.rollout`: {"mass": (num_envs, n_bodies)}, say,
     which it keeps through all episodes.
     Episodes are the same whatever num_envs: reset(seed=s) gives environment i the key (s, i), from which its episodes'
     random numbers follow, by their number; a list of seeds gives it (seeds[i], 0), the key of a single environment
@@ -56,7 +56,7 @@ class TreesimVectorEnv(VectorEnv):
         dtype: DTypeLike = np.float32,
         engine: Engine = "auto",
         threads: int | None = None,
-        parameters_of: Mapping[str, Any] | None = None,
+        model_parameters: Mapping[str, Any] | None = None,
         render_mode: None = None,
     ) -> None:
         refuse_rendering(render_mode)
@@ -65,7 +65,7 @@ class TreesimVectorEnv(VectorEnv):
         self.autoreset_mode = AutoresetMode(autoreset_mode)
         self.metadata = {"render_modes": [], "autoreset_mode": self.autoreset_mode}
         self._number = number_of(dtype)
-        self.episodes = Episodes(self.task, num_envs, engine, threads, parameters_of)
+        self.episodes = Episodes(self.task, num_envs, engine, threads, model_parameters)
         self.single_action_space = action_space(self.task)
         self.single_observation_space = observation_space(self.task, self.episodes.functions.size, self._number)
         self.action_space = batch_space(self.single_action_space, num_envs)
