@@ -14,11 +14,11 @@ from treesim.doctor.sarif import sarif_log
 from treesim.dynamics import armstrong, conjugate_gradient
 from treesim.dynamics.compiled import schedules
 from treesim.dynamics.operational import zero_testing
-from treesim.live import Replay
-from treesim.live.pull import Pull
 from treesim.model import generators
 from treesim.rollouts import rollout
 from treesim.simulation import control
+from treesim.viewing.live import Replay
+from treesim.viewing.live.mouse_spring import Pull
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
 OF_SUBMODULES = {  # those that messages and pages name

@@ -70,7 +70,7 @@ from .states.standing import standing
 from .states.support import ShapeWarning, lowest_point
 from .sweeps.sweep import sweep
 from .urdf import Repaired, UrdfWarning, load, repair, to_urdf
-from .view import View, viewer
+from .viewing.view import View, viewer
 
 __version__ = "0.1.0"
 

@@ -68,7 +68,7 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
     "commands": {
         "simulate": "treesim.cli.simulate:simulate",
         "sweep": "treesim.cli.sweep:sweep",
-        "replay": "treesim.cli.replays:replay",
+        "replay": "treesim.cli.replay:replay",
         "convert": "treesim.cli.convert:convert",
         "view": "treesim.cli.view:view",
         "info": "treesim.cli.info:info",

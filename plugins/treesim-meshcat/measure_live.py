@@ -99,8 +99,8 @@ def clocked_program(options: list[str]) -> None:
     from treesim_meshcat import MeshcatViewer
 
     from treesim.cli.main import main as treesim
-    from treesim.live import LiveSession
     from treesim.simulation.simulation import Simulation
+    from treesim.viewing.live import LiveSession
 
     clocks = Clocks()
     clocks.clocked(Simulation, "step", "physics")

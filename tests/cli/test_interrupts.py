@@ -32,7 +32,7 @@ MOMENTS = (
     "treesim.simulation.simulation",
     "yourdfpy",
 )
-RUNNING = ("treesim.cli.setup", "treesim.cli.summary", "llvmlite.binding", "rich.table")
+RUNNING = ("treesim.cli.simulation_options", "treesim.cli.summary", "llvmlite.binding", "rich.table")
 
 
 def pressed_at(moment: str, folder: Path, robot: str) -> subprocess.CompletedProcess[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from treesim import Ground, Simulation, load
 from treesim.cli import common
-from treesim.viewers.base import Viewer
+from treesim.viewing.protocols import Viewer
 
 
 class Screen:

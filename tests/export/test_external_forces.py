@@ -9,9 +9,9 @@ import treesim
 from treesim import Tree, World
 from treesim.export.contact_module import contact_module
 from treesim.export.webassembly import step_module
-from treesim.live.drive import Drive, without_effort_limits
-from treesim.live.forces import Force
-from treesim.live.pull import Pull
+from treesim.viewing.live.controller import Drive, without_effort_limits
+from treesim.viewing.live.forces import Force
+from treesim.viewing.live.mouse_spring import Pull
 
 from .machine import Machine, Stage
 

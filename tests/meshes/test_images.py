@@ -14,7 +14,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from treesim.meshes import images, read_colored, read_parts, reader
-from treesim.viewers.meshes import read_meshes
+from treesim.viewing.meshes import read_meshes
 
 from . import files, textured
 

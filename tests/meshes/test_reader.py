@@ -19,7 +19,7 @@ import treesim
 from treesim import ArgumentError, ModelError
 from treesim.meshes import read_colored, read_parts, reader
 from treesim.model.hulls import hull_of_file
-from treesim.viewers.meshes import read_mesh
+from treesim.viewing.meshes import read_mesh
 
 from . import files
 

@@ -39,7 +39,7 @@ from treesim.states.support import LowestPoint
 from treesim.sweeps.plan import plan_of
 from treesim.sweeps.store import create
 from treesim.system.display import MOST_ROWS, batch, html_table, selection, span
-from treesim.view import Click
+from treesim.viewing.view import Click
 
 ROBOT = make.chain(2)
 JOINT = Joint("elbow", "revolute", axis=(0, 1, 0), lower=-1, upper=2)

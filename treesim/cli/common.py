@@ -227,7 +227,7 @@ def get_recorder(name: str | None) -> Any:
     """Return the viewer called `name`, or meshcat, or else the first registered one, that records motions; raises
     UnknownNameError, PluginError, and UnsupportedError for a viewer that does not record."""
     from .. import plugins
-    from ..viewers.base import Recorder
+    from ..viewing.protocols import Recorder
 
     if name is None:
         names = plugins.available("viewers")
@@ -245,7 +245,7 @@ def get_recorder(name: str | None) -> Any:
 def check_record(recorder: Any, path: Path) -> None:
     """Raise what a recorder would raise for a path, whatever the motion is."""
     from ..system.files import checked_output
-    from ..viewers.base import FormatRecorder
+    from ..viewing.protocols import FormatRecorder
 
     if isinstance(recorder, FormatRecorder):
         recorder.check_record(path)

@@ -55,7 +55,7 @@ def convert(
 def _write(source: Path, run: Trajectory, target: Path) -> None:
     """Write one file; that for viewers with what the robot looks like, which the trajectory's own file leaves out."""
     from ..formats import write_mcap
-    from .replay import robot_of
+    from .view_recording import robot_of
 
     if target.suffix.lower() != ".mcap":
         run.save(target)

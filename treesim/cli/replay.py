@@ -1,136 +1,61 @@
-"""`treesim view run.npz`: a recorded motion in a viewer."""
+"""`treesim replay run.npz`: a recorded simulation once more, and whether every bit is the same."""
 
 from __future__ import annotations
 
-import warnings
-from contextlib import suppress
+from contextlib import nullcontext
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated
 
-from ..errors import ArgumentError, TreesimError, listed
+import typer
+
+from ..errors import named
 from . import common
-from .ghost import Start, recorded_ghost
-from .setup import DT
+from .common import JsonOption, guarded, messages, output, print_json
 
 if TYPE_CHECKING:
-    import typer
-
-    from ..live import Replay
-    from ..model.tree import Tree
-    from ..simulation.trajectory import Trajectory
-
-KNOWN = {"robot", "base", "mimic", "ghost", "duration", "speed", "viewer", "port", "no_browser", "json", "record"}
+    from ..rollouts.replay import Repetition
 
 
-def is_recording(source: str) -> bool:
-    """Whether the command line names a trajectory, not a robot."""
-    from ..formats import SUFFIXES
+@guarded
+def replay(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A file of `treesim simulate --out`.", show_default=False)],
+    source: Annotated[
+        str | None,
+        typer.Option(metavar="ROBOT", help="The robot's description: a note tells if it has changed since."),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Simulate RUN again, as its file tells, and say whether every bit is the same.
 
-    return Path(source).suffix.lower() in SUFFIXES
+    If not, from which step on, in which number, and what has changed since: versions, processor, interpreter. The robot
+    is the one that the file holds. Exit code 0: the same bits; 1: others; 2: it cannot be repeated.
+    """
+    import treesim
 
-
-def checked_options(context: typer.Context) -> set[str]:
-    """Return which parameters of `view` were given; raises ArgumentError for those that a recorded motion has not."""
-    given = {
-        name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
-    }
-    foreign = sorted("--" + name.replace("_", "-") for name in given - KNOWN)
-    if foreign:
-        raise ArgumentError(f"{listed(foreign)}: a recorded motion is played as it is; this is for simulations")
-    return given
-
-
-def open_replay(path: str, window: Any, base: str | None, mimic: str | None, speed: float, ghost: str | None) -> Replay:
-    """Load a trajectory and its robot, and show its first state. base: the recording's own by default. ghost: a motion
-    to show beside it."""
-    import numpy as np
-
-    from ..live import Replay
-    from ..live.recorded import check_fits
-
-    robot, trajectory = _loaded(path, base, mimic)
-    check_fits(robot, trajectory)
-    ghosts = {}
-    if ghost is not None:
-        steps = np.diff(trajectory.t[:2])
-        start = Start(trajectory.q[0], trajectory.v[0], float(steps[0]) if len(steps) else DT, float(trajectory.t[0]))
-        name, motion = recorded_ghost(ghost, robot, start)
-        ghosts[name] = motion
-    return Replay(robot, trajectory, window, speed, ghosts=ghosts)
-
-
-def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: str | None, json: bool) -> None:
-    """Write a trajectory as a film, a picture, a page or glTF, by what the file's suffix says, and say so."""
-    recorder = common.get_recorder(viewer)
-    common.check_record(recorder, record)
-    robot, trajectory = _loaded(path, base, mimic)
-    recorder.record(robot, trajectory, record, fps=common.FRAMES_PER_SECOND)
-    size = record.stat().st_size
+    with nullcontext() if json else messages().status("simulating again ..."):
+        found = treesim.replay(run, source=source)
+    if found.trajectory.stopped == "interrupted":
+        raise KeyboardInterrupt
     if json:
-        common.print_json({"robot": robot.name, "record": str(record), "bytes": size})
+        first = None if found.first is None else asdict(found.first)
+        print_json({
+            "run": str(run), "robot": found.robot_name, "states": found.states, "same": found.same, "first": first,
+            "reasons": list(found.reasons), "notes": list(found.notes),
+        })  # fmt: skip
     else:
-        common.output().print(f"wrote {record} ({size / 1e6:.1f} MB)", soft_wrap=True, highlight=False)
+        _show(found)
+    raise typer.Exit(0 if found.same else common.FAILED)
 
 
-def _loaded(path: str, base: str | None, mimic: str | None) -> tuple[Tree, Trajectory]:
-    """A trajectory and its robot."""
-    from ..simulation.trajectory import Trajectory
+def _show(found: Repetition) -> None:
+    from rich.table import Table
 
-    trajectory = Trajectory.load(path)
-    return robot_of(path, trajectory, base, mimic), trajectory
-
-
-def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | None) -> Tree:
-    """Return the robot that a recording was made with, by what its metadata tell; raises ArgumentError."""
-    made = trajectory.metadata
-    if "source" not in made and base is None and mimic is None:
-        recorded = _recorded_robot(trajectory)
-        if recorded is not None:
-            return recorded
-    source = str(made.get("source") or trajectory.robot_name)
-    try:
-        return common.load_robot(source, base or str(made.get("base") or "fixed"), mimic or made.get("mimic"))
-    except TreesimError as error:
-        raise ArgumentError(
-            f"{path} was made with the robot {source!r}, which cannot be loaded here: {error}; in Python, "
-            "treesim.live.Replay(robot, trajectory, viewer) takes any"
-        ) from error
-
-
-def _recorded_robot(trajectory: Trajectory) -> Tree | None:
-    """The robot of a recording that was saved from Python, by its recipe; with its visuals, if an installed robot of
-    the name is the same but for them. None where the recipe holds none."""
-    from ..rollouts.replay import recorded_robot
-
-    robot = recorded_robot(trajectory)
-    if robot is None:
-        return None
-    base = "floating" if trajectory.joint_types[:1] == ("floating",) else "fixed"
-    with suppress(TreesimError), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        installed = common.load_robot(robot.name, base, None)
-        if _moves_alike(installed, robot):
-            return installed
-    common.print_warning(
-        f"the recording does not hold what {robot.name!r} looks like, and no installed robot of that name is the same: "
-        f"it is shown without meshes"
-    )
-    return robot
-
-
-def _moves_alike(one: Tree, other: Tree) -> bool:
-    """Whether two robots differ by what is only looked at, and met by others, at most."""
-    a, b = one.spanning, other.spanning
-    names = (a.body_names, a.dof_names) == (b.body_names, b.dof_names)
-    mimics = [[body.joint.mimic for body in robot.bodies] for robot in (one, other)]
-    return names and mimics[0] == mimics[1] and (a.ints.tobytes(), a.reals.tobytes()) == (
-        b.ints.tobytes(), b.reals.tobytes()
-    )  # fmt: skip
-
-
-def play(replay: Replay, duration: float | None) -> float:
-    """Play until the duration [s] is over, or Ctrl-C; return the seconds of the motion that were played."""
-    began = replay.t
-    with suppress(KeyboardInterrupt):  # the way to end; what was shown needs no saving
-        replay.run(duration)
-    return replay.t - began
+    shown = Table(show_header=False, box=None)
+    shown.add_row("robot", named(found.robot_name))
+    shown.add_row("states", str(found.states))
+    shown.add_row("outcome", "the same bits" if found.first is None else f"other bits: {found.first}")
+    for label, texts in (("why", found.reasons), ("note", found.notes)):
+        for text in texts:
+            shown.add_row(label, text)
+    output().print(shown)

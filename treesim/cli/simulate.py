@@ -15,7 +15,7 @@ import typer
 from ..errors import ArgumentError, TreesimError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RecordOption, RobotArgument, guarded
-from .setup import (
+from .simulation_options import (
     BACKEND,
     DT,
     INTEGRATOR,
@@ -144,7 +144,7 @@ def simulate(
     """Simulate ROBOT and sum up its speed and what it conserved. Ctrl-C keeps what was simulated."""
     from ..rollouts.replay import source_digest
     from ..simulation.simulation import check_room
-    from ..viewers.base import drawables
+    from ..viewing.protocols import drawables
 
     steps = checked_steps(duration, dt)
     outputs = Outputs.checked(out, plot, html, record, viewer)

@@ -9,7 +9,7 @@ import typer
 
 from ..errors import ArgumentError, listed, named
 from .common import JsonOption, checked_seconds, guarded, messages, output, print_json
-from .setup import SubstepsOption
+from .simulation_options import SubstepsOption
 
 if TYPE_CHECKING:
     from rich.table import Table

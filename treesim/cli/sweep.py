@@ -11,7 +11,7 @@ import typer
 from ..errors import ArgumentError, SweepError, quoted
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RobotArgument, checked_name, guarded
-from .setup import (
+from .simulation_options import (
     BACKEND,
     DT,
     INTEGRATOR,
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..sweeps import Estimate, Study
-    from .setup import Setup
+    from .simulation_options import Setup
 
 
 class Enough(Exception):

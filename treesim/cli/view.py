@@ -12,11 +12,7 @@ import typer
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
 from .common import BaseOption, JsonOption, MimicOption, RecordOption, guarded
-from .ghost import GhostOption, Start, ghost_of
-from .page import HtmlOption, checked_page, write_page
-from .replay import checked_options, is_recording, open_replay, play, write_record
-from .scenes import InstalledRobots, scene_of
-from .setup import (
+from .simulation_options import (
     BACKEND,
     DT,
     INTEGRATOR,
@@ -41,12 +37,16 @@ from .setup import (
     set_up,
 )
 from .streams import json_text
+from .view_ghost import GhostOption, Start, ghost_of
+from .view_page import HtmlOption, checked_page, write_page
+from .view_recording import checked_options, is_recording, open_replay, play, write_record
+from .view_robots import InstalledRobots, scene_of
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from ..live import LiveSession
     from ..simulation.simulation import Simulation
+    from ..viewing.live import LiveSession
 
 FPS = 30.0
 MOST_A_FRAME = 10**6  # steps: more take minutes for each picture
@@ -129,7 +129,7 @@ def view(
     integrator and contact solver while the motion goes on; Ctrl and drag pulls a link. With --json the first line is
     {"url": ...}, and the last tells what was simulated.
     """
-    from ..viewers.base import InteractiveViewer
+    from ..viewing.protocols import InteractiveViewer
 
     if record is not None:
         _record(context, robot, record, viewer, base, mimic, json)
@@ -233,7 +233,7 @@ def _replay(
 
 def _set_port(window: Any, viewer: str, port: int | None) -> None:
     """Have a page served at a port, 0 for any; raises UnsupportedError for a viewer that serves none."""
-    from ..viewers.base import InteractiveViewer
+    from ..viewing.protocols import InteractiveViewer
 
     if isinstance(window, InteractiveViewer):
         window.port = port or 0
@@ -243,7 +243,7 @@ def _set_port(window: Any, viewer: str, port: int | None) -> None:
 
 def _check_ghost(ghost: str | None, window: Any, viewer: str) -> None:
     """Raise UnsupportedError for a ghost that nobody would see."""
-    from ..viewers.base import GhostViewer, InteractiveViewer
+    from ..viewing.protocols import GhostViewer, InteractiveViewer
 
     if ghost is not None and not (isinstance(window, GhostViewer) and isinstance(window, InteractiveViewer)):
         raise UnsupportedError(f"--ghost: viewer {viewer!r} shows no second robot")
@@ -270,7 +270,7 @@ class _Page:
 
     def open_early(self) -> None:
         """Let the page open while methods are compiled, where the viewer can."""
-        from ..viewers.base import OpeningViewer
+        from ..viewing.protocols import OpeningViewer
 
         if isinstance(self.window, OpeningViewer):
             self.announce(self.window.open())
@@ -300,7 +300,7 @@ def _interact(
     duration: float | None,
 ) -> float:
     """Let users steer the simulation on the viewer's pages until the duration [s] is over, or Ctrl-C."""
-    from ..live import LiveSession
+    from ..viewing.live import LiveSession
 
     scene, settings = scene_of(setup, base, options, speed)
     library = InstalledRobots(setup.robot.name, source, options)
@@ -316,7 +316,7 @@ def _interact(
 
 def _show(window: Any, setup: Setup, speed: float, duration: float | None, no_browser: bool, json: bool) -> float:
     """Show the simulation in a viewer that nobody steers."""
-    from ..viewers.base import GroundViewer
+    from ..viewing.protocols import GroundViewer
 
     ground = setup.simulation.world.ground
     window.show(setup.robot, setup.q)

@@ -1,4 +1,4 @@
-"""Whether a viewer keeps its promises: those of `viewers.base` that it makes, by the methods that it has."""
+"""Whether a viewer keeps its promises: those of `viewing.protocols` that it makes, by the methods that it has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..contact.ground import Ground, HeightField, StaticBox
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
 from ..simulation.simulation import Simulation
-from ..viewers.base import (
+from ..viewing.protocols import (
     ClickViewer,
     FormatRecorder,
     GhostViewer,

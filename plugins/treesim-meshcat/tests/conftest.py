@@ -17,12 +17,12 @@ import pytest
 
 import treesim
 from treesim import Body, CollisionShape, Frame, Inertia, Joint, Placement, Tree, Visual
-from treesim.live import LiveSession
-from treesim.live.physics import Scene
-from treesim.live.settings import Settings
 from treesim.simulation.player import Player
 from treesim.simulation.trajectory import Trajectory
 from treesim.urdf.findings import Finding
+from treesim.viewing.live import LiveSession
+from treesim.viewing.live.physics import Scene
+from treesim.viewing.live.settings import Settings
 
 ARRAY_TYPES = {"Float32Array": "<f4", "Uint8Array": "u1", "Uint16Array": "<u2", "Uint32Array": "<u4"}
 PATIENCE = 120.0  # [s] until a test fails; software rendering on a busy machine is slow

@@ -12,7 +12,7 @@ import pytest
 from treesim_meshcat import MeshcatViewer, film
 
 from treesim.errors import ArgumentError, PluginError
-from treesim.viewers.base import FormatRecorder
+from treesim.viewing.protocols import FormatRecorder
 
 SMALL = {"width": 96, "height": 64}
 

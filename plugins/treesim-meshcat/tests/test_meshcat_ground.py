@@ -11,8 +11,8 @@ from treesim_meshcat.recording import recording_html
 from treesim import Ground, HeightField, Placement, StaticBox
 from treesim.contact.description import described
 from treesim.errors import ArgumentError
-from treesim.viewers.base import GroundViewer
-from treesim.viewers.surfaces import height_mesh
+from treesim.viewing.protocols import GroundViewer
+from treesim.viewing.surfaces import height_mesh
 
 SLOPE = Ground(normal=(0.6, 0.0, 0.8), height=0.3)
 BOX = StaticBox((1, 2, 0.1), Placement.from_xyz_rpy((1, 2, 3), (0.1, 0.2, 0.3)))

@@ -12,7 +12,7 @@ from treesim_meshcat import MeshcatViewer
 
 import treesim
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
-from treesim.live import LiveSession, Scene
+from treesim.viewing.live import LiveSession, Scene
 
 pytestmark = pytest.mark.browser
 

@@ -17,11 +17,11 @@ import treesim
 from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree, World
 from treesim.errors import ArgumentError
 from treesim.export.webassembly import step_module
-from treesim.live.drive import Drive, without_effort_limits
-from treesim.live.forces import Force
-from treesim.live.pull import Pull
 from treesim.types import ControllerName
-from treesim.viewers.base import PageWriter
+from treesim.viewing.live.controller import Drive, without_effort_limits
+from treesim.viewing.live.forces import Force
+from treesim.viewing.live.mouse_spring import Pull
+from treesim.viewing.protocols import PageWriter
 
 H = 1e-3
 SOLVED = 1e-9  # m/s: what solvers that go to their limit step by step leave of an equation

@@ -14,8 +14,8 @@ from treesim_meshcat.program import Program
 
 import treesim
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
-from treesim.live import Replay
-from treesim.view import Click
+from treesim.viewing.live import Replay
+from treesim.viewing.view import Click
 
 SLIDE = "(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }"
 BODIES = ("base", "arm")

@@ -231,7 +231,7 @@ def test_update_before_show(robot):
 
 
 def test_the_viewer_satisfies_the_protocols():
-    from treesim.viewers.base import OpeningViewer, Recorder, Viewer
+    from treesim.viewing.protocols import OpeningViewer, Recorder, Viewer
 
     assert isinstance(MeshcatViewer(), Viewer)
     assert isinstance(MeshcatViewer(), Recorder)

@@ -18,7 +18,7 @@ from tornado.websocket import WebSocketClientConnection, websocket_connect
 from treesim_meshcat import MeshcatViewer
 
 import treesim
-from treesim.live import LiveSession, Scene, Settings
+from treesim.viewing.live import LiveSession, Scene, Settings
 
 PATIENCE = 120.0  # s
 STALL = 1.0  # s

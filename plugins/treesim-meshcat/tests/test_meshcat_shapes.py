@@ -10,7 +10,7 @@ from treesim_meshcat.scene import robot_parts, scene_message
 from treesim_meshcat.shapes import capsule, material_of, shapes_of
 
 from treesim import Body, Inertia, Joint, Placement, Tree, Visual
-from treesim.viewers.meshes import TriangleMesh, read_meshes
+from treesim.viewing.meshes import TriangleMesh, read_meshes
 
 RED_AND_BLUE = """mtllib colors.mtl
 v 0 0 0

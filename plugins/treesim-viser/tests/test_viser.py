@@ -17,7 +17,7 @@ import treesim
 from treesim import Body, Ground, Inertia, Joint, Placement, StaticBox, Tree, Visual, testing
 from treesim.errors import ArgumentError
 from treesim.simulation.trajectory import Trajectory
-from treesim.viewers.solids import triangles_of
+from treesim.viewing.solids import triangles_of
 
 pytest.importorskip("viser", reason="needs viser (pip install viser)")
 

@@ -14,7 +14,7 @@ import pytest
 
 import treesim
 from treesim import Body, Inertia, Joint, Tree
-from treesim.live.panel import panel_of
+from treesim.viewing.live.panel import panel_of
 
 pytest.importorskip("viser", reason="needs viser (pip install viser)")
 

@@ -13,9 +13,9 @@ import pytest
 import treesim
 from treesim import Body, Inertia, Joint, Tree
 from treesim.errors import ArgumentError
-from treesim.live import LiveSession, Scene, Settings
-from treesim.live.panel import panel_of
-from treesim.viewers.base import InteractiveViewer
+from treesim.viewing.live import LiveSession, Scene, Settings
+from treesim.viewing.live.panel import panel_of
+from treesim.viewing.protocols import InteractiveViewer
 
 pytest.importorskip("viser", reason="needs viser (pip install viser)")
 

@@ -15,7 +15,7 @@ from treesim.model.inertia import unit_vector
 from treesim.model.pack import axis_rotation
 from treesim.simulation.trajectory import Trajectory
 from treesim.states.support import candidates
-from treesim.viewers.meshes import TriangleMesh
+from treesim.viewing.meshes import TriangleMesh
 
 from .encoding import pose_rows
 from .shapes import revolved

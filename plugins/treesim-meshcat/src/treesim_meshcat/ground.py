@@ -9,7 +9,7 @@ import numpy as np
 from meshcat.geometry import Box, Geometry, MeshPhongMaterial
 
 from treesim import Ground, HeightField, StaticBox, Surface
-from treesim.viewers.surfaces import height_mesh, plane_pose, square
+from treesim.viewing.surfaces import height_mesh, plane_pose, square
 
 from .shapes import MeshGeometry
 

@@ -15,9 +15,9 @@ from treesim.errors import ModelError
 from treesim.model.inertia import Inertia
 from treesim.model.pack import axis_rotation
 from treesim.model.shapes import CollisionShape
-from treesim.viewers.base import skeleton
-from treesim.viewers.links import link_facts
-from treesim.viewers.meshes import TriangleMesh
+from treesim.viewing.links import link_facts
+from treesim.viewing.meshes import TriangleMesh
+from treesim.viewing.protocols import skeleton
 
 from .forces import arrow_mesh
 from .scene import ROOT, body_paths, in_front, object_commands
@@ -42,7 +42,7 @@ class Overlay(NamedTuple):
 def add_overlays(message: dict[str, Any], robot: Tree) -> None:
     """Add to a robot's scene (scene.scene_message) what can be laid over it: its objects, which the page hides until
     they are asked for, `overlays`, their paths by kind, beside those of the "visual" ones, and `links`, what there is
-    to tell of every body (treesim.viewers.links)."""
+    to tell of every body (treesim.viewing.links)."""
     drawn = [command["path"] for command in message["commands"] if command["type"] == "set_object"]
     overlays = {"visual": [path for path in drawn if path.startswith(f"/{ROOT}/")]}
     paths = body_paths(robot)

@@ -12,7 +12,7 @@ import treesim
 from treesim import Tree
 from treesim.simulation.trajectory import Trajectory
 from treesim.system.files import write_whole
-from treesim.viewers.keyframes import keyframes
+from treesim.viewing.keyframes import keyframes
 
 from .encoding import pose_rows, to_json
 from .forces import ROOT, G, arrow_material, arrow_mesh, contact_arrows

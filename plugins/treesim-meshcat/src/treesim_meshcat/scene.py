@@ -15,8 +15,8 @@ from meshcat.path import Path as ScenePath
 
 from treesim import Surface, Tree, Visual
 from treesim.meshes import Image
-from treesim.viewers.base import drawables
-from treesim.viewers.surfaces import floor_height
+from treesim.viewing.protocols import drawables
+from treesim.viewing.surfaces import floor_height
 
 from . import ground
 from .shapes import Shape, material_of, shapes_of
@@ -42,7 +42,7 @@ class Part:
 def robot_parts(robot: Tree) -> list[Part]:
     """Return the parts to draw for `robot`; visuals of one mesh file or one size share their geometries.
 
-    Warns once if mesh files cannot be read (see treesim.viewers.base.drawables).
+    Warns once if mesh files cannot be read (see treesim.viewing.protocols.drawables).
     """
     shapes: dict[Any, tuple[Shape, ...]] = {}
     parts = list[Part]()

@@ -20,7 +20,7 @@ from typing import Any
 from tornado.web import Application, HTTPError, RequestHandler, stream_request_body
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from treesim.viewers.address import HOSTS, is_same_origin, listening, page_url, token_for
+from treesim.viewing.address import HOSTS, is_same_origin, listening, page_url, token_for
 
 from .encoding import frame_number
 from .guard import GuardedServer, Limits

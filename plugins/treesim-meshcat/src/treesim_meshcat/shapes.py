@@ -10,8 +10,8 @@ from meshcat.geometry import Box, Cylinder, Geometry, MeshPhongMaterial, Sphere
 
 from treesim import Visual
 from treesim.meshes import Image
-from treesim.viewers.meshes import TriangleMesh
-from treesim.viewers.solids import triangles_of
+from treesim.viewing.meshes import TriangleMesh
+from treesim.viewing.solids import triangles_of
 
 DEFAULT_COLOR = (0.70, 0.72, 0.75, 1.0)
 _Z_FROM_Y = np.array([[1.0, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])  # three.js cylinders stand along y

@@ -15,7 +15,7 @@ from treesim import Surface, Tree
 from treesim.errors import ArgumentError
 from treesim.simulation.trajectory import Trajectory
 from treesim.system.files import checked_output
-from treesim.viewers import gltf
+from treesim.viewing import gltf
 
 from .encoding import pose_frame, pose_rows, to_json
 from .film import check_film, check_picture, write_film, write_picture
@@ -170,7 +170,7 @@ class MeshcatViewer:
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion to a file, of a kind that its suffix says, one of `formats`: an HTML file that replays from
         disk (see recording.write_recording), a film, a picture of the last state (see film), or glTF
-        (treesim.viewers.gltf). Raises ArgumentError for another suffix, and what these raise."""
+        (treesim.viewing.gltf). Raises ArgumentError for another suffix, and what these raise."""
         target = checked_output(path, self.formats)
         if target.suffix.lower() == ".mp4":
             return write_film(robot, trajectory, target, fps)

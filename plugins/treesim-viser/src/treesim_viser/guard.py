@@ -15,7 +15,7 @@ from websockets.asyncio import server as websocket_server
 from websockets.asyncio.server import ServerConnection
 from websockets.http11 import Request, Response
 
-from treesim.viewers.address import ADDRESS, is_host, is_same_origin, listening, page_url, path_behind, token_for
+from treesim.viewing.address import ADDRESS, is_host, is_same_origin, listening, page_url, path_behind, token_for
 
 Process = Callable[[ServerConnection, Request], Any]
 

@@ -1,4 +1,4 @@
-"""The controls by which users steer a simulation, as widgets of viser's: all that `treesim.live` tells of."""
+"""The controls by which users steer a simulation, as widgets of viser's: all that `treesim.viewing.live` tells of."""
 
 from __future__ import annotations
 

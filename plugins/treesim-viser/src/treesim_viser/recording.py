@@ -11,7 +11,7 @@ import treesim
 from treesim import Tree
 from treesim.simulation.trajectory import Trajectory
 from treesim.system.files import checked_output, write_whole
-from treesim.viewers.keyframes import keyframes
+from treesim.viewing.keyframes import keyframes
 
 from .scene import add_ground, add_robot, move
 from .server import close_server, look_at, open_server

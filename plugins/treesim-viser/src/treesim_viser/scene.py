@@ -12,11 +12,11 @@ from viser import SceneApi
 from viser.transforms import SO3
 
 from treesim import Surface, Tree, Visual
-from treesim.viewers.base import drawables
-from treesim.viewers.gltf import linear, mesh_bytes
-from treesim.viewers.meshes import TriangleMesh
-from treesim.viewers.solids import surface_triangles, triangles_of
-from treesim.viewers.surfaces import floor_height
+from treesim.viewing.gltf import linear, mesh_bytes
+from treesim.viewing.meshes import TriangleMesh
+from treesim.viewing.protocols import drawables
+from treesim.viewing.solids import surface_triangles, triangles_of
+from treesim.viewing.surfaces import floor_height
 
 DEFAULT_COLOR = (0.70, 0.72, 0.75, 1.0)
 GROUND_COLOR, GROUND_OPACITY = (138, 147, 158), 0.5
@@ -36,7 +36,7 @@ def add_robot(scene: SceneApi, robot: Tree, poses: np.ndarray) -> tuple[list[Any
     """Draw a robot with its bodies at poses (n_bodies + 1, 4, 4), in place of any before; return their frames, and the
     shapes in them.
 
-    Warns once if mesh files cannot be read (see treesim.viewers.base.drawables).
+    Warns once if mesh files cannot be read (see treesim.viewing.protocols.drawables).
     """
     scene.remove_by_name(ROBOT)
     paths = [f"{ROBOT}/{i}" for i in range(len(poses))]

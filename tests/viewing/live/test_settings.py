@@ -1,0 +1,41 @@
+"""What a page may set, and what it is told where it sends nonsense."""
+
+import math
+
+import pytest
+
+from treesim.errors import ArgumentError
+from treesim.viewing.live.settings import CHECKS, Settings
+
+GOOD = {
+    "backend": "rjk",
+    "integrator": "rk4",
+    "solver": "admm",
+    "gravity": [0, 0, -1.62],
+    "dt": 2e-3,
+    "controller": "hold",
+    "kp": 0,
+    "kd": 3,
+    "speed": 0.5,
+}
+
+
+def test_every_setting_can_be_set():
+    assert set(GOOD) == set(CHECKS)
+    settings = Settings().changed(GOOD)
+    for name, value in GOOD.items():
+        told = getattr(settings, name)
+        assert (list(told) if name == "gravity" else told) == value
+    assert Settings().changed({}) == Settings()
+
+
+NONSENSE = [None, "abc", [], {}, True, math.nan, math.inf, -1, 1e300, [1, 2], "9" * 100, [[1, 2, 3]], {"a": 1}]
+
+
+@pytest.mark.parametrize("name", sorted(CHECKS))
+@pytest.mark.parametrize("value", NONSENSE, ids=[repr(value)[:12] for value in NONSENSE])
+def test_nonsense_is_refused_by_name(name, value):
+    if name in ("kp", "kd") and value == 1e300:
+        return
+    with pytest.raises(ArgumentError, match=name):
+        Settings().changed({name: value})

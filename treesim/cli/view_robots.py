@@ -1,0 +1,47 @@
+"""The robots that a live page offers: what is installed, each set up as `treesim view` would."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from .common import BASES
+from .simulation_options import Setup, set_up
+
+if TYPE_CHECKING:
+    from ..viewing.live.physics import Scene
+    from ..viewing.live.settings import Settings
+
+
+class InstalledRobots:
+    """Robots to choose from: the one that the command line names, and all that are installed.
+
+    source: what the command line says, of the robot that is called `name`. options: those of `set_up`, which hold for
+    the other robots too, but for what is of the first alone (q0, v0, push).
+    """
+
+    def __init__(self, name: str, source: str, options: dict[str, Any]) -> None:
+        from ..urdf import installed_robots
+
+        self._source = {name: source}
+        self._options = {**options, "q0": None, "v0": None, "push": None, "push_at": None, "push_for": None}
+        self.robots = list(dict.fromkeys([name, *(entry.name for entry in installed_robots())]))
+        self.bases = list(BASES)
+
+    def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
+        """Return a robot's scene, and the settings that it begins with; raises TreesimError."""
+        options = {**self._options, "base": base, "ground": None, "controller": None, "kp": None, "kd": None}
+        return scene_of(set_up(self._source.get(robot, robot), **options), base, options)
+
+
+def scene_of(setup: Setup, base: str, options: dict[str, Any], speed: float = 1.0) -> tuple[Scene, Settings]:
+    """Return the scene of a setup, and the settings that it begins with."""
+    from ..viewing.live.physics import Scene
+    from ..viewing.live.settings import Settings
+
+    simulation = setup.simulation
+    x, y, z = setup.robot.gravity if simulation.gravity is None else simulation.gravity
+    backend, integrator, solver = (str(options[name]) for name in ("backend", "integrator", "contact_solver"))
+    gravity = float(x), float(y), float(z)
+    drive = setup.controller, setup.kp, setup.kd
+    settings = Settings(backend, integrator, solver, gravity, simulation.dt, *drive, speed, simulation.substeps)
+    return Scene(simulation.world, setup.q, setup.v, base, setup.push), settings

@@ -1,0 +1,40 @@
+"""How heavy a robot feels to a force on one of its frames: the operational-space inertia of the frame's origin."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...dynamics.operational.frames import frame_pose
+from ...dynamics.operational.functions import inverse_operational_inertia
+from ...model.tree import Tree
+
+UNMOVED = 1e-9  # times the largest eigenvalue of Λ^-1: what moves less does not move at all
+
+
+def felt_mass(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any]:
+    """Return the operational-space inertia Λ = (J H^-1 J')^-1 of a frame's origin, J (3, nv), along its principal axes.
+
+    q (nq,): configuration. {"frame": its name, "at" (3,): where it is [m], "axes" (3, 3): the principal axes as
+    columns, right-handed, in the world; "masses" (3,): of each the mass [kg] that a force along it accelerates,
+    largest first, None along which the joints let nothing move}. For JSON. Raises UnknownNameError for a frame that
+    there is not. Cost: that of `treesim.inverse_operational_inertia`.
+    Source: Featherstone 2010, section 4, with the three rows of the origin's velocity.
+
+    Example:
+        >>> from treesim.viewing.live.effective_mass import felt_mass
+        >>> felt = felt_mass(treesim.load("ur5"), np.full(6, 0.5), "ee_link")
+        >>> np.round(felt["masses"], 1)
+        array([14.7,  7.5,  3.7])
+    """
+    inverse = inverse_operational_inertia(robot, q, frame)[:3, :3]
+    mobility, axes = np.linalg.eigh(inverse)
+    axes[:, 2] *= np.sign(np.linalg.det(axes))
+    least = UNMOVED * max(float(mobility[-1]), np.finfo(float).tiny)
+    return {
+        "frame": frame,
+        "at": frame_pose(robot, q, frame)[:3, 3].tolist(),
+        "axes": axes.tolist(),
+        "masses": [float(1 / w) if w > least else None for w in mobility],
+    }

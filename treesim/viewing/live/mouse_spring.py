@@ -1,0 +1,74 @@
+"""A link taken by the hand: a spring and damper from a point of it to where it is pulled."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...dynamics.functions import mass_matrix
+from ...model.tree import Tree
+from .points import BodyPoint, three_numbers
+
+FREQUENCY = 10.0  # rad/s: of the pulled point on its spring, were it free
+STRONGEST = 3.0  # weights of the robot: no pull is stronger
+LEAST_FORCE = 1.0  # N: what the strongest pull is at least, on robots that weigh nothing
+SHORTEST = 1e-9  # m: a spring of this length pulls nowhere
+PART_OF_STABLE = 0.25  # of the gains at which a spring and damper held through a step become unstable
+G = 9.80665  # m/s^2
+
+
+class Pull(BodyPoint):
+    """A capped spring-damper on one point of a body.
+
+    f = k d - c v_p, at most three weights of the robot, d from the point to its target, v_p the point's velocity. The
+    gains are those of a critically damped mass, 1 / (n . Λ^-1 n) at the point along n = d / |d| (or the robot's, where
+    that is less), at 10 rad/s, and less where dt is so long that the lightest direction would not be stable. So every
+    link feels alike, whatever it weighs; all backends get the same generalised force J^T f.
+
+    robot: the tree. body: its name. point (3,): in the body's axes [m]. target (3,): in the world's [m]. dt: for which
+    the force is held [s]. Raises ArgumentError, UnknownNameError for what is no body or point.
+
+    Example:
+        >>> from treesim.viewing.live.mouse_spring import Pull
+        >>> robot = treesim.load("ur5")
+        >>> pull = Pull(robot, "wrist_3_link", (0, 0, 0), (0.5, 0.5, 0.5), 1e-3)
+        >>> tau = pull.generalised(robot.neutral(), np.zeros(6))
+        >>> tau.shape, pull.force.shape
+        ((6,), (3,))
+    """
+
+    def __init__(self, robot: Tree, body: Any, point: ArrayLike, target: ArrayLike, dt: float) -> None:
+        super().__init__(robot, body, point)
+        self.target, self.dt = three_numbers("target", target, "m"), dt
+        self.strongest = max(STRONGEST * robot.mass * G, LEAST_FORCE)
+        self.stiffness = self.damping = 0.0
+        self.force = np.zeros(3)  # [N], along the world's axes, as it was last
+
+    def tune(self, q: np.ndarray) -> None:
+        """Choose the gains for configurations near q (nq,). Cost O(N nv + nv^3)."""
+        x, J = self.at(q)
+        inverse = J @ np.linalg.lstsq(mass_matrix(self.robot, q), J.T, rcond=None)[0]  # Λ^-1 of the point
+        d = self.target - x
+        n = d / max(float(np.linalg.norm(d)), SHORTEST)
+        mass = 1 / max(float(n @ inverse @ n), 1 / max(self.robot.mass, SHORTEST))
+        lightest = 1 / max(float(np.linalg.eigvalsh(inverse)[-1]), SHORTEST)
+        self.stiffness = min(mass * FREQUENCY**2, PART_OF_STABLE * lightest / self.dt**2)
+        self.damping = min(2 * mass * FREQUENCY, PART_OF_STABLE * lightest / self.dt)
+
+    def generalised(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return J^T f (nv,) at q (nq,), v (nv,) [N, N m]; `force` is f then."""
+        x, J = self.at(q)
+        f = self.stiffness * (self.target - x) - self.damping * (J @ v)
+        size = math.hypot(*f)  # which does not overflow
+        self.force = f * min(1.0, self.strongest / size) if size > 0 else f
+        tau: np.ndarray = J.T @ self.force
+        return tau
+
+    def told(self) -> dict[str, Any]:
+        """Return what a page shows of it: body, point, target, the force's size and vector [N]."""
+        size = math.hypot(*self.force)
+        places = {"point": self.point.tolist(), "target": self.target.tolist()}
+        return {"body": self.body, **places, "force": size, "vector": self.force.tolist()}

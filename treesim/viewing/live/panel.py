@@ -1,0 +1,115 @@
+"""What a page is told: once what there is to be set, and twenty times a second how it stands."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import plugins
+from ...dynamics.functions import energy, momentum
+from ...dynamics.operational.frames import body_poses
+from ...dynamics.operational.motion import center_of_mass
+from ...errors import TreesimError, unknown_name
+from ...export.description import joints
+from ...model.tree import Tree
+from ...simulation.control import CONTROLLERS
+from ...simulation.integrators import CompiledRule
+from ...simulation.step import touches
+from ...simulation.world import World
+from .effective_mass import felt_mass
+
+CAN = ("pull", "seek", "com", "momentum")
+NO_FRAME = "none"
+
+
+def movable(robot: Tree) -> dict[str, int]:
+    """Return the joints that a slider moves, each with its place in q."""
+    return {joint["name"]: joint["q"] for joint in joints(robot)}
+
+
+def seen(robot: Tree) -> dict[str, Any]:
+    """Return what any page is told of a robot: its name, joints of one coordinate, bodies in the order of poses, and
+    frames to choose from."""
+    bodies, frames = ["base", *robot.body_names], [NO_FRAME, *robot.frames]
+    return {"robot": robot.name, "joints": joints(robot), "bodies": bodies, "frames": frames}
+
+
+def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
+    """Return what can be set in a world: names of methods that serve it, what there is of its robot, and what else a
+    page can do. scenes: what else is to be chosen from, such as `robots`, `bases` and `ghosts`."""
+    robot = world.robot
+    return {
+        **scenes,
+        **seen(robot),
+        "backends": plugins.available("dynamics"),
+        "integrators": [name for name in plugins.available("integrators") if _serves(world, name)],
+        "solvers": plugins.available("contact_solvers") if world.touching.active else [],
+        "controllers": list(CONTROLLERS),
+        "can": [*CAN, *(["contact"] if world.ground or world.bodies else [])],
+    }
+
+
+def touched(robot: Tree, q: np.ndarray, forces: np.ndarray) -> dict[str, Any]:
+    """Return the bodies that something touches: where they are, and the force (3,) on each of forces (n_bodies, 3)."""
+    touching = np.flatnonzero(forces.any(axis=1) & np.isfinite(forces).all(axis=1))
+    if not len(touching):
+        return {}
+    places = body_poses(robot, q)[1:, :3, 3]
+    names = robot.body_names
+    return {names[i]: {"at": places[i].tolist(), "force": forces[i].tolist()} for i in touching}
+
+
+def _serves(world: World, integrator: str) -> bool:
+    """Whether steps by an integrator know what is in the world."""
+    method: Any = plugins.get("integrators", integrator)
+    rule = method.rule if isinstance(method, CompiledRule) else ""
+    try:
+        touches(world, rule)
+    except TreesimError:
+        return False
+    return True
+
+
+def finite(value: float) -> float | None:
+    """Return a number, or None for one that JSON has not."""
+    return float(value) if math.isfinite(value) else None
+
+
+def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray) -> float | None:
+    """Return the kinetic and potential energy [J], None where it cannot be told."""
+    try:
+        kinetic, potential = energy(robot, q, v, gravity)
+    except TreesimError:
+        return None
+    return finite(float(kinetic + potential))
+
+
+def momenta(robot: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Any] | None:
+    """Return the linear momentum (3,) [N s], and the angular one (3,) about the centre of mass [N m s], along the
+    world's axes; None of a robot without mass, and where it cannot be told."""
+    if not robot.mass > 0:
+        return None
+    try:
+        p, angular = np.split(momentum(robot, q, v), 2)
+    except TreesimError:
+        return None
+    return {"linear": p.tolist(), "angular": (angular - np.cross(center_of_mass(robot, q), p)).tolist()}
+
+
+def felt(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] | None:
+    """Return `effective_mass` at a frame; None where none is chosen, or where the mass matrix is singular."""
+    if frame == NO_FRAME:
+        return None
+    try:
+        return felt_mass(robot, q, frame)
+    except TreesimError:
+        return None
+
+
+def checked_frame(robot: Tree, value: Any) -> str:
+    """Return the name of a frame, or NO_FRAME; raises UnknownNameError for others."""
+    if not isinstance(value, str) or value not in (NO_FRAME, *robot.frames):
+        raise unknown_name(f"frame of {robot.name!r}", value, [NO_FRAME, *robot.frames])
+    return value

@@ -1,0 +1,395 @@
+"""The physics of a live simulation: one robot in its world, its ghost, what is set, and what the hand does."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...contact.ground import Ground
+from ...dynamics.operational.motion import center_of_mass
+from ...errors import ArgumentError, TreesimError, unknown_name
+from ...model.tree import Tree
+from ...simulation.control import Controller
+from ...simulation.player import Frame, Player
+from ...simulation.trajectory import Trajectory
+from ...simulation.world import World
+from ...states.arguments import told
+from ...states.standing import standing
+from .controller import Drive, without_effort_limits
+from .forces import Force
+from .ghost import NONE, SIMULATION, Ghost, GhostSettings, RecordedGhost, SimulatedGhost, apart
+from .history import History, Moment
+from .mouse_spring import G, Pull
+from .panel import NO_FRAME, felt, finite, momenta, movable, total_energy, touched
+from .settings import Settings
+from .timed import TimedSimulation
+
+FPS = 60.0
+AT_LIMIT = 1e-9  # rad, m: by so much what a slider sends may be beyond a limit, by rounding
+PACE_WINDOW = 1.0  # s: over which the real-time factor is taken
+MOST_FORCES = 100
+COMPILED = ("backend", "integrator", "solver")  # settings of which another may have to be compiled first
+
+
+class Scene(NamedTuple):
+    """What a live simulation begins with: a world, its state q (nq,), v (nv,), and what its base is called."""
+
+    world: World
+    q: np.ndarray
+    v: np.ndarray
+    base: str = ""
+    push: Callable[[Controller], Controller] | None = None  # what is put around the controller
+
+
+class LivePhysics:
+    """A simulation whose settings, targets and state change while it runs. For one thread.
+
+    scene: see Scene. settings: what it begins with. show(frame), clock and sleep: of the player. recordings: motions
+    that a ghost may be of, by name. Backends, integrators and solvers run in code that serves all robots (engine
+    "generic"), so that another one is at once there.
+    Raises what `treesim.Simulation` raises.
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        settings: Settings,
+        show: Callable[[Frame], object],
+        clock: Callable[[], float],
+        sleep: Callable[[float], object],
+        recordings: Mapping[str, Trajectory] | None = None,
+    ) -> None:
+        self._clock, self.recordings = clock, dict(recordings or {})
+        self.history, self._paces = History(), deque[tuple[float, float]]()
+        self.settings, self.pull = settings, None
+        self.ghosting, self.ghost, self.trouble = GhostSettings(), None, None
+        self._place(scene)
+        simulation = self.simulation(settings, self.drive)
+        self.player = Player(simulation, scene.q, scene.v, show, FPS, settings.speed, clock, sleep)
+        self._began()
+
+    pull: Pull | None
+    ghost: Ghost | None
+    trouble: str | None
+    robot: Tree
+    world: World
+
+    # ---- the world ----
+
+    def _place(self, scene: Scene) -> None:
+        self.scene, self.robot = scene, scene.world.robot
+        self.world = scene.world.with_robot(without_effort_limits(scene.world.alone))
+        self.joints = movable(self.robot)
+        self.target = scene.q.copy()
+        self.frame, self.forces = NO_FRAME, dict[str, Force]()
+        self.drive = self._drive(self.settings)
+        self.drive.forces = self.forces
+
+    def _drive(self, settings: Settings) -> Drive:
+        how = settings.controller, self.target, settings.kp, settings.kd
+        return Drive(self.robot, *how, self.scene.push)
+
+    def simulation(self, settings: Settings, drive: Drive) -> TimedSimulation:
+        """Return the simulation that settings ask for. Raises what `treesim.Simulation` raises."""
+        return TimedSimulation(
+            self.world, settings.backend, settings.integrator, settings.dt, drive, settings.gravity, "generic",
+            settings.substeps, settings.solver,
+        )  # fmt: skip
+
+    def warm(self, settings: Settings) -> None:
+        """Step once under these settings, and once with a joint at its limit, so that all code is compiled. May be
+        called from any thread; raises what cannot be computed by them at all."""
+        simulation = self.simulation(settings, self._drive(settings))
+        q, v = self.scene.q.copy(), np.zeros(self.robot.nv)
+        at_limit = q.copy()
+        for i in self.joints.values():
+            if math.isfinite(self.robot.upper[i]):
+                at_limit[i] = self.robot.upper[i]
+                break
+        for start in (q, at_limit):
+            simulation.system.forget()
+            simulation.step(0.0, start, v)
+        total_energy(self.robot, q, v, np.array(settings.gravity))
+        if self.robot.n_bodies:
+            Pull(self.robot, self.robot.body_names[-1], np.zeros(3), np.ones(3), settings.dt).tune(q)
+
+    def place(self, scene: Scene, settings: Settings) -> None:
+        """Take another world in place of this one, and begin there, without ghost and external forces."""
+        before = self.scene, self.settings
+        try:
+            self.settings, self.pull = settings, None
+            self._place(scene)
+            self.player.change(self.simulation(settings, self.drive))
+        except TreesimError:
+            self.settings = before[1]
+            self._place(before[0])
+            raise
+        self.recordings = {}
+        self.adopt_ghost(GhostSettings())
+        self.reset()
+
+    # ---- what is set ----
+
+    def adopt(self, settings: Settings) -> None:
+        """Go on under other settings, from the same state. Raises what `treesim.Simulation` raises, and then goes on
+        as before."""
+        if settings == self.settings:
+            return
+        before = self.player.simulation
+        drive = self._drive(settings)
+        drive.pull, drive.forces = self.pull, self.forces
+        simulation = self.simulation(settings, drive)
+        with suppress(ArithmeticError):  # of the state, which may be as bad as it was
+            simulation.step(self.player.t, self.player.q, self.player.v)
+        self.player.change(simulation)
+        try:
+            self.player.speed = settings.speed
+        except ArgumentError:
+            self.player.change(before)
+            raise
+        self.drive, self.settings = drive, settings
+        if self.pull is not None:
+            self.pull.dt = settings.dt
+        self._paces.clear()
+        if self.ghosting.of == SIMULATION:
+            self.adopt_ghost(self.ghosting)
+
+    @property
+    def ghosts(self) -> list[str]:
+        """What there may be beside the robot: names for `GhostSettings.of`."""
+        return [NONE, SIMULATION, *self.recordings]
+
+    def adopt_ghost(self, ghosting: GhostSettings) -> None:
+        """Have another ghost, or none, or the same by other methods. Raises what `treesim.Simulation` raises,
+        UnknownNameError for a recording that there is not, and ArgumentError for one of another robot."""
+        if ghosting.of not in self.ghosts:
+            raise unknown_name("ghost", ghosting.of, self.ghosts)
+        if ghosting.of != SIMULATION:
+            recording = self.recordings.get(ghosting.of)
+            self.ghost = None if recording is None else RecordedGhost(self.robot, recording, self.player.t)
+        else:
+            settings = ghosting.over(self.settings)
+            drive = self._drive(settings)
+            simulation = self.simulation(settings, drive)
+            if isinstance(self.ghost, SimulatedGhost):
+                self.ghost.change(simulation, drive)
+            else:
+                self.ghost = SimulatedGhost(simulation, drive, self._moment())
+        self.ghosting, self.trouble = ghosting, None
+
+    def meet(self) -> None:
+        """Put the ghost where the robot is."""
+        if self.ghost is not None:
+            self.ghost.begin(self._moment())
+
+    def run(self, running: Any) -> None:
+        """Play or pause; raises ArgumentError for what is neither True nor False."""
+        if not isinstance(running, bool):
+            raise ArgumentError(f"running must be true or false, got {told(running)}")
+        if running != self.player.paused:
+            return
+        (self.player.resume if running else self.player.pause)()
+        self._paces.clear()
+
+    def checked_joints(self, values: Any) -> dict[str, float]:
+        """Return positions {joint: value} as they may be set; raises ArgumentError, UnknownNameError for others."""
+        if not isinstance(values, Mapping):
+            raise ArgumentError(f"joints must be {{name: position}}, got {told(values)}")
+        return {name: self._position(name, value) for name, value in values.items()}
+
+    def _position(self, name: str, value: Any) -> float:
+        if name not in self.joints:
+            raise unknown_name(f"joint of {self.robot.name!r}", name, self.joints)
+        i = self.joints[name]
+        lower, upper = self.robot.lower[i], self.robot.upper[i]
+        number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        if not number or not lower - AT_LIMIT <= value <= upper + AT_LIMIT:
+            raise ArgumentError(
+                f"joint {name!r} goes from {lower:.6g} to {upper:.6g}; it cannot be set to {told(value)}"
+            )
+        return float(np.clip(value, lower, upper))
+
+    def set_joints(self, positions: Mapping[str, float]) -> None:
+        """Set checked positions: of the robot while it is paused, else of the controller's targets, which holds them
+        if nothing has driven the joints so far."""
+        target, places = self.target.copy(), [self.joints[name] for name in positions]
+        target[places] = list(positions.values())
+        if self.player.paused:
+            q = self.player.q.copy()
+            q[places] = list(positions.values())
+            self._put(self.player.t, self._above_ground(q), self.player.v)
+        self.target = target
+        if self.settings.controller == "none" and not self.player.paused:
+            self.target = self.player.q.copy()
+            self.target[places] = target[places]
+            self.adopt(replace(self.settings, controller="hold"))
+        self.drive.aim(self.target)
+
+    def _above_ground(self, q: np.ndarray) -> np.ndarray:
+        """q, or where its links are inside the ground, q with its floating base lifted onto that."""
+        try:
+            self.world.start(q)
+        except ArgumentError:
+            planes = [surface for surface in self.world.ground if isinstance(surface, Ground)]
+            if self.scene.base != "floating" or not planes:
+                raise
+            return standing(self.robot, q, planes[0])
+        return q
+
+    # ---- time ----
+
+    def _put(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
+        self.player.reset(q, v, t)
+        self._paces.clear()
+        self.history.add(self._moment())
+        self.meet()
+
+    def _moment(self) -> Moment:
+        return Moment(self.player.t, self.player.q.copy(), self.player.v.copy())
+
+    def _began(self) -> None:
+        self.history.clear()
+        self.history.add(self._moment())
+        self._paces.clear()
+        self.meet()
+
+    def reset(self) -> None:
+        """Begin again, with the targets that there were; nothing is pulled any more."""
+        self.release()
+        self.target = self.scene.q.copy()
+        self.drive.aim(self.target)
+        self.player.reset(self.scene.q, self.scene.v)
+        self._began()
+
+    def step(self) -> None:
+        """Pause, and take one step."""
+        self.run(False)
+        self.player.step()
+
+    def seek(self, t: Any) -> None:
+        """Pause at the state that was shown last before t [s]; what came after it is kept until time goes on."""
+        if not isinstance(t, int | float) or isinstance(t, bool) or not math.isfinite(t):
+            raise ArgumentError(f"t must be a number of seconds, got {told(t)}")
+        moment = self.history.at(t)
+        if moment is None:
+            return
+        self.run(False)
+        self.player.reset(moment.q, moment.v, moment.t)
+        self._paces.clear()
+        if self.ghost is not None:
+            self.ghost.seek(moment)
+
+    def shown(self, frame: Frame) -> None:
+        """Take note of a frame, and have the ghost follow; where it cannot, it is gone, and `trouble` says why."""
+        self._follow(frame.t)
+        self.history.add(Moment(frame.t, frame.q, frame.v))
+        now = self._clock()
+        self._paces.append((now, frame.t))
+        while now - self._paces[0][0] > PACE_WINDOW:
+            self._paces.popleft()
+        if self.pull is not None:
+            self.pull.tune(frame.q)
+
+    def _follow(self, t: float) -> None:
+        if self.ghost is None:
+            return
+        try:
+            self.ghost.advance(t, self.drive)
+        except (TreesimError, ArithmeticError) as error:
+            self.adopt_ghost(replace(self.ghosting, of=NONE))
+            self.trouble = f"the ghost cannot go on, and is gone: {error}"
+
+    @property
+    def pace(self) -> float:
+        """How many times real time the motion has had lately; NaN where that is not known."""
+        if len(self._paces) < 2:
+            return math.nan
+        (began, start), (now, t) = self._paces[0], self._paces[-1]
+        return (t - start) / (now - began) if now > began else math.nan
+
+    # ---- the hand ----
+
+    def take(self, body: Any, point: Any, target: Any) -> None:
+        """Pull a point (3,) of a body, in its axes, to a target (3,) in the world's [m]; raises ArgumentError."""
+        pull = Pull(self.world.robot, body, point, target, self.settings.dt)
+        pull.tune(self.player.q)
+        pull.generalised(self.player.q, self.player.v)
+        self.pull = self.drive.pull = pull
+
+    def release(self) -> None:
+        """Pull no more."""
+        self.pull = self.drive.pull = None
+
+    def push(self, name: str, force: Force | None) -> None:
+        """Have an external force, in place of any of its name, or none; raises ArgumentError for too many."""
+        if force is None:
+            self.forces.pop(name, None)
+        elif len(self.forces) < MOST_FORCES or name in self.forces:
+            self.forces[name] = force
+        else:
+            raise ArgumentError(f"there are {MOST_FORCES} forces already: remove some, or use the name of one of them")
+
+    # ---- what is told ----
+
+    def state(self) -> dict[str, Any]:
+        """Return how it stands, as JSON can hold it."""
+        player, settings = self.player, self.settings
+        return {
+            "t": player.t,
+            "running": not player.paused,
+            "speed": settings.speed,
+            "robot": self.robot.name,
+            "base": self.scene.base,
+            "backend": settings.backend,
+            "integrator": settings.integrator,
+            "solver": settings.solver,
+            "controller": settings.controller,
+            "gravity": list(settings.gravity),
+            "dt": settings.dt,
+            "kp": settings.kp,
+            "kd": settings.kd,
+            "realTimeFactor": None if player.paused else finite(self.pace),
+            "stepTime": getattr(player.simulation, "step_seconds", None),
+            "history": list(self.history.span),
+            **self._motion(),
+            **self._ghost_state(),
+        }
+
+    def _motion(self) -> dict[str, Any]:
+        """How the robot moves, and what acts on it."""
+        player, robot, settings = self.player, self.robot, self.settings
+        q, v = player.q, player.v
+        wrench = player.simulation.system.contact.wrench[1:, :3]
+        held = settings.controller != "none"
+        aim = getattr(self.drive.inner, "target", None)
+        return {
+            "q": q.tolist(),
+            "v": v.tolist(),
+            "tau": np.asarray(self.drive.inner.torque(player.t, q, v)).tolist(),
+            "joints": {name: float(q[i]) for name, i in self.joints.items()},
+            "targets": {name: float(aim[i]) for name, i in self.joints.items()} if held and aim is not None else None,
+            "energy": total_energy(robot, q, v, np.array(settings.gravity)),
+            "momentum": momenta(robot, q, v),
+            "contactForce": float(np.linalg.norm(wrench.sum(axis=0))),
+            "contacts": touched(robot, q, wrench),
+            "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
+            "weight": robot.mass * G,
+            "pull": None if self.pull is None else self.pull.told(),
+            "forces": {name: force.told() for name, force in self.forces.items()},
+            "frame": self.frame,
+            "felt": felt(robot, q, self.frame),
+        }
+
+    def _ghost_state(self) -> dict[str, Any]:
+        ghost = self.ghost
+        return {
+            **self.ghosting.told(),
+            "apart": None if ghost is None else apart(self.robot, self.player.q, ghost.q),
+            "ghostStepTime": None if ghost is None else ghost.step_seconds,
+        }

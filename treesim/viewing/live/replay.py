@@ -1,0 +1,240 @@
+"""A recorded motion in front of its user: played, paused, gone through in time, at any speed."""
+
+from __future__ import annotations
+
+import math
+import queue
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from ...dynamics.operational.motion import center_of_mass
+from ...errors import ArgumentError, TreesimError
+from ...model.tree import Tree
+from ...simulation.trajectory import Trajectory
+from ...states.arguments import checked_robot, told
+from ..protocols import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply, Viewer
+from .ghost import NONE, GhostSettings, RecordedGhost, apart
+from .mouse_spring import G
+from .panel import NO_FRAME, checked_frame, felt, finite, momenta, movable, seen, touched
+from .recorded import check_fits, state_at
+from .settings import check_speed
+
+FPS = 60.0
+STATE_SECONDS = 0.05  # between two states that pages are told
+MOST_WAITING = 1000  # events: of more, the last are left out
+
+
+class Replay:
+    """Shows a recorded motion in real time, and does what users ask for on the pages of a viewer.
+
+    robot: whose motion it is. trajectory: of one state or more. viewer: one that is no InteractiveViewer plays the
+    motion once; it is left to whoever made it to close it. speed: times real time. clock: of the `time` module, or a
+    test's. ghosts: other motions of the robot, by name; the first is shown beside it, and a page may choose. The state
+    that is shown is the last one that was recorded at or before the time.
+    Raises ArgumentError for a trajectory of another robot, or without states.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> with treesim.viewer(robot) as view:
+        ...     treesim.viewing.live.Replay(robot, treesim.Simulation(robot).run(0.1), view.viewer).run(0.05)
+        0.05
+    """
+
+    def __init__(
+        self,
+        robot: Tree,
+        trajectory: Trajectory,
+        viewer: Viewer,
+        speed: float = 1.0,
+        clock: Callable[[], float] = time.perf_counter,
+        ghosts: Mapping[str, Trajectory] | None = None,
+    ) -> None:
+        check_fits(checked_robot(robot), trajectory)
+        self.robot, self.trajectory, self._viewer, self._clock = robot, trajectory, viewer, clock
+        self.t, self.running, self.speed = float(trajectory.t[0]), True, check_speed("speed", speed)
+        self._joints, self._forces = movable(robot), _contact_forces(robot, trajectory)
+        self._events: queue.Queue[tuple[Message, Reply]] = queue.Queue(MOST_WAITING)
+        self._told = -math.inf  # when pages were told last, on the clock
+        self.frame = NO_FRAME  # at which the mass that is felt is told
+        self._ghosts = {name: RecordedGhost(robot, motion, self.t) for name, motion in (ghosts or {}).items()}
+        self.ghosting = GhostSettings(next(iter(self._ghosts), NONE))
+        self._show()
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The first and the last time [s]."""
+        return float(self.trajectory.t[0]), float(self.trajectory.t[-1])
+
+    def run(self, duration: float | None = None) -> float:
+        """Play until `duration` [s] of the motion are over, or for ever; return the time [s] that is then shown.
+
+        At its end the motion pauses, which ends a run with a duration, or before a viewer that nobody steers."""
+        end = math.inf if duration is None else self.t + duration
+        steered = duration is None and isinstance(self._viewer, InteractiveViewer)
+        before = self._clock()
+        while self.t < end and (self.running or steered):
+            self._wait(before + 1 / FPS)
+            now = self._clock()
+            if self.running:
+                self._go_on(min(self.t + self.speed * (now - before), end))
+            before = now
+        return self.t
+
+    def receive(self, message: Message, reply: Reply) -> None:
+        """Take what a page asks for, from any thread; reply(text) tells that page what cannot be done."""
+        try:
+            self._events.put_nowait((message, reply))
+        except queue.Full:
+            reply("too much was asked for at once: this is left out")
+
+    # ---- on the thread that plays ----
+
+    def _show(self) -> None:
+        viewer = self._viewer
+        viewer.show(self.robot, self._q)
+        if self.trajectory.ground and isinstance(viewer, GroundViewer):
+            viewer.show_ground(self.trajectory.ground)
+        if isinstance(viewer, InteractiveViewer):
+            viewer.show_panel(self._panel())
+            viewer.listen(self.receive)
+        self._update()
+        self._tell()
+
+    def _wait(self, end: float) -> None:
+        """Wait for a time on the clock, and do at once what pages ask for."""
+        while (left := end - self._clock()) > 0:
+            with suppress(queue.Empty):
+                self._handle(*self._events.get(timeout=left))
+
+    def _update(self) -> None:
+        """Show the robot, and its ghost."""
+        ghost = self.ghost
+        if ghost is not None:
+            ghost.show(self.t)
+        if isinstance(self._viewer, GhostViewer):
+            self._viewer.set_ghost(None if ghost is None else ghost.q)
+        self._viewer.update(self._q)
+
+    def _handle(self, message: Message, reply: Reply) -> None:
+        """Do what a page asks for; whatever that is, the motion goes on."""
+        try:
+            self._do(message)
+        except TreesimError as error:
+            reply(str(error))
+        self._update()
+        self._tell()
+
+    def _do(self, message: Message) -> None:
+        start, end = self.span
+        if "set" in message:
+            self._set(message["set"])
+        elif message.get("do") == "reset":
+            self.t = start
+        elif message.get("do") == "seek":
+            self.t, self.running = min(max(_seconds(message.get("t")), start), end), False
+        elif message.get("do") == "step":
+            self.t, self.running = float(self.trajectory.t[min(self._k + 1, len(self.trajectory) - 1)]), False
+        else:
+            raise ArgumentError(f"a recorded motion can be played, but this cannot be done: {told(message.get('do'))}")
+
+    def _set(self, values: Any) -> None:
+        """Check all that is to be set, and then set it."""
+        if not isinstance(values, Mapping) or not values.keys() <= {"running", "speed", "frame", "ghost"}:
+            raise ArgumentError(
+                f"running, speed, frame and ghost of a recorded motion can be set, nothing else: {told(values)}"
+            )
+        running, speed = values.get("running", self.running), check_speed("speed", values.get("speed", self.speed))
+        frame, ghosting = checked_frame(self.robot, values.get("frame", self.frame)), self.ghosting
+        ghosting = ghosting.changed(values, [NONE, *self._ghosts])
+        if not isinstance(running, bool):
+            raise ArgumentError(f"running must be true or false, got {told(running)}")
+        if running and not self.running and self.t >= self.span[1]:
+            self.t = self.span[0]
+        self.running, self.speed, self.frame, self.ghosting = running, speed, frame, ghosting
+
+    def _go_on(self, t: float) -> None:
+        end = self.span[1]
+        self.t, self.running = min(t, end), t < end
+        self._update()
+        if self._clock() - self._told >= STATE_SECONDS or not self.running:
+            self._tell()
+
+    @property
+    def ghost(self) -> RecordedGhost | None:
+        """The motion that is shown beside the robot's."""
+        return self._ghosts.get(self.ghosting.of)
+
+    @property
+    def _k(self) -> int:
+        """Which state is shown."""
+        return state_at(self.trajectory, self.t)
+
+    @property
+    def _q(self) -> np.ndarray:
+        return self.trajectory.q[self._k]
+
+    def _panel(self) -> dict[str, Any]:
+        return {
+            **seen(self.robot),
+            "ghosts": [NONE, *self._ghosts] if self._ghosts else [],
+            "can": ["seek", "com", "momentum", *(["contact"] if self.trajectory.contact is not None else [])],
+            "replay": True,
+            "note": "a recorded motion: joints are shown, and cannot be set",
+        }
+
+    def _tell(self) -> None:
+        """Tell all pages how it stands."""
+        if isinstance(self._viewer, InteractiveViewer):
+            self._told = self._clock()
+            self._viewer.show_state(self.state())
+
+    def state(self) -> dict[str, Any]:
+        """Return how it stands, as JSON can hold it."""
+        k, robot, trajectory = self._k, self.robot, self.trajectory
+        q, ghost = trajectory.q[k], self.ghost
+        forces = self._forces[k] if len(self._forces) else np.zeros((robot.n_bodies, 3))
+        ended = trajectory.stopped if k == len(trajectory) - 1 else None
+        return {
+            "t": self.t,
+            "running": self.running,
+            "speed": self.speed,
+            "robot": robot.name,
+            "q": q.tolist(),
+            "v": trajectory.v[k].tolist(),
+            "tau": trajectory.tau[k].tolist(),
+            "joints": {name: float(q[i]) for name, i in self._joints.items()},
+            "energy": finite(float(trajectory.energy[k])),
+            "realTimeFactor": self.speed if self.running else None,
+            "history": list(self.span),
+            "contactForce": float(np.linalg.norm(forces.sum(axis=0))),
+            "contacts": touched(robot, q, forces),
+            "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
+            "momentum": momenta(robot, q, trajectory.v[k]),
+            "weight": robot.mass * G,
+            "pull": None,
+            "frame": self.frame,
+            "felt": felt(robot, q, self.frame),
+            "ghost": self.ghosting.of,
+            "apart": None if ghost is None else apart(robot, q, ghost.q),
+            "message": f"the simulation ended here: {ended}" if ended else None,
+        }
+
+
+def _contact_forces(robot: Tree, trajectory: Trajectory) -> np.ndarray:
+    """The force (K, n_bodies, 3) on every body at each state; (0, ...) where nothing is known."""
+    if trajectory.contact is None:
+        return np.zeros((0, robot.n_bodies, 3))
+    forces = np.zeros((len(trajectory), robot.n_bodies, 3))
+    for name in set(trajectory.contact.bodies) & set(robot.body_names):
+        forces[:, robot.body_names.index(name)] = trajectory.contact.of_body(name)[:, :3]
+    return forces
+
+
+def _seconds(value: Any) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+        raise ArgumentError(f"t must be a number of seconds, got {told(value)}")
+    return float(value)

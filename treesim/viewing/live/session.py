@@ -1,0 +1,396 @@
+"""A simulation in front of its user: events from a viewer's pages in, poses and state out."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ...errors import ArgumentError, NonFiniteError, TreesimError
+from ...simulation.player import Frame, Player
+from ...simulation.trajectory import Trajectory
+from ...states.arguments import told
+from ...system.display import Shown, page_html
+from ..protocols import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply
+from .compiled_methods import CompiledMethods, methods_of
+from .forces import Force
+from .ghost import METHODS, SIMULATION, GhostSettings
+from .library import Library
+from .panel import checked_frame, panel_of
+from .physics import LivePhysics, Scene
+from .settings import CHECKS, Settings
+
+STATE_SECONDS = 0.05  # between two states that pages are told
+MOST_WAITING = 1000  # events: of more, the last are left out
+ACTIONS = ("reset", "step", "seek", "pull", "release", "force", "meet")
+SLOW = 0.9  # of the speed that is asked for: below, pages are told so
+
+
+class _EndedError(Exception):
+    """The session was asked to end."""
+
+
+class LiveSession(Shown):
+    """Runs a simulation in real time, shows it, and does what users ask for on the pages of a viewer.
+
+    scene: the world and where it begins. viewer: an InteractiveViewer; the session shows and updates, and leaves its
+    closing to whoever made it. settings: what it begins with. library: robots to choose from, if any. clock: of the
+    `time` module, or a test's. ghost: what is shown beside the robot, to compare it with; recordings: motions of the
+    same robot that a ghost may be of, by name.
+    What a page asks for and cannot have is told to that page, and changes nothing; physics that cannot go on is paused,
+    with a message, until it is reset. Methods that are not compiled yet are compiled by a thread of their own, while
+    the motion goes on. `run` plays, or `start`, which leaves the thread that calls it free: that of a notebook, where a
+    session is the viewer's page. Raises what `treesim.Simulation` raises.
+
+    Example:
+        >>> from treesim.viewing.live import LiveSession, Scene
+        >>> robot = treesim.load("ur5")
+        >>> scene = Scene(treesim.World(robot), robot.neutral(), np.zeros(robot.nv))
+        >>> viewer = treesim.plugins.get("viewers", "meshcat")
+        >>> session = LiveSession(scene, viewer).start()
+        >>> session
+        <LiveSession of 'ur5' by MeshcatViewer>
+        >>> session.close()
+        >>> viewer.close()
+    """
+
+    def __init__(
+        self,
+        scene: Scene,
+        viewer: InteractiveViewer,
+        settings: Settings | None = None,
+        library: Library | None = None,
+        clock: Callable[[], float] = time.perf_counter,
+        ghost: GhostSettings | None = None,
+        recordings: Mapping[str, Trajectory] | None = None,
+    ) -> None:
+        self._viewer, self._library, self._clock = viewer, library, clock
+        self._events: queue.SimpleQueue[tuple[Callable[[], object], Reply]] = queue.SimpleQueue()
+        self._message: str | None = None
+        self._compiled = CompiledMethods()
+        self._preparing: threading.Thread | None = None
+        self._playing: threading.Thread | None = None
+        self._told = -np.inf  # when pages were told last, on the clock
+        self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep, recordings)
+        self.physics.adopt_ghost(ghost or GhostSettings())
+        self._compiled.add(self._runs(self.physics.settings, self.physics.ghosting))
+        self._show_scene()
+        viewer.listen(self.receive)
+
+    def __repr__(self) -> str:
+        return f"<LiveSession of {self.physics.robot.name!r} by {type(self._viewer).__name__}>"
+
+    def _facts(self) -> list[tuple[str, Any]]:
+        player = self.physics.player
+        return [("t", f"{player.t:.6g} s"), ("doing", "paused" if player.paused else "running")]
+
+    def _repr_html_(self) -> str:
+        """The page itself, in a notebook, while it is served; else a table."""
+        url = self._viewer.url
+        return page_html(url, repr(self)) if url and not self._compiled.over else super()._repr_html_()
+
+    def start(self) -> LiveSession:
+        """Play on a thread of its own until `close`, or until the program's main thread has ended; return the session.
+
+        Raises ArgumentError where it plays already."""
+        if self._playing is not None and self._playing.is_alive():
+            raise ArgumentError("start: this session plays already; close() ends it")
+        self._playing = threading.Thread(target=self.run, name="treesim-live")
+        self._playing.start()
+        return self
+
+    def close(self) -> None:
+        """End what `start` began, and wait for that; what `run` began is ended by `end`. The viewer stays open."""
+        if self._playing is not None:
+            self.end()
+            self._playing.join()
+            self._playing = None
+
+    def run(self, duration: float | None = None) -> float:
+        """Play until `duration` [s] of the simulation have passed, or until `end`; return the simulation's time then.
+
+        Physics that cannot go on is paused, or, with a duration, raised."""
+        self._message = "code is being compiled"
+        self._tell()
+        for run in self._runs(self.physics.settings, self.physics.ghosting):
+            self.physics.warm(run)
+        self._message = None
+        self._compiled.over = False
+        threading.Thread(target=self._compiled.warm_others, args=(self.physics,)).start()
+        try:
+            return self._play(duration)
+        finally:
+            self._compiled.over = True
+
+    def _play(self, duration: float | None) -> float:
+        while True:
+            try:
+                self.physics.player.run(duration)
+                return self.physics.player.t
+            except _EndedError:
+                return self.physics.player.t
+            except TreesimError as error:
+                if duration is not None:
+                    raise
+                self._stop(error)
+
+    def end(self) -> None:
+        """Have `run` return before the next frame; may be called from any thread."""
+
+        def ended(player: Player) -> None:
+            raise _EndedError
+
+        self.physics.player.post(ended)
+
+    def receive(self, message: Message, reply: Reply) -> None:
+        """Take what a page asks for, from any thread; reply(text) tells that page what cannot be done."""
+        if self._events.qsize() > MOST_WAITING:
+            reply("too much was asked for at once: this is left out")
+        else:
+            self._post(lambda: self._do(message, reply), reply)
+
+    def set_force(self, name: str, body: str, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
+        """Apply an external force (3,) [N], along the world's axes, to a point (3,) [m] of a body, in its axes, in
+        place of any of its name; from any thread. It stays until it is removed, or another robot is loaded.
+
+        Raises ArgumentError, UnknownNameError for what is no force, point or body.
+        """
+        made = Force(self.physics.robot, body, point, force)
+        self._post(lambda: self.physics.push(name, made), warnings.warn)
+
+    def remove_force(self, name: str) -> None:
+        """Remove an external force, if there is one of this name; from any thread."""
+        self._post(lambda: self.physics.push(name, None), warnings.warn)
+
+    def _post(self, action: Callable[[], object], reply: Reply) -> None:
+        """Have an action done on the thread that plays."""
+        self._events.put((action, reply))
+        self.physics.player.post(lambda player: self._take_events())
+
+    # ---- on the thread that plays ----
+
+    def _show_scene(self) -> None:
+        physics, viewer = self.physics, self._viewer
+        viewer.show(physics.robot, physics.player.q)
+        if physics.world.ground and isinstance(viewer, GroundViewer):
+            viewer.show_ground(physics.world.ground)
+        library = self._library
+        chosen = {} if library is None else {"robots": library.robots, "bases": library.bases}
+        ghosts = physics.ghosts if isinstance(viewer, GhostViewer) else []
+        viewer.show_panel(panel_of(physics.world, {**chosen, "ghosts": ghosts}))
+        self._show_now()
+
+    def _shown(self, frame: Frame) -> None:
+        _check_main_thread()
+        self.physics.shown(frame)
+        self._show_poses()
+        if self._clock() - self._told >= STATE_SECONDS:
+            self._tell()
+
+    def _tell(self) -> None:
+        """Tell all pages how it stands."""
+        self._told = self._clock()
+        state = self.physics.state()
+        pace = state["realTimeFactor"]
+        slow = pace is not None and pace < SLOW * state["speed"]
+        state["message"] = (
+            self._message or self.physics.trouble or (_slow_message(pace, state["speed"]) if slow else None)
+        )
+        self._viewer.show_state(state)
+
+    def _stop(self, error: TreesimError) -> None:
+        self.physics.run(False)
+        self._message = f"paused, since physics cannot go on: {error}; reset, or take a smaller time step"
+        self._show_now()
+
+    def _show_now(self) -> None:
+        self._show_poses()
+        self._tell()
+
+    def _show_poses(self) -> None:
+        physics = self.physics
+        if isinstance(self._viewer, GhostViewer):
+            self._viewer.set_ghost(None if physics.ghost is None else physics.ghost.q)
+        self._viewer.update(physics.player.q)
+
+    def _sleep(self, seconds: float) -> None:
+        """Wait for so long, and do at once what pages ask for."""
+        _check_main_thread()
+        end = self._clock() + seconds
+        while (left := end - self._clock()) > 0:
+            try:
+                self._handle(*self._events.get(timeout=left))
+            except queue.Empty:
+                return
+
+    def _take_events(self) -> None:
+        with suppress(queue.Empty):
+            while True:
+                self._handle(*self._events.get_nowait())
+
+    def _handle(self, action: Callable[[], object], reply: Reply) -> None:
+        """Do what a page asks for; whatever that is, the session goes on."""
+        with warnings.catch_warnings(record=True) as noted:
+            warnings.simplefilter("always")
+            try:
+                action()
+            except NonFiniteError as error:
+                self._stop(error)
+            except TreesimError as error:
+                reply(str(error))
+            except Exception as error:  # a page's nonsense must end nobody's simulation
+                reply(f"this cannot be done: {type(error).__name__}: {error}")
+        for warning in noted:
+            reply(str(warning.message))
+        self._show_now()
+
+    def _do(self, message: Message, reply: Reply) -> None:
+        if "set" in message:
+            if not isinstance(message["set"], Mapping):
+                raise ArgumentError(f"set must be {{name: value}}, got {told(message['set'])}")
+            self._set(message["set"], reply)
+        else:
+            self._act(message)
+
+    def _act(self, message: Message) -> None:
+        physics, what = self.physics, message.get("do")
+        if what == "reset":
+            self._message = None
+            physics.reset()
+        elif what == "step":
+            physics.step()
+        elif what == "seek":
+            physics.seek(message.get("t"))
+        elif what == "pull":
+            physics.take(message.get("body"), message.get("point"), message.get("target"))
+        elif what == "release":
+            physics.release()
+        elif what == "force":
+            self._push(message)
+        elif what == "meet":
+            physics.meet()
+        else:
+            raise ArgumentError(f"what is to be done must be one of {', '.join(ACTIONS)}, got {told(what)}")
+
+    def _push(self, message: Message) -> None:
+        """Set an external force, or, where it is None, remove the one of its name."""
+        physics, name, vector = self.physics, message.get("name"), message.get("force")
+        if not isinstance(name, str) or not name:
+            raise ArgumentError(f"the name of a force must be text, got {told(name)}")
+        made = None if vector is None else Force(physics.robot, message.get("body"), message.get("point"), vector)
+        physics.push(name, made)
+
+    def _set(self, values: Mapping[str, Any], reply: Reply) -> None:
+        """Check all that is to be set, and then set it."""
+        ghost = ("ghost", *METHODS)
+        known = {*CHECKS, "running", "joints", "frame", *ghost, *(("robot", "base") if self._library else ())}
+        unknown = [name for name in values if name not in known]
+        if unknown:
+            raise ArgumentError(f"there is no {told(unknown[0])} to be set; there are {', '.join(sorted(known))}")
+        physics = self.physics
+        settings, ghosting = physics.settings.changed(values), physics.ghosting.changed(values, physics.ghosts)
+        positions = physics.checked_joints(values.get("joints", {}))
+        frame = checked_frame(physics.robot, values.get("frame", physics.frame))
+        self._adopt(settings, ghosting, reply)
+        physics.frame = frame
+        if "running" in values:
+            physics.run(values["running"])
+            self._message = None
+        if positions:
+            physics.set_joints(positions)
+        if "robot" in values or "base" in values:
+            self._load(values.get("robot", physics.robot.name), values.get("base", physics.scene.base), reply)
+
+    def _runs(self, settings: Settings, ghosting: GhostSettings) -> list[Settings]:
+        """What is simulated: the robot, and its ghost."""
+        return [settings, ghosting.over(settings)] if ghosting.of == SIMULATION else [settings]
+
+    def _adopt(self, settings: Settings, ghosting: GhostSettings, reply: Reply) -> None:
+        """Set what can be set at once; methods that are to be compiled follow."""
+        physics = self.physics
+        missing = self._compiled.missing(self._runs(settings, ghosting))
+        if not missing:
+            physics.adopt(settings)
+            if ghosting != physics.ghosting:
+                physics.adopt_ghost(ghosting)
+            return
+        for run in missing:
+            physics.simulation(run, physics.drive)  # refuses at once what cannot be
+        physics.adopt(replace(settings, **methods_of(physics.settings)))
+
+        def adopt() -> None:
+            self._compiled.add(missing)
+            physics.adopt(replace(physics.settings, **methods_of(settings)))
+            physics.adopt_ghost(ghosting)
+
+        def warm() -> None:
+            for run in missing:
+                physics.warm(run)
+
+        named = " and ".join(dict.fromkeys(f"{run.backend} with {run.integrator}" for run in missing))
+        self._prepare(f"{named} is being compiled", warm, adopt, reply)
+
+    def _load(self, robot: str, base: str, reply: Reply) -> None:
+        assert self._library is not None
+        library, found = self._library, list[tuple[Scene, Settings]]()
+        for kind, name, known in (("robot", robot, library.robots), ("base", base, library.bases)):
+            if not isinstance(name, str) or (name not in known and (kind, name) != ("robot", self.physics.robot.name)):
+                raise ArgumentError(f"there is no {kind} {told(name)} to choose")
+
+        def place() -> None:
+            scene, settings = found[0]
+            self.physics.place(scene, settings)
+            self._compiled.forget()  # joints that follow others have code of their own
+            self._compiled.add([settings])
+            self._show_scene()
+
+        def load() -> None:
+            scene, settings = library.load(robot, base)
+            LivePhysics(scene, settings, lambda frame: None, self._clock, lambda seconds: None).warm(settings)
+            found.append((scene, settings))
+
+        self._prepare(f"{robot} is being loaded", load, place, reply)
+
+    def _prepare(self, message: str, work: Callable[[], object], done: Callable[[], None], reply: Reply) -> None:
+        """Work on a thread of its own, and then be done on this one; what was begun before is still ended first."""
+        before = self._preparing
+
+        def finish(failed: str | None) -> None:
+            if self._message == message:
+                self._message = None
+            if failed is None:
+                done()
+            else:
+                reply(failed)
+
+        def prepared() -> None:
+            failed = None
+            if before is not None:
+                before.join()
+            try:
+                work()
+            except Exception as error:
+                failed = str(error)
+            self._post(lambda: finish(failed), reply)
+
+        self._message = message
+        self._preparing = threading.Thread(target=prepared)
+        self._preparing.start()
+
+
+def _check_main_thread() -> None:
+    """End a session of a program that ends: Python waits for its threads."""
+    if not threading.main_thread().is_alive():
+        raise _EndedError
+
+
+def _slow_message(pace: float, speed: float) -> str:
+    return f"physics reaches {pace:.2g} times real time, not {speed:g}: take a larger time step, or another integrator"

@@ -1,0 +1,297 @@
+"""A robot on a screen that a program moves, with its own sliders, arrows and frames: `treesim.viewer`."""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import plugins
+from ..errors import ArgumentError, UnsupportedError
+from ..model.tree import Tree
+from ..simulation.world import World
+from ..states.arguments import checked_robot, positive_number, told
+from ..system.display import Shown, arrays, html_table, page_html
+from ..validation.arrays import Argument, coerce
+from .protocols import ClickViewer, GroundViewer, InteractiveViewer, MarkViewer, SliderViewer, Viewer
+
+ARROW_COLOR = (0.09, 0.4, 0.75)  # red, green, blue
+FRAME_LENGTH = 0.1  # m, of a frame's axes
+MOST_CLICKS = 1000  # that wait; of more, the last are left out
+
+
+class Click(NamedTuple):
+    """A click of a user's: the name of the body that was hit, and the point (3,) of the world where [m]."""
+
+    body: str
+    point: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<Click on {self.body!r}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(repr(self), arrays(self, "point"))
+
+
+class View(Shown):
+    """A robot that is shown, and moved by a program; made by `treesim.viewer`, which says what there is to know.
+
+    robot: what is shown. viewer: what shows it. Methods may be called from any thread; functions that were given to
+    `on_click` are called by `update` and `wait` alone, on the thread that calls these: a program needs no locks.
+    Raises what `treesim.viewer` raises.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> with treesim.viewer(robot) as view:
+        ...     view
+        <View of 'ur5' by MeshcatViewer>
+    """
+
+    def __init__(self, robot: Tree | World, viewer: Viewer, q: ArrayLike | None = None) -> None:
+        self.robot, ground = (robot.robot, robot.ground) if isinstance(robot, World) else (checked_robot(robot), ())
+        self.viewer, self._lock = viewer, threading.RLock()
+        self._sliders: dict[str, tuple[float, float, float]] = {}  # lower, upper and value by name
+        self._clicks: queue.Queue[Click] = queue.Queue(MOST_CLICKS)
+        self._clicked: list[Callable[[Click], object]] = []
+        self._open = True
+        viewer.show(self.robot, self.robot.neutral() if q is None else coerce(Argument("q", q, (self.robot.nq,))))
+        if ground and isinstance(viewer, GroundViewer):
+            viewer.show_ground(ground)
+
+    def __repr__(self) -> str:
+        return f"<View of {self.robot.name!r} by {type(self.viewer).__name__}{'' if self._open else ', closed'}>"
+
+    def _facts(self) -> Iterator[tuple[str, Any]]:
+        yield "url", self.url
+        for name, (lower, upper, value) in self._sliders.items():
+            yield name, f"{value:g} of {lower:g} ... {upper:g}"
+
+    def _repr_html_(self) -> str:
+        """The page itself, in a notebook, while it is served; else a table."""
+        return page_html(self.url, repr(self)) if self._open and self.url else super()._repr_html_()
+
+    @property
+    def url(self) -> str | None:
+        """The address of the page, None where the viewer has none."""
+        return getattr(self.viewer, "url", None)
+
+    def __enter__(self) -> View:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the viewer; closing twice does nothing."""
+        with self._lock:
+            self._open = False
+        self.viewer.close()  # without the lock: a viewer may wait for a thread of its own, which tells of a slider
+
+    def update(self, q: ArrayLike) -> None:
+        """Show the robot at configuration q (nq,), and call what waits for clicks.
+
+        Cheap enough for every step of a simulation: a page that is slow skips to the latest. Raises ArgumentError
+        where q has another shape or the view is closed, NonFiniteError, and what a function of `on_click` raises.
+        """
+        with self._lock:
+            self._check_open("update")
+            self.viewer.update(coerce(Argument("q", q, (self.robot.nq,))))
+        self._call_clicked()
+
+    def wait(self, seconds: float) -> None:
+        """Wait so long, and call what waits for clicks meanwhile; raises what these functions raise, ArgumentError."""
+        end = time.monotonic() + positive_number("seconds", seconds, zero=True)
+        self._call_clicked()
+        while (left := end - time.monotonic()) > 0:
+            with suppress(queue.Empty):
+                self._call(self._clicks.get(timeout=left))
+
+    def slider(self, name: str, lower: float, upper: float, value: float | None = None, unit: str = "") -> float:
+        """Offer a slider from lower to upper, if there is none of this name yet, and return where it stands now.
+
+        value: where it begins, the middle by default; unit: shown beside it. To be called in a program's loop. One
+        that is asked for with other limits is made anew. Raises ArgumentError for limits that are no finite numbers
+        or in the wrong order and for a value beyond them, UnsupportedError for a viewer that has no sliders.
+        """
+        with self._lock:
+            viewer: SliderViewer = self._able("slider", SliderViewer, "has no sliders: it has no method `set_slider`")
+            limits = _limits(name, lower, upper)
+            if self._sliders.get(name, ())[:2] != limits:
+                start = _start(name, limits, value)
+                self._sliders[name] = (*limits, start)
+                viewer.set_slider(name, *limits, start, unit, lambda chosen: self._moved(name, limits, chosen))
+            return self._sliders[name][2]
+
+    def on_click(self, call: Callable[[Click], object]) -> Callable[[Click], object]:
+        """Have call(click) called when a user clicks on the robot; return `call`, so that this is a decorator too.
+
+        `update` and `wait` call it, on the thread they are called from. Raises ArgumentError for what cannot be called,
+        UnsupportedError for a viewer that hears no clicks.
+        """
+        if not callable(call):
+            raise ArgumentError(f"on_click: call must be a function call(click), got {told(call)}")
+        with self._lock:
+            viewer: ClickViewer = self._able(
+                "on_click", ClickViewer, "hears no clicks: it has no method `listen_clicks`"
+            )
+            self._clicked.append(call)
+            viewer.listen_clicks(self._hit)
+        return call
+
+    def arrow(self, name: str, origin: ArrayLike, vector: ArrayLike, color: Sequence[float] = ARROW_COLOR) -> None:
+        """Draw an arrow from origin (3,) along vector (3,), in the world's axes [m], in place of any of its name.
+
+        color: red, green and blue, from 0 to 1. Raises ArgumentError, UnsupportedError for a viewer that draws none.
+        """
+        with self._lock:
+            viewer: MarkViewer = self._able("arrow", MarkViewer, "draws no arrows: it has no method `set_arrow`")
+            start, along = (_numbers(f"arrow {name!r}: {what}", value, (3,)) for what, value in
+                            (("origin", origin), ("vector", vector)))  # fmt: skip
+            shade = _numbers(f"arrow {name!r}: color", color, (3,))
+            if shade.min() < 0 or shade.max() > 1:
+                raise ArgumentError(f"arrow {name!r}: color must be red, green and blue from 0 to 1, got {told(color)}")
+            viewer.set_arrow(_named(name), start, along, tuple(shade.tolist()))
+
+    def frame(self, name: str, pose: ArrayLike, length: float = FRAME_LENGTH) -> None:
+        """Draw the axes of a frame (x red, y green, z blue), in place of any mark of its name.
+
+        pose: (4, 4) in the world, as `treesim.frame_pose` returns it. length: of the axes [m]. Raises ArgumentError,
+        UnsupportedError for a viewer that draws none.
+        """
+        with self._lock:
+            viewer: MarkViewer = self._able("frame", MarkViewer, "draws no frames: it has no method `set_frame`")
+            axes = positive_number(f"frame {name!r}: length", length, "number of metres")
+            viewer.set_frame(_named(name), _rigid(f"frame {name!r}: pose", pose), axes)
+
+    def remove(self, name: str) -> None:
+        """Remove the arrow or frame of a name; raises UnsupportedError for a viewer that draws none."""
+        with self._lock:
+            self._able("remove", MarkViewer, "draws no arrows and frames").remove_mark(_named(name))
+
+    def _able(self, what: str, kind: Any, lack: str) -> Any:
+        """The viewer, if it is of a kind."""
+        self._check_open(what)
+        if not isinstance(self.viewer, kind):
+            raise UnsupportedError(f"{what}: {type(self.viewer).__name__} {lack}")
+        return self.viewer
+
+    def _check_open(self, what: str) -> None:
+        if not self._open:
+            raise ArgumentError(f"{what}: this view is closed; `treesim.viewer` opens another")
+
+    def _moved(self, name: str, limits: tuple[float, float], value: float) -> None:
+        with self._lock:
+            if self._sliders[name][:2] == limits:  # else by a page that shows the slider as it was before
+                self._sliders[name] = (*limits, min(max(float(value), limits[0]), limits[1]))
+
+    def _hit(self, body: str, point: np.ndarray) -> None:
+        with suppress(queue.Full):
+            self._clicks.put_nowait(Click(body, point))
+
+    def _call_clicked(self) -> None:
+        with suppress(queue.Empty):
+            while True:
+                self._call(self._clicks.get_nowait())
+
+    def _call(self, click: Click) -> None:
+        for call in tuple(self._clicked):
+            call(click)
+
+
+def viewer(
+    robot: Tree | World,
+    viewer: str | Viewer = "meshcat",
+    q: ArrayLike | None = None,
+    port: int = 0,
+    browser: bool = False,
+) -> View:
+    """Show a robot, or a world with its ground, and return the View by which a program moves it; `with` closes it.
+
+    viewer: one of `treesim.available("viewers")`, or an object that is a `treesim.viewing.protocols.Viewer`. q: (nq,)
+    where the robot begins, neutral by default. port: of the page, 0 for any. browser: whether to open the page there.
+    The address is `view.url`; a notebook shows the page in place of a view that is its cell's result.
+    `view.update(q)` moves the robot, `view.slider(...)` is where a slider of the page stands, `view.on_click(...)`
+    hears clicks on bodies, `view.arrow(...)` and `view.frame(...)` draw. UnsupportedError says what a viewer cannot do.
+    Raises ArgumentError, UnknownNameError and PluginError for viewers that there are not.
+
+    Example:
+        >>> robot = treesim.load("ur5")
+        >>> with treesim.viewer(robot) as view:
+        ...     q = robot.neutral()
+        ...     q[0] = view.slider("shoulder", -3.0, 3.0, value=0.5, unit="rad")
+        ...     view.update(q)
+        ...     view.frame("tool", treesim.frame_pose(robot, q, "ee_link"))
+        ...     view.arrow("pull", (0.5, 0, 0.5), (0, 0, 0.3))
+        >>> q[0]
+        np.float64(0.5)
+    """
+    if not isinstance(robot, World):
+        checked_robot(robot)
+    window = plugins.get("viewers", viewer) if isinstance(viewer, str) else viewer
+    if not isinstance(window, Viewer):
+        raise ArgumentError(f"viewer must be a name, or an object with show, update and close, got {told(viewer)}")
+    if port:
+        if not isinstance(window, InteractiveViewer):
+            raise UnsupportedError(f"port: {type(window).__name__} serves no page at a port that one can choose")
+        window.port = port
+    try:
+        view = View(robot, window, q)
+    except BaseException:
+        if window is not viewer:  # nobody else can close it
+            window.close()
+        raise
+    if browser and view.url:
+        import webbrowser
+
+        webbrowser.open(view.url)
+    return view
+
+
+def _named(name: str) -> str:
+    if not isinstance(name, str) or not name:
+        raise ArgumentError(f"name must be text, got {told(name)}")
+    return name
+
+
+def _limits(name: str, lower: float, upper: float) -> tuple[float, float]:
+    low, high = (float(_numbers(f"slider {_named(name)!r}: {what}", x, ())) for what, x in
+                 (("lower", lower), ("upper", upper)))  # fmt: skip
+    if not low < high:
+        raise ArgumentError(f"slider {name!r}: lower must be below upper, got {low:g} and {high:g}")
+    return low, high
+
+
+def _start(name: str, limits: tuple[float, float], value: float | None) -> float:
+    lower, upper = limits
+    start = (lower + upper) / 2 if value is None else float(_numbers(f"slider {name!r}: value", value, ()))
+    if not lower <= start <= upper:
+        raise ArgumentError(f"slider {name!r}: value must be from {lower:g} to {upper:g}, got {start:g}")
+    return start
+
+
+def _numbers(label: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
+    array = coerce(Argument(label, value, shape))
+    if array.shape != shape or not np.isfinite(array).all():
+        wanted = f"{math.prod(shape)} finite numbers of shape {shape}" if shape else "a finite number"
+        raise ArgumentError(f"{label} must be {wanted}, got {told(value)}")
+    return array
+
+
+def _rigid(label: str, value: Any) -> np.ndarray:
+    """A pose (4, 4) whose rotation is one, within what single precision gives."""
+    pose = _numbers(label, value, (4, 4))
+    rotation = pose[:3, :3]
+    turned = np.abs(rotation @ rotation.T - np.eye(3)).max() < 1e-4 and np.linalg.det(rotation) > 0
+    if not turned or np.abs(pose[3] - [0, 0, 0, 1]).max() > 1e-6:
+        raise ArgumentError(f"{label} must be a rotation, a place, and a last row of 0 0 0 1")
+    return pose
