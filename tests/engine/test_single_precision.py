@@ -8,9 +8,9 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
-from treesim.cost.engine_errors import COARSER, apart
 from treesim.engine.generic import runs_compiled
 from treesim.model import generators
+from treesim.testing.bounds import COARSER, apart
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 COUNT = 1000
