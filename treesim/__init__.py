@@ -9,7 +9,6 @@ from importlib import import_module
 from types import ModuleType
 
 from .system import interrupts as interrupts  # isort: skip  # before all that takes time
-from .audits import Audit, audit
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
@@ -92,7 +91,6 @@ __all__ = [
     "PD",
     "AccuracyError",
     "ArgumentError",
-    "Audit",
     "BatchFunction",
     "BatchStepper",
     "Body",
@@ -161,7 +159,6 @@ __all__ = [
     "Visual",
     "World",
     "__version__",
-    "audit",
     "available",
     "bias_forces",
     "body_poses",

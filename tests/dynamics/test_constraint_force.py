@@ -8,12 +8,12 @@ import treesim
 from tests import joint_forces, sensitivity, trees
 from tests.trees import random_state
 from treesim import plugins
-from treesim.cost.engine_errors import apart
 from treesim.dynamics import constraint_force as module
 from treesim.engine.python import run
 from treesim.errors import AccuracyError, SingularInertiaError
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.model import generators as make
+from treesim.testing.bounds import apart
 
 PATHS = ("constraint_force", "constraint_force_cr", "constraint_force_pcr")
 BACKENDS = (*PATHS, "constraint_force_grouped", "constraint_force_branches_first")
@@ -224,12 +224,13 @@ def test_a_point_mass_borrows_its_inertia_from_what_hangs_on_it(backend):
 
 
 @every_path_backend
-@pytest.mark.parametrize("make_robot", [lambda: make.chain(700), lambda: make.square_grid(24)], ids=["chain", "grid"])
+@pytest.mark.parametrize("make_robot", [lambda: make.chain(150), lambda: make.square_grid(12)], ids=["chain", "grid"])
 def test_threads_do_not_change_a_bit(make_robot, backend, monkeypatch):
     robot = make_robot()
     state = random_state(robot)
     alone = np.array(treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend="aba"))
-    monkeypatch.setattr(module, "LARGE", 500)
+    monkeypatch.setattr(module, "LARGE", 100)
+    monkeypatch.setattr(module, "BLOCKS_PER_SHARE", 20)
     results = []
     for threads in (1, 2, 3):
         monkeypatch.setattr(module, "thread_count", lambda n=threads: n)

@@ -12,7 +12,7 @@ from treesim.engine.llvm import nontemporal_stores
 from treesim.engine.memory_techniques import NONTEMPORAL, POOL, PREFETCH, TECHNIQUES, VARIABLE, used
 from treesim.model import generators as make
 
-ROBOT = make.chain(30)
+ROBOT = make.chain(10)
 STATES = 70
 
 
