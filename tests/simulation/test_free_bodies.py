@@ -25,8 +25,8 @@ def ran(controller, world=WORLD, q0=START, **how):
 @pytest.mark.parametrize("kind", [treesim.Hold, PD])
 @pytest.mark.parametrize("integrator", ["implicit_midpoint", "semi_implicit_euler", "rk4"])
 def test_a_controller_of_the_robot_is_that_of_the_whole_with_no_force_on_bodies(kind, integrator):
-    alone = ran(kind(ROBOT, Q0 + 0.1, 300, 30), integrator=integrator)
-    whole = ran(kind(WORLD.robot, np.r_[Q0 + 0.1, START[6:]], 300, 30), integrator=integrator)
+    alone = ran(kind(ROBOT, Q0 + 0.1, kp=300, kd=30), integrator=integrator)
+    whole = ran(kind(WORLD.robot, np.r_[Q0 + 0.1, START[6:]], kp=300, kd=30), integrator=integrator)
     assert np.array_equal(alone.q, whole.q) and np.array_equal(alone.tau, whole.tau)
     assert alone.tau[:, :6].any() and not alone.tau[:, 6:].any()
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from ..errors import ModelError
 from .joints import Joint
-from .shapes import CollisionShape
 from .tree import Body, Frame, Tree
 
 
@@ -61,7 +60,7 @@ class _Parts:
             name = self._free_name("loop", tree, loop.name)
             self.loops.append(replace(loop, name=name, first=links[loop.first], second=links[loop.second]))
         for shape in tree.shapes:
-            self.shapes.append(_on_body(shape, _moved(shape.body, count), links.get(shape.link, shape.link)))
+            self.shapes.append(shape.attached_to(_moved(shape.body, count), links.get(shape.link, shape.link)))
 
     def _free_name(self, what: str, tree: Tree, name: str) -> str:
         known = self.names[what]
@@ -84,10 +83,3 @@ def _renamed(joint: Joint, names: dict[str, str]) -> Joint:
     if joint.mimic is not None:
         changes["mimic"] = replace(joint.mimic, joint=names[joint.mimic.joint])
     return replace(joint, **changes)
-
-
-def _on_body(shape: CollisionShape, body: int, link: str) -> CollisionShape:
-    *_, size, vertices, _, file, scale = shape.__reduce__()[1]
-    return CollisionShape(
-        body, shape.placement, shape.kind, size=size, vertices=vertices, link=link, file=file, scale=scale
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -78,8 +78,15 @@ class CollisionShape(Immutable, Shown):
         self._frozen = True
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made = partial(type(self), self.body, self.placement, self.kind, size=self.size, vertices=self._vertices)
-        return partial(made, link=self.link, file=self.file, scale=self.scale), ()
+        return self._maker(self.body, self.link), ()
+
+    def attached_to(self, body: int, link: str) -> Self:
+        """Return the shape on another body, as of a link of that name."""
+        return self._maker(body, link)()
+
+    def _maker(self, body: int, link: str) -> partial[Self]:
+        made = partial(type(self), body, self.placement, self.kind, size=self.size, vertices=self._vertices)
+        return partial(made, link=link, file=self.file, scale=self.scale)
 
     @property
     def vertices(self) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,8 +45,12 @@ class Made(NamedTuple):
 
 def _tree_parts(robot: Tree) -> tuple[Any, ...]:
     """All but what is only looked at: visuals and notes."""
-    bodies, frames, _, gravity, _, shapes, loops = robot.__reduce__()[1][1:]
-    return robot.name, bodies, frames, (), gravity, (), shapes, loops
+    frames = tuple(robot.frames.values())[robot.n_bodies :]  # the bodies' own come first
+    return robot.name, robot.bodies, frames, (), robot.gravity, (), robot.shapes, robot.loops
+
+
+def _tree(name: Any, bodies: Any, frames: Any, visuals: Any, gravity: Any, notes: Any, shapes: Any, loops: Any) -> Tree:
+    return Tree(name, bodies, frames=frames, visuals=visuals, gravity=gravity, notes=notes, shapes=shapes, loops=loops)
 
 
 def _shape_parts(shape: CollisionShape) -> tuple[Any, ...]:
@@ -64,7 +69,7 @@ def _world_parts(world: World) -> tuple[Any, ...]:
     robot, constraints, options = world.__reduce__()[1]
     if not (world.ground or world.bodies or world.self_collision):
         name, bodies, frames, visuals, gravity, notes, _, loops = _tree_parts(robot)
-        robot = Tree(name, bodies, frames=frames, visuals=visuals, gravity=gravity, notes=notes, shapes=(), loops=loops)
+        robot = _tree(name, bodies, frames, visuals, gravity, notes, (), loops)
     return robot, constraints, tuple(options.items())
 
 
@@ -76,8 +81,16 @@ def _spring_parts(controller: PD) -> tuple[Any, ...]:
     return controller.robot, controller.target, controller.stiffness, controller.damping
 
 
+def _spring(kind: type[PD], robot: Any, target: Any, kp: Any, kd: Any) -> PD:
+    return kind(robot, target, kp=kp, kd=kd)
+
+
 def _push_parts(pushed: Pushed) -> tuple[Any, ...]:
     return pushed.controller, pushed.robot, pushed.force, pushed.start, pushed.duration
+
+
+def _push(controller: Any, robot: Any, force: Any, start: Any, duration: Any) -> Pushed:
+    return Pushed(controller, robot, force, start=start, duration=duration)
 
 
 def _beside_parts(controller: BesideBodies) -> tuple[Any, ...]:
@@ -85,12 +98,12 @@ def _beside_parts(controller: BesideBodies) -> tuple[Any, ...]:
 
 
 MADE: dict[type, Made] = {
-    Tree: Made(Tree, _tree_parts),
+    Tree: Made(_tree, _tree_parts),
     CollisionShape: Made(_shape, _shape_parts),
     World: Made(_world, _world_parts),
-    PD: Made(PD, _spring_parts),
-    Hold: Made(Hold, _spring_parts),
-    Pushed: Made(Pushed, _push_parts),
+    PD: Made(partial(_spring, PD), _spring_parts),
+    Hold: Made(partial(_spring, Hold), _spring_parts),
+    Pushed: Made(_push, _push_parts),
     BesideBodies: Made(BesideBodies, _beside_parts),
 }
 MAKERS = {kind.__name__: made.make for kind, made in MADE.items()}
