@@ -12,7 +12,7 @@ from treesim.cli.accuracy_factors import TITLES
 from treesim.cli.accuracy_robots import TABLES, _cell
 from treesim.cli.main import app
 from treesim.cost.factorization_errors import NAMES
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 
 
 def test_rows_hold_every_backend_and_what_is_expected():

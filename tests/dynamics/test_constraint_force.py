@@ -10,7 +10,7 @@ from tests.trees import random_state
 from treesim import plugins
 from treesim.cost.engine_errors import apart
 from treesim.dynamics import constraint_force as module
-from treesim.engine.python import run
+from treesim.engine.interpreter import run
 from treesim.errors import AccuracyError, SingularInertiaError
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.model import generators as make

@@ -24,7 +24,7 @@ from treesim.cost.engine_errors import (
     results,
     rounded,
 )
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.model import generators
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")

@@ -9,7 +9,7 @@ import pytest
 import treesim
 from tests import sensitivity
 from treesim.cost.engine_errors import COARSER, apart
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 COUNT = 1000

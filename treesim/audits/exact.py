@@ -13,7 +13,7 @@ from ..cost.error_growth import DIGITS, require_mpmath, unrounded
 from ..cost.factorization_errors import ExactSolver
 from ..dynamics.operational.frames import frame_codes
 from ..dynamics.solve import solve_mass_matrix
-from ..engine.python import converted
+from ..engine.interpreter import converted
 from ..errors import SingularInertiaError
 from ..kernels.dynamics.aba import forward_dynamics_states
 from ..kernels.dynamics.crba import mass_matrix_full_states

@@ -15,7 +15,7 @@ import numpy as np
 from ..dynamics.base import CompiledBackend, DynamicsBackend
 from ..dynamics.functions import inverse_dynamics
 from ..dynamics.operational.base import CompiledMethod, OperationalMethod
-from ..engine.python import Tally, run
+from ..engine.interpreter import Tally, run
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.dynamics.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
 from ..kernels.dynamics.rnea import inverse_dynamics_states

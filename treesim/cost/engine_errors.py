@@ -16,7 +16,7 @@ from .. import plugins
 from ..dynamics.functions import bias_forces, inverse_dynamics, mass_matrix
 from ..dynamics.operational.frames import frame_codes
 from ..engine.call import specialized
-from ..engine.generic import compiled
+from ..engine.call.generic import compiled
 from ..engine.llvm import strategies
 from ..errors import NonFiniteError, UnsupportedError
 from ..kernels.algebra.limits import UNLIMITED

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.functions import forward_dynamics, inverse_dynamics
-from ..engine.python import run
+from ..engine.interpreter import run
 from ..errors import ArgumentError, installed_by
 from ..kernels.dynamics.aba import forward_dynamics_states
 from ..model import generators

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.functions import mass_matrix
-from ..engine.generic import bound_call
+from ..engine.call.generic import bound_call
 from ..errors import unknown_name
 from ..kernels.dynamics.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
 from ..model.tree import Tree

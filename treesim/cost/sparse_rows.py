@@ -10,7 +10,7 @@ import numpy as np
 from ..dynamics.operational.frames import frame_codes
 from ..dynamics.operational.space import FLOOR, RTOL
 from ..dynamics.operational.task_rows import CENTERS, NO_FORCES
-from ..engine.python import Tally, run
+from ..engine.interpreter import Tally, run
 from ..kernels.dynamics.ltdl import solve_lower_matrix
 from ..kernels.kinematics.frame_motion import NUMBERS
 from ..kernels.operational import sparse_rows

@@ -9,7 +9,7 @@ import treesim
 from tests import trees
 from treesim.cost.paper_trees import asimo
 from treesim.dynamics.operational import zero_testing
-from treesim.engine.python import Tally
+from treesim.engine.interpreter import Tally
 from treesim.errors import ArgumentError, NonFiniteError
 from treesim.kernels.published import zero_testing as kernels
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from treesim.engine import generic
+from treesim.engine.call import generic
 from treesim.errors import UnsupportedError
 from treesim.kernels.entries.annotations import Integer, Reals, TableOfReals
 from treesim.kernels.entries.status import FINE
