@@ -117,7 +117,8 @@ PRIMITIVES = (
     ),
     Primitive("less", 2, numbers.less, lambda a, b: (a < b) * 1.0, _less, lambda r, a, b: (0.0, 0.0), "compare"),
     Primitive(
-        "exp", 1, numbers.exp, reproducible_math.exponential, _helper("exponential"), lambda r, a: (r,), "exp", scalar="exp"
+        "exp", 1, numbers.exp, reproducible_math.exponential, _helper("exponential"), lambda r, a: (r,), "exp",
+        scalar="exp",
     ),
     Primitive(
         "select", 3, numbers.select, np.where, _select,
