@@ -11,8 +11,9 @@ X = np.concatenate([np.random.default_rng(0).uniform(-30, 30, 300), [0.0, 1e-9, 
 
 
 @pytest.mark.parametrize("own, exact", [
-    (reproducible_math.sine, mpmath.sin), (reproducible_math.cosine, mpmath.cos), (reproducible_math.exponential,
-    mpmath.exp),
+    (reproducible_math.sine, mpmath.sin),
+    (reproducible_math.cosine, mpmath.cos),
+    (reproducible_math.exponential, mpmath.exp),
 ])  # fmt: skip
 def test_as_exact_digits(own, exact):
     x = X[np.abs(X) <= 700] if exact is mpmath.exp else X
