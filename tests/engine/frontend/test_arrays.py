@@ -125,7 +125,7 @@ def scratch(x):
 LEAKS = """
 import resource, sys
 import numpy as np
-from tests.engine.compiler.test_arrays import hungry
+from tests.engine.frontend.test_arrays import hungry
 from treesim.engine import generic
 code = generic.compiled(hungry)
 code(20, np.zeros(100))
