@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from .system import interrupts as interrupts  # isort: skip  # before all that takes time
 from .audits import Audit, audit
-from .compare.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
 from .contact.unsolved import ContactWarning
+from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
 from .dynamics.compiled.bound import Dynamics

@@ -126,7 +126,7 @@ LEAKS = """
 import resource, sys
 import numpy as np
 from tests.engine.frontend.test_arrays import hungry
-from treesim.engine import generic
+from treesim.engine.call import generic
 code = generic.compiled(hungry)
 code(20, np.zeros(100))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
