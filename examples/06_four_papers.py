@@ -7,13 +7,20 @@ FF13: A. Fijany and R. Featherstone, "A new factorization of the mass matrix for
 of multibody dynamics", 2013.
 """
 
+import sys
+
 import numpy as np
 
 import treesim
-from treesim.cost import featherstone_2005 as f05
-from treesim.cost import featherstone_2010 as f10
 from treesim.dynamics import conjugate_gradient
 from treesim.model import generators
+
+try:
+    from treesim_lab.cost import featherstone_2005 as f05
+    from treesim_lab.cost import featherstone_2010 as f10
+except ImportError:
+    print("needs ./plugins/treesim-lab")
+    sys.exit()
 
 rng = np.random.default_rng(0)
 

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 import numpy as np
 
 import treesim
-from treesim.cost.engine_errors import ROUNDING
+from treesim.testing.bounds import ROUNDING
 
 
 def moved_by_rounding(robot, q, v, a, f_ext=None, gravity=None):

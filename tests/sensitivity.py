@@ -5,7 +5,6 @@ import numpy as np
 import treesim
 from tests import joint_forces
 from treesim import plugins
-from treesim.cost.engine_errors import ROUNDING, ROUNDINGS, moved_by_rounding
 from treesim.dynamics.backends import ExplicitInverse
 from treesim.dynamics.conjugate_gradient import ConjugateGradient
 from treesim.dynamics.constraint_force import ChainsBackend, ConstraintForcePcr, HeavyPathBackend
@@ -13,7 +12,10 @@ from treesim.kernels.published.conjugate_gradient import TOLERANCE
 from treesim.testing import farthest
 from treesim.testing.bounds import (
     OF_A_SWEEP,
+    ROUNDING,
+    ROUNDINGS,
     bias_parts,
+    moved_by_rounding,
     of_constrained,
     of_inverse_dynamics,
     of_inverse_inertia,

@@ -10,7 +10,7 @@ import treesim
 
 ROOT = Path(treesim.__file__).parent
 PAGES = [*(ROOT.parent / "docs").glob("*.md"), ROOT.parent / "README.md"]
-TEXTS = [*ROOT.rglob("*.py"), *(page for page in PAGES if page.exists())]
+TEXTS = [*ROOT.rglob("*.py"), *ROOT.parent.glob("plugins/*/src/**/*.py"), *(page for page in PAGES if page.exists())]
 
 
 class Paper(NamedTuple):

@@ -15,6 +15,7 @@ from treesim.cli.plugin_commands import COMMANDS_OF
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs"
 PAGES = sorted(FOLDER.glob("*.md"))
+SOURCES = [*ROOT.glob("treesim/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]
 
 
 def regenerate():
@@ -47,7 +48,7 @@ HINT = re.compile(r"""installed_by\((["'])(.+?)\1\)|pip install ([^`&|#\n]+)""")
 
 def hints():
     """What messages and pages tell users to install, with the file where they do."""
-    for path in [*ROOT.glob("treesim/**/*.py"), *ROOT.glob("*.md"), *FOLDER.glob("*.md"), *ROOT.glob("plugins/*/*.md")]:
+    for path in [*SOURCES, *ROOT.glob("*.md"), *FOLDER.glob("*.md"), *ROOT.glob("plugins/*/*.md")]:
         for _, ours, others in HINT.findall(path.read_text(encoding="utf-8")):
             yield from ((path.name, what) for what in shlex.split(ours or others, comments=True) if "{" not in what)
 
@@ -71,5 +72,5 @@ def test_readme_s_first_two_commands_are_those_that_ci_runs():
 
 def test_specialized_is_spelt_in_one_way():
     """As the engine's name is, which users type."""
-    written = [*PAGES, *ROOT.glob("*.md"), *(ROOT / "treesim").rglob("*.py")]
+    written = [*PAGES, *ROOT.glob("*.md"), *SOURCES]
     assert [path for path in written if "special" + "ise" in path.read_text(encoding="utf-8").lower()] == []

@@ -6,9 +6,8 @@ import pytest
 
 import treesim
 from tests.docstring_examples import check_example, examples_of
-from treesim import bench, sweeps, testing
+from treesim import sweeps, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
-from treesim.cost import bounds
 from treesim.doctor.github import annotation
 from treesim.doctor.sarif import sarif_log
 from treesim.dynamics import armstrong, conjugate_gradient
@@ -39,18 +38,6 @@ OF_SUBMODULES = {  # those that messages and pages name
         generators.chain,
         generators.random_tree,
         treesim.urdf.installed_robots,
-        bounds.back_substitution_by_rule,
-        bounds.density,
-        bounds.factorization_by_rule,
-        bounds.largest_counts,
-        bounds.largest_counts_at_depth,
-        bounds.most_transformed_inertias,
-        bounds.transformed_inertias,
-        bench.time_batches,
-        bench.time_calls,
-        bench.time_robots,
-        bench.time_sizes,
-        bench.time_start,
         compare,
         *(getattr(testing, name) for name in testing.__all__),
         find_engine,
@@ -73,11 +60,8 @@ NEEDED = {
     treesim.View: "treesim_meshcat",
     treesim.viewer: "treesim_meshcat",
 }
-# whose work other everyday tests do too, and which take seconds: other engines, timings, conformance, a browser
+# whose work other everyday tests do too, and which take seconds: other engines, conformance, a browser
 SLOW = (
-    bench.time_batches,
-    bench.time_robots,
-    bench.time_start,
     compare,
     take_census,
     Isolated,

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import ArgumentError, bench, testing
+from treesim import ArgumentError, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.formats import write_lerobot
 from treesim.model import generators
@@ -38,17 +38,11 @@ def checked(given):
     return repr(testing.check_dynamics("aba", given))
 
 
-def timed(given):
-    found = bench.time_robots(given, states=70, rounds=1, batch_rounds=1, engines=[])
-    return [each["robot"] for each in found]
-
-
 @pytest.mark.parametrize(
     ("of", "one", "label"),
     [
         (bodies, BALL, "bodies"), (tree, BODY, "bodies"), (frames, treesim.Frame("tip", 1), "frames"),
         (tiers, "physics", "tiers"), (checked, CHAIN, "robots"),
-        pytest.param(timed, "chain2", "robots", marks=pytest.mark.slow),
     ],
     ids=lambda x: getattr(x, "__name__", ""),
 )  # fmt: skip
@@ -92,8 +86,6 @@ def test_engines_by_name_or_by_themselves_one_or_several():
     for wrong in (3, [3], {"mujoco": 1}):
         with pytest.raises(ArgumentError, match=r"against(\[0\])? must be a .*EngineAdapter.*, got "):
             compare("ur5", wrong)
-        with pytest.raises(ArgumentError, match=r"engines(\[0\])? must be a .*EngineAdapter.*, got "):
-            bench.time_calls("chain2", engines=wrong)
 
 
 def test_constraints_and_grounds_too():

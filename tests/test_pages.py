@@ -44,7 +44,7 @@ treesim() {
 }
 """
 # the modules that plugins adapt or show, where they are called otherwise
-ADAPTED = {"drake": "pydrake", "importers": "treesim_importers"}
+ADAPTED = {"drake": "pydrake", "importers": "treesim_importers", "lab": "treesim_lab"}
 FINDINGS = ("compare", "census", "check")  # commands that exit with 1 where they find something
 SLOW = {
     "README.md", "compare.md", "contact.md", "gymnasium.md", "measures.md", "parameters.md", "sweep.md", "viewer.md",
@@ -203,7 +203,7 @@ def test_the_program_takes_what_is_shown(arguments):
     command_of(name).make_context(name, others)
 
 
-INLINE = re.compile(r"`treesim (\w+)([^`]*)`", re.DOTALL)
+INLINE = re.compile(r"`treesim ([a-z]\w*)([^`]*)`", re.DOTALL)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

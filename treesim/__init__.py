@@ -6,7 +6,6 @@ Examples in docstrings assume `import numpy as np` and `import treesim`, and the
 from __future__ import annotations
 
 from .system import interrupts as interrupts  # isort: skip  # before all that takes time
-from .audits import Audit, audit
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
@@ -78,7 +77,6 @@ __all__ = [
     "PD",
     "AccuracyError",
     "ArgumentError",
-    "Audit",
     "BatchFunction",
     "BatchStepper",
     "Body",
@@ -138,7 +136,6 @@ __all__ = [
     "Visual",
     "World",
     "__version__",
-    "audit",
     "available",
     "bias_forces",
     "body_poses",

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from typer.testing import CliRunner
 
 from tests.compare import faulty_engine as faulty
 from tests.compare.test_checks import URDF
-from treesim.cli.census import _grouped
-from treesim.cli.main import app
-from treesim.compare import Census, CensusRow, take_census
+from treesim.compare import take_census
 from treesim.compare.census import AGREES, DIFFERS, FAILED, KNOWN, REFUSED
 from treesim.compare.treesim_engine import TreesimEngine
 
@@ -55,17 +52,3 @@ def test_a_known_fault_explains_what_differs_in_the_file_alone():
     assert (of(faulty.lose_a_mass).outcome, of(faulty.lose_a_mass).why) == (KNOWN, "it loses masses")
     assert of(faulty.lose_a_mass_untold).outcome == DIFFERS
     assert "disagree, first on mass (raw level)" in of(faulty.lose_a_mass_untold).why
-
-
-def test_rows_of_one_reason_share_a_line():
-    rows = [CensusRow(robot, base, engine, REFUSED, why="too large") for robot, base, engine in (
-        ("ox", "fixed", "a"), ("ox", "fixed", "b"), ("ox", "floating", "a"), ("ox", "floating", "b"),
-        ("elk", "fixed", "a"), ("elk", "fixed", "b"), ("cow", "fixed", "a"),
-    )]  # fmt: skip
-    assert list(_grouped(rows)) == ["a, b: too large: ox, elk (fixed)", "a: too large: cow (fixed)"]
-    assert Census(tuple(rows), {}).robots == ("ox", "elk", "cow")
-
-
-def test_the_command_refuses_other_bases():
-    result = CliRunner().invoke(app, ["census", "ur5", "--base", "flying"])
-    assert result.exit_code == 2 and "fixed, floating or both" in result.output

@@ -7,7 +7,6 @@ import treesim
 from tests import sensitivity, trees
 from tests.trees import random_state
 from treesim import Body, Inertia, Tree, plugins
-from treesim.cost.error_growth import exact_acceleration
 from treesim.dynamics import assemblies
 from treesim.engine.call import stages
 from treesim.model import generators as make
@@ -39,7 +38,7 @@ def assert_digits(robot, backend, state):
     under those of a prescribed motion, no more than rounding the problem does."""
     q, v, a, tau, _ = state
     own = plugins.get("dynamics", backend).capabilities.error_factor * sensitivity.OF_A_SWEEP
-    exact = exact_acceleration(robot, q, v, tau)
+    exact = pytest.importorskip("treesim_lab.cost.error_growth").exact_acceleration(robot, q, v, tau)
     assert sensitivity.farthest(treesim.forward_dynamics(robot, q, v, tau, backend=backend), exact) < own
     torques = treesim.inverse_dynamics(robot, q, v, a)
     found = treesim.forward_dynamics(robot, q, v, torques, backend=backend)

@@ -8,12 +8,12 @@ import treesim
 from tests import joint_forces, sensitivity, trees
 from tests.trees import random_state
 from treesim import plugins
-from treesim.cost.engine_errors import apart
 from treesim.dynamics import constraint_force as module
 from treesim.engine.interpreter import run
 from treesim.errors import AccuracyError, SingularInertiaError
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.model import generators as make
+from treesim.testing.bounds import apart
 
 PATHS = ("constraint_force", "constraint_force_cr", "constraint_force_pcr")
 BACKENDS = (*PATHS, "constraint_force_grouped", "constraint_force_branches_first")

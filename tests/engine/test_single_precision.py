@@ -8,8 +8,8 @@ import pytest
 
 import treesim
 from tests import sensitivity
-from treesim.cost.engine_errors import COARSER, apart
 from treesim.engine.call.generic import runs_compiled
+from treesim.testing.bounds import COARSER, apart
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 COUNT = 1000

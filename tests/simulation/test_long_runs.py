@@ -5,8 +5,8 @@ import pytest
 
 import treesim
 from tests import sensitivity
-from treesim.cost.engine_errors import apart
 from treesim.model import generators
+from treesim.testing.bounds import apart
 
 pytestmark = pytest.mark.slow
 

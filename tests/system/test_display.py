@@ -11,7 +11,6 @@ import pytest
 
 import treesim
 from treesim import (
-    Audit,
     Body,
     Frame,
     FrameConstraint,
@@ -22,10 +21,8 @@ from treesim import (
     Placement,
     Repetition,
     Tree,
-    audits,
     plugins,
 )
-from treesim.bench import Benchmark
 from treesim.compare import Census, CensusRow, Comparison, Report, Row
 from treesim.dynamics.conjugate_gradient import Solution
 from treesim.dynamics.operational.motion import FrameMotion
@@ -75,9 +72,6 @@ HELD = treesim.ConstrainedAcceleration(np.zeros(7), np.ones(2), np.array([1e-3, 
 FREE = treesim.ConstrainedAcceleration(*zeros((7,), (0,), (0,)), np.full(MANY, 1))
 MASS = Row("mass", "raw", 1, 1e-16, 1e-16, 1e-12, passed=True)
 REPORT = Report("arm", "another", "fixed", None, (0, 0, -9.81), 0, 1e-3, {}, (MASS,), summary="they agree")
-AUDIT = Audit("arm", 7, 1, 0, (1.0, 2.0), (audits.Row("forward dynamics", "aba", 1e-16, 1e-12),))
-CASE = {"quantity": "mass", "engine": "treesim", "call": "m", "numbers": "float64", "min_s": 1e-6}
-BENCHMARK = Benchmark("batches", "arm", "fixed", 7, (CASE, CASE), 3, 4096, {"MuJoCo": "4"})
 VISUAL = treesim.Visual(1, Placement(), "box", (1, 2, 3))
 STEPPER = treesim.Stepper(ROBOT, 1e-2)
 STATE = STEPPER.reset(np.zeros((5, 2)))
@@ -130,7 +124,6 @@ LINES = {
     "<Simulation of 'chain_2': aba, rk4, dt 0.01 s, controller Zero>": treesim.Simulation(ROBOT, "aba", "rk4", 1e-2),
     "<Trajectory of 'chain_2': 3 states, 0 ... 0.02 s>": RUN,
     "<Repetition of 'chain_2': 3 states, the same bits>": Repetition("chain_2", 3, None, (), (), RUN),
-    "<Audit of 'arm': 1 rows, passed>": AUDIT,
     "<Rollouts: 5 of 3 states, 1 ... 3 s, float64, 1 diverged>": ROLLOUTS,
     "<Hold of 'chain_2': kp 1 ... 3, kd 10>": HOLD,
     "<Zero: no torque>": control.Zero(ROBOT),
@@ -154,7 +147,6 @@ LINES = {
     "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,
     "<Comparison: 'arm' beside another, passed>": Comparison("arm", "fixed", 0, 1, 0, 1e-3, (REPORT,)),
     "<Census of 1 robots: 1 agrees>": Census((CensusRow("arm", "fixed", "another", "agrees"),), {}),
-    "<Benchmark of 'arm': 2 calls on 4096 states each beside MuJoCo>": BENCHMARK,
     "<Visual: box (1, 2, 3), on body 1 at (0, 0, 0)>": VISUAL,
     "<CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>": treesim.CollisionShape(
         1, Placement(), "sphere", (0.1,), link="foot"

@@ -14,7 +14,12 @@ from .. import plugins
 from ..errors import PluginError, TreesimError, installed_by
 from .common import USER_ERROR, guarded, print_error
 
-COMMANDS_OF = {"treesim-importers": ("readers",)}  # the packages beside treesim's sources, and their commands
+COMMANDS_OF = {  # the packages beside treesim's sources, and their commands
+    "treesim-lab": (
+        "accuracy", "audit", "bench", "census", "cost", "scaling", "schedule", "stability", "survey",
+    ),
+    "treesim-importers": ("readers",),
+}  # fmt: skip
 
 
 class CommandGroup(TyperGroup):

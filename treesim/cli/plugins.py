@@ -11,7 +11,7 @@ from .common import JsonOption, guarded, output, print_json
 
 @guarded
 def plugins(json: JsonOption = False) -> None:
-    """List backends, methods, integrators, viewers and engines, and where each comes from."""
+    """List backends, methods, integrators, viewers, engines and commands, and where each comes from."""
     listed = registry.listing()
     if json:
         print_json([{**asdict(plugin), "capabilities": _capabilities(plugin)} for plugin in listed])

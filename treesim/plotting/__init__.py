@@ -1,4 +1,4 @@
-"""Pictures of trajectories (`draw`), benchmarks, costs and schedules, by matplotlib, which is imported to draw one."""
+"""Pictures of trajectories (`draw`), by matplotlib, which is imported to draw one."""
 
 from .figures import require_matplotlib
 from .trajectory import draw

@@ -13,12 +13,36 @@ from typing import Any
 
 import numpy as np
 
-from ..cost.engine_errors import ROUNDING, ROUNDINGS, moved_by_rounding
 from ..dynamics.functions import bias_forces, mass_matrix
 from ..model.tree import Tree
 
 TINY = 1e-300
+ROUNDING = float(np.finfo(float).eps)
+ROUNDINGS = 30  # behind one number that a sweep along a robot leaves, or one entry of what it solves for
+COARSER = float(np.finfo(np.float32).eps) / ROUNDING
 OF_A_SWEEP = ROUNDINGS * ROUNDING  # what `farthest` may find where a sweep along the robot solves nothing
+
+
+def apart(found: Sequence[np.ndarray], truth: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the largest deviation (states,) of results (states, ...) from others, relative to the largest number of
+    each result; over as many states as both have."""
+    states = min(len(found[0]), len(truth[0]))
+    worst = np.zeros(states)
+    for x, y in zip(found, truth, strict=True):
+        value, true = (each[:states].reshape(states, -1) for each in (x, y))
+        scale = np.abs(true).max(axis=1, initial=0.0)
+        worst = np.maximum(worst, np.abs(value - true).max(axis=1, initial=0.0) / np.where(scale > 0, scale, 1.0))
+    return worst
+
+
+def moved_by_rounding(M: np.ndarray, forces: np.ndarray, solution: np.ndarray) -> np.ndarray:
+    """Return how far (..., n) each number of the solution x of M x = f moves for one rounding in each entry of
+    M (..., n, n) and in forces of the sizes `forces` (..., n).
+
+    To first order |dx| <= |M^-1| (|M| |x| + |f|) eps, entry by entry: Skeel's condition number.
+    """
+    changed = np.einsum("...ij,...j->...i", np.abs(M), np.abs(solution)) + forces
+    return ROUNDING * np.einsum("...ij,...j->...i", np.abs(np.linalg.inv(M)), changed)
 
 
 def of_sums(parts: Sequence[np.ndarray], result: np.ndarray) -> Any:

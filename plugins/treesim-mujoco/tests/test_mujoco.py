@@ -14,7 +14,6 @@ from treesim_mujoco.layout import MujocoLayout
 
 import treesim
 from tests import layouts
-from treesim.bench.contact import box_on_incline, speed_on_incline, standing_scene
 from treesim.compare import EngineAdapter, EngineError, Motion, States, compare, explain
 from treesim.compare.source import read as read_source
 from treesim.errors import UnsupportedError
@@ -24,6 +23,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 TYPES = ("revolute", "continuous", "prismatic", "spherical")
 ROBOTS = [("simple_humanoid", "floating"), ("humanoid", "floating"), ("panda", "floating"), ("ur5", "fixed"),
           ("kuka_iiwa", "fixed")]  # fmt: skip
+
+
+def lab():
+    """The scenes of `treesim bench --contact`."""
+    return pytest.importorskip("treesim_lab.bench.contact")
 
 
 def read(robot):
@@ -144,7 +148,7 @@ def test_a_batch_starts_anew_at_each_call():
 
 
 def test_ways_of_stepping_what_stands_keep_its_contacts_alone():
-    scene = standing_scene(read_source("simple_humanoid", "floating").robot, 3000.0)
+    scene = lab().standing_scene(read_source("simple_humanoid", "floating").robot, 3000.0)
     model = read(scene.robot)
     ways = model.steppings(scene)
     assert len(ways) == len({way.name for way in ways}) == len(standing.WAYS)
@@ -158,7 +162,7 @@ def test_ways_of_stepping_what_stands_keep_its_contacts_alone():
 
 
 def test_standing_rollouts_are_those_of_mj_step():
-    scene = standing_scene(read_source("simple_humanoid", "floating").robot, 3000.0)
+    scene = lab().standing_scene(read_source("simple_humanoid", "floating").robot, 3000.0)
     model = read(scene.robot)
     way = next(each for each in model.steppings(scene) if each.name == standing.ROLLED[0].name)
     way.start()
@@ -172,12 +176,12 @@ def test_standing_rollouts_are_those_of_mj_step():
 
 def test_a_box_slides_on_its_incline_as_coulomb_says():
     """Its speed after 0.1 s is g (sin a - mu cos a) t, but for MuJoCo's softness."""
-    scene = box_on_incline(0.3)
+    scene = lab().box_on_incline(0.3)
     way = read(scene.robot).steppings(scene)[1]
     way.start()
     for _ in range(100):
         way.step()
-    assert np.linalg.norm(way.state()[1][:3]) == pytest.approx(0.1 * speed_on_incline(0.3), rel=0.1)
+    assert np.linalg.norm(way.state()[1][:3]) == pytest.approx(0.1 * lab().speed_on_incline(0.3), rel=0.1)
 
 
 @pytest.mark.parametrize(("robot", "owner"), [("bolt", "2 links"), ("pybullet_data/panda", "link 'panda_link7'")])

@@ -8,7 +8,6 @@ from tests.coupled import coupled, dense, state
 from treesim import CenterOfMassTask, FrameTask, UnsupportedError, plugins
 from treesim.compare.engines import EngineModel
 from treesim.compare.source import read
-from treesim.cost import counting
 from treesim.dynamics.operational.base import Method
 from treesim.dynamics.operational.mimic import inverse_inertia_by
 
@@ -101,6 +100,7 @@ def test_operational_space_predicts_accelerations(method):
 
 
 def test_schedules_end_with_the_rows_of_the_followers():
+    counting = pytest.importorskip("treesim_lab.cost.counting")
     for found, count in (
         (treesim.schedule(ROBOT, "aba"), counting.forward_dynamics(ROBOT, plugins.get("dynamics", "aba"))),
         (treesim.schedule(ROBOT, "constraint_force", FRAMES),

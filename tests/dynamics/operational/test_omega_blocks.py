@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import trees
-from treesim.cost import featherstone_2010
 from treesim.dynamics.operational.omega_blocks import needed_table
 from treesim.kernels.dynamics.rjk import COLUMNS, needed_in
 from treesim.model import generators as make
@@ -29,6 +28,7 @@ def test_blocks_are_those_of_figure_15_that_are_not_zero(case):
     parent, bodies = case
     tree, needed = Topology(parent), listed(parent, bodies)
     moved = [body for body in bodies if body]
+    featherstone_2010 = pytest.importorskip("treesim_lab.cost.featherstone_2010")
     marked = featherstone_2010.needed_blocks(tree, moved)
     together = sorted((i, j) for i, j in marked if tree.nearest_common_ancestor(i, j))
     assert list(zip(needed.i.tolist(), needed.j.tolist(), strict=True)) == together

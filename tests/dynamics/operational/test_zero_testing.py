@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 import treesim
 from tests import trees
-from treesim.cost.paper_trees import asimo
 from treesim.dynamics.operational import zero_testing
 from treesim.engine.interpreter import Tally
 from treesim.errors import ArgumentError, NonFiniteError
@@ -54,6 +53,7 @@ class Element(float):
 def test_every_element_is_tested_and_only_those_that_are_not_zero_are_used(name, size):
     """Of the 960 elements of ASIMO's Jacobian 312 lie on paths. Some of these are zero too, as the base's translation
     turns nothing."""
+    asimo = pytest.importorskip("treesim_lab.cost.paper_trees").asimo
     robot = trees.tree("asimo")
     frames = [robot.body_names[body - 1] for body in asimo().hands + asimo().feet]
     dense = treesim.sparse_jacobian(robot, robot.random(0), frames).dense()

@@ -6,7 +6,6 @@ import pytest
 import treesim
 from tests import sensitivity, trees
 from tests.dynamics.test_batches import FUNCTIONS, ROBOT, allowed
-from treesim.cost.engine_errors import COARSER, apart
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import machine_code, object_cache
@@ -15,6 +14,7 @@ from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltdl_states
 from treesim.kernels.published.conjugate_gradient import forward_dynamics_plain_states
 from treesim.model import generators
+from treesim.testing.bounds import COARSER, apart
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 NEVER, ALWAYS = 10**9, 1

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.engine.graph.test_trace_counts import of_expression
+from tests.engine.expressions import of_expression
 from treesim.engine.graph.fusion import fuse, fusions
 from treesim.engine.primitives import FMA, FMS, FNMA, PRIMITIVES
 

@@ -6,7 +6,6 @@ import pytest
 import treesim
 from tests import sensitivity, trees
 from tests.engine.opcodes import functions, of_functions
-from treesim.cost.engine_errors import COARSER, apart
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
 from treesim.engine.graph.blocks import (
@@ -31,6 +30,7 @@ from treesim.kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_lt
 from treesim.kernels.kinematics.bodies import body_poses_states
 from treesim.kernels.published.conjugate_gradient import forward_dynamics_plain_states
 from treesim.model import generators
+from treesim.testing.bounds import COARSER, apart
 
 compiled = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 NEVER, ALWAYS = 10**9, 1

@@ -1,0 +1,211 @@
+"""Every method for one state of a robot, beside exact digits, its bound, and the median of its neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import get_args
+
+import numpy as np
+
+from treesim import plugins
+from treesim.dynamics.factorization import ltdl, ltl
+from treesim.dynamics.functions import bias_forces, forward_dynamics, inverse_dynamics, mass_matrix
+from treesim.dynamics.operational.frames import body_poses, frame_jacobian
+from treesim.dynamics.operational.functions import inverse_operational_inertia
+from treesim.dynamics.solve import solve_mass_matrix
+from treesim.errors import TreesimError, UnsupportedError
+from treesim.kernels.kinematics.bodies import body_poses_states
+from treesim.testing.bounds import OF_A_SWEEP, ROUNDING, TINY, bias_parts, of_forces, of_sums, relative
+from treesim.types import InverseDynamicsMethod, MassMatrixMethod
+
+from ..cost.factorization_errors import Factors, residual
+from ..cost.robot import AUTO, REFERENCE, limb_tips
+from .exact import ExactState, largest, rounded
+from .report import Row
+
+TASKS = 2  # frames of the inverse operational inertia
+QUANTITIES, FORWARD, FACTORIZATIONS, INVERSE, OPERATIONAL = (
+    "quantities", "forward dynamics", "factorizations", "inverse mass matrix", "operational space",
+)  # fmt: skip
+Calls = Mapping[str, Callable[[], np.ndarray]]
+
+
+def methods(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
+    """Yield a row for every method on one state; notes: is told of those that do not serve the robot. To be called
+    within `exact.many_digits`."""
+    yield from _quantities(exact, notes)
+    yield from _forward(exact, notes)
+    yield from _factorizations(exact)
+    yield from _inverses(exact, notes)
+    yield from _operational(exact, notes)
+
+
+def _quantities(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
+    """What a sweep along the robot computes, which solves nothing."""
+    robot, q, v, a = exact.robot, exact.q, exact.v, rounded(exact.a)
+    dofs = robot.dof_names
+    masses = {f"mass matrix, {how}": partial(mass_matrix, robot, q, method=how) for how in get_args(MassMatrixMethod)}
+    yield from _judged(QUANTITIES, masses, exact.M, lambda _: OF_A_SWEEP, _pairs(dofs, dofs), notes)
+    forces = {
+        f"inverse dynamics, {how}": partial(inverse_dynamics, robot, q, v, a, method=how)
+        for how in get_args(InverseDynamicsMethod)
+    }
+    torque, bias = exact.inverse_dynamics(a), rounded(exact.b)
+    terms = [np.abs(rounded(exact.M)) @ np.abs(a), *bias_parts(robot, q, v, {}), _summed(exact)]
+    allowed = float(of_sums(terms, rounded(torque)))
+    yield from _judged(QUANTITIES, forces, torque, lambda _: allowed, dofs, notes)
+    allowed = float(of_sums(terms[1:], bias))
+    yield from _judged(
+        QUANTITIES, {"bias forces": lambda: bias_forces(robot, q, v)}, exact.b, lambda _: allowed, dofs, notes
+    )
+    poses = exact.of(body_poses_states, (q,), (robot.n_bodies + 1, 4, 4), (robot.body_rotations.reshape(-1),))
+    bodies = _pairs(("world", *robot.body_names), [f"[{i}, {j}]" for i in range(4) for j in range(4)])
+    yield from _judged(
+        QUANTITIES, {"body poses": lambda: body_poses(robot, q)}, poses, lambda _: OF_A_SWEEP, bodies, notes
+    )
+    frames = _frames(exact)
+    J = exact.jacobian(frames, REFERENCE)
+    jacobians = {"Jacobian": lambda: _jacobian(exact, frames)}
+    yield from _judged(QUANTITIES, jacobians, J, lambda _: OF_A_SWEEP, _pairs(_rows(frames), dofs), notes)
+
+
+def _summed(exact: ExactState) -> np.ndarray:
+    """How large terms (nv,) may be that cancel in the forces of weights and of velocities: of a screw s of inertia
+    s'Is = M_ii, |s'If| is at most sqrt(M_ii) sqrt(f'If) (Cauchy and Schwarz), f the acceleration of what it carries."""
+    robot, v, M = exact.robot, exact.v, rounded(exact.M)
+    weight = np.sqrt(robot.mass) * np.linalg.norm(robot.gravity)
+    turning = np.abs(v).max() * np.sqrt(v @ M @ v)
+    return np.asarray(np.sqrt(M.diagonal()) * (weight + turning))
+
+
+def _of_inverse_inertia(M: np.ndarray, J: np.ndarray) -> float:
+    """What J M^-1 J' may be off by, relative to its largest number, as `bounds.of_inverse_inertia` tells it, but for
+    entries of M and J that are sums in which most cancels: of M up to sqrt(M_ii M_jj), of J up to the row's largest."""
+    diagonal = np.sqrt(M.diagonal())
+    A, S, rows = np.abs(np.linalg.inv(M)), np.outer(diagonal, diagonal), np.abs(J).max(axis=1, keepdims=True) * (J != 0)
+    moved = rows @ (A @ S @ A + 2 * A) @ rows.T
+    return float(OF_A_SWEEP * relative(moved.ravel(), (J @ np.linalg.solve(M, J.T)).ravel()))
+
+
+def _forward(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
+    """Every backend: the acceleration, and by how much it misses the equation of motion."""
+    robot, q, v, tau = exact.robot, exact.q, exact.v, exact.tau
+    names = [name for name in plugins.available("dynamics") if name != AUTO]
+    calls = {name: partial(forward_dynamics, robot, q, v, tau, backend=name) for name in names}
+    solved = float(of_forces(robot, q, v, tau, rounded(exact.a)))
+    M, sizes = np.abs(rounded(exact.M)), sum(map(np.abs, (tau, *bias_parts(robot, q, v, {}))))
+
+    def bound(name: str) -> float:
+        return solved * plugins.get("dynamics", name).capabilities.error_factor
+
+    def misses(a: np.ndarray) -> float:
+        return float((np.abs(rounded(exact.residual(a))) / np.maximum(M @ np.abs(a) + sizes, TINY)).max())
+
+    yield from _judged(FORWARD, calls, exact.a, bound, robot.dof_names, notes, misses)
+
+
+def _factorizations(exact: ExactState) -> Iterator[Row]:
+    """L' D L beside the matrix H that was factorized, products exact. Sums of up to n products are rounded once each,
+    and what is summed is at most the trace, since H is positive definite (Higham, section 10.1)."""
+    robot = exact.robot
+    H = mass_matrix(robot, exact.q)
+    allowed = (robot.nv + 2) * ROUNDING * float(np.trace(H)) / float(np.linalg.norm(H))
+    for name, factorize in (("ltdl", ltdl), ("ltl", ltl)):
+        factors = factorize(robot.dof_topology.dof_parent, H)
+        error = residual(Factors(factors.L, factors.D, factors.solve), H)
+        yield Row(FACTORIZATIONS, name, error, allowed, note="|L' D L - H| / |H|")
+
+
+def _inverses(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
+    """M^-1 column by column."""
+    robot, q, n = exact.robot, exact.q, exact.robot.nv
+    unit, H = np.eye(n), mass_matrix(robot, q)
+    calls: Calls = {
+        "solve_mass_matrix": lambda: solve_mass_matrix(robot, q, unit).T,
+        "ltdl": lambda: ltdl(robot.dof_topology.dof_parent, H).solve(unit),
+        "ltl": lambda: ltl(robot.dof_topology.dof_parent, H).solve(unit),
+    }
+    M = rounded(exact.M)
+    allowed = _of_inverse_inertia(M, unit)
+
+    def misses(inverse: np.ndarray) -> float:
+        missed = np.abs(rounded(exact.M @ np.asarray(inverse, object) - unit))
+        return float((missed / np.maximum(np.abs(M) @ np.abs(inverse) + unit, TINY)).max())
+
+    labels = _pairs(robot.dof_names, robot.dof_names)
+    yield from _judged(INVERSE, calls, exact.inverse_inertia(unit), lambda _: allowed, labels, notes, misses)
+
+
+def _operational(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
+    """J M^-1 J' of two limbs by every method."""
+    frames = _frames(exact)
+    J = exact.jacobian(frames, REFERENCE)
+    rounding = _of_inverse_inertia(rounded(exact.M), rounded(J))
+    names = [name for name in plugins.available("operational") if name != AUTO]
+    calls = {
+        name: partial(inverse_operational_inertia, exact.robot, exact.q, frames, method=name, reference=REFERENCE)
+        for name in names
+    }
+
+    def bound(name: str) -> float:
+        """Methods by constraint forces lose what the backends of their names declare to lose."""
+        shared = name.startswith("constraint_force")
+        return rounding * (plugins.get("dynamics", name).capabilities.error_factor if shared else 1.0)
+
+    rows = _rows(frames)
+    yield from _judged(OPERATIONAL, calls, exact.inverse_inertia(J), bound, _pairs(rows, rows), notes)
+
+
+def _judged(
+    group: str,
+    calls: Calls,
+    truth: np.ndarray,
+    bound: Callable[[str], float],
+    labels: Sequence[str],
+    notes: dict[str, None],
+    misses: Callable[[np.ndarray], float] | None = None,
+) -> Iterator[Row]:
+    """Yield a row for every call that serves the robot. labels: a name for every number of the result. misses: by how
+    much a result misses its equations, relative to their terms."""
+    values, refused = _results(calls, notes)
+    scale = largest(truth) or 1.0
+    median = np.median(list(values.values()), axis=0) if len(values) > 1 else None
+    for name, value in values.items():
+        errors = np.abs(rounded(np.asarray(value, object) - truth)).reshape(-1) / scale
+        worst = int(np.argmax(np.where(np.isnan(errors), np.inf, errors)))
+        apart = None if median is None else float(np.abs(value - median).max() / scale)
+        missed = None if misses is None else misses(value)
+        yield Row(group, name, float(errors[worst]), bound(name), missed, apart, labels[worst])
+    for name, reason in refused.items():
+        yield Row(group, name, None, bound(name), note=reason)
+
+
+def _results(calls: Calls, notes: dict[str, None]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """What the calls return, and why some refuse these numbers; those that do not serve the robot go to the notes."""
+    values, refused = {}, {}
+    for name, call in calls.items():
+        try:
+            values[name] = call()
+        except UnsupportedError as error:
+            notes[f"{name}: {error}"] = None
+        except TreesimError as error:
+            refused[name] = str(error)
+    return values, refused
+
+
+def _frames(exact: ExactState) -> list[str]:
+    """The tips of the longest limbs."""
+    return [exact.robot.body_names[i - 1] for i in limb_tips(exact.robot.topology)][:TASKS]
+
+
+def _jacobian(exact: ExactState, frames: Sequence[str]) -> np.ndarray:
+    return np.concatenate([frame_jacobian(exact.robot, exact.q, frame, REFERENCE) for frame in frames])
+
+
+def _rows(frames: Sequence[str]) -> list[str]:
+    return [f"{frame}.{axis}" for frame in frames for axis in ("vx", "vy", "vz", "wx", "wy", "wz")]
+
+
+def _pairs(rows: Sequence[str], columns: Sequence[str]) -> list[str]:
+    return [f"{row}, {column}" for row in rows for column in columns]

@@ -1,0 +1,222 @@
+"""Steps of a robot that stands on a plane, beside other engines: what they take, and how well it stands."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from treesim.compare.cases import OURS, ROLLOUT, BenchmarkCase, Standing, Stepping
+from treesim.compare.engines import EngineAdapter, EngineModel, chosen_engines, installed_engines, read_by_engines
+from treesim.compare.source import canonical, read, without_losses
+from treesim.contact.ground import Ground
+from treesim.contact.stage import SHARE
+from treesim.engine.threads import thread_count
+from treesim.model.inertia import Inertia, Placement
+from treesim.model.joints import Joint
+from treesim.model.shapes import CollisionShape
+from treesim.model.tree import Body, Tree
+from treesim.rollouts.rollout import rollout
+from treesim.simulation.stepper import Stepper
+from treesim.simulation.world import World
+from treesim.states.standing import standing
+from treesim.states.support import lowest_point
+
+from .measure import measured
+from .results import Benchmark
+
+STEP = "step"
+DT = 1e-3  # s
+# N m/rad, s: kd = 0.05 s kp; at twice this kp a humanoid chatters under engines that take stiffness explicitly
+KP, DAMPING_TIME = 1000.0, 0.05
+SLOPE, NEAR = 0.5, 1e-3  # of the incline, which is the friction at which a box begins to slide; how near it is tried
+SLIDING, GRAVITY = 1.0, 9.81  # s, m/s^2
+ROLLOUT_ROUNDS = 5  # at most
+
+
+def time_contact(
+    robot: str | Tree = "g1_29dof_rev_1_0",
+    kp: float = KP,
+    friction: float = 0.8,
+    duration: float = 10.0,
+    rounds: int = 50,
+    count: int = 64,
+    steps: int = 40,
+    engines: str | EngineAdapter | Sequence[str | EngineAdapter] | None = None,
+) -> Benchmark:
+    """Time steps of 1 ms of a robot that stands on a plane under gains, treesim's and other engines', in turns.
+
+    robot: what `treesim.load` takes, or a tree, with a floating base and collision shapes. kp [N m/rad, N/m]: gain of
+    every joint of one degree of freedom towards the neutral configuration, beside kd = kp 0.05 s; joint limits, effort
+    limits and losses are left out. duration [s]: how long it stands before the steps are timed. rounds: turns of each
+    call. count, steps: of the rollouts. engines: as in `time_calls`.
+    Rows have the time of one step, and drift_m, by how much the base moves in the second half of the duration,
+    penetration_m, the largest overlap at its end, and of a box on an incline of slope 0.5 stick_error and slip_error
+    [m/s]: by how much its speed after 1 s is off, with friction 0.501 (it stays) and 0.499 (it slides). more:
+    "rollouts", rows of times for a state and step, on one thread and on all, from where it stands.
+    Raises what `treesim.load` raises, ArgumentError for a robot that cannot stand.
+
+    Example:
+        >>> from treesim_lab import bench
+        >>> found = bench.time_contact("simple_humanoid", 3000.0, duration=0.01, rounds=1, count=2, steps=2, engines=[])
+        >>> found
+        <Benchmark of 'simple_humanoid': 2 ways of stepping what stands>
+        >>> found.rows[0]["stick_error"] < 1e-9
+        True
+    """
+    notes: list[str] = []
+    given = read(robot, "floating").robot
+    scene = standing_scene(given, kp, friction)
+    adapters = installed_engines(notes) if engines is None else chosen_engines("engines", engines)
+    models = _models(adapters, given, notes)
+    stood = [*our_steppings(scene), *(each for model in models for each in model.steppings(scene))]
+    quality = {each.name: _how_it_stands(scene, each, duration) for each in stood}
+    for key, mu in (("stick_error", SLOPE + NEAR), ("slip_error", SLOPE - NEAR)):
+        for name, error in _sliding_errors(adapters, mu, notes).items():
+            quality[name][key] = error
+    cases = [BenchmarkCase(s.engine, s.name, STEP, s.step, lambda: None, s.does) for s in stood]
+    rows = [{**row, **quality[row["call"]]} for row in measured(cases, rounds, {})]
+    title = {each.title: each.version() for each in adapters if any(model.engine == each.title for model in models)}
+    settled = scene._replace(q0=np.array(stood[0].state()[0]))
+    rolled = _rollout_rows(settled, models, count, steps, min(rounds, ROLLOUT_ROUNDS))
+    more = {"rollouts": rolled, "kp": kp, "friction": friction, "dt": DT, "duration": duration}
+    name, nv = scene.robot.name, scene.robot.nv
+    return Benchmark(
+        "contact", name, "floating", nv, tuple(rows), rounds, None, title, tuple(dict.fromkeys(notes)), more
+    )
+
+
+def standing_scene(robot: Tree, kp: float = KP, friction: float = 0.8) -> Standing:
+    """Return a robot set down on the plane z = 0 in its neutral configuration, with gains towards it, and without
+    limits and losses. Raises ArgumentError for one that cannot stand."""
+    bare = _without_limits(robot)
+    gains = np.zeros(bare.nv)
+    for body in bare.bodies:
+        if body.joint.nv == 1:
+            gains[bare.v_index[body.joint.name]] = kp
+    q0 = standing(bare, bare.neutral())
+    return Standing(bare, q0, q0, gains, DAMPING_TIME * gains, np.array([0.0, 0.0, 1.0]), friction, DT)
+
+
+def _without_limits(robot: Tree) -> Tree:
+    """The robot with its shapes, without joint limits, effort limits, damping, friction and armature."""
+    free: dict[str, Any] = {
+        "lower": -np.inf,
+        "upper": np.inf,
+        "effort": np.inf,
+        "damping": 0.0,
+        "friction": 0.0,
+        "armature": 0.0,
+    }
+    bodies = [replace(body, joint=replace(body.joint, **free)) for body in robot.bodies]
+    return Tree(robot.name, bodies, gravity=robot.gravity.tolist(), shapes=robot.shapes)
+
+
+def our_steppings(scene: Standing) -> list[Stepping]:
+    """Return treesim's ways of stepping what stands: both integrators that know contact, in their default substeps."""
+    return [_our_stepping(scene, rule) for rule in reversed(SHARE)]
+
+
+def _world(scene: Standing) -> World:
+    return World(scene.robot, ground=Ground(normal=scene.normal, friction=scene.friction))
+
+
+def _targets(scene: Standing) -> np.ndarray:
+    """What the gains hold, (nv,)."""
+    found = np.zeros(scene.robot.nv)
+    for body in scene.robot.bodies:
+        k = scene.robot.v_index[body.joint.name]
+        if scene.kp[k].any():
+            found[k] = scene.posture[scene.robot.q_index[body.joint.name]]
+    return found
+
+
+def _our_stepping(scene: Standing, rule: str) -> Stepping:
+    stepper = Stepper(_world(scene), scene.dt, rule, kp=scene.kp, kd=scene.kd)
+    now, u = [stepper.reset(scene.q0)], _targets(scene)
+
+    def start() -> None:
+        now[0] = stepper.reset(scene.q0)
+
+    def step() -> None:
+        now[0] = stepper.step(now[0], u)[0]
+
+    parts = f", in {stepper.substeps} parts" if stepper.substeps > 1 else ""
+    does = f"rigid contacts, exact friction cones; kp and kd implicit; also a report{parts}"
+    return Stepping(OURS, f"Stepper.step, {rule}", start, step, lambda: (now[0].q, now[0].v), does)
+
+
+def _how_it_stands(scene: Standing, way: Stepping, duration: float) -> dict[str, Any]:
+    """Drift of the base in the second half of the duration, and overlap at its end [m]."""
+    places = []
+    way.start()
+    for _ in range(2):
+        _run(way, round(duration / 2 / scene.dt))
+        places.append(np.array(way.state()[0][:3]))
+    gap = lowest_point(scene.robot, way.state()[0], scene.normal).gap
+    return {"drift_m": float(np.linalg.norm(places[1] - places[0])), "penetration_m": max(-gap, 0.0)}
+
+
+def _run(way: Stepping, steps: int) -> None:
+    for _ in range(steps):
+        way.step()
+
+
+def box_on_incline(friction: float) -> Standing:
+    """Return a box of 10 kg on a plane of slope 0.5, aligned with it: it stays where friction is 0.5 or more."""
+    half = math.atan(SLOPE) / 2
+    inertia = Inertia(10.0, (0, 0, 0), np.diag([10 * 0.2**2 / 6] * 3))
+    shape = CollisionShape(1, Placement(), "box", (0.2, 0.2, 0.2), link="box")
+    box = Tree("box", [Body("box", 0, Joint("free", "floating"), inertia)], gravity=[0, 0, -GRAVITY], shapes=[shape])
+    normal = np.array([math.sin(2 * half), 0.0, math.cos(2 * half)])
+    q0 = standing(box, np.array([0, 0, 0, 0, math.sin(half), 0, math.cos(half)]), Ground(normal=normal))
+    return Standing(box, q0, q0, np.zeros(6), np.zeros(6), normal, friction, DT)
+
+
+def speed_on_incline(friction: float) -> float:
+    """Return the speed [m/s] of the box after 1 s: g (sin a - mu cos a) t where it slides, tan a = 0.5."""
+    return max(GRAVITY * (SLOPE - friction) / math.hypot(1, SLOPE) * SLIDING, 0.0)
+
+
+def _sliding_errors(adapters: Sequence[EngineAdapter], friction: float, notes: list[str]) -> dict[str, float]:
+    """By how much the speed of the box is off after 1 s, by name of the way of stepping."""
+    scene = box_on_incline(friction)
+    models = _models(adapters, scene.robot, notes)
+    found = {}
+    for way in [*our_steppings(scene), *(each for model in models for each in model.steppings(scene))]:
+        way.start()
+        _run(way, round(SLIDING / scene.dt))
+        found[way.name] = abs(float(np.linalg.norm(way.state()[1][:3])) - speed_on_incline(friction))
+    return found
+
+
+def _models(adapters: Sequence[EngineAdapter], robot: Tree, notes: list[str]) -> list[EngineModel]:
+    bare = without_losses(robot)
+    return read_by_engines(adapters, bare, lambda level: canonical(bare), notes)
+
+
+def _rollout_rows(
+    scene: Standing, models: Sequence[EngineModel], count: int, steps: int, rounds: int
+) -> list[dict[str, Any]]:
+    """Times for a state and step of rollouts of what stands, on one thread and on all."""
+    rows = []
+    for threads in sorted({1, thread_count()}):
+        cases = [_our_rollout(scene, rule, count, steps, threads) for rule in reversed(SHARE)]
+        for model in models:
+            cases += model.standing_rollouts(scene, count, steps, threads)
+        rows += [{**row, "threads": threads} for row in measured(cases, rounds, {}, batched=True)]
+    return rows
+
+
+def _our_rollout(scene: Standing, rule: str, count: int, steps: int, threads: int) -> BenchmarkCase:
+    q0, v0 = np.tile(scene.q0, (count, 1)), np.zeros((count, scene.robot.nv))
+    u = np.tile(_targets(scene), (steps, 1))
+    out = np.empty((count, steps, scene.robot.nq)), np.empty((count, steps, scene.robot.nv))
+    how: dict[str, Any] = {"kp": scene.kp, "kd": scene.kd, "integrator": rule, "threads": threads, "out": out}
+    call = partial(rollout, _world(scene), q0, v0, u, scene.dt, **how)
+    does = "keeps every state, in arrays that are there"
+    return BenchmarkCase(OURS, f"rollout, {rule}", ROLLOUT, call, lambda: call().q[:, -1], does, count * steps)

@@ -1,0 +1,231 @@
+"""How well integrators keep the energy of passive motion, how long they last, and what a step costs."""
+
+from __future__ import annotations
+
+import math
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treesim import plugins
+from treesim.compare.engines import EngineModel
+from treesim.dynamics.base import singular_inertia
+from treesim.errors import ArgumentError, TreesimError
+from treesim.model.tree import Tree
+from treesim.rollouts.rollout import DivergedWarning, rollout
+from treesim.simulation.energy_balance import EnergyWarning, energies
+from treesim.simulation.integrators import CompiledRule
+from treesim.simulation.simulation import Simulation, step_count
+from treesim.simulation.step_settings import substeps_of
+from treesim.simulation.stepper import FrictionWarning
+from treesim.simulation.world import World
+from treesim.states.arguments import checked_robot, positive_number
+from treesim.urdf.resolve import is_robot_name
+
+RECORDS = 200  # of a run, at most: where its energy is looked at
+STARTS = 4  # from rest at neutral, and from random states
+OURS = "treesim"
+
+
+class Stability(NamedTuple):
+    """One integrator's record on one robot: energies gained and lost at most, as parts of the energy in play of their
+    run; the most that was in play in any [J]; the time up to which all runs were finite [s], None where they were to
+    the end; seconds for a step of one state, one after the other in one thread. Of robots with damping, gains and
+    losses are those beside its work.
+    """
+
+    robot: str
+    base: str
+    engine: str
+    integrator: str
+    dt: float
+    substeps: int
+    gained: float | None
+    lost: float | None
+    in_play: float | None
+    finite_until: float | None
+    step_s: float
+
+
+class Motion(NamedTuple):
+    """Records of some runs: t (K,), q (B, K, nq), v (B, K, nv), the work of damping up to there (B, K) [J]; seconds a
+    step of one state."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    work: np.ndarray
+    step_s: float
+
+
+def stability(
+    robot: Tree,
+    integrators: Sequence[str] = ("implicit_midpoint", "semi_implicit_euler"),
+    dts: Sequence[float] = (1e-3, 2e-3, 5e-3),
+    duration: float = 60.0,
+    models: Sequence[EngineModel] = (),
+    seed: int = 0,
+    base: str = "fixed",
+    substeps: int | None = None,
+) -> list[Stability]:
+    """Return a record for each integrator and dt [s], of other engines' models too, over `duration` [s] of passive
+    motion: from rest, and from three random states with velocities of 1 rad/s, m/s. substeps: as in `treesim.Stepper`.
+
+    Raises UnknownNameError (integrator), ArgumentError, SingularInertiaError where forward dynamics have no answer.
+    Cost: seconds to minutes; compiled integrators run as rollouts.
+    """
+    checked_robot(robot)
+    positive_number("duration", duration)
+    rng = np.random.default_rng(seed)
+    q0 = np.array([robot.neutral(), *(robot.random(rng) for _ in range(STARTS - 1))])
+    v0 = np.array([np.zeros(robot.nv), *(rng.normal(size=robot.nv) for _ in range(STARTS - 1))])
+    singular = singular_inertia(robot, q0, robot.armature + min(dts, default=0.0) * robot.damping)
+    if singular is not None:
+        raise singular
+    rows = []
+    for dt in dts:
+        steps = step_count(duration, dt)
+        every = max(1, steps // RECORDS)
+        for name in integrators:
+            motion = _ours(robot, name, q0, v0, dt, steps, every, substeps)
+            rule = getattr(plugins.get("integrators", name), "rule", None)
+            parts = 1 if rule is None else substeps_of(robot, rule, dt, substeps)
+            rows.append(_judged(robot, base, OURS, name, dt, parts, motion, (q0, v0)))
+        for model in models:
+            for name in model.integrators:
+                motion = _theirs(model, name, q0, v0, dt, steps, every)
+                rows.append(_judged(robot, base, model.engine, name, dt, 1, motion, (q0, v0)))
+    return rows
+
+
+def _ours(
+    robot: Tree, name: str, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int, substeps: int | None
+) -> Motion:
+    method = plugins.get("integrators", name)
+    if isinstance(method, CompiledRule):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DivergedWarning)
+            warnings.simplefilter("ignore", FrictionWarning)
+            warnings.simplefilter("ignore", EnergyWarning)
+            runs = rollout(
+                passive(robot), q0, v0, None, dt, steps // every * every, every=every, integrator=name,
+                substeps=substeps, work=bool(robot.damping.any()),
+            )  # fmt: skip
+        work = np.zeros(runs.q.shape[:2]) if runs.work is None else runs.work.sum(axis=-1)
+        return Motion(runs.t, runs.q, runs.v, work, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
+    shape = len(q0), steps // every
+    runs_q, runs_v, work = (np.full((*shape, *n), np.nan) for n in ((robot.nq,), (robot.nv,), ()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FrictionWarning)
+        warnings.simplefilter("ignore", EnergyWarning)
+        for b, (q, v) in enumerate(zip(q0, v0, strict=True)):
+            found = Simulation(passive(robot), integrator=name, dt=dt).run(steps * dt, q, v)
+            kept = slice(every, None, every)
+            some = slice(len(found.q[kept]))
+            runs_q[b, some], runs_v[b, some], work[b, some] = found.q[kept], found.v[kept], found.work[kept].sum(axis=1)
+    t = dt * every * np.arange(1, steps // every + 1)
+    return Motion(t, runs_q, runs_v, work, _step_seconds(robot, name, q0[1], v0[1], dt, substeps))
+
+
+def passive(robot: Tree) -> World:
+    """Return a robot that nothing stops or rubs: what the rules of integration are judged by."""
+    return World(robot, limits=False, friction=False)
+
+
+def _step_seconds(robot: Tree, name: str, q: np.ndarray, v: np.ndarray, dt: float, substeps: int | None) -> float:
+    """The least of five times of a hundred steps of one simulation."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FrictionWarning)
+        simulation = Simulation(passive(robot), integrator=name, dt=dt, substeps=substeps)
+    simulation.step(0.0, q, v)
+
+    def hundred() -> float:
+        began = time.perf_counter()
+        for _ in range(100):
+            simulation.step(0.0, q, v)
+        return (time.perf_counter() - began) / 100
+
+    return min(hundred() for _ in range(5))
+
+
+def _theirs(model: EngineModel, name: str, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int) -> Motion:
+    runs = [model.free_motion(q, v, dt, steps, every, name) for q, v in zip(q0, v0, strict=True)]
+    q, v = (np.array([run[k] for run in runs]) for k in (0, 1))
+    t = dt * every * np.arange(1, steps // every + 1)
+    return Motion(t, q, v, np.zeros(q.shape[:2]), min(run[2] for run in runs) / steps)
+
+
+def _judged(
+    robot: Tree,
+    base: str,
+    engine: str,
+    name: str,
+    dt: float,
+    substeps: int,
+    motion: Motion,
+    starts: tuple[np.ndarray, np.ndarray],
+) -> Stability:
+    """The worst of all runs; one whose states, or their energies, are no longer finite counts as gone."""
+    gained, lost, in_play, until = 0.0, 0.0, 0.0, math.inf
+    for b in range(len(motion.q)):
+        finite = np.isfinite(motion.q[b]).all(axis=1) & np.isfinite(motion.v[b]).all(axis=1)
+        if not finite.all():
+            until = min(until, float(motion.t[int(np.argmin(finite))]))
+            continue
+        q, v = np.vstack([starts[0][b], motion.q[b]]), np.vstack([starts[1][b], motion.v[b]])
+        found = energies(robot, q, v, None)
+        if not np.isfinite(found.in_play):
+            until = min(until, float(motion.t[max(0, int(np.argmax(~np.isfinite(found.kinetic))) - 1)]))
+            continue
+        total = _without_fall(robot, q, v, found.kinetic + found.potential)
+        change = total - total[0] - np.concatenate([[0.0], motion.work[b]])
+        gained = max(gained, float(change.max()) / found.in_play)
+        lost = max(lost, float(-change.min()) / found.in_play)
+        in_play = max(in_play, found.in_play)
+    ended = None if math.isinf(until) else until
+    if ended is not None:
+        return Stability(robot.name, base, engine, name, dt, substeps, None, None, None, ended, motion.step_s)
+    return Stability(robot.name, base, engine, name, dt, substeps, gained, lost, in_play, None, motion.step_s)
+
+
+def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) -> np.ndarray:
+    """The energy (K,) that a freely falling robot has beside that of its centre of mass: what it keeps."""
+    from treesim.dynamics.functions import momentum
+    from treesim.dynamics.operational.motion import center_of_mass
+    from treesim.engine.call.evaluate import specialized_first
+
+    if [body.joint.type for body in robot.bodies if body.parent == 0] != ["floating"]:
+        return total
+    carried = specialized_first(momentum, robot, q, v)[..., :3]
+    height = center_of_mass(robot, q) @ robot.gravity
+    return total - (carried * carried).sum(axis=-1) / (2 * robot.mass) + robot.mass * height
+
+
+def of_robots(
+    names: Sequence[str],
+    load: Callable[[str, str], Tree],
+    models: Callable[[str, Tree], Sequence[EngineModel]],
+    bases: Sequence[str] = ("fixed", "floating"),
+    tell: Callable[[str], None] = lambda text: None,
+    **options: Any,
+) -> tuple[list[Stability], list[str]]:
+    """Return the records of several robots, and why some have none. load(name, base) returns a robot; models(base,
+    robot) other engines' models of it; tell is told what is at work. options: as of `stability`."""
+    rows: list[Stability] = []
+    notes: list[str] = []
+    for name in names:
+        for base in bases:
+            tell(f"{name}, {base} base")
+            try:
+                robot = load(name, base)
+                if robot.nv:
+                    found = stability(robot, models=models(base, robot), base=base, **options)
+                    rows += [row._replace(robot=name) for row in found] if is_robot_name(name) else found
+            except TreesimError as error:
+                notes.append(f"{name}, {base} base: {error}")
+    if not rows and not notes:
+        raise ArgumentError("no robot that moves was named")
+    return rows, notes

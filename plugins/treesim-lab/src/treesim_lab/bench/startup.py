@@ -1,0 +1,61 @@
+"""How long a new process takes to its first results, with and without kept machine code."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import time
+from typing import Any
+
+from treesim.engine.call.specialized import STATES
+from treesim.errors import TreesimError
+from treesim.system.subprocesses import python_command, run
+
+_SCRIPT = """
+import json, resource, sys, time
+def now():
+    return time.monotonic() - given["began"]
+given = json.load(sys.stdin)
+start = now()
+import treesim
+imported = now()
+robot = treesim.load(given["source"], base=given["base"], mimic=given["mimic"])
+loaded = now()
+import numpy as np
+q, v, tau = robot.neutral(), np.zeros(robot.nv), np.zeros(robot.nv)
+before = now()
+treesim.Simulation(robot).step(0.0, q, v)
+first_step = now()
+treesim.forward_dynamics(robot, np.tile(q, (given["states"], 1)), v, tau)
+first_batch = now()
+treesim.forward_dynamics(robot, q, v, tau)
+first_call = now()
+if sys.platform == "linux":  # where getrusage still counts the process that started this one
+    with open("/proc/self/status") as status:
+        peak = next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+else:
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+print(json.dumps({
+    "python_s": start, "import_s": imported - start, "load_s": loaded - imported, "first_step_s": first_step - before,
+    "first_batch_s": first_batch - first_step, "first_call_s": first_call - first_batch,
+    "to_first_step_s": first_step, "peak_bytes": peak,
+}))
+"""
+
+
+def first_results(source: str, base: str, mimic: str | None, cold: bool) -> dict[str, Any]:
+    """Return the seconds a new process takes to start Python, import treesim, load the robot, finish the first step of
+    a `Simulation`, a first batch, and a first forward dynamics of one state; the seconds from its start to that first
+    step; and its peak memory [bytes].
+
+    source: what `treesim.load` takes, as text. cold: give it an empty cache, so that it compiles. Raises TreesimError
+    with what the process said if it fails.
+    """
+    with tempfile.TemporaryDirectory(prefix="treesim-cold-") as empty:
+        environment = {"TREESIM_CACHE_DIR": empty} if cold else {}
+        given = {"source": source, "base": base, "mimic": mimic, "states": STATES, "began": time.monotonic()}
+        ended = run(python_command(_SCRIPT), json.dumps(given), environment=environment)
+    if ended.failed:
+        raise TreesimError(f"the process that measures the first call failed: {ended.failed.last_line}")
+    found: dict[str, Any] = json.loads(ended.output.splitlines()[-1])
+    return found

@@ -1,0 +1,81 @@
+"""`treesim accuracy`: errors of the engines on robots, of every backend along chains, and of factorizations."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from treesim.cli.common import BaseOption, JsonOption, MimicOption, guarded, messages, output, print_json
+
+QUICK = (10, 100)
+
+
+Robots = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[ROBOT]...",
+        help="URDF files or names of installed robots; `chain30` is an unbranched chain of 30 joints. Without any: "
+        "every backend, on chains.",
+        show_default=False,
+    ),
+]
+
+
+@guarded
+def accuracy(
+    robots: Robots = None,
+    base: BaseOption = "fixed",
+    mimic: MimicOption = None,
+    states: Annotated[int, typer.Option(min=1, help="Random states of robots and of factorizations.")] = 64,
+    factorization: Annotated[
+        bool, typer.Option("--factorization", help="Errors of LTL, LTDL and dense Cholesky of the mass matrix instead.")
+    ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Chains of 10 and 100 bodies only; of factorizations, trees of up to 16.")
+    ] = False,
+    json: JsonOption = False,
+) -> None:
+    """Measure relative errors against exact digits, computed by the same kernels on 40 digits.
+
+    On ROBOT...: of every engine, kernel by kernel, and how far the engines are apart, beside what rounding the problem
+    once does to its exact result. Without: of every backend on chains of up to 1000 bodies, force-driven and in
+    prescribed motion, and on chains with one light or heavy link; plain and after one step of refinement. With
+    --factorization: of the factors of mass matrices and of solves with them, on ROBOT... or on four families of trees.
+    """
+    if factorization:
+        from .accuracy_factors import show_factors
+
+        show_factors(robots or [], base, mimic, states, quick, json)
+        return
+    if robots:
+        from .accuracy_robots import show_robots
+
+        show_robots(robots, base, mimic, states, json)
+        return
+    from ..bench.accuracy import error_rows
+    from ..cost.error_growth import LENGTHS
+
+    with messages().status("computing ...") as status:
+        rows = list(error_rows(QUICK if quick else LENGTHS, lambda text: status.update(f"computing: {text} ...")))
+    if json:
+        print_json(rows)
+        return
+    for title in dict.fromkeys((row["table"], row["regime"]) for row in rows):
+        _print(title, [row for row in rows if (row["table"], row["regime"]) == title])
+
+
+def _print(title: tuple[str, str], rows: list[dict[str, Any]]) -> None:
+    from rich.table import Table
+
+    text = f"{', '.join(title)}: relative error, after one refinement, (expected)"
+    shown = Table("backend", *(row["case"] for row in rows), title=text, title_justify="left")
+    for k, first in enumerate(rows[0]["errors"]):
+        shown.add_row(first["backend"], *(_cell(row["errors"][k]) for row in rows))
+    output().print(shown)
+
+
+def _cell(entry: dict[str, Any]) -> str:
+    error, refined = ("fails" if entry[key] is None else f"{entry[key]:.0e}" for key in ("error", "refined"))
+    seen = entry["expected"]
+    return f"{error}, {refined}" + ("" if seen is None else f" ({seen:.0e})")

@@ -1,0 +1,114 @@
+"""`treesim census`: all installed robots beside other engines, on both bases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from treesim.cli.common import FAILED, JsonOption, checked_positive, guarded, messages, output, print_json
+from treesim.errors import ArgumentError, named
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from treesim.compare.census import Census, CensusRow
+    from treesim.types import Base
+
+
+@guarded
+def census(
+    robots: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ROBOT...", help="URDF files or names; none for all installed robots.", show_default=False
+        ),
+    ] = None,
+    against: Annotated[
+        str, typer.Option(help="The other engines, separated by commas (`treesim plugins` lists them).")
+    ] = "pybullet,mujoco,pinocchio",
+    base: Annotated[str, typer.Option(help="fixed, floating, or both.")] = "both",
+    states: Annotated[int, typer.Option(min=1, help="Number of random states.")] = 20,
+    steps: Annotated[int, typer.Option(min=0, help="Steps of the trajectory; 0 for none.")] = 200,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
+    timeout: Annotated[float, typer.Option(help="Time limit of an engine for one text of a robot (s).")] = 60.0,
+    json: JsonOption = False,
+) -> None:
+    """Compare ROBOTS with other engines, and list every disagreement.
+
+    Exit code 1 if one is not explained by a known fault of the engine, or an engine fails."""
+    from treesim.compare import census as outcomes
+    from treesim.compare.census import take_census
+    from treesim.compare.engines import find_engine
+    from treesim.urdf import installed_robots
+
+    if base not in ("fixed", "floating", "both"):
+        raise ArgumentError(f"--base must be fixed, floating or both, not {base!r}")
+    bases: tuple[Base, ...] = ("fixed", "floating") if base == "both" else (base,)  # type: ignore[assignment]
+    names = robots or [entry.name for entry in installed_robots()]
+    engines = [find_engine(name.strip()) for name in against.split(",")]
+    checked_positive("--timeout", timeout)
+    with messages().status("comparing ...") as status:
+        found = take_census(
+            names, engines, bases, seed, states, steps, timeout, lambda text: status.update(f"{text} ...")
+        )
+    if json:
+        print_json(found.to_dict())
+    else:
+        _print(found)
+    if found.count(outcomes.DIFFERS) or found.count(outcomes.FAILED):
+        raise typer.Exit(FAILED)
+
+
+def _print(found: Census) -> None:
+    from treesim.compare.census import OUTCOMES
+
+    console = output()
+    versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
+    console.print(f"{len(found.robots)} robots ({versions})")
+    console.print(_counts(found))
+    if found.count("agrees"):
+        console.print(_largest(found))
+    for outcome in OUTCOMES[1:]:
+        for line in _grouped([each for each in found.findings if each.outcome == outcome]):
+            console.print(f"{outcome}: {line}", soft_wrap=True)
+
+
+def _counts(found: Census) -> Table:
+    from rich.table import Table
+
+    from treesim.compare.census import OUTCOMES
+
+    table = Table("engine", "base", *OUTCOMES)
+    for engine, base in dict.fromkeys((each.engine, each.base) for each in found.findings):
+        table.add_row(engine, base, *(str(found.count(outcome, engine, base)) for outcome in OUTCOMES))
+    return table
+
+
+def _largest(found: Census) -> Table:
+    """The largest errors on the bodies of those that agree."""
+    from rich.table import Table
+
+    from treesim.compare.diagnosis import CAUSES
+
+    errors = {engine: found.largest_errors(engine) for engine in dict.fromkeys(each.engine for each in found.findings)}
+    table = Table("largest error, canonical level", *errors)
+    known = {quantity for each in errors.values() for quantity in each}
+    for quantity in filter(known.__contains__, CAUSES):
+        cells = (f"{each[quantity]:.1e}" if quantity in each else "-" for each in errors.values())
+        table.add_row(quantity.replace("_", " "), *cells)
+    return table
+
+
+def _grouped(rows: list[CensusRow]) -> Iterator[str]:
+    """One line for each reason and the engines that share it, with its robots."""
+    engines: dict[tuple[str, str, str], list[str]] = {}
+    for row in rows:
+        engines.setdefault((row.why, row.robot, row.base), []).append(row.engine)
+    robots: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for (why, robot, base), by in engines.items():
+        robots.setdefault((", ".join(by), why), {}).setdefault(robot, []).append(base)
+    for (by_all, why), bases in robots.items():
+        names = (named(robot) if len(on) == 2 else f"{named(robot)} ({on[0]})" for robot, on in bases.items())
+        yield f"{by_all}: {why}: {', '.join(names)}"

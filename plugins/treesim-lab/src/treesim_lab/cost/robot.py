@@ -1,0 +1,307 @@
+"""What every backend and every method for Λ⁻¹ costs on a robot: published formula beside our kernel's own count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from treesim import plugins
+from treesim.errors import ConvergenceError, PluginError, TreesimError, UnsupportedError
+from treesim.model.topology import Topology
+from treesim.model.tree import Tree
+from treesim.types import PluginKind, Reference
+
+from . import bounds, chang_khatib, counting
+from . import featherstone_2005 as f05
+from . import featherstone_2010 as f10
+from . import specialized_counts as specialized
+from .counting import Count
+from .operations import Operations
+from .sparse_rows import SparseRows, operational_space_of
+
+AUTO = "auto"  # stands for one of the others
+REFERENCE: Reference = "world"  # of the frames' rows
+UNPUBLISHED = "its sources print an order, not a count"
+NOT_TREESIMS = "no kernel of treesim's: its operations are not counted"
+NOT_OURS = "not one kernel of ours: it calls a library, whose operations are not counted"
+WITHOUT_FLOATING_BASE = "printed for a floating base only"
+
+Formulas = dict[str, tuple[Operations | None, str]]  # by name: the count, and its source or why there is none
+
+
+class Entry(NamedTuple):
+    """One algorithm on one robot.
+
+    kind: "part", "dynamics", "operational" or "space". formula: the published count, None where there is none, and
+    `source` then says why. counted: that of our kernel, None where there is none, and `note` then says why.
+    specialized: that of its straight-line code for this robot, None where there is none.
+    """
+
+    name: str
+    kind: str
+    formula: Operations | None
+    source: str
+    counted: Count | None
+    specialized: Count | None = None
+    note: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name, operations as {mul, add, div}."""
+        formula = None
+        if self.formula is not None:
+            formula = {"mul": self.formula.mul, "add": self.formula.add, "div": self.formula.div}
+            if self.formula.sqrt:
+                formula["sqrt"] = self.formula.sqrt
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "formula": formula,
+            "source": self.source,
+            "counted": None if self.counted is None else self.counted.as_dict(),
+            "specialized": None if self.specialized is None else self.specialized.as_dict(),
+            "note": self.note,
+        }
+
+
+def parts(robot: Tree) -> list[Entry]:
+    """Return the algorithms that others are made of: mass matrix, bias, sparse factorization, solve."""
+    tree, factored = robot.topology, robot.dof_topology
+    if robot.nv == 0:
+        return []
+    ltdl, ltl = counting.ltdl(robot), counting.ltl(robot)
+    reciprocals = "our kernel divides once a pivot and multiplies by that: n div + D1 mul for D1 div"
+    listed = [
+        ("mass_matrix", f05.crba(tree), "F05 eq. 20, 21", counting.inertia_matrix(robot), ""),
+        ("bias_forces", f05.rnea(tree), "F05 section 6", counting.bias(robot), ""),
+        ("ltdl", f05.ltdl_factorization(factored), "F05 Table 1", ltdl.factorize, reciprocals),
+        ("ltdl solve", f05.ltdl_back_substitution(factored), "F05 Table 1", ltdl.solve, ""),
+        ("ltl", f05.ltl_factorization(factored), "F05 Table 1", ltl.factorize, ""),
+        ("ltl solve", f05.ltl_back_substitution(factored), "F05 Table 1", ltl.solve, ""),
+    ]
+    traced = {"mass_matrix": specialized.inertia_matrix(robot), "bias_forces": specialized.bias(robot)}
+    return [
+        Entry(name, "part", formula, source, count, traced.get(name), note)
+        for name, formula, source, count, note in listed
+    ]
+
+
+def dynamics(robot: Tree) -> list[Entry]:
+    """Return every forward-dynamics backend that is installed, in the order of `available`."""
+    if robot.nv == 0:
+        return []
+    tree = robot.topology
+    formulas: Formulas = {
+        "aba": (f05.aba(tree), "F05 section 6" if f05.floating_base(tree) else WITHOUT_FLOATING_BASE),
+        "crba_ltdl": (f05.forward_dynamics(tree), "F05 section 6"),
+        "crba_ltl": (f05.forward_dynamics_ltl(tree), "F05 section 6, Table 1"),
+        "reference": (f05.forward_dynamics_dense(tree), "F05 section 6, dense Table 1"),
+    }
+    return _entries(
+        "dynamics",
+        formulas,
+        lambda backend: counting.forward_dynamics(robot, backend),
+        lambda backend: specialized.forward_dynamics(robot, backend),
+    )
+
+
+def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
+    """Return every method for Λ⁻¹ that is installed, for these frames; raises UnknownNameError for an unknown one.
+
+    Frames fixed to the base are left out: their rows are zero and cost nothing.
+    """
+    frames = [frame for frame in frames if robot.frame(frame).body]
+    bodies = [robot.frame(frame).body for frame in frames]
+    if robot.nv == 0 or not bodies:
+        return []
+    tree, b = robot.topology, [body for body in bodies for _ in range(6)]
+    rows = f05.crba(tree) + f10.triangular_rows(tree, b) + f10.gram_product(tree, b)
+    blocks = f10.needed_blocks(tree, bodies)
+    one_at_a_time = chang_khatib.inverse_inertia_blocks(tree, chang_khatib.needed_blocks(tree, bodies))
+    formulas: Formulas = {
+        "ltdl": (rows + f05.ltdl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
+        "ltl": (rows + f05.ltl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
+        "rjk": (f10.articulated_inertias(tree) + f10.omega(tree, blocks), "F10 eq. 39, 40"),
+        "chang_khatib": (f10.articulated_inertias(tree) + one_at_a_time, "F10 eq. 39, Table 4, symmetry of Ω used"),
+    }
+    return _entries(
+        "operational",
+        formulas,
+        lambda method: counting.inverse_inertia(robot, method, frames, REFERENCE),
+        lambda method: specialized.inverse_inertia(robot, method, frames, REFERENCE),
+    )
+
+
+def space(robot: Tree, frames: Sequence[str]) -> list[Entry]:
+    """Return what the operational space of these frames is made of, by sparse rows, and all that `operational_space`
+    computes; raises UnknownNameError for an unknown one. Frames fixed to the base are left out."""
+    frames = [frame for frame in frames if robot.frame(frame).body]
+    bodies = [robot.frame(frame).body for frame in frames]
+    if robot.nv == 0 or not bodies:
+        return []
+    tree, rows = robot.dof_topology, SparseRows(robot, bodies)
+    b = [body if robot.coupling is None else robot.last_dof(body) for body in bodies for _ in range(6)]
+    both = "ours: H⁻¹Jᵀ = L⁻¹ Y_Dᵀ, which is a result, too, and this times Λ"
+    listed = [
+        ("J x", f10.jacobian_product(tree, b), rows.jacobian_product(), ""),
+        ("Jᵀ x", f10.jacobian_transpose_product(tree, b), rows.jacobian_transpose_product(), ""),
+        ("Y, by ltl", f10.triangular_rows(tree, b), rows.triangular_rows_ltl(), "J L⁻¹"),
+        ("Y_d, Y_D, by ltdl", f10.triangular_rows(tree, b), rows.triangular_rows_ltdl(), "J L⁻¹ and J L⁻¹ D⁻¹"),
+        ("Λ⁻¹", f10.gram_product(tree, b), rows.gram_product(), "Y_D Y_dᵀ"),
+        ("J̄", f10.weighted_inverse_ltdl(tree, b), rows.weighted_inverse(), both),
+        ("N", f10.null_space(tree, b), rows.null_space(), "1 - J̄ J"),
+    ]
+    entries = [Entry(name, "space", formula, "F10 Table 1", count, None, note) for name, formula, count, note in listed]
+    try:
+        whole, note = operational_space_of(robot, frames), "J, Λ⁻¹, H⁻¹Jᵀ, β, Λ, J̄ and N"
+    except UnsupportedError:
+        whole, note = None, "not counted: with followers it is no single kernel"
+    except ConvergenceError:
+        whole, note = None, "not counted: Λ⁻¹ of these frames is singular, and its eigenvalues are a library's"
+    return [*entries, Entry("operational_space", "space", None, "its source counts the parts only", whole, None, note)]
+
+
+def _entries(
+    kind: PluginKind,
+    formulas: Formulas,
+    count: Callable[[Any], Count | None],
+    count_specialized: Callable[[Any], Count | None],
+) -> list[Entry]:
+    entries = []
+    for name in plugins.available(kind):
+        if name in plugins.BUILT_IN[kind] and name != AUTO:
+            formula, source = formulas.get(name, (None, UNPUBLISHED))
+            implementation = plugins.get(kind, name)
+            counted, note = _counted(count, implementation)
+            entries.append(Entry(name, kind, formula, source, counted, count_specialized(implementation), note))
+        elif name != AUTO:
+            entries.append(_foreign(kind, name, count))
+    return entries
+
+
+def _foreign(kind: PluginKind, name: str, count: Callable[[Any], Count | None]) -> Entry:
+    """What is known of another package's implementation: what it declares, and the count if it is a kernel of treesim's
+    kind."""
+    try:
+        implementation = plugins.get(kind, name)
+    except PluginError as error:
+        return Entry(name, kind, None, "", None, None, f"not known: {error}")
+    declares = getattr(implementation, "capabilities", implementation)
+    told = [str(text) for text in (getattr(declares, part, "") for part in ("cost", "source")) if text]
+    source = f"of another package: {'; '.join(told)}" if told else "of another package, which declares no order"
+    counted, note = _counted(count, implementation)
+    return Entry(name, kind, None, source, counted, None, NOT_TREESIMS if note == NOT_OURS else note)
+
+
+def _counted(count: Callable[[Any], Count | None], implementation: Any) -> tuple[Count | None, str]:
+    """The count of an implementation, None without one, and what to know about it."""
+    try:
+        counted = count(implementation)
+    except TreesimError as error:  # such as iterations that do not converge
+        return None, f"not counted: {error}"
+    if counted is None:
+        return None, NOT_OURS
+    return counted, "the count depends on the state; this is one" if counted.varies else ""
+
+
+def differences(robot: Tree, entries: Sequence[Entry]) -> list[str]:
+    """Return sentences that take apart how our counts differ from the formulas.
+
+    entries: of `parts` and `dynamics`. The difference of `crba_ltdl` is that of its parts, plus what the count of the
+    whole knows and those of the parts do not: which entries of the mass matrix are constant. With followers, what is
+    counted is another task than the formula's, and nothing is told.
+    """
+    if robot.coupling is not None:
+        return []
+    known = {entry.name: entry for entry in entries}
+    sentences = []
+    for name, solver in (("crba_ltdl", "ltdl"), ("crba_ltl", "ltl")):
+        whole = known.get(name)
+        if whole is not None and whole.formula is not None and whole.counted is not None:
+            pieces = [known[part] for part in ("mass_matrix", "bias_forces", solver, f"{solver} solve")]
+            told = [f"{piece.name} {_excess(piece):+d}" for piece in pieces]
+            rest = _excess(whole) - sum(_excess(piece) for piece in pieces)
+            sentences.append(
+                f"{name}, operations counted against the formula: {_excess(whole):+d} = {', '.join(told)}, "
+                f"rest {rest:+d} (tau - C, and entries of H that are constant)"
+            )
+    return sentences
+
+
+def _excess(entry: Entry) -> int:
+    """Operations counted beyond the formula's; sines and cosines are in no formula."""
+    assert entry.formula is not None and entry.counted is not None
+    counted = entry.counted.operations
+    return counted.total - counted.trig - entry.formula.total
+
+
+def limits(robot: Tree) -> dict[str, Any]:
+    """Return what a topology leaves of the bounds: D0, the largest D0, D1, D2 of the robot's size and of its depth,
+    and operations by the density's rule of thumb beside those of the formulas (F05 section 4.1, 5)."""
+    tree = robot.dof_topology
+    depth = int(tree.dof_depth.max(initial=0))
+    largest = (bounds.most_transformed_inertias(robot.n_bodies), *bounds.largest_counts(tree.n_dofs))
+    at_depth = bounds.largest_counts_at_depth(tree.n_dofs, depth)
+    return {
+        "D0": bounds.transformed_inertias(robot.topology),
+        "largest": dict(zip(("D0", "D1", "D2"), largest, strict=True)),
+        "depth": depth,
+        "largest_at_depth": dict(zip(("D1", "D2"), at_depth, strict=True)),
+        "density": bounds.density(tree),
+        "by_rule": {
+            "factorize": bounds.factorization_by_rule(tree),
+            "solve": bounds.back_substitution_by_rule(tree),
+        },
+        "by_formula": {
+            "factorize": f05.ltdl_factorization(tree).total,
+            "solve": f05.ltdl_back_substitution(tree).total,
+        },
+    }
+
+
+def assumptions(tree: Topology) -> list[str]:
+    """Return why the counts cannot equal the formulas of CRBA, RNEA, ABA and RJK on `tree`."""
+    notes = [
+        "the formulas leave out sines and cosines, and assume frames whose transforms to one child take two axial "
+        "screws and to the others three; our frames have each joint's axis along z, with any placement: parallel and "
+        "axis-aligned joints cost less, others more",
+        "the counts know the robot's constants: zeros and ones of its placements and inertias, and operations between "
+        "constants, are free",
+    ]
+    root = f05.floating_base(tree)
+    others = [i for i, dofs in enumerate(tree.dofs.tolist(), start=1) if dofs != 1 and i != root]
+    if others:
+        notes.append(
+            f"CRBA, RNEA, ABA and RJK formulas count every joint but a floating base as revolute; {len(others)} here "
+            "are not single degrees of freedom"
+        )
+    if not root:
+        notes.append(f"ABA's formula is {WITHOUT_FLOATING_BASE}")
+    return notes
+
+
+def followed(robot: Tree) -> list[str]:
+    """Return what the formulas and counts are of where joints follow others; nothing where none does."""
+    if robot.coupling is None:
+        return []
+    count = len(robot.followers)
+    return [
+        f"{count} joint{'s follow' if count > 1 else ' follows'} others: formulas of CRBA, RNEA, ABA and RJK are of "
+        "the tree in which all joints move, and counts those of what is done for this robot, the rows of its followers "
+        "included; factors, sparse rows, D1 and D2 are of the reduced mass matrix, along its elimination tree"
+    ]
+
+
+def limb_tips(tree: Topology, most: int = 4) -> list[int]:
+    """Return bodies to take as tasks: the tip of the longest branch, then of those that add most joints to the ones
+    before, up to `most`. Cost O(N depth)."""
+    covered: set[int] = set()
+    chosen: list[int] = []
+    parents = set(tree.parent.tolist())
+    leaves = [i for i in range(1, tree.n_bodies + 1) if i not in parents]
+    gain: Callable[[int], int] = lambda leaf: len(set(tree.support(leaf)) - covered)  # noqa: E731
+    while leaves and len(chosen) < most:
+        best = max(leaves, key=gain)
+        chosen.append(best)
+        leaves.remove(best)
+        covered |= set(tree.support(best))
+    return sorted(chosen)

@@ -1,0 +1,60 @@
+"""Counted costs of the operational space by sparse rows, against Table 1 of Featherstone 2010."""
+
+import pytest
+from treesim_lab.cost import featherstone_2010 as f10
+from treesim_lab.cost import robot as costs
+from treesim_lab.cost.sparse_rows import SparseRows, operational_space_of
+
+import treesim
+from tests import trees
+from treesim.errors import ConvergenceError
+
+EXACT = (
+    "jacobian_product", "jacobian_transpose_product", "triangular_rows_ltl", "triangular_rows_ltdl", "gram_product",
+    "null_space",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["tree_1", "chain_mixed", "random_b", "free_random", "asimo"])
+def test_operations_on_rows_cost_exactly_what_table_1_says(name):
+    robot = trees.tree(name)
+    bodies = [robot.n_bodies, 1, robot.n_bodies // 2]
+    tree, b, rows = robot.topology, [body for body in bodies for _ in range(6)], SparseRows(robot, bodies)
+    for operation in EXACT:
+        formula = getattr(f10, operation.removesuffix("_ltl").removesuffix("_ltdl"))(tree, b)
+        assert getattr(rows, operation)().operations == formula, operation
+
+
+def test_the_consistent_inverse_costs_a_product_more_than_the_columns_it_is_made_of():
+    """H^-1 J' = L^-1 Y_D', m D1 multiply-adds at most, less where Y_D is zero; times Λ, n m^2 multiplications."""
+    robot = trees.tree("asimo")
+    tree, bodies = robot.topology, [20, 27]
+    rows = SparseRows(robot, bodies)
+    n, m = robot.nv, 12
+    found = rows.weighted_inverse().operations
+    assert n * m * m < found.mul <= n * m * m + m * tree.D1
+    assert found.div == 0 and found.add < found.mul
+
+
+def test_the_whole_is_more_than_its_parts():
+    robot = trees.tree("asimo")
+    frames = [robot.body_names[20], robot.body_names[27]]
+    entries = {entry.name: entry for entry in costs.space(robot, frames)}
+    whole = entries.pop("operational_space")
+    parts = [entries[name].counted.operations.mul for name in ("Y_d, Y_D, by ltdl", "Λ⁻¹", "J̄", "N")]
+    assert whole.counted.operations.mul > sum(parts) and whole.formula is None
+    assert all(entry.formula is not None and entry.source == "F10 Table 1" for entry in entries.values())
+
+
+def test_a_singular_space_has_no_count():
+    robot = trees.tree("tree_1")
+    with pytest.raises(ConvergenceError):
+        operational_space_of(robot, ["body_7"])
+    whole = costs.space(robot, ["body_7"])[-1]
+    assert whole.counted is None and "singular" in whole.note
+
+
+def test_frames_on_the_base_cost_nothing():
+    robot = treesim.Tree("vise", trees.tree("tree_1").bodies, [treesim.Frame("bench", 0)])
+    assert costs.space(robot, ["bench"]) == []
+    assert costs.space(robot, ["bench", "body_4"]) == costs.space(robot, ["body_4"])
