@@ -186,9 +186,9 @@ def test_objects_of_the_same_robot_and_settings_share_their_functions(engines):
 def test_code_that_nobody_can_call_any_more_is_freed(make, engines, monkeypatch):
     monkeypatch.setattr(shared_code, "RECENT", 4)
     held = [make(float(factor)) for factor in range(2, 5)]
-    for factor in range(5, 20):
+    for factor in range(5, 12):
         make(float(factor))
-    assert len(engines) == 18 and living(engines) == 4 + 3
+    assert len(engines) == 10 and living(engines) == 4 + 3
     del held
     assert living(engines) == 4
     (specialized._functions if make is scaled else specialized._codes)._recent.clear()

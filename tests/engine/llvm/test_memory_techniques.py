@@ -11,7 +11,7 @@ from treesim.engine.llvm import memory_techniques, nontemporal_stores
 from treesim.engine.llvm.memory_techniques import NONTEMPORAL, POOL, PREFETCH, TECHNIQUES, VARIABLE, used
 from treesim.model import generators as make
 
-ROBOT = make.chain(30)
+ROBOT = make.chain(10)
 STATES = 70
 
 
