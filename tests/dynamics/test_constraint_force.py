@@ -9,7 +9,7 @@ from tests import joint_forces, sensitivity, trees
 from tests.trees import random_state
 from treesim import plugins
 from treesim.dynamics import constraint_force as module
-from treesim.engine.python import run
+from treesim.engine.interpreter import run
 from treesim.errors import AccuracyError, SingularInertiaError
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.model import generators as make

@@ -15,7 +15,7 @@ import treesim
 from tests import trees
 from treesim.dynamics.tables import constants_of
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import machine_code, shared_code
 from treesim.engine.llvm.shared_code import RECENT, SharedCode
 from treesim.kernels.entries.status import FINE
@@ -255,7 +255,7 @@ ENDS = """
 import faulthandler, sys, threading
 import numpy as np
 import treesim
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.model.generators import chain
 robot = chain(2)
 dynamics = treesim.Dynamics(robot)
@@ -306,9 +306,9 @@ GROWTH = """
 import gc, sys
 import numpy as np
 import treesim
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.model.generators import chain
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 objects, calls = map(int, sys.argv[1:])
 robot = chain(3)
 zero = np.zeros(3)

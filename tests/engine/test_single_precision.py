@@ -8,7 +8,7 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.model import generators
 from treesim.testing.bounds import COARSER, apart
 

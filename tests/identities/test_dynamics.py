@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import treesim
 from tests import sensitivity, trees
 from tests.trees import CATALOGUE, FREE, SMALL, random_state, relative_error
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.model import generators as make
 
 BACKENDS = treesim.available("dynamics")

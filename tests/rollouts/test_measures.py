@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.algebra import numbers
 from treesim.rollouts import measures, rollout
 

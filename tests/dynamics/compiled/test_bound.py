@@ -9,7 +9,7 @@ import pytest
 
 import treesim
 from treesim.engine.call import bound_entry, specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.errors import (
     ArgumentError,
     NonFiniteError,

@@ -7,7 +7,7 @@ import treesim
 from tests import sensitivity, trees
 from tests.dynamics.test_batches import FUNCTIONS, ROBOT, allowed
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import machine_code, object_cache
 from treesim.engine.trigonometry import LARGEST
 from treesim.kernels.dynamics.aba import forward_dynamics_states

@@ -11,7 +11,7 @@ from treesim_lab.cost.engine_errors import AGREEMENT, GENERIC, LANES, SPECIALIZE
 
 import treesim
 from tests import trees
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.model import generators
 from treesim.testing.bounds import COARSER, ROUNDING, ROUNDINGS, apart
 
