@@ -38,11 +38,21 @@ SHARED = {
 }
 
 
+# files of few tests that take long and share nothing: together they would keep one process busy while others are idle
+APART = ("tests/test_examples.py", "tests/simulation/test_long_runs.py", "tests/contact/test_robots.py")
+
+
+def group(nodeid: str) -> str:
+    """Return the group of a test: those of one group run in one process."""
+    shared = (name for name, parts in SHARED.items() if any(part in nodeid for part in parts))
+    file = nodeid.partition("::")[0]
+    return next(shared, nodeid if file in APART else file)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Send the tests of one file, and those that share kernels, to one process (`--dist loadgroup`)."""
     for item in items:
-        shared = (name for name, parts in SHARED.items() if any(part in item.nodeid for part in parts))
-        item.add_marker(pytest.mark.xdist_group(next(shared, item.nodeid.partition("::")[0])))
+        item.add_marker(pytest.mark.xdist_group(group(item.nodeid)))
 
 
 settings.register_profile(

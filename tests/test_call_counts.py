@@ -7,7 +7,7 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 
 ROBOT = trees.tree("random_a")
 STATE = trees.random_state(ROBOT)

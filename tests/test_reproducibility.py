@@ -11,7 +11,7 @@ import pytest
 from llvmlite import binding
 
 from tests import same_bits
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import machine_code, processor_levels
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")

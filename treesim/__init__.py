@@ -10,7 +10,7 @@ from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
 from .contact.unsolved import ContactWarning
-from .converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
+from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
 from .dynamics.compiled.bound import Dynamics

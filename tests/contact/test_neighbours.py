@@ -8,8 +8,14 @@ import treesim
 STEPS = 40
 
 
-@pytest.mark.parametrize("integrator", ["semi_implicit_euler", "implicit_midpoint"])
-@pytest.mark.parametrize("name", ["anymal_c", "simple_humanoid", "talos_reduced"])
+@pytest.mark.parametrize(
+    "name, integrator",
+    [
+        ("anymal_c", "implicit_midpoint"),
+        ("simple_humanoid", "semi_implicit_euler"),
+        pytest.param("talos_reduced", "implicit_midpoint", marks=pytest.mark.slow),
+    ],
+)
 def test_a_rollout_alone_has_the_bits_that_it_has_among_others(name, integrator):
     """In states that touch at other points than their neighbours: hulls, spheres, limits, several contacts a body."""
     robot = treesim.load(name, base="floating")

@@ -10,7 +10,7 @@ from tests.pinocchio.robots import path
 from tests.trees import CATALOGUE, random_state, relative_error
 from treesim import plugins
 from treesim.dynamics.conjugate_gradient import solve
-from treesim.engine.python import Tally, run
+from treesim.engine.interpreter import Tally, run
 from treesim.errors import ArgumentError, ConvergenceError, NonFiniteError, SingularInertiaError
 from treesim.kernels.dynamics.rnea import inverse_dynamics_states
 from treesim.kernels.published.conjugate_gradient import (

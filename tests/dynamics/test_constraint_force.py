@@ -9,7 +9,7 @@ from tests import joint_forces, sensitivity, trees
 from tests.trees import random_state
 from treesim import plugins
 from treesim.dynamics import constraint_force as module
-from treesim.engine.python import run
+from treesim.engine.interpreter import run
 from treesim.errors import AccuracyError, SingularInertiaError
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.model import generators as make
@@ -223,12 +223,13 @@ def test_a_point_mass_borrows_its_inertia_from_what_hangs_on_it(backend):
 
 
 @every_path_backend
-@pytest.mark.parametrize("make_robot", [lambda: make.chain(700), lambda: make.square_grid(24)], ids=["chain", "grid"])
+@pytest.mark.parametrize("make_robot", [lambda: make.chain(150), lambda: make.square_grid(12)], ids=["chain", "grid"])
 def test_threads_do_not_change_a_bit(make_robot, backend, monkeypatch):
     robot = make_robot()
     state = random_state(robot)
     alone = np.array(treesim.forward_dynamics(robot, state.q, state.v, state.tau, backend="aba"))
-    monkeypatch.setattr(module, "LARGE", 500)
+    monkeypatch.setattr(module, "LARGE", 100)
+    monkeypatch.setattr(module, "BLOCKS_PER_SHARE", 20)
     results = []
     for threads in (1, 2, 3):
         monkeypatch.setattr(module, "thread_count", lambda n=threads: n)

@@ -11,7 +11,7 @@ import treesim
 from tests import sensitivity, trees
 from tests.trees import CATALOGUE, random_state
 from treesim.dynamics.functions import MASS_MATRIX
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.errors import ArgumentError, NonFiniteError, UnknownNameError, UnsupportedError
 
 every_tree = pytest.mark.parametrize("name", CATALOGUE)

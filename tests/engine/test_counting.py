@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treesim.engine.python import Tally, run
+from treesim.engine.interpreter import Tally, run
 from treesim.kernels.dynamics import ltdl, ltl
 from treesim.kernels.dynamics.rnea import inverse_dynamics_states
 from treesim.model import generators

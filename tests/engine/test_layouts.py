@@ -8,7 +8,7 @@ import pytest
 import treesim
 from tests import sensitivity, trees
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.errors import ArgumentError
 from treesim.validation import arrays as arguments
 

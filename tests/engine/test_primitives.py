@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from treesim.engine.call import specialized
-from treesim.engine.generic import compiled, runs_compiled
+from treesim.engine.call.generic import compiled, runs_compiled
 from treesim.engine.graph.graph import Graph
 from treesim.engine.graph.trace import Traced
 from treesim.engine.primitives import ARITY, COS, PRIMITIVES, SIN

@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 
 import treesim
-from tests import sensitivity
-from treesim.engine.generic import runs_compiled
+from tests import sensitivity, trees
+from treesim.engine.call.generic import runs_compiled
+from treesim.model import generators
 from treesim.testing.bounds import COARSER, apart
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 COUNT = 1000
-ROBOTS = ("simple_humanoid", "talos", "g1_29dof_rev_1_0", "go1", "panda")
+ROBOTS = ["panda", "simple_humanoid", *(pytest.param(x, marks=pytest.mark.slow) for x in ("talos", "g1_29dof_rev_1_0"))]
 CALLS = {
     treesim.inverse_dynamics: sensitivity.of_inverse_dynamics,
     treesim.mass_matrix: lambda robot, q, M: sensitivity.OF_A_SWEEP,
@@ -41,7 +42,7 @@ def test_errors_of_single_precision(name):
 @pytest.mark.parametrize("number", [np.float64, np.float32])
 def test_a_rotation_by_nothing_is_one(number):
     """The angle of no rotation is divided by: what is added to its square must be a number in single precision too."""
-    robot = treesim.load("simple_humanoid", base="floating")
+    robot = trees.on_floating_base(generators.chain(1))
     rng = np.random.default_rng(0)
     q = np.array([robot.random(rng) for _ in range(100)], number)
     still = np.zeros((len(q), robot.nv), number)

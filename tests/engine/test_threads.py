@@ -14,7 +14,7 @@ import treesim
 from tests import trees
 from treesim.engine import threads
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 ROBOT = trees.tree("random_a")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from treesim.engine import memory_techniques, threads
+from treesim.engine import threads
 from treesim.engine.call import buffer_pool
-from treesim.engine.llvm import object_cache, processor_levels, strategies
+from treesim.engine.llvm import memory_techniques, object_cache, processor_levels, strategies
 from treesim.errors import ArgumentError
 
 READERS: dict[str, Callable[[], object]] = {

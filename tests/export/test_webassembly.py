@@ -45,7 +45,7 @@ def test_steps_are_those_of_steppers(robot, rule):
     np.testing.assert_allclose(machine.arrays["work"], work, rtol=1e-9, atol=1e-14)
 
 
-@pytest.mark.parametrize(("robot", "backend"), [*((FREE, name) for name in BACKENDS), (TIED, "aba"), (TIED, "rjk")])
+@pytest.mark.parametrize(("robot", "backend"), [*((FREE, name) for name in BACKENDS), (TIED, "rjk")])
 def test_wrenches_and_gravity_act_as_in_forward_dynamics(robot, backend):
     q, v, u, rng = start(robot, 1)
     f_ext, gravity = rng.normal(size=(robot.n_bodies, 6)), rng.normal(size=3)

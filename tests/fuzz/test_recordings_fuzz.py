@@ -29,7 +29,7 @@ HOSTILE = (
     {"is": "array", "of": "int64", "shape": [-1], "numbers": [1]}, {"is": "Placement"}, {"is": "Zero", "of": []},
     {"is": "array", "of": "float64", "shape": [1 << 40, 1 << 40], "numbers": []}, "/etc/passwd", "\ud800", "\0", *DEEP,
 )  # fmt: skip
-SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] * (seed > 0)) for seed in range(10)]
+SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] * (seed > 0)) for seed in range(6)]
 
 
 @cache
@@ -118,8 +118,9 @@ def test_changed_recipes_are_repeated_or_refused(number: int, seed: int) -> None
     run, rng = recordings()[number], random.Random(100 * seed + number)
     values = json.loads(zlib.decompress(base64.b64decode(run.recipe())))  # type: ignore[operator, misc]
     assert tried(lambda: treesim.replay(replace(run, recipe=packed(values))))
-    worked = [tried(lambda: treesim.replay(replace(run, recipe=packed(spoiled(values, rng))))) for _ in range(150)]
-    assert 0 < sum(worked) < 140, "some changes do no harm, such as names"
+    count = 150 if seed else 50
+    worked = [tried(lambda: treesim.replay(replace(run, recipe=packed(spoiled(values, rng))))) for _ in range(count)]
+    assert 0 < sum(worked) < 0.93 * count, "some changes do no harm, such as names"
 
 
 @pytest.mark.parametrize("seed", SEEDS)

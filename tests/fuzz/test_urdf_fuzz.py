@@ -20,7 +20,7 @@ from tests.fuzz.mutators import MUTATORS, spoil
 from treesim.errors import TreesimError, UrdfError
 from treesim.urdf import REPAIRS, UrdfWarning, installed_robots, load, repair
 
-EVERYDAY = int(os.environ.get("TREESIM_FUZZ_EVERYDAY", "12"))  # mutations for each mutator
+EVERYDAY = int(os.environ.get("TREESIM_FUZZ_EVERYDAY", "8"))  # mutations for each mutator
 LONG = int(os.environ.get("TREESIM_FUZZ_LONG", "100"))
 SEED = os.environ.get("TREESIM_FUZZ_SEED", "0")
 LONGEST_MESSAGE = 8000  # characters
@@ -140,7 +140,7 @@ def test_a_spoilt_robot_is_sound_or_refused(mutator, tmp_path):
 
 @pytest.mark.parametrize("mutator", MUTATORS, ids=lambda mutator: mutator.__name__)
 def test_a_spoilt_robot_is_repaired_or_refused(mutator, tmp_path):
-    check_repairs(mutator, documents(ASSETS), EVERYDAY // 6, tmp_path)
+    check_repairs(mutator, documents(ASSETS), EVERYDAY // 4, tmp_path)
 
 
 def check_repairs(mutator, texts, count, folder):

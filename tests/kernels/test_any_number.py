@@ -6,7 +6,7 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
-from treesim.engine.python import run
+from treesim.engine.interpreter import run
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.kernels.dynamics.crba import mass_matrix_full_states
 from treesim.kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltdl_states, forward_dynamics_ltl_states

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.algebra import numbers
 from treesim.rollouts import measures, rollout
 
@@ -199,8 +199,7 @@ def limited():
     return treesim.Tree("limited", [treesim.Body("bob", 0, joint, inertia)])
 
 
-@pytest.mark.parametrize("substeps", [1, 2])
-def test_robots_at_their_limits(monkeypatch, substeps, engine):
+def test_robots_at_their_limits(monkeypatch, engine):
     robot = limited()
     q0, v0 = np.linspace(0.0, 0.2, 9)[:, None], np.zeros((9, 1))
     measure = {
@@ -208,7 +207,7 @@ def test_robots_at_their_limits(monkeypatch, substeps, engine):
         "mean": measures.mean(lambda t, q, v: v[0]),
         "slow": measures.stop(lambda t, q, v: (q[0] > 0.29) & (v[0] < 0.3)),
     }
-    given = {"steps": 300, "dt": 5e-3, "measure": measure, "engine": engine, "substeps": substeps}
+    given = {"steps": 300, "dt": 5e-3, "measure": measure, "engine": engine, "substeps": 2}
     found = treesim.rollout(robot, q0, v0, **given)
     for b, n in enumerate(found.measured):
         assert found.measures["high"][b] == found.q[b, :n].max()
@@ -325,7 +324,9 @@ def test_a_measure_that_changes_its_arguments_changes_no_other():
 
 
 @pytest.mark.parametrize("law", [None, lambda t, q, v, p, u: u.__setitem__(0, p[0] - q[0])])
-def test_rollouts_with_physics_of_their_own(law, robot, engine):
+def test_rollouts_with_physics_of_their_own(law, engine):
+    """Of robots with limits."""
+    robot = treesim.load("ur5")
     q0, v0 = start(robot, count=3)
     mass = {"mass": np.array([[1.0], [1.5], [0.7]]) * [body.inertia.mass for body in robot.bodies]}
     given = {"steps": 20, "dt": 0.01, "engine": engine, "parameters_of": mass}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import treesim
 from tests import trees
 from tests.coupled import coupled
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 
 B = 5
 JOINT_FIELDS = {"armature": "armature", "damping": "damping", "friction": "friction", "effort": "effort"}

@@ -10,7 +10,7 @@ import treesim
 from tests import trees
 from treesim.engine import threads
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.algebra import numbers
 from treesim.model import generators
 from treesim.rollouts import rollout

@@ -205,6 +205,7 @@ def test_bad_pushes_are_named(changes: dict, message: str) -> None:
         Pushed(**arguments)
 
 
+@pytest.mark.slow
 def test_a_standing_humanoid_is_pushed_over_and_comes_to_rest() -> None:
     """150 N for 0.2 s, as in the README; without them it stands."""
     robot = treesim.load("g1_29dof_rev_1_0", base="floating")

@@ -62,8 +62,15 @@ def test_the_work_of_an_array_of_forces_is_force_times_way():
     assert run.energy[-1] == pytest.approx(9.0)
 
 
-@pytest.mark.parametrize("base", ["fixed", "floating"])
-@pytest.mark.parametrize("name", ["g1_29dof_rev_1_0", "simple_humanoid"])
+@pytest.mark.parametrize(
+    "name, base",
+    [
+        ("simple_humanoid", "floating"),
+        pytest.param("simple_humanoid", "fixed", marks=pytest.mark.slow),
+        pytest.param("g1_29dof_rev_1_0", "fixed", marks=pytest.mark.slow),
+        pytest.param("g1_29dof_rev_1_0", "floating", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.filterwarnings("error::treesim.simulation.energy_balance.EnergyWarning")
 def test_humanoids_keep_their_energy_by_default(name, base):
     robot = treesim.load(name, base=base)

@@ -252,7 +252,7 @@ def test_a_full_disk_is_told_and_destroys_nothing(tmp_path: Path, suffix: str) -
     old = path.read_bytes()
     program = f"""
 import resource
-from tests.test_trajectory import example
+from tests.simulation.test_trajectory import example
 resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, resource.RLIM_INFINITY))
 try:
     example(500).save({str(path)!r})

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import treesim
 from tests import trees
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 
 BAR = treesim.Inertia(1.0, (0.5, 0, 0), np.diag([0.001, 1 / 12, 1 / 12]))
 

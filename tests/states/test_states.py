@@ -7,7 +7,7 @@ import treesim
 from tests import trees
 from tests.test_call_counts import calls_of
 from treesim.dynamics.operational.frames import frame_codes
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.kinematics.configuration import integrate_states
 from treesim.kernels.kinematics.jacobians import jacobian_states
 from treesim.states.states import on_states, state_function

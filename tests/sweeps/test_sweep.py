@@ -62,9 +62,8 @@ def test_columns_are_those_of_one_call_of_rollout(whole):
     assert (found["failed_reason"] == 0).all() and whole.failed == () and whole.done == SAMPLES
 
 
-@pytest.mark.parametrize(("chunk", "workers"), [(7, 2), (64, 3)])
-def test_neither_chunks_nor_workers_change_a_bit(whole, tmp_path, chunk, workers):
-    other = run(tmp_path / "run.zarr", chunk=chunk, workers=workers)
+def test_neither_chunks_nor_workers_change_a_bit(whole, tmp_path):
+    other = run(tmp_path / "run.zarr", chunk=7, workers=2)
     assert same_bits(without_attributes(whole), without_attributes(other))
 
 
@@ -90,12 +89,11 @@ def test_ctrl_c_damage_and_a_manifest_that_is_cut_are_one_case(whole, tmp_path):
     assert computed(store)[1] == 0
     os.truncate(store / "fastest" / "c" / "1", 40)
     (store / "where" / "c" / "2").unlink()
-    assert computed(store)[1] == 2
     shard = store / "fastest" / "c" / "0"
     content = bytearray(shard.read_bytes())
     content[10] ^= 1
     shard.write_bytes(content)
-    assert computed(store)[1] == 1
+    assert computed(store)[1] == 3, "one is cut, one is missing, one has another bit"
     manifest = store / MANIFEST
     lines = manifest.read_text().splitlines()
     manifest.write_text("\n".join(lines[-3:])[:-30])
@@ -227,7 +225,7 @@ def test_what_a_sample_is_does_not_depend_on_the_others(vary, tmp_path):
         store=tmp_path / "run.zarr", workers=1,
     )  # fmt: skip
     among = study.plan.inputs(np.arange(64))
-    for sample in range(0, 64, 3):
+    for sample in (0, 5, 31, 62):  # the first, one of another place among lanes, and of other chunks
         alone = study.plan.inputs(np.array([sample]))
         assert alone.q0.tobytes() == among.q0[sample].tobytes() and alone.v0.tobytes() == among.v0[sample].tobytes()
         study.replay(sample)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..engine.generic import compiled, compiled_soon, runs_compiled
+from ..engine.call.generic import compiled, compiled_soon, runs_compiled
 from ..engine.threads import over_threads
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE

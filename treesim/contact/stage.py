@@ -9,9 +9,9 @@ import numpy as np
 from ..dynamics.tables import constants_of
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import STATES_PER_TASK, run_states
+from ..engine.call.generic import compiled, compiled_soon
 from ..engine.call.varied import Varied
-from ..engine.fastcall import BAD_LAYOUT
-from ..engine.generic import compiled, compiled_soon
+from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.threads import over_threads
 from ..kernels.contact.contact_step import LEFT_OUT, TOLD, contact_step_entry, parts_of
 from ..kernels.contact.joint_limits import near_limits_states

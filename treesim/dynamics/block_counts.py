@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.python import Tally, converted
+from ..engine.interpreter import Tally, converted
 from ..kernels.algebra.tables import tree_tables
 from ..model.tree import Tree
 from .schedule import Schedule, Stage

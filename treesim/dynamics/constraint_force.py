@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import Runner
+from ..engine.call.generic import compiled
 from ..engine.call.stages import staged
-from ..engine.generic import compiled
 from ..engine.threads import thread_count
 from ..errors import AccuracyError, NonFiniteError, SingularInertiaError
 from ..kernels.dynamics.aba import forward_dynamics_states

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import refuse_overflow
-from ..engine.generic import compiled
+from ..engine.call.generic import compiled
 from ..errors import ArgumentError, SingularInertiaError
 from ..kernels.dynamics import factored
 from ..model.topology import Topology

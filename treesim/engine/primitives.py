@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..kernels.algebra import numbers
-from . import columns
+from . import reproducible_math
 
 Emit = Callable[..., Any]
 
@@ -100,11 +100,11 @@ PRIMITIVES = (
         "sqrt", 1, numbers.sqrt, np.sqrt, _intrinsic("sqrt"), lambda r, a: (0.5 / r,), "sqrt", scalar="llvm.sqrt.f64"
     ),
     Primitive(
-        "sin", 1, numbers.sin, columns.sine, _one_of_a_pair(0), lambda r, a: (numbers.cos(a),), "trig",
+        "sin", 1, numbers.sin, reproducible_math.sine, _one_of_a_pair(0), lambda r, a: (numbers.cos(a),), "trig",
         scalar="llvm.sin.f64",
     ),
     Primitive(
-        "cos", 1, numbers.cos, columns.cosine, _one_of_a_pair(1), lambda r, a: (-numbers.sin(a),), "trig",
+        "cos", 1, numbers.cos, reproducible_math.cosine, _one_of_a_pair(1), lambda r, a: (-numbers.sin(a),), "trig",
         scalar="llvm.cos.f64",
     ),
     Primitive(
@@ -117,14 +117,15 @@ PRIMITIVES = (
     ),
     Primitive("less", 2, numbers.less, lambda a, b: (a < b) * 1.0, _less, lambda r, a, b: (0.0, 0.0), "compare"),
     Primitive(
-        "exp", 1, numbers.exp, columns.exponential, _helper("exponential"), lambda r, a: (r,), "exp", scalar="exp"
+        "exp", 1, numbers.exp, reproducible_math.exponential, _helper("exponential"), lambda r, a: (r,), "exp",
+        scalar="exp",
     ),
     Primitive(
         "select", 3, numbers.select, np.where, _select,
         lambda r, c, a, b: (0.0, numbers.select(c, 1.0, 0.0), numbers.select(c, 0.0, 1.0)), "compare",
     ),
     Primitive(
-        "atan2", 2, numbers.atan2, columns.angle, _helper("arctangent"),
+        "atan2", 2, numbers.atan2, reproducible_math.angle, _helper("arctangent"),
         lambda r, y, x: (x / (x * x + y * y), -y / (x * x + y * y)), "trig", scalar="atan2",
     ),
     # what graph.fusion makes of a product and a sum: one rounding (but two where Python or NumPy do it); counted before

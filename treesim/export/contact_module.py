@@ -10,7 +10,7 @@ import numpy as np
 
 from ..contact.base import ContactSolver
 from ..contact.stage import CAPACITY_AT, SHARE, ContactStage
-from ..engine.generic import kernel_webassembly
+from ..engine.call.generic import kernel_webassembly
 from ..engine.llvm.webassembly import PAGE
 from ..errors import UnsupportedError
 from ..kernels.contact.tables import FOUND

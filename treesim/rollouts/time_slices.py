@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..engine.call.generic import runs_compiled
 from ..engine.call.steps import Arrays, Piece
-from ..engine.generic import runs_compiled
 from ..engine.threads import thread_count
 
 SECONDS = 0.2  # a slice may take, about

@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .. import plugins
-from ..engine.generic import runs_compiled
+from ..engine.call.generic import runs_compiled
 from ..engine.llvm.machine_code import processor
 from ..errors import ArgumentError, TreesimError, UnsupportedError, shortened
 from ..validation.schema import LARGEST, fits, parsed, record_of

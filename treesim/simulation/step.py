@@ -18,7 +18,7 @@ from ..dynamics.tables import constants_of, on_leaders
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.call.varied import Varied
-from ..engine.fastcall import BAD_LAYOUT
+from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import NonFiniteError, UnsupportedError
 from ..kernels.algebra.tables import tree_tables
 from ..kernels.constrained.rows import plain_held_tables, row_memory, tied_held_tables

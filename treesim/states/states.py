@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.admission import CONFIGURATIONS
+from ..engine.argument_checks import CONFIGURATIONS
 from ..engine.call.evaluate import Argument, evaluate, precision, specialized_or_generic
 from ..engine.call.fast_entry import FastEntry
 from ..engine.call.varied import Varied

@@ -9,7 +9,7 @@ import pytest
 
 import treesim
 from treesim.engine.call import bound_entry, specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.errors import (
     ArgumentError,
     NonFiniteError,
@@ -30,7 +30,8 @@ ROBOTS = {
 }
 
 
-@pytest.fixture(scope="module", params=list(ROBOTS))
+# the random tree has joints of all types; a humanoid is more code to compile, of the same kind
+@pytest.fixture(scope="module", params=["random", "chain", pytest.param("humanoid", marks=pytest.mark.slow)])
 def robot(request: pytest.FixtureRequest) -> treesim.Tree:
     made: treesim.Tree = ROBOTS[request.param]()
     return made

@@ -11,7 +11,7 @@ from tests import golden, sensitivity, trees
 from tests.trees import CATALOGUE, random_state
 from treesim import plugins
 from treesim.dynamics.operational.base import CompiledMethod
-from treesim.engine.python import run
+from treesim.engine.interpreter import run
 from treesim.errors import UnknownNameError
 
 METHODS = treesim.available("operational")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 import treesim
 from tests import trees
 from treesim.dynamics.operational import zero_testing
-from treesim.engine.python import Tally
+from treesim.engine.interpreter import Tally
 from treesim.errors import ArgumentError, NonFiniteError
 from treesim.kernels.published import zero_testing as kernels
 

@@ -7,7 +7,7 @@ import pytest
 from mpmath import atan2, mpf, workdps
 
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.trigonometry import FAR, arctangent
 from treesim.kernels.algebra import numbers
 

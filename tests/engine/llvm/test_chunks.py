@@ -5,7 +5,7 @@ import pytest
 
 from tests.engine.opcodes import of_chunks
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.graph.trace import trace
 from treesim.engine.llvm.chunks import CHUNK, MIDDLE, RECENT
 from treesim.engine.llvm.lanes import Lanes

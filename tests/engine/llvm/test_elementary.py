@@ -8,7 +8,7 @@ import pytest
 from mpmath import cos, mpf, sin, workdps
 
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm.elementary import SINGLE
 from treesim.engine.trigonometry import LARGEST, sincos
 from treesim.kernels.algebra import numbers

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import object_cache
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python: nothing is compiled")

@@ -7,7 +7,7 @@ import treesim
 from tests import sensitivity, trees
 from tests.engine.opcodes import functions, of_functions
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.graph.blocks import (
     ENTRY,
     SLOT,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import treesim
 from tests import trees
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.graph.trace import trace
 from treesim.engine.llvm import machine_code
 from treesim.engine.llvm import straight_line as writer

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treesim.engine import generic
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call import generic
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import object_cache
 from treesim.errors import UnsupportedError
 from treesim.kernels.entries.annotations import Reals
@@ -205,7 +205,7 @@ def test_kept_code_is_that_of_all_sources_that_it_is_made_from(monkeypatch, tmp_
     """Of kernels, and of every room of the engine."""
     made_from = object_cache.sources()
     parts = {path.parent.name for path in made_from} | {path.name for path in made_from}
-    assert {"kernels", "compiler", "graph", "llvm", "call", "aba.py", "admission.py", "fastcall.py"} <= parts
+    assert {"kernels", "frontend", "graph", "llvm", "call", "aba.py", "argument_checks.py", "fastcall.py"} <= parts
     of_these, changed = object_cache.kernel_hash(), tmp_path / "changed.py"
     changed.write_text("another text")
     monkeypatch.setattr(object_cache, "sources", lambda: [*made_from[:-1], changed])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import machine_code
 from treesim.engine.llvm.builder import Module
 from treesim.engine.llvm.lanes import Lanes

@@ -5,7 +5,7 @@ import pytest
 
 from tests.engine.call.test_specialized import Disk
 from treesim import ArgumentError
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import machine_code, processor_levels
 
 EVERYTHING = {feature: True for level in processor_levels.LEVELS for feature in level.added.split()}

@@ -11,7 +11,7 @@ import pytest
 import treesim
 from tests import trees
 from treesim.engine.call import specialized
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import chunks, machine_code, object_cache, second_process
 from treesim.engine.llvm.object_code import Order, framed, object_code, unframed
 from treesim.engine.llvm.shared_code import SharedCode
@@ -169,7 +169,7 @@ def test_the_first_step_on_a_ground_compiles_on_two_cores(tmp_path, two_cores, m
         raise KeyError("seen")
 
     monkeypatch.setattr(machine_code, "begin", begin)
-    monkeypatch.setattr("treesim.engine.generic._entries", {})
+    monkeypatch.setattr("treesim.engine.call.generic._entries", {})
     robot = treesim.load("simple_humanoid", base="floating")
     stepper = treesim.Stepper(treesim.World(robot, ground=treesim.Ground()))
     state = stepper.reset(treesim.standing(robot, robot.neutral()))

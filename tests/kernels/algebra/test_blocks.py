@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treesim.engine.python import Tally
+from treesim.engine.interpreter import Tally
 from treesim.kernels.algebra import blocks
 from treesim.kernels.algebra.linear import Matrix, Vector
 from treesim.kernels.algebra.rotations import GENERAL, Transform

@@ -8,7 +8,7 @@ import treesim
 from tests import trees
 from treesim import FrameConstraint, LoopConstraint
 from treesim.dynamics.constrained.constraints import constraint_tables
-from treesim.engine.python import Tally, run
+from treesim.engine.interpreter import Tally, run
 from treesim.kernels.constrained.caba import constrained_dynamics_caba_states
 from treesim.kernels.constrained.constraints import constraint_derivatives_states
 from treesim.kernels.constrained.pv_solver import constrained_dynamics_pv_states

@@ -6,7 +6,7 @@ import pytest
 import treesim
 from treesim.contact import lanes
 from treesim.contact.lanes import begin_lanes
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.contact.simd_collision import MOST
 
 from ...contact.scenes import at, ball, cube, free_body, shape

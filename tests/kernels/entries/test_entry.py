@@ -8,9 +8,9 @@ import pytest
 
 import treesim.kernels
 from tests import trees
-from treesim.engine import generic
+from treesim.engine.call import generic
 from treesim.engine.call.fast_entry import FastEntry
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.entries.entry import Array, entry, stages_of
 from treesim.kernels.entries.status import FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import trees
-from treesim.engine.python import Tally, run
+from treesim.engine.interpreter import Tally, run
 from treesim.kernels.operational.pv_osim import inverse_inertia_pv_osim_states
 from treesim.kernels.operational.pv_osim_r import inverse_inertia_pv_osim_r_states, number_nodes
 from treesim.model import generators as make

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treesim.engine.generic import compiled
+from treesim.engine.call.generic import compiled
 from treesim.kernels.operational.scaled_inverse import scaled_inverses
 
 LIMITS = np.array([1e-9, 1e-3])

@@ -5,7 +5,7 @@ import pytest
 
 import treesim
 from tests import sensitivity, trees
-from treesim.engine.python import run
+from treesim.engine.interpreter import run
 from treesim.kernels.algebra.tables import tree_tables
 from treesim.kernels.dynamics.rjk import articulated_quantities
 from treesim.kernels.published import innovations as kernel

@@ -187,7 +187,7 @@ def test_a_session_plays_beside_a_notebook_and_is_its_page_there():
 def test_a_session_ends_with_the_program_that_started_it():
     program = """
 import numpy as np, treesim
-from tests.live.test_session import ROBOT, STILL, Screen
+from tests.viewing.live.test_session import ROBOT, STILL, Screen
 from treesim.viewing.live import LiveSession, Scene
 LiveSession(Scene(treesim.World(ROBOT), ROBOT.neutral(), np.zeros(6)), Screen(), STILL).start()
 """

@@ -12,7 +12,7 @@ from ... import plugins
 from ...engine.call.bound_entry import BoundEntry
 from ...engine.call.buffer_pool import empty
 from ...engine.call.evaluate import evaluate
-from ...engine.fastcall import BAD_LAYOUT
+from ...engine.frontend.fastcall import BAD_LAYOUT
 from ...engine.threads import checked_threads, use_threads
 from ...errors import ArgumentError, UnsupportedError
 from ...kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states

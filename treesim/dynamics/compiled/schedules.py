@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ... import plugins
-from ...engine.python import Tally, run
+from ...engine.interpreter import Tally, run
 from ...errors import UnsupportedError
 from ...model.tree import Tree
 from ...states.arguments import checked_frames, checked_robot

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...engine.python import converted
+from ...engine.interpreter import converted
 from ...kernels.algebra.tables import put_motion
 from ...kernels.kinematics.bodies import zero_motion
 from ...kernels.operational import operational_constraint_force as kernel

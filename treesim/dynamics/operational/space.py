@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ... import plugins
 from ...engine.call.evaluate import Argument, coerce, refuse_overflow
 from ...engine.call.fast_entry import FastEntry
-from ...engine.generic import compiled
+from ...engine.call.generic import compiled
 from ...errors import ArgumentError
 from ...kernels.entries.status import FINE
 from ...kernels.operational.consistent_inverse import consistent_inverse_states

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import refuse_overflow
-from ...engine.generic import compiled
+from ...engine.call.generic import compiled
 from ...errors import ArgumentError
 from ...kernels.published.zero_testing import product_states, transposed_product_states
 from ...validation.arrays import Argument, real_numbers, refuse_non_finite

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...validation.arrays import Shape
-from ..fastcall import BAD_LAYOUT
+from ..frontend.fastcall import BAD_LAYOUT
 from .evaluate import check_engine, lanes_for
 from .fast_entry import fast_call
 from .specialized import STATES, BatchCode, single_code

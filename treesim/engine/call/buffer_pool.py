@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import ArgumentError, quoted
-from ..memory_techniques import POOL, used
+from ..llvm.memory_techniques import POOL, used
 from ..threads import LONGEST, lock_across_forks
 
 VARIABLE = "TREESIM_KEEP_MIB"

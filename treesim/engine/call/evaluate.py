@@ -22,10 +22,10 @@ from ...validation.arrays import (
     result_rows,
     rows,
 )
-from ..generic import compiled
 from ..threads import over_threads
 from . import specialized
 from .buffer_pool import empty
+from .generic import compiled
 
 __all__ = [
     "ENGINES",

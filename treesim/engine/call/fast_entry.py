@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..fastcall import BAD_LAYOUT, has_fast_entry
-from ..generic import compiled, runs_compiled
+from ..frontend.fastcall import BAD_LAYOUT, has_fast_entry
+from .generic import compiled, runs_compiled
 
 
 class FastEntry:

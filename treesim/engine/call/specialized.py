@@ -19,20 +19,20 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...kernels.entries.status import FINE, NOT_FINITE
-from ..admission import quaternion_places
-from ..fastcall import address, builtin, layout_is_known
-from ..generic import runs_compiled
+from ..argument_checks import quaternion_places
+from ..frontend.fastcall import address, builtin, layout_is_known
 from ..graph.trace import trace
 from ..llvm import machine_code
 from ..llvm.lanes import Lanes
+from ..llvm.memory_techniques import PREFETCH, used
 from ..llvm.nontemporal_stores import LARGE, worth_it
 from ..llvm.object_cache import kernel_hash
 from ..llvm.shared_code import SharedCode
 from ..llvm.single_state import single_state
 from ..llvm.straight_line import Code
 from ..llvm.strategies import emit, wanted
-from ..memory_techniques import PREFETCH, used
 from ..threads import thread_count, together
+from .generic import runs_compiled
 
 STATES = 64  # batches from this size on are worth specialized code
 CACHE_LINE = 64  # bytes; also the widest vector

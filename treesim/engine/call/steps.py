@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...kernels.stepping.measured_step import ENDED, measured_step_entry
-from ..generic import compiled
 from ..graph.policies import Policy
 from ..threads import over_threads
 from .evaluate import STATES_PER_TASK, lanes_for
+from .generic import compiled
 from .specialized import BatchCode
 from .varied import Varied
 

@@ -17,7 +17,7 @@ from types import CellType, FunctionType
 from typing import Any
 
 from ...kernels.algebra import numbers
-from ..admission import is_kernel
+from ..argument_checks import is_kernel
 
 NUMBERS = numbers.__name__  # no loops in there
 MARK = "_mark_of_loop"

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..memory_techniques import NONTEMPORAL, used
 from .builder import Function, Module
 from .lanes import Lanes
+from .memory_techniques import NONTEMPORAL, used
 from .prefetch import LINE, array_at
 from .values import I32, I64, PTR, VOID, Value, constant, integers
 

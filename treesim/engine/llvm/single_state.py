@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from functools import reduce
 
 from ...kernels.entries.status import FINE, NOT_FINITE
-from ..fastcall import (
+from ..frontend.fastcall import (
     ALIGNED,
     ARRAY_TYPE,
     BAD_LAYOUT,

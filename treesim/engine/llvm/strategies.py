@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...errors import ArgumentError, quoted
-from ..admission import quaternion_places
+from ..argument_checks import quaternion_places
 from ..graph.blocks import Blocks, TableGraph, cut, table_trace
 from ..graph.fusion import fuse
 from ..graph.graph import Graph, TooLongError

@@ -1,6 +1,6 @@
 """Several states side by side: kernels whose real numbers are those of eight states at once, one in each lane.
 
-The compiler makes vector instructions of them (`engine.compiler.masks`); in plain Python there are none.
+The compiler makes vector instructions of them (`engine.frontend.masks`); in plain Python there are none.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import treesim
 from treesim.cli.main import app
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
 
 
 def test_rows_hold_every_backend_and_what_is_expected():

@@ -119,12 +119,11 @@ def test_times_are_per_state_and_ratios_to_the_fastest_of_an_engine(clock: Clock
 # ---- single calls
 
 
-@pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_agrees_with_the_other_engines(
-    answer: Callable[..., Any], make_robot: Callable[..., str], base: str, engines: None
+    answer: Callable[..., Any], make_robot: Callable[..., str], engines: None
 ) -> None:
     robot = make_robot(shoulder="continuous")  # which is a cosine and a sine in Pinocchio
-    result = answer("bench", robot, "--base", base, *QUICK)
+    result = answer("bench", robot, "--base", "floating", *QUICK)
     calls = {row["call"]: row for row in result["calls"]}
     assert {"forward_dynamics, aba", "mass_matrix", "inverse_operational_inertia"} <= set(calls)
     assert {row["engine"] for row in result["calls"]} == {"treesim", *OTHERS}
@@ -176,11 +175,10 @@ def test_failing_process_is_reported(tmp_path: Path) -> None:
 # ---- batches
 
 
-@pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_batches_beside_other_engines(
-    answer: Callable[..., Any], make_robot: Callable[..., str], base: str, engines: None
+    answer: Callable[..., Any], make_robot: Callable[..., str], engines: None
 ) -> None:
-    result = answer("bench", make_robot(), "--base", base, "--batch", 600, *QUICK)
+    result = answer("bench", make_robot(), "--base", "floating", "--batch", 600, *QUICK)
     assert result["states"] == 600
     rows = {(row["call"], row["numbers"]): row for row in result["batches"]}
     assert all(0 < row["min_s"] <= row["median_s"] for row in rows.values())

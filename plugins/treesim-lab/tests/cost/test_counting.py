@@ -10,7 +10,7 @@ from tests import trees
 from treesim import plugins
 from treesim.dynamics.base import CompiledBackend
 from treesim.dynamics.operational.base import CompiledMethod
-from treesim.engine.python import Tally
+from treesim.engine.interpreter import Tally
 from treesim.kernels.dynamics import ltdl, ltl
 from treesim.model import generators as make
 

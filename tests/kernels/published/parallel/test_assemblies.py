@@ -10,7 +10,7 @@ import treesim
 from tests import trees
 from tests.trees import random_state, relative_error
 from treesim.dynamics.contraction import Event, Plan, divide_and_conquer, tree_contraction
-from treesim.engine.python import Tally, run
+from treesim.engine.interpreter import Tally, run
 from treesim.kernels.algebra.spatial import motion_to_child
 from treesim.kernels.algebra.tables import body_transform_at, motion_at, put_motion, tree_tables
 from treesim.kernels.dynamics import aba

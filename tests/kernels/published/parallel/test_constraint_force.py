@@ -8,7 +8,7 @@ import treesim
 from tests import trees
 from tests.trees import random_state, relative_error
 from treesim.dynamics.heavy_paths import block_sizes
-from treesim.engine.python import Tally, run
+from treesim.engine.interpreter import Tally, run
 from treesim.kernels.algebra.blocks import articulated_of_block, put_articulated_block, transform_rows
 from treesim.kernels.algebra.spatial import articulated, articulated_to_parent
 from treesim.kernels.algebra.tables import (

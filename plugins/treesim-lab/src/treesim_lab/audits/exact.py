@@ -11,7 +11,7 @@ import numpy as np
 
 from treesim.dynamics.operational.frames import frame_codes
 from treesim.dynamics.solve import solve_mass_matrix
-from treesim.engine.python import converted
+from treesim.engine.interpreter import converted
 from treesim.errors import SingularInertiaError
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.kernels.dynamics.crba import mass_matrix_full_states

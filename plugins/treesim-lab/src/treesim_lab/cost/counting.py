@@ -15,7 +15,7 @@ import numpy as np
 from treesim.dynamics.base import CompiledBackend, DynamicsBackend
 from treesim.dynamics.functions import inverse_dynamics
 from treesim.dynamics.operational.base import CompiledMethod, OperationalMethod
-from treesim.engine.python import Tally, run
+from treesim.engine.interpreter import Tally, run
 from treesim.kernels.dynamics.crba import mass_matrix_full_states
 from treesim.kernels.dynamics.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl
 from treesim.kernels.dynamics.rnea import inverse_dynamics_states

@@ -16,7 +16,7 @@ from treesim import plugins
 from treesim.dynamics.functions import bias_forces, inverse_dynamics, mass_matrix
 from treesim.dynamics.operational.frames import frame_codes
 from treesim.engine.call import specialized
-from treesim.engine.generic import compiled
+from treesim.engine.call.generic import compiled
 from treesim.engine.llvm import strategies
 from treesim.errors import NonFiniteError, UnsupportedError
 from treesim.kernels.algebra.limits import UNLIMITED

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treesim.dynamics.functions import forward_dynamics, inverse_dynamics
-from treesim.engine.python import run
+from treesim.engine.interpreter import run
 from treesim.errors import ArgumentError, installed_by
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.model import generators

@@ -10,7 +10,7 @@ import numpy as np
 from treesim.dynamics.operational.frames import frame_codes
 from treesim.dynamics.operational.space import FLOOR, RTOL
 from treesim.dynamics.operational.task_rows import CENTERS, NO_FORCES
-from treesim.engine.python import Tally, run
+from treesim.engine.interpreter import Tally, run
 from treesim.kernels.dynamics.ltdl import solve_lower_matrix
 from treesim.kernels.kinematics.frame_motion import NUMBERS
 from treesim.kernels.operational import sparse_rows

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import ArgumentError
-from .model.quaternions import refuse_lengths
-from .model.tree import Tree
-from .states.arguments import checked_robot
-from .validation.arrays import Argument, coerce
+from ..errors import ArgumentError
+from ..model.quaternions import refuse_lengths
+from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..validation.arrays import Argument, coerce
 
 
 def to_pinocchio(robot: Tree) -> Any:
@@ -34,7 +34,7 @@ def to_pinocchio(robot: Tree) -> Any:
         >>> model.nv, model.getJointId("elbow_joint"), model.existFrame("ee_link")
         (6, 3, True)
     """
-    from .compare.conversion import converted
+    from ..compare.conversion import converted
 
     return converted(checked_robot(robot), "pinocchio").model
 
@@ -59,7 +59,7 @@ def to_mujoco(robot: Tree) -> Any:
         >>> model.nv, model.joint("elbow_joint").qposadr[0].item(), model.site("ee_link").name
         (6, 2, 'ee_link')
     """
-    from .compare.conversion import converted
+    from ..compare.conversion import converted
 
     return converted(checked_robot(robot), "mujoco").compiled()
 
@@ -72,7 +72,7 @@ def to_mujoco_spec(robot: Tree) -> Any:
         >>> '<joint name="elbow_joint"' in spec.to_xml()
         True
     """
-    from .compare.conversion import converted
+    from ..compare.conversion import converted
 
     return converted(checked_robot(robot), "mujoco").specification
 
@@ -100,7 +100,7 @@ def convert_state(
         >>> all(np.allclose(*pair) for pair in zip(again, (q, v), strict=True))
         True
     """
-    from .compare.conversion import layout_of
+    from ..compare.conversion import layout_of
 
     robot = checked_robot(robot)
     there, here = layout_of(robot, to), layout_of(robot, source)

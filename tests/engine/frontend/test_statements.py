@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from treesim.engine import generic
+from treesim.engine.call import generic
 from treesim.errors import UnsupportedError
 from treesim.kernels.algebra.linear import Vector
 from treesim.kernels.algebra.spatial import Motion, motion_add

@@ -15,13 +15,13 @@ from ...kernels.kinematics.bodies import body_energy
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
 from .calls import on_lanes
-from .functions import Compiled, compile_function
-from .source import loops_deep, tree_of
+from .lowering import Compiled, compile_function
+from .syntax import loops_deep, tree_of
 from .types import CONTIGUOUS, INTEGER, LANES, REAL, Array, Type, parts_of
 
 # nsz: signs of zeros may differ; nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.entries.status) is
-# compiled without these two. Products are fused with sums in the text (`fusion`): under "contract", each processor has
-# its own way.
+# compiled without these two. Products are fused with sums in the text (`fused_multiply_add`): under "contract", each
+# processor has its own way.
 HONEST = "nsz"
 FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order

@@ -14,7 +14,7 @@ from .calls import call
 from .types import MASK, Array, Record, Static, Value, boolean, described, item_of, items_of, record
 
 if TYPE_CHECKING:
-    from .functions import FunctionBody
+    from .lowering import FunctionBody
 
 
 def value_of(body: FunctionBody, node: ast.expr) -> Value:

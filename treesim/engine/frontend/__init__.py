@@ -2,7 +2,7 @@
 
 A kernel is plain Python of few kinds: whole and real numbers, arrays of them, tuples, `if`, `for ... in range`,
 `while`, and calls of other kernels. Its syntax tree is walked once for each combination of its arguments' types
-(`functions`), values are known by their types alone (`types`), statements and expressions become instructions
+(`lowering`), values are known by their types alone (`types`), statements and expressions become instructions
 (`statements`, `expressions`, `arrays`, `calls`), and all functions that an entry calls become one module (`module`),
 which LLVM inlines, optimises and compiles in one go.
 """

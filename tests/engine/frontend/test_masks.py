@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treesim.engine import generic
+from treesim.engine.call import generic
 from treesim.engine.trigonometry import LARGEST
 from treesim.errors import UnsupportedError
 from treesim.kernels.algebra.linear import Vector, dot, scale

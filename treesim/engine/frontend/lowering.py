@@ -14,23 +14,10 @@ from ...errors import UnsupportedError
 from . import arithmetic, arrays, masks
 from .body import Body
 from .expressions import static
-from .fusion import fused
-from .source import branches, registers, statements, tree_of
+from .fused_multiply_add import fused
 from .statements import write
-from .types import (
-    LAYOUTS,
-    MASK,
-    NONE,
-    Array,
-    Record,
-    Scalar,
-    Type,
-    Value,
-    items_of,
-    parts_of,
-    record,
-    unified,
-)
+from .syntax import branches, registers, statements, tree_of
+from .types import LAYOUTS, MASK, NONE, Array, Record, Scalar, Type, Value, items_of, parts_of, record, unified
 
 if TYPE_CHECKING:
     from .module import Module

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from treesim.engine import generic
+from treesim.engine.call import generic
 from treesim.engine.llvm import object_cache
 
 compiled_only = pytest.mark.skipif(

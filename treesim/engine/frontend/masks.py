@@ -36,7 +36,7 @@ ALL = "splat (i1 true)"
 
 def merged(body: Any, mask: str, yes: Value, no: Value) -> Value:
     """`yes` on the lanes of a mask, `no` on the others; also of tuples of numbers."""
-    from .functions import fitted
+    from .lowering import fitted
 
     kind = unified(on_lanes(yes.type), on_lanes(no.type))
     yes, no = fitted(body, yes, kind), fitted(body, no, kind)

@@ -5,14 +5,13 @@ import pytest
 
 import treesim
 from tests.engine.opcodes import opcodes
-from treesim.engine import memory_techniques
 from treesim.engine.call import buffer_pool, specialized
-from treesim.engine.generic import runs_compiled
-from treesim.engine.llvm import nontemporal_stores
-from treesim.engine.memory_techniques import NONTEMPORAL, POOL, PREFETCH, TECHNIQUES, VARIABLE, used
+from treesim.engine.call.generic import runs_compiled
+from treesim.engine.llvm import memory_techniques, nontemporal_stores
+from treesim.engine.llvm.memory_techniques import NONTEMPORAL, POOL, PREFETCH, TECHNIQUES, VARIABLE, used
 from treesim.model import generators as make
 
-ROBOT = make.chain(30)
+ROBOT = make.chain(10)
 STATES = 70
 
 

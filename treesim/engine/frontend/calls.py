@@ -37,7 +37,7 @@ from .types import (
 )
 
 if TYPE_CHECKING:
-    from .functions import FunctionBody
+    from .lowering import FunctionBody
 
 DTYPES: dict[Any, Scalar] = {np.int64: INTEGER, np.float64: REAL, int: INTEGER, float: REAL, state_lanes.OnLanes: LANES}
 

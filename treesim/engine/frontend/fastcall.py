@@ -21,10 +21,10 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.algebra.tables import NNZ, NQ, NV
-from ..kernels.entries.entry import Array, Signature, made_function
-from ..kernels.entries.status import WRONG_SIZE
-from .compiler.memory import reals_at, unchanged, words_at
+from ...kernels.algebra.tables import NNZ, NQ, NV
+from ...kernels.entries.entry import Array, Signature, made_function
+from ...kernels.entries.status import WRONG_SIZE
+from .memory import reals_at, unchanged, words_at
 
 BAD_LAYOUT = WRONG_SIZE + 1  # an argument is not such an array
 METH_FASTCALL = 0x0080

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from functools import lru_cache
 
-from ..errors import ArgumentError, quoted
+from ...errors import ArgumentError, quoted
 
 VARIABLE = "TREESIM_MEMORY"
 PREFETCH, NONTEMPORAL, POOL = TECHNIQUES = ("prefetch", "nontemporal", "pool")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.engine.ctrl_c import ctrl_c_later
-from treesim.engine.generic import compiled
+from treesim.engine.call.defer_interrupt import ctrl_c_later
+from treesim.engine.call.generic import compiled
 from treesim.model import generators
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for one process")
@@ -63,7 +63,7 @@ def test_other_threads_and_ignored_signals_pass():
 
 def test_a_kernel_is_compiled_whole(monkeypatch):
     """Ctrl-C in the middle of it, and the run that asked for it ends as after any other step."""
-    from treesim.engine import generic
+    from treesim.engine.call import generic
 
     entry = generic.compiled  # any function will do: nothing is compiled here
     monkeypatch.setattr(generic, "runs_compiled", lambda: bool(press()))

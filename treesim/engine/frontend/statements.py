@@ -13,7 +13,7 @@ from .expressions import part_of, value_of
 from .types import INTEGER, MASK, Array, Record, Value, described, integer, items_of
 
 if TYPE_CHECKING:
-    from .functions import FunctionBody
+    from .lowering import FunctionBody
 
 
 def write(body: FunctionBody, statements: Sequence[ast.stmt]) -> None:

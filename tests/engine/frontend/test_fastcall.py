@@ -8,10 +8,10 @@ import pytest
 import treesim
 from tests import trees
 from treesim.dynamics.operational.frames import frame_codes
-from treesim.engine import fastcall
 from treesim.engine.call import fast_entry
 from treesim.engine.call.fast_entry import FastEntry
-from treesim.engine.generic import runs_compiled
+from treesim.engine.call.generic import runs_compiled
+from treesim.engine.frontend import fastcall
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.kernels.dynamics.crba import mass_matrix_full_states, mass_matrix_packed_states
 from treesim.kernels.dynamics.inverse_mass import solve_mass_matrix_states

@@ -12,8 +12,9 @@ import pytest
 import treesim
 from tests import trees
 from treesim.dynamics import conjugate_gradient
-from treesim.engine import generic, threads
+from treesim.engine import threads
 from treesim.engine.call import evaluate as evaluation
+from treesim.engine.call import generic
 from treesim.engine.trigonometry import LARGEST, sincos
 from treesim.kernels.operational.sparse_jacobian import product_states
 

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from treesim.engine import generic
+from treesim.engine.call import generic
 from treesim.errors import UnsupportedError
 from treesim.kernels.entries.annotations import Integer, Reals, TableOfReals
 from treesim.kernels.entries.status import FINE
@@ -125,8 +125,8 @@ def scratch(x):
 LEAKS = """
 import resource, sys
 import numpy as np
-from tests.engine.compiler.test_arrays import hungry
-from treesim.engine import generic
+from tests.engine.frontend.test_arrays import hungry
+from treesim.engine.call import generic
 code = generic.compiled(hungry)
 code(20, np.zeros(100))
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

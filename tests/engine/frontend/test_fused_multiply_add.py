@@ -1,6 +1,6 @@
 """Products that are fused with sums in the text of functions."""
 
-from treesim.engine.compiler.fusion import fused
+from treesim.engine.frontend.fused_multiply_add import fused
 
 PRODUCT = "  %p = fmul nsz <8 x double> %a, %b"
 

@@ -1,7 +1,7 @@
 """The generic engine: compiles a kernel's text once for all robots, and keeps the result on disk.
 
-An entry, its checks (`admission`) and its fast call (`fastcall`) are compiled as one module (`compiler`), in which LLVM
-inlines everything that the entry calls: tuples then live in registers.
+An entry, its checks (`argument_checks`) and its fast call (`fastcall`) are compiled as one module (`frontend`), in
+which LLVM inlines everything that the entry calls: tuples then live in registers.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from ..kernels.entries.entry import MADE
-from .admission import admitted, is_entry
-from .compiler.module import KINDS, Module, entry_types, fast_function, job_function
-from .compiler.types import INTEGER
-from .ctrl_c import ctrl_c_later
-from .fastcall import address, builtin, fast_kernel, has_fast_entry
-from .llvm import machine_code, object_cache
-from .llvm.object_cache import kernel_hash
-from .llvm.straight_line import Code
-from .llvm.webassembly import HEAP, WasmModule, binding_version, webassembly_of
-from .threads import lock_across_forks
+from ...kernels.entries.entry import MADE
+from ..argument_checks import admitted, is_entry
+from ..frontend.fastcall import address, builtin, fast_kernel, has_fast_entry
+from ..frontend.module import KINDS, Module, entry_types, fast_function, job_function
+from ..frontend.types import INTEGER
+from ..llvm import machine_code, object_cache
+from ..llvm.object_cache import kernel_hash
+from ..llvm.straight_line import Code
+from ..llvm.webassembly import HEAP, WasmModule, binding_version, webassembly_of
+from ..threads import lock_across_forks
+from .defer_interrupt import ctrl_c_later
 
 _lock = lock_across_forks()
 _entries: dict[Callable[..., Any], Any] = {}
@@ -39,7 +39,7 @@ def runs_compiled() -> bool:
 
 
 def compiled(entry: Callable[..., int]) -> Any:
-    """Return a kernel entry, its checks (`admission`) included, compiled with all it calls on first use.
+    """Return a kernel entry, its checks (`argument_checks`) included, compiled with all it calls on first use.
 
     With NUMBA_DISABLE_JIT=1 it runs as plain Python. Raises UnsupportedError, telling the line, for a kernel that
     cannot be compiled. Cost: 0.1 to 5 s when the disk cache holds nothing for these sources, milliseconds when it does.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from treesim.engine import generic
+from treesim.engine.call import generic
 from treesim.errors import UnsupportedError
 from treesim.kernels.algebra.numbers import absolute, atan2, cos, exp, less, maximum, minimum, sin, sincos, sqrt, tanh
 from treesim.kernels.entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
