@@ -50,7 +50,7 @@ def state(robot: Tree, seed: int = 0):
 
 def dense(robot: Tree, q, v, f_ext=None, armature=None):
     """G' M G and G' C, from the spanning tree's."""
-    whole, G = robot.spanning, robot.coupling.G
+    whole, G = robot.spanning, robot.mimic_map.G
     Q, V = robot.expand(q), robot.expand_velocity(v)
     M = G.T @ treesim.mass_matrix(whole, Q) @ G
     if armature is not None:

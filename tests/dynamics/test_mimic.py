@@ -32,7 +32,7 @@ class Foreign:
         return self.name
 
     def forward_dynamics(self, robot, q, v, tau, f_ext=None, gravity=None, armature=None):
-        assert robot.coupling is None
+        assert robot.mimic_map is None
         return treesim.forward_dynamics(
             robot, q, v, tau, f_ext=f_ext, backend="crba_ltdl", gravity=gravity, armature=armature
         )
@@ -92,7 +92,7 @@ def test_a_batch_is_its_states(engine):
 @settings(max_examples=8)
 def test_inverse_dynamics_mass_matrix_and_energy_are_the_spanning_trees(seed):
     robot = coupled(seed)
-    whole, G = robot.spanning, robot.coupling.G
+    whole, G = robot.spanning, robot.mimic_map.G
     q, v, a, f_ext = state(robot, seed)
     Q, V, A = robot.expand(q), robot.expand_velocity(v), robot.expand_velocity(a)
     expected = G.T @ treesim.inverse_dynamics(whole, Q, V, A, f_ext=f_ext)
@@ -143,7 +143,7 @@ def idle(seed):
     bodies = [*robot.bodies]
     for name, on in tips.items():
         place = Placement.from_xyz_rpy((0.1, 0.2, -0.3), (0.4, 0.5, 0.6))
-        line = Mimic(robot.coupling.leaders[0], -1.7, 0.2)
+        line = Mimic(robot.mimic_map.leaders[0], -1.7, 0.2)
         bodies.append(
             Body(
                 name,
@@ -272,7 +272,7 @@ def test_rollouts_are_steps():
 
 def test_energy_is_kept():
     robot = trees.on_floating_base(without_losses(coupled(4).spanning))
-    tied = with_mimics(robot, {name: Mimic(*line) for name, line in coupled(4).coupling.lines().items()})
+    tied = with_mimics(robot, {name: Mimic(*line) for name, line in coupled(4).mimic_map.lines().items()})
     q, v, _, _ = state(tied)
     run = treesim.Simulation(tied, backend="crba_ltdl", integrator="rk4", dt=1e-3).run(0.1, q, v)
     assert np.abs(run.energy_error).max() < 1e-8 * run.metadata["energy_in_play"]
@@ -323,7 +323,7 @@ def test_installed_robots(name, base):
         assert relative_error(treesim.mass_matrix(robot, q), M) < 1e-12
         frame = robot.body_names[-1]
         J = treesim.frame_jacobian(robot, q, frame)
-        whole = treesim.frame_jacobian(robot.spanning, robot.expand(q), frame) @ robot.coupling.G
+        whole = treesim.frame_jacobian(robot.spanning, robot.expand(q), frame) @ robot.mimic_map.G
         assert relative_error(J, whole) < 1e-13
 
 

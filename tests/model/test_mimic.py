@@ -37,7 +37,7 @@ def test_followers_have_no_coordinates():
 
 
 def test_chains_lead_to_the_joint_that_follows_none():
-    assert HAND.coupling.lines() == {"b": ("a", -2.0, 0.5), "c": ("a", -6.0, 2.5)}
+    assert HAND.mimic_map.lines() == {"b": ("a", -2.0, 0.5), "c": ("a", -6.0, 2.5)}
     q = np.array([0.25, 0, 0, 0, 1])
     np.testing.assert_array_equal(HAND.expand(q), [0.25, 0.0, 1.0, 0, 0, 0, 1])
     np.testing.assert_array_equal(HAND.expand_velocity([1, 2, 3, 4]), [1, -2, -6, 2, 3, 4])
@@ -66,8 +66,8 @@ def test_random_configurations_are_within_the_followers_limits(seed):
     q = robot.expand(robot.random(rng))
     assert (q >= whole.lower - 1e-12).all() and (q <= whole.upper + 1e-12).all()
     v = rng.normal(size=robot.nv)
-    np.testing.assert_allclose(robot.coupling.A @ robot.expand_velocity(v), 0, atol=1e-14)
-    np.testing.assert_array_equal(robot.coupling.G @ v, robot.expand_velocity(v))
+    np.testing.assert_allclose(robot.mimic_map.A @ robot.expand_velocity(v), 0, atol=1e-14)
+    np.testing.assert_array_equal(robot.mimic_map.G @ v, robot.expand_velocity(v))
 
 
 def test_limits_of_several_followers_meet():
@@ -95,8 +95,8 @@ def test_displacements_are_those_of_the_spanning_tree(seed):
 
 def test_rotors_are_shared_without_a_change_of_the_whole():
     robot = coupled(3)
-    shared = robot.coupling.shared(robot.armature)
-    G = robot.coupling.G
+    shared = robot.mimic_map.shared(robot.armature)
+    G = robot.mimic_map.G
     np.testing.assert_allclose(G.T @ np.diag(shared) @ G, np.diag(robot.armature), rtol=1e-15, atol=1e-16)
     np.testing.assert_allclose(robot.as_felt().armature, shared, rtol=1e-15)
 

@@ -64,7 +64,7 @@ def test_followers_loops_and_shapes_come_back():
     robot = treesim.Tree("gear", bodies, frames=ends, shapes=[vertices], loops=[loop])
     again = through_json(robot)
     is_same_tree(robot, again)
-    assert again.coupling.lines() == robot.coupling.lines()
+    assert again.mimic_map.lines() == robot.mimic_map.lines()
     assert same_bits(again.loops[0].axis, robot.loops[0].axis)
     assert same_bits(again.shapes[0].vertices, robot.shapes[0].vertices)
 

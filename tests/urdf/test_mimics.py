@@ -51,7 +51,7 @@ def test_what_comes_out_comes_back(with_followers):
         with_followers(b=[mimic(multiplier=-0.1, offset=0.1) + limits, "revolute"], c=[mimic("b", multiplier=3)])
     )
     again = load(to_urdf(tree))
-    assert again.coupling.lines() == tree.coupling.lines()
+    assert again.mimic_map.lines() == tree.mimic_map.lines()
     for x, y in zip(again.tied_tables(), tree.tied_tables(), strict=True):
         np.testing.assert_array_equal(x, y)
     for label in ("lower", "upper", "effort_limit", "velocity_limit"):

@@ -93,8 +93,8 @@ def _joint_facts(robot: Tree, name: str) -> dict[str, Any]:
 
 
 def _follower_facts(robot: Tree, name: str) -> dict[str, Any]:
-    assert robot.coupling is not None
-    leader, multiplier, offset = robot.coupling.lines()[name]
+    assert robot.mimic_map is not None
+    leader, multiplier, offset = robot.mimic_map.lines()[name]
     kind = robot.joint(name).type
     return {"name": name, "type": kind, "leader": leader, "multiplier": multiplier, "offset": offset}
 
@@ -131,9 +131,9 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
 
 def _followers(robot: Tree) -> list[tuple[str, str]]:
     """A row with one line for each joint that follows another, if any does."""
-    if robot.coupling is None:
+    if robot.mimic_map is None:
         return []
-    lines = robot.coupling.lines().items()
+    lines = robot.mimic_map.lines().items()
     told = [f"{named(name)} = {k:g} {named(leader)}" + (f" {o:+g}" if o else "") for name, (leader, k, o) in lines]
     return [("followers", "\n".join(told))]
 

@@ -37,8 +37,8 @@ from .simulation_options import (
     SeedOption,
     SubstepsOption,
     V0Option,
+    build_simulation,
     checked_steps,
-    set_up,
 )
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def simulate(
 
     steps = checked_steps(duration, dt)
     outputs = Outputs.checked(out, plot, html, record, viewer)
-    setup = set_up(
+    setup = build_simulation(
         robot,
         base=base,
         mimic=mimic,

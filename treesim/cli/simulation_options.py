@@ -66,7 +66,7 @@ PushAtOption = Annotated[float | None, typer.Option(help="When the --push begins
 PushForOption = Annotated[float | None, typer.Option(help="How long it lasts (s).", show_default=f"{PUSH_FOR:g}")]
 
 
-class Setup(NamedTuple):
+class SimulationSetup(NamedTuple):
     """A simulation ready to run: the robot, its initial state q (nq,), v (nv,), the simulation, its controller's name
     and gains, and what is put around the controller, if anything."""
 
@@ -89,7 +89,7 @@ def checked_steps(duration: float, dt: float) -> int:
     return step_count(duration, dt, ("--duration", "--dt"))
 
 
-def set_up(
+def build_simulation(
     source: str,
     *,
     base: str,
@@ -111,7 +111,7 @@ def set_up(
     push: str | None,
     push_at: float | None,
     push_for: float | None,
-) -> Setup:
+) -> SimulationSetup:
     """Return what the options ask for. ground: None is one where a floating base has something to stand with;
     controller: None is that of `treesim.control.default_controller`, on a ground with gains that carry the robot.
     Raises a TreesimError that names the option, or what it names, if wrong."""
@@ -148,7 +148,7 @@ def set_up(
         world, dt, integrator=integrator, backend=backend, controller=drive, gravity=field, substeps=substeps,
         contact_solver=contact_solver,
     )  # fmt: skip
-    return Setup(robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around)
+    return SimulationSetup(robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around)
 
 
 def _carrying(robot: Tree, q: np.ndarray) -> tuple[float, float]:

@@ -28,7 +28,7 @@ from .simulation_options import (
     Q0Option,
     SubstepsOption,
     V0Option,
-    set_up,
+    build_simulation,
 )
 from .sweep_options import VARY, measure_options, vary_options
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..sweeps import Estimate, Study
-    from .simulation_options import Setup
+    from .simulation_options import SimulationSetup
 
 
 class Enough(Exception):
@@ -92,7 +92,7 @@ def sweep(
     import treesim
 
     checked_name("controller", controller, ("none", "hold"))
-    setup = set_up(
+    setup = build_simulation(
         robot, base=base, mimic=mimic, gravity=gravity, seed=None, q0=q0, v0=v0, dt=dt, backend=backend,
         integrator=integrator, substeps=substeps, controller=controller, kp=kp, kd=kd, ground=ground,
         friction=friction, contact_solver=contact_solver, push=None, push_at=None, push_for=None,
@@ -154,7 +154,7 @@ def _client(address: str) -> Any:
         raise ArgumentError(f"--scheduler {address}: no Dask scheduler answers: {error}") from None
 
 
-def _holding(setup: Setup, steps: int) -> dict[str, Any]:
+def _holding(setup: SimulationSetup, steps: int) -> dict[str, Any]:
     """The controls of --controller hold: targets of all joints of one coordinate, and their gains."""
     import numpy as np
 

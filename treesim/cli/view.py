@@ -30,11 +30,11 @@ from .simulation_options import (
     PushOption,
     Q0Option,
     SeedOption,
-    Setup,
+    SimulationSetup,
     SubstepsOption,
     V0Option,
+    build_simulation,
     checked_steps,
-    set_up,
 )
 from .streams import json_text
 from .view_ghost import GhostOption, Start, ghost_of
@@ -166,7 +166,7 @@ def view(
         others = {"ghost": ghost, "duration": duration, "port": port}
         others |= {"no_browser": no_browser, "until_closed": until_closed}
         checked_page(html, window, viewer, options | others)
-        write_page(html, window, set_up(robot, base=base, **options), options, speed, json)  # type: ignore[arg-type]
+        write_page(html, window, build_simulation(robot, base=base, **options), options, speed, json)  # type: ignore[arg-type]
         return
     interactive = isinstance(window, InteractiveViewer)
     if until_closed and not (interactive and hasattr(window, "when_left")):
@@ -178,10 +178,10 @@ def view(
     try:
         if interactive:
             page = _Page(window, no_browser, until_closed, json)
-            setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
+            setup = build_simulation(robot, base=base, **options)  # type: ignore[arg-type]
             shown = _interact(page, setup, robot, base, options, ghost, speed, duration)
         else:
-            setup = set_up(robot, base=base, **options)  # type: ignore[arg-type]
+            setup = build_simulation(robot, base=base, **options)  # type: ignore[arg-type]
             shown = _show(window, setup, speed, duration, no_browser, json)
     finally:
         window.close()
@@ -291,7 +291,7 @@ class _Page:
 
 def _interact(
     page: _Page,
-    setup: Setup,
+    setup: SimulationSetup,
     source: str,
     base: str,
     options: dict[str, Any],
@@ -314,7 +314,9 @@ def _interact(
     return session.physics.player.t
 
 
-def _show(window: Any, setup: Setup, speed: float, duration: float | None, no_browser: bool, json: bool) -> float:
+def _show(
+    window: Any, setup: SimulationSetup, speed: float, duration: float | None, no_browser: bool, json: bool
+) -> float:
     """Show the simulation in a viewer that nobody steers."""
     from ..viewing.protocols import GroundViewer
 

@@ -11,7 +11,7 @@ from ..errors import ArgumentError, UnsupportedError
 from . import common
 
 if TYPE_CHECKING:
-    from .simulation_options import Setup
+    from .simulation_options import SimulationSetup
 
 HtmlOption = Annotated[
     Path | None,
@@ -50,7 +50,9 @@ def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) 
         raise UnsupportedError(f"viewer {viewer!r} writes no pages that simulate: it has no method `write_page`")
 
 
-def write_page(html: Path, window: Any, setup: Setup, options: dict[str, Any], speed: float, json: bool) -> None:
+def write_page(
+    html: Path, window: Any, setup: SimulationSetup, options: dict[str, Any], speed: float, json: bool
+) -> None:
     """Write the file, and say so."""
     settings = {name: options[name] for name in ("dt", "backend", "integrator", "contact_solver")}
     path = window.write_page(

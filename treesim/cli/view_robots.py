@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .common import BASES
-from .simulation_options import Setup, set_up
+from .simulation_options import SimulationSetup, build_simulation
 
 if TYPE_CHECKING:
     from ..viewing.live.physics import Scene
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class InstalledRobots:
     """Robots to choose from: the one that the command line names, and all that are installed.
 
-    source: what the command line says, of the robot that is called `name`. options: those of `set_up`, which hold for
-    the other robots too, but for what is of the first alone (q0, v0, push).
+    source: what the command line says, of the robot that is called `name`. options: those of `build_simulation`, which hold
+    for the other robots too, but for what is of the first alone (q0, v0, push).
     """
 
     def __init__(self, name: str, source: str, options: dict[str, Any]) -> None:
@@ -30,10 +30,10 @@ class InstalledRobots:
     def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
         """Return a robot's scene, and the settings that it begins with; raises TreesimError."""
         options = {**self._options, "base": base, "ground": None, "controller": None, "kp": None, "kd": None}
-        return scene_of(set_up(self._source.get(robot, robot), **options), base, options)
+        return scene_of(build_simulation(self._source.get(robot, robot), **options), base, options)
 
 
-def scene_of(setup: Setup, base: str, options: dict[str, Any], speed: float = 1.0) -> tuple[Scene, Settings]:
+def scene_of(setup: SimulationSetup, base: str, options: dict[str, Any], speed: float = 1.0) -> tuple[Scene, Settings]:
     """Return the scene of a setup, and the settings that it begins with."""
     from ..viewing.live.physics import Scene
     from ..viewing.live.settings import Settings

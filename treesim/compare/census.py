@@ -11,7 +11,7 @@ from typing import Any
 import treesim
 
 from ..errors import SingularInertiaError, TreesimError, UnsupportedError, UrdfError
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..types import Base
 from ..validation.values import checked_parts
 from .checks import compare_source
@@ -45,7 +45,7 @@ class CensusRow:
 
 
 @dataclass(frozen=True, repr=False)
-class Census(Shown):
+class Census(ReprMixin):
     """What was found of many robots; versions: of treesim and the engines."""
 
     findings: tuple[CensusRow, ...]
@@ -55,7 +55,7 @@ class Census(Shown):
         counts = ", ".join(f"{self.count(outcome)} {outcome}" for outcome in OUTCOMES if self.count(outcome))
         return f"<Census of {len(self.robots)} robots: {counts}>"
 
-    def _facts(self) -> list[tuple[Any, ...]]:
+    def _repr_fields(self) -> list[tuple[Any, ...]]:
         return [(each.robot, each.base, each.engine, each.outcome) for each in self.findings]
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, overload
 
 from ..errors import ArgumentError, UnsupportedError
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..types import Base
 from ..validation.values import checked_parts
 from .checks import compare_source
@@ -19,7 +19,7 @@ from .source import RobotSource, is_floating, read
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(ReprMixin):
     """One robot beside several engines.
 
     robot, base, sha256, gravity [m/s^2], seed, states, steps, dt [s]: as in every report. reports: one for each engine
@@ -39,7 +39,7 @@ class Comparison(Shown):
         outcome = "passed" if self.passed else "not passed"
         return f"<Comparison: {self.robot!r} beside {', '.join(self.engines) or 'no engine'}, {outcome}>"
 
-    def _facts(self) -> list[tuple[Any, ...]]:
+    def _repr_fields(self) -> list[tuple[Any, ...]]:
         return [(report.engine, report.summary) for report in self.reports] + list(self.refused.items())
 
     @property

@@ -91,11 +91,11 @@ def held_rows(robot: Tree, model: EngineModel, states: int = STATES, seed: int =
     Constraints that give way by R to a unit force, A a = -R lambda with A v = 0 for followers that keep their leaders,
     leave (M + A' R^-1 A) a = tau - C (Todorov 2014, eq. 8 and 12, with neither position nor velocity to be mended).
     """
-    if robot.coupling is None or not isinstance(model, HeldFollowers):
+    if robot.mimic_map is None or not isinstance(model, HeldFollowers):
         return
-    batch, A, whole = random_batch(robot, states, seed, 0, 1e-3), robot.coupling.A, model.robot
+    batch, A, whole = random_batch(robot, states, seed, 0, 1e-3), robot.mimic_map.A, model.robot
     tau = np.zeros((states, whole.nv))
-    tau[:, robot.coupling.kept_v] = batch.tau
+    tau[:, robot.mimic_map.kept_v] = batch.tau
     ours, theirs, worst_condition = np.empty_like(tau), np.empty_like(tau), 0.0
     for k, (q, v) in enumerate(zip(robot.expand(batch.q), robot.expand_velocity(batch.v), strict=True)):
         theirs[k], R = model.held(q, v, tau[k])
@@ -134,4 +134,4 @@ def _made_layout(robot: Tree, engine: str) -> Layout:
 
 def _with_followers(robot: Tree, whole: Layout) -> Layout:
     """The layout of a robot in an engine that has numbers for all joints of the spanning tree."""
-    return whole if robot.coupling is None else cast(Layout, SpanningLayout(robot, whole))
+    return whole if robot.mimic_map is None else cast(Layout, SpanningLayout(robot, whole))

@@ -119,7 +119,7 @@ class SpanningLayout:
     def __init__(self, robot: Tree, whole: Layout) -> None:
         self.robot, self.whole = robot, whole
         self.kept_q, self.kept_v = robot.kept()
-        self.G = np.eye(robot.nv) if robot.coupling is None else robot.coupling.G
+        self.G = np.eye(robot.nv) if robot.mimic_map is None else robot.mimic_map.G
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
         """Return q (..., nq) as the engine's numbers, the followers' among them."""

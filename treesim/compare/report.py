@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..system.display import Shown
+from ..system.display import ReprMixin
 
 Curve = tuple[float, ...]
 
@@ -109,7 +109,7 @@ class Control:
 
 
 @dataclass(frozen=True, repr=False)
-class Report(Shown):
+class Report(ReprMixin):
     """The outcome of a comparison, with what is needed to repeat it.
 
     base: "fixed" or "floating". sha256: of the robot's file, if it has one. gravity [m/s^2], seed, dt [s]: as asked.
@@ -143,7 +143,7 @@ class Report(Shown):
         outcome = "passed" if self.passed else "not passed"
         return f"<Report: {self.robot!r} beside {self.engine!r}, {len(self.rows)} rows, {outcome}>"
 
-    def _facts(self) -> list[tuple[Any, ...]]:
+    def _repr_fields(self) -> list[tuple[Any, ...]]:
         rows = [(row.quantity, row.level, f"{row.largest:.2g}", f"{row.tolerance:.2g}", row.where) for row in self.rows]
         return [("summary", self.summary), *rows]
 

@@ -14,7 +14,7 @@ from ..model.inertia import Placement
 from ..model.joints import JOINT_TYPES, Joint
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..types import Base
 from ..urdf.build import ROOT_JOINT
 from .alignment import aligned, words
@@ -83,7 +83,7 @@ class FileReader(Protocol):
 
 
 @dataclass(frozen=True, repr=False)
-class TwoRobots(Shown):
+class TwoRobots(ReprMixin):
     """What two descriptions of one robot have in common, and what not.
 
     first, second: their names. rows: as in a Report, with one for each joint parameter; joints that only one has are
@@ -107,7 +107,7 @@ class TwoRobots(Shown):
         outcome = "the same robot" if self.passed else "not the same robot"
         return f"<TwoRobots: {self.first!r} and {self.second!r}, {len(self.rows)} rows, {outcome}>"
 
-    def _facts(self) -> list[tuple[Any, ...]]:
+    def _repr_fields(self) -> list[tuple[Any, ...]]:
         rows = [(row.quantity, f"{row.largest:.2g}", f"{row.tolerance:.2g}", row.where) for row in self.rows]
         return [("summary", self.summary), *rows, *(("cause", str(one)) for one in self.causes.explanations)]
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
 from ..model.inertia import Placement, unit_vector
-from ..system.display import Shown, vector
+from ..system.display import ReprMixin, vector
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_part, checked_text, finite_or_nan, finite_vector, told
 
@@ -22,7 +22,7 @@ LEAST = 1e-9  # m: of lengths, whose squares do not vanish beside others
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
-class Surface(Shown):
+class Surface(ReprMixin):
     """How something feels: friction (Coulomb's coefficient mu, 0 or more, static and dynamic), restitution in [0, 1]
     (Newton's, of impacts faster than 0.05 m/s), stiffness [N/m] (None: rigid) of a pair of shapes, divided among the
     points at which they touch, and dissipation_time [s], the ratio of damping to stiffness. name: by which contact with
@@ -68,7 +68,7 @@ class Surface(Shown):
     def _place(self) -> str:
         return ""
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("friction", self.friction), ("restitution", self.restitution), ("stiffness [N/m]", self.stiffness)]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import ArgumentError, unknown_name
 from ..kernels.contact.contact_step import TOLD
 from ..model.coordinates import distinct
-from ..system.display import Shown, arrays
+from ..system.display import ReprMixin, arrays
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_parts, checked_texts, told
 from .pairs import between
@@ -21,7 +21,7 @@ TOLD_NAMES = ("penetration", "residual", "certificate", "contacts", "iterations"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ContactHistory(Shown):
+class ContactHistory(ReprMixin):
     """Contact in the steps that start at K recorded states; the last state has none.
 
     bodies: those whose shapes may touch. wrench (K, number of bodies, 6): the mean force [N] and moment [N m] of
@@ -116,7 +116,7 @@ class ContactHistory(Shown):
         most = int(self.told[:, 3].max(initial=0))
         return f"<ContactHistory: {len(self)} steps, at most {most} contacts>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("bodies", self.bodies), ("pairs", self.pairs), *arrays(self, "wrench", "told", "pair_wrench")]
 
 

@@ -82,7 +82,7 @@ def begin_lanes(stage: ContactStage) -> bool:
     pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
     smooth = bool(np.isin(pairs[:, 2], SMOOTH).all()) and not pairs[:, BETWEEN_POINTS].any()
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
-    plain = stage.robot.coupling is None and not touching.held[0][0]
+    plain = stage.robot.mimic_map is None and not touching.held[0][0]
     found = smooth and by_pgs and plain
     if found:
         compiled_soon(contact_step_on_lanes)

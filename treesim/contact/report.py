@@ -19,7 +19,7 @@ from ..kernels.contact.contact_step import (
     TOLD,
 )
 from ..model.tree import Tree
-from ..system.display import Shown, arrays
+from ..system.display import ReprMixin, arrays
 from .pairs import between
 from .tables import Touching
 
@@ -28,7 +28,7 @@ SUMS, LAST = [CERTIFICATE, ITERATIONS], CONTACTS
 
 
 @dataclass(frozen=True, repr=False)
-class ContactReport(Shown):
+class ContactReport(ReprMixin):
     """Contacts, joint limits and joint friction in a step of one state or a batch.
 
     wrench (..., N + 1, 6): the mean force [N] and moment [N m] of contacts on every body, the base first, along the
@@ -117,5 +117,5 @@ class ContactReport(Shown):
         most = int(self.count.max(initial=0))
         return f"<ContactReport: {f'{most} contacts' if most else 'no contacts'}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [*arrays(self, "wrench", "penetration", "residual", "certificate")]

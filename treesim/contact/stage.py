@@ -46,7 +46,7 @@ class ContactStage:
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
-        tied, held = robot.coupling is not None, bool(touching.held[0][0])
+        tied, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (tied or held or touching.convex[1] > touching.convex[0])
         again = plain and SHARE[rule] < 1 and touching.limits > 0
         parts = parts_of(touching.on_planes, held, again)
@@ -70,7 +70,7 @@ class ContactStage:
         self._layout_at, self._inputs = next(k for k, x in enumerate(self.constants) if x is layout), inputs
         self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
         self.quick: BoundEntry | None = None
-        if touching.only_limits and robot.coupling is None:
+        if touching.only_limits and robot.mimic_map is None:
             tables = (*constants_of(robot, gravity), touching.layout, touching.geometry)
             shapes = [(robot.nq,), (robot.nq,)], [(1,)]
             self.quick = BoundEntry(near_limits_states, tables, *shapes, engine="generic")

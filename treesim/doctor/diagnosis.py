@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..urdf.findings import CODES, Finding, Severity
 from .advice import ADVICE, TIER_OF
 from .ledger import Entry
@@ -19,7 +19,7 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 
 @dataclass(frozen=True, repr=False)
-class Diagnosis(Shown):
+class Diagnosis(ReprMixin):
     """What `treesim.check` found in one robot description.
 
     file: the source's name in messages. findings: by tier, then by line. ledger: what becomes of every element and
@@ -67,7 +67,7 @@ class Diagnosis(Shown):
     def __repr__(self) -> str:
         return f"<Diagnosis of {self.file!r}: {self.summary}>"
 
-    def _facts(self) -> Iterable[Sequence[Any]]:
+    def _repr_fields(self) -> Iterable[Sequence[Any]]:
         return [(found.code, found.line or "", found.message) for found in self.findings]
 
     def to_dict(self) -> dict[str, Any]:

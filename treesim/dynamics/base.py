@@ -117,7 +117,7 @@ class CompiledBackend(Backend):
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return qdd (..., nv); see `treesim.forward_dynamics`."""
-        if self.planned and robot.coupling is not None:
+        if self.planned and robot.mimic_map is not None:
             return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out)
         runner = self.runner(robot) if self.planned else None
         simple = f_ext is None and gravity is None and armature is None
@@ -176,7 +176,7 @@ class CompiledBackend(Backend):
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
         """Return what `explain` says of the spanning tree, on which the backend works."""
-        if robot.coupling is None:
+        if robot.mimic_map is None:
             return self.explain(robot, named, gravity, armature)
         singular = singular_inertia(robot, named["q"], armature)
         if singular is not None:
@@ -189,7 +189,7 @@ class CompiledBackend(Backend):
 
     def entry_for(self, robot: Tree) -> Any:
         """Return the entry that serves a robot: its twin for followers, if the robot has any."""
-        return type(self).entry if robot.coupling is None else tied_entry(type(self).entry)
+        return type(self).entry if robot.mimic_map is None else tied_entry(type(self).entry)
 
     def integers(self, robot: Tree) -> np.ndarray:
         """Return the integers that the entry reads: the robot's, and behind them what the backend plans with."""
@@ -219,7 +219,7 @@ def is_one_kernel(backend: Any, robot: Tree) -> TypeGuard[CompiledBackend]:
     """Return whether a backend's forward dynamics of a robot are one call of its entry, or its twin for followers."""
     if not isinstance(backend, CompiledBackend):
         return False
-    return backend.runner(robot) is None if robot.coupling is None else backend.serves_followers
+    return backend.runner(robot) is None if robot.mimic_map is None else backend.serves_followers
 
 
 def chosen_backend(backend: str | DynamicsBackend) -> Any:

@@ -13,11 +13,11 @@ from ..engine.call.generic import compiled
 from ..errors import ArgumentError, SingularInertiaError
 from ..kernels.dynamics import factored
 from ..model.topology import Topology
-from ..system.display import Shown, span
+from ..system.display import ReprMixin, span
 from ..validation.arrays import Argument, coerce, real_numbers, refuse_non_finite
 
 
-class Factorization(Shown):
+class Factorization(ReprMixin):
     """The factors of one matrix; make it with `ltdl` or `ltl`.
 
     L: (n, n) lower triangular, with ones on the diagonal for LTDL. D: (n,) diagonal of LTDL, ones for LTL.
@@ -46,7 +46,7 @@ class Factorization(Shown):
         form = "L' D L" if self._unit else "L' L"
         return f"<Factorization H = {form}: n {len(self._parent)}, {len(self._packed)} entries on paths>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         diagonal = "D" if self._unit else "diagonal of L"
         return [("topology", self.topology), (diagonal, span(self._diagonal().tolist()))]
 

@@ -29,7 +29,7 @@ from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend, chosen_backend
 from .mimic import HeldFollowers, takes_followers
 from .packed_mass_matrix import mass_matrix_pattern
-from .physics import OwnPhysics, check_physics_of_backend, physics_of
+from .physics import ModelParameters, check_physics_of_backend, physics_of
 from .tables import constants_of, kernel_wrenches
 
 NO_FORCES = np.empty(0)
@@ -60,7 +60,7 @@ def forward_dynamics(
     refinements: int = 0,
     engine: Engine = "auto",
     out: np.ndarray | None = None,
-    model_parameters: OwnPhysics | None = None,
+    model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
     """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
 
@@ -98,7 +98,7 @@ def forward_dynamics(
     if refinements or type(refinements) is not int:
         refinements = whole_number("refinements", refinements)
     solver = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
-    if robot.coupling is not None:
+    if robot.mimic_map is not None:
         solver = held_backend(solver, robot)
     if model_parameters is not None:
         return _of_own_physics(
@@ -131,7 +131,7 @@ def _of_own_physics(
     refinements: int,
     engine: Engine,
     out: np.ndarray | None,
-    model_parameters: OwnPhysics,
+    model_parameters: ModelParameters,
 ) -> np.ndarray:
     """Forward dynamics of states that have physics of their own."""
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
@@ -180,7 +180,7 @@ def inverse_dynamics(
     method: InverseDynamicsMethod = "rnea",
     engine: Engine = "auto",
     out: np.ndarray | None = None,
-    model_parameters: OwnPhysics | None = None,
+    model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
     """Return the generalised forces tau (..., nv) [N, N m] that cause the accelerations a (..., nv).
 
@@ -220,7 +220,7 @@ def bias_forces(
     *,
     f_ext: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
-    model_parameters: OwnPhysics | None = None,
+    model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
     """Return the bias C (..., nv) [N, N m]: the forces that keep the acceleration zero (Coriolis, gravity, f_ext).
 
@@ -246,7 +246,7 @@ def mass_matrix(
     engine: Engine = "auto",
     out: np.ndarray | None = None,
     packed: bool = False,
-    model_parameters: OwnPhysics | None = None,
+    model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
     """Return the mass matrix M (..., nv, nv), symmetric, with exact zeros off the tree's paths; or (..., nnz), packed.
 
@@ -270,7 +270,7 @@ def mass_matrix(
     fast = (PACKED_MASS_MATRIX if packed else MASS_MATRIX).get(method)
     if fast is None:
         raise _no_such_mass_matrix(method)
-    if packed and robot.coupling is not None:
+    if packed and robot.mimic_map is not None:
         M = mass_matrix(robot, q, armature=armature, engine=engine, model_parameters=model_parameters)
         return _copied(M[..., *mass_matrix_pattern(robot)], out)
     physics = physics_of(robot, model_parameters, "mass_matrix", armature=armature)
@@ -295,7 +295,7 @@ def energy(
     *,
     gravity: ArrayLike | None = None,
     engine: Engine = "auto",
-    model_parameters: OwnPhysics | None = None,
+    model_parameters: ModelParameters | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return kinetic and potential energy (...) [J]; potential is 0 with every centre of mass at the world's origin.
 
@@ -321,7 +321,7 @@ def _own_energy_and_momentum(
     v: ArrayLike,
     gravity: ArrayLike | None,
     engine: Engine,
-    model_parameters: OwnPhysics,
+    model_parameters: ModelParameters,
     what: str,
 ) -> np.ndarray:
     """The same of states that have physics of their own."""
@@ -336,7 +336,7 @@ def momentum(
     v: ArrayLike,
     *,
     engine: Engine = "auto",
-    model_parameters: OwnPhysics | None = None,
+    model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
     """Return the momentum (..., 6) of all bodies: linear [N s], then angular about the world's origin [N m s].
 

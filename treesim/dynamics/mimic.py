@@ -64,7 +64,7 @@ class HeldFollowers:
 def held(robot: Tree, q: np.ndarray, qdd: np.ndarray, armature: ArrayLike | None = None) -> np.ndarray:
     """Return the accelerations (..., nv) of a robot with followers at configurations q (..., spanning.nq), from those
     (..., spanning.nv) of its spanning tree; likewise M_y^-1 G' x from M^-1 x."""
-    tied, whole = robot.coupling, robot.spanning
+    tied, whole = robot.mimic_map, robot.spanning
     assert tied is not None
     constants = (*spanning_constants(robot, armature), tied.ints, tied.reals)
 

@@ -26,7 +26,7 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
         ([0, 1, 1, 2, 2, 3], [0, 0, 1, 0, 2, 0])
     """
     robot = checked_robot(robot)
-    if robot.coupling is not None:
+    if robot.mimic_map is not None:
         rows, columns = np.nonzero(np.tril(robot.sparsity()))
         return rows, columns
     return robot.topology.packed_pattern()

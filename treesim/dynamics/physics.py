@@ -13,11 +13,11 @@ from ..states.physics import OF_ROBOT, Numbers, given_physics, robot_numbers
 from .base import check_supported, is_one_kernel
 
 Parameters = Mapping[str, ArrayLike | Mapping[str, ArrayLike]]  # as users give them
-OwnPhysics = Parameters | Numbers  # or as tables hold them
+ModelParameters = Parameters | Numbers  # or as tables hold them
 
 
 def physics_of(
-    robot: Tree, model_parameters: OwnPhysics | None, what: str, gravity: Any = None, armature: Any = None
+    robot: Tree, model_parameters: ModelParameters | None, what: str, gravity: Any = None, armature: Any = None
 ) -> Numbers | None:
     """Return what `model_parameters` puts into the robot's table, None where nothing is given.
 
@@ -32,7 +32,7 @@ def physics_of(
     return robot_numbers(robot, fields) if fields else None
 
 
-def check_physics_of_backend(solver: Any, robot: Tree, model_parameters: OwnPhysics) -> None:
+def check_physics_of_backend(solver: Any, robot: Tree, model_parameters: ModelParameters) -> None:
     """Raise UnsupportedError, naming it, for a backend that cannot take physics of each state's own, or no rotors."""
     if not is_one_kernel(solver, robot):
         raise UnsupportedError(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from ..model.frozen import record
-from ..system.display import Shown
+from ..system.display import ReprMixin
 
 
 @record()
-class Stage(Shown):
+class Stage(ReprMixin):
     """Blocks of work that may run at the same time: none waits for another.
 
     name: what the stage does. blocks: the bodies that each block works on, by index from 1. operations: of each block,
@@ -23,7 +23,7 @@ class Stage(Shown):
     def __repr__(self) -> str:
         return f"<Stage {self.name!r}: blocks {self.width}, operations in the longest {self.longest_block}>"
 
-    def _facts(self) -> list[tuple[Any, ...]]:
+    def _repr_fields(self) -> list[tuple[Any, ...]]:
         return list(zip(range(self.width), self.operations, self.blocks, strict=True))
 
     @property
@@ -38,7 +38,7 @@ class Stage(Shown):
 
 
 @record()
-class Schedule(Shown):
+class Schedule(ReprMixin):
     """Stages in the order in which they run, each waiting for the one before it.
 
     method: name of the algorithm that runs by this schedule. stages: its stages, first to last. depth: operations in
@@ -53,7 +53,7 @@ class Schedule(Shown):
         numbers = f"{self.operations} operations, {self.critical_path} on the critical path"
         return f"<Schedule of {self.method!r}: {len(self.stages)} stages, {numbers}>"
 
-    def _facts(self) -> list[tuple[Any, ...]]:
+    def _repr_fields(self) -> list[tuple[Any, ...]]:
         return [(stage.name, stage.width, stage.longest_block) for stage in self.stages]
 
     @property

@@ -36,10 +36,10 @@ def constants_of(
 def on_leaders(robot: Tree, values: np.ndarray, others: float = 0.0) -> np.ndarray:
     """Return numbers (..., n) for all joints of the spanning tree from those (..., nv) of independent velocities;
     followers get `others`."""
-    if robot.coupling is None:
+    if robot.mimic_map is None:
         return values
     whole = np.full((*values.shape[:-1], robot.spanning.nv), others)
-    whole[..., robot.coupling.kept_v] = values
+    whole[..., robot.mimic_map.kept_v] = values
     return whole
 
 
@@ -65,7 +65,7 @@ def shared_rotors(robot: Tree, armature: ArrayLike | None) -> np.ndarray:
     """Return rotor inertias of the spanning tree's joints that are those (nv,) of independent velocities, the robot's
     by default, spread over leaders and followers."""
     rotors = robot.armature if armature is None else _finite("armature", armature, robot.nv)
-    return rotors if robot.coupling is None else robot.coupling.shared(rotors)
+    return rotors if robot.mimic_map is None else robot.mimic_map.shared(rotors)
 
 
 def kernel_wrenches(robot: Tree, f_ext: ArrayLike | None) -> np.ndarray | None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..engine.trigonometry import sincos
 from ..errors import ModelError
-from ..system.display import Shown, matrix, vector
+from ..system.display import ReprMixin, matrix, vector
 from ..validation.arrays import real_numbers
 from ..validation.values import finite_or_nan, finite_vector, told
 from .frozen import frozen, record
@@ -60,7 +60,7 @@ def unit_vector(vector: np.ndarray) -> np.ndarray:
 
 
 @record(eq=False)
-class Placement(Shown):
+class Placement(ReprMixin):
     """A frame in another: `rotation` (3, 3) takes the frame's coordinates to the other's, `translation` (3,) [m] is
     the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6),
     ArgumentError for what are no arrays of real numbers.
@@ -103,7 +103,7 @@ class Placement(Shown):
         cosine = np.clip((np.trace(self.rotation) - 1) / 2, -1, 1)
         return f"<Placement at {vector(self.translation)}, turned by {np.arccos(cosine):.4g} rad>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [*matrix("rotation", self.rotation), ("translation [m]", vector(self.translation))]
 
     def matrix(self) -> np.ndarray:
@@ -114,7 +114,7 @@ class Placement(Shown):
 
 
 @record(eq=False)
-class Inertia(Shown):
+class Inertia(ReprMixin):
     """A rigid body's inertia in some frame: mass [kg], centre of mass `com` (3,) [m], and `rotational` (3, 3)
     [kg m^2] about the centre of mass along the frame's axes. `A + B` welds two bodies given in one frame.
 
@@ -150,7 +150,7 @@ class Inertia(Shown):
     def __repr__(self) -> str:
         return f"<Inertia of {self.mass:.6g} kg at {vector(self.com)}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         center = ("centre of mass [m]", vector(self.com))
         return [("mass [kg]", self.mass), center, *matrix("rotational [kg m^2]", self.rotational)]
 

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ..errors import ModelError, quoted, unknown_name
 from ..kernels.algebra.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.algebra.spatial import VX, VY, VZ, WX, WY, WZ
-from ..system.display import Shown, vector
+from ..system.display import ReprMixin, vector
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_part, checked_text, is_name_of, told
 from .frozen import frozen, record
@@ -58,7 +58,7 @@ JOINT_TYPES: dict[str, JointType] = {
 
 
 @record()
-class Joint(Shown):
+class Joint(ReprMixin):
     """A joint: where it sits on the parent body, how it moves, and its limits.
 
     placement: frame of the child body in the frame of the parent body when the joint is at its neutral configuration.
@@ -127,7 +127,7 @@ class Joint(Shown):
         follows = "" if self.mimic is None else f", follows {self.mimic.joint!r}"
         return f"<Joint {self.name!r}: {self.type}{axis}{limits}{follows}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         labels = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
         facts = [("placement", self.placement), *((label, vector(getattr(self, label))) for label in labels)]
         return facts if self.mimic is None else [*facts, ("mimic", self.mimic)]

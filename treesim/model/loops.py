@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, quoted
-from ..system.display import Shown, vector
+from ..system.display import ReprMixin, vector
 from ..types import LoopType
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_text, is_name_of, told
@@ -22,7 +22,7 @@ LOOP_TYPES = get_args(LoopType)
 
 
 @record(eq=False)
-class Loop(Shown):
+class Loop(ReprMixin):
     """A joint that closes a loop: it joins two frames of a tree, `first` and `second`, which no branch of it joins.
 
     type: "spherical" holds their origins together, "revolute" also the `axis` (3,), of the same coordinates in both
@@ -63,7 +63,7 @@ class Loop(Shown):
         about = f" about {vector(self.axis)}" if self.type == "revolute" else ""
         return f"<Loop {self.name!r}: {self.type}{about}, joins {self.first!r} and {self.second!r}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("frames", (self.first, self.second)), ("type", self.type), ("axis", vector(self.axis))]
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from ..errors import ModelError, UnsupportedError, listed, quoted
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..validation.values import checked_text, finite_or_nan, told
 from .frozen import frozen, record
 
@@ -26,7 +26,7 @@ LENT = 1 / 64  # part of a joint's own inertia that it lends to those of its lea
 
 
 @record()
-class Mimic(Shown):
+class Mimic(ReprMixin):
     """A joint follows another one: its position is `multiplier` times that of `joint`, plus `offset` [rad, m].
 
     Both have one degree of freedom; the other one may follow a third. Raises ModelError for a multiplier that is zero,
@@ -56,11 +56,11 @@ class Mimic(Shown):
     def __repr__(self) -> str:
         return f"<Mimic: {self.multiplier:g} times joint {self.joint!r} + {self.offset:g}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("joint", self.joint), ("multiplier", self.multiplier), ("offset", self.offset)]
 
 
-class Coupling(NamedTuple):
+class MimicMap(NamedTuple):
     """The followers of a tree, each with the joint that leads it and follows none itself: q_b = k q_a + o.
 
     names, leaders: the joints' names. v, onto: the followers' degrees of freedom in the spanning tree, and the leaders'
@@ -153,7 +153,7 @@ def leader_limits(lower: float, upper: float, multiplier: float, offset: float) 
     return min(first, second) + 0.0, max(first, second) + 0.0  # no zeros below zero
 
 
-def coupling_of(bodies: Sequence[Body]) -> Coupling | None:
+def coupling_of(bodies: Sequence[Body]) -> MimicMap | None:
     """Return the followers among the joints of bodies, in the order of these, or None if there are none.
 
     Chains are resolved to the joint at their end. Raises ModelError naming the joint that follows what it cannot.
@@ -177,7 +177,7 @@ def coupling_of(bodies: Sequence[Body]) -> Coupling | None:
     ])  # fmt: skip
     lent = _lent(bodies, own, led, multiplier)[np.repeat(np.arange(len(joints)), [joint.nv for joint in joints])]
     share = 1 / (1 + np.bincount(onto)[onto])
-    return Coupling(
+    return MimicMap(
         tuple(lines), tuple(leader for leader, _, _ in lines.values()), frozen(multiplier), frozen(offset),
         frozen(v_start[own], np.int64), frozen(onto, np.int64), frozen(kept_q, np.int64), frozen(kept_v, np.int64),
         frozen(ints, np.int64), frozen(np.concatenate([multiplier, offset, share, lent])),

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ModelError, UnknownNameError, unknown_name
 from .joints import Joint
-from .mimic import Coupling
+from .mimic import MimicMap
 
 T = TypeVar("T")
 
@@ -27,7 +27,7 @@ def unique(kind: str, names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def slices(robot: str, joints: Sequence[Joint], sizes: Sequence[int], tied: Coupling | None) -> Mapping[str, slice]:
+def slices(robot: str, joints: Sequence[Joint], sizes: Sequence[int], tied: MimicMap | None) -> Mapping[str, slice]:
     """Return where the coordinates of joints of these sizes are, by name; followers are named in errors."""
     edges = np.cumsum([0, *sizes]).tolist()
     table = {joint.name: slice(edges[i], edges[i + 1]) for i, joint in enumerate(joints)}

@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, field
 from typing import Any, get_args
 
 from ..errors import ModelError, quoted, unknown_name
-from ..system.display import Shown, vector
+from ..system.display import ReprMixin, vector
 from ..types import ShapeKind
 from ..validation.values import (  # fmt: skip
     MOST,
@@ -28,7 +28,7 @@ LENGTHS = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}  # num
 
 
 @record(eq=False)
-class Body(Shown):
+class Body(ReprMixin):
     """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, its inertia in its
     own frame (the frame that the joint places), and the line of the file in which its link stands, if it has one.
     Raises ModelError for a parent that is no body's number, ArgumentError for parts of other types.
@@ -58,12 +58,12 @@ class Body(Shown):
         joint = f"{self.joint.type} joint {self.joint.name!r}"
         return f"<Body {self.name!r}: {self.inertia.mass:.6g} kg, on body {self.parent} by the {joint}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("parent", self.parent), ("joint", self.joint), ("inertia", self.inertia)]
 
 
 @record(eq=False)
-class Frame(Shown):
+class Frame(ReprMixin):
     """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame. Raises
     ModelError for what is no body's number, ArgumentError for a name or placement of another type.
 
@@ -84,12 +84,12 @@ class Frame(Shown):
     def __repr__(self) -> str:
         return f"<Frame {self.name!r}: on body {self.body} at {vector(self.placement.translation)}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("body", self.body), ("placement", self.placement)]
 
 
 @record(eq=False)
-class Visual(Shown):
+class Visual(ReprMixin):
     """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
     "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
     `file` for a mesh (a path; missing files are the viewer's to report), an rgba `color` if one is given, and a
@@ -128,7 +128,7 @@ class Visual(Shown):
     def __repr__(self) -> str:
         return f"<Visual: {self.kind} {vector(self.size)}, on body {self.body} at {vector(self.placement.translation)}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("body", self.body), ("placement", self.placement), ("file", self.file), ("color", self.color),
                 ("texture", self.texture)]  # fmt: skip
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ModelError, listed, quoted
-from ..system.display import Shown, vector
+from ..system.display import ReprMixin, vector
 from ..types import CollisionKind
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_file, checked_part, checked_text, finite_vector, is_name_of, told
@@ -29,7 +29,7 @@ NO_VERTICES = frozen(np.zeros((0, 3)))
 UNUSABLE, MISSING_MESH = "U505", "U506"  # codes of findings on collisions that were left out
 
 
-class CollisionShape(Immutable, Shown):
+class CollisionShape(Immutable, ReprMixin):
     """A convex shape that touches: fixed to body number `body` (0 = the fixed base) at `placement` in the body's frame.
 
     kind and size: "sphere" with its radius; "capsule" and "cylinder" with radius and length along z (of a capsule
@@ -101,7 +101,7 @@ class CollisionShape(Immutable, Shown):
         place = f"on body {self.body} at {vector(self.placement.translation)}"
         return f"<CollisionShape: {self.kind}{size}{of}, {place}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("link", self.link), ("body", self.body), ("placement", self.placement), ("file", self.file)]
 
 

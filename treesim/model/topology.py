@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, ModelError
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..validation.values import told
 from .frozen import Immutable, frozen
 
 MOST_DOFS = 1 << 24  # whose tables take gigabytes
 
 
-class Topology(Immutable, Shown):
+class Topology(Immutable, ReprMixin):
     """Connectivity of `parent` = (λ(1) ... λ(N)) with joints of `dofs` = (n_1 ... n_N) degrees of freedom.
 
     Any regular numbering is accepted (0 <= λ(i) < i), depth-first or not. Raises ModelError naming the first body
@@ -63,7 +63,7 @@ class Topology(Immutable, Shown):
     def __repr__(self) -> str:
         return f"<Topology: {self.n_bodies} bodies, {self.n_dofs} degrees of freedom, depth {self.depth}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         arrays = [("λ", self.parent.tolist()), ("λe", self.dof_parent.tolist()), ("dofs", self.dofs.tolist())]
         return [*arrays, ("D1", self.D1), ("D2", self.D2)]
 

@@ -18,7 +18,7 @@ from .coordinates import position_of
 from .frozen import Immutable, frozen
 from .joints import Joint
 from .loops import Loop, checked_loops
-from .mimic import Coupling, Withheld, coupling_of, no_followers
+from .mimic import MimicMap, Withheld, coupling_of, no_followers
 from .names import named, slices, unique
 from .pack import pack
 from .parts import Body, Frame, Visual
@@ -54,7 +54,7 @@ class Tree(Immutable):
     nq, nv, q_index, v_index and the arrays are those of the others, its limits, effort, damping, friction and armature
     part of theirs. followers: their names; spanning: the tree in which they move on their own (else the tree itself),
     whose q and v are `expand(q)` and `expand_velocity(v)`; topology and parent are that one's, dof_parent is the
-    robot's own. coupling: their numbers.
+    robot's own. mimic_map: their numbers.
 
     A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
     Raises ModelError naming the body, joint or frame that does not fit, ArgumentError for parts of other types.
@@ -68,10 +68,38 @@ class Tree(Immutable):
     """
 
     __slots__ = (
-        "_dof_topology", "_spanning", "armature", "bodies", "body_names", "body_rotations", "coupling", "damping",
-        "effort_limit", "frame_names", "frames", "friction", "gravity", "ints", "joint_names", "loops", "lower", "mass",
-        "n_bodies", "name", "nnz", "notes", "nq", "nv", "q_index", "reals", "shapes", "topology", "upper", "v_index",
-        "velocity_limit", "visuals",
+        "_dof_topology",
+        "_spanning",
+        "armature",
+        "bodies",
+        "body_names",
+        "body_rotations",
+        "damping",
+        "effort_limit",
+        "frame_names",
+        "frames",
+        "friction",
+        "gravity",
+        "ints",
+        "joint_names",
+        "loops",
+        "lower",
+        "mass",
+        "mimic_map",
+        "n_bodies",
+        "name",
+        "nnz",
+        "notes",
+        "nq",
+        "nv",
+        "q_index",
+        "reals",
+        "shapes",
+        "topology",
+        "upper",
+        "v_index",
+        "velocity_limit",
+        "visuals",
     )  # fmt: skip
 
     def __init__(
@@ -97,11 +125,11 @@ class Tree(Immutable):
         self.body_names = unique("body", [body.name for body in self.bodies])
         self.joint_names = unique("joint", [joint.name for joint in joints])
         self.n_bodies = len(self.bodies)
-        self.coupling: Coupling | None = coupling_of(self.bodies)
+        self.mimic_map: MimicMap | None = coupling_of(self.bodies)
         moving = [joint for joint in joints if joint.mimic is None]
         self.nq, self.nv = sum(joint.nq for joint in moving), sum(joint.nv for joint in moving)
-        self.q_index = slices(name, moving, [joint.nq for joint in moving], self.coupling)
-        self.v_index = slices(name, moving, [joint.nv for joint in moving], self.coupling)
+        self.q_index = slices(name, moving, [joint.nq for joint in moving], self.mimic_map)
+        self.v_index = slices(name, moving, [joint.nv for joint in moving], self.mimic_map)
         for shape in self.shapes:
             if not 0 <= shape.body <= self.n_bodies:
                 raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")
@@ -120,14 +148,14 @@ class Tree(Immutable):
             setattr(self, label, frozen(np.concatenate(parts) if parts else np.zeros(0)))
         self._spanning: Tree | None = None
         self._dof_topology: Topology | None = None
-        if self.coupling is None:
+        if self.mimic_map is None:
             self.nnz = int(self.topology.dof_depth.sum())
             self.ints, self.reals, self.body_rotations = pack(self)
         else:
-            self._reduce(self.coupling)
+            self._reduce(self.mimic_map)
         self._frozen = True
 
-    def _reduce(self, tied: Coupling) -> None:
+    def _reduce(self, tied: MimicMap) -> None:
         """Give the independent coordinates what the joints together have, and keep the spanning tree."""
         alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
         frames = tuple(self.frames.values())[self.n_bodies :]
@@ -160,7 +188,7 @@ class Tree(Immutable):
     @property
     def followers(self) -> tuple[str, ...]:
         """The names of the joints that follow others, in the order of their bodies."""
-        return () if self.coupling is None else self.coupling.names
+        return () if self.mimic_map is None else self.mimic_map.names
 
     @property
     def spanning(self) -> Tree:
@@ -171,9 +199,9 @@ class Tree(Immutable):
         """Return the spanning tree with the rotors of each leader and its followers spread evenly over them, as y feels
         them (`kernels.followers.with_shared_rotors`); itself where there are none. Rotors that are lent, which are
         negative, are in its tables alone."""
-        if self.coupling is None:
+        if self.mimic_map is None:
             return self.spanning
-        whole, rotors = self.spanning, self.coupling.shared(self.armature)
+        whole, rotors = self.spanning, self.mimic_map.shared(self.armature)
         if not rotors.any():
             return whole
         bodies = [
@@ -191,14 +219,14 @@ class Tree(Immutable):
 
     def kept(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the places of all coordinates (nq,) and degrees of freedom (nv,) in the spanning tree."""
-        if self.coupling is None:
+        if self.mimic_map is None:
             return np.arange(self.nq), np.arange(self.nv)
-        return self.coupling.kept_q, self.coupling.kept_v
+        return self.mimic_map.kept_q, self.mimic_map.kept_v
 
     def tied_tables(self) -> tuple[np.ndarray, ...]:
         """The tables that entries take first: the spanning tree's, and behind them those of followers, if any."""
         whole = self.spanning
-        return (whole.ints, whole.reals) if self.coupling is None else (whole.ints, whole.reals, *self.coupling[-2:])
+        return (whole.ints, whole.reals) if self.mimic_map is None else (whole.ints, whole.reals, *self.mimic_map[-2:])
 
     def expand(self, q: ArrayLike) -> np.ndarray:
         """Return the configuration (..., spanning.nq) in which followers have coordinates of their own, from q
@@ -218,7 +246,7 @@ class Tree(Immutable):
         return self._expanded(coerce(Argument("v", v, (self.nv,))), "v")
 
     def _expanded(self, y: np.ndarray, which: str) -> np.ndarray:
-        tied = self.coupling
+        tied = self.mimic_map
         if tied is None:
             return y
         size, kept = (self.spanning.nq, tied.kept_q) if which == "q" else (self.spanning.nv, tied.kept_v)
@@ -233,9 +261,9 @@ class Tree(Immutable):
         """Return the (nv, nv) boolean pattern of the mass matrix: where it may differ from zero; followers couple what
         their joints and their leaders' carry. O(nv^2)."""
         pattern = self.topology.sparsity()
-        if self.coupling is None:
+        if self.mimic_map is None:
             return pattern
-        G = self.coupling.G != 0
+        G = self.mimic_map.G != 0
         return np.asarray(G.T.astype(int) @ pattern.astype(int) @ G.astype(int) > 0)
 
     lower: np.ndarray
@@ -297,10 +325,10 @@ class Tree(Immutable):
     def last_dof(self, body: int) -> int:
         """Return the last degree of freedom, from 1, that moves a body; 0 if none does. In `dof_parent` all others that
         move it are on the path to this one: with followers, since the body's inertia couples them. O(nv N)."""
-        if self.coupling is None:
+        if self.mimic_map is None:
             return self.topology.last_dof[body]
         joints = np.repeat(np.arange(1, self.n_bodies + 1), self.topology.dofs)
-        moving = self.coupling.G[np.isin(joints, self.topology.support(body))].any(axis=0)
+        moving = self.mimic_map.G[np.isin(joints, self.topology.support(body))].any(axis=0)
         return int(np.flatnonzero(moving).max(initial=-1)) + 1
 
     def frame(self, name: str) -> Frame:

@@ -17,7 +17,7 @@ from ..contact.unsolved import UNSOLVED, warn_of_states
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..dynamics.physics import Parameters
 from ..engine.call.evaluate import check_engine
-from ..engine.call.steps import Piece, under_controls
+from ..engine.call.steps import RolloutSegment, under_controls
 from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError
 from ..model.quaternions import unit_quaternions
@@ -26,7 +26,7 @@ from ..simulation.start_limits import warn_of_start
 from ..simulation.stepper import unwarned
 from ..simulation.world import World, as_world
 from ..states.arguments import positive_number, whole_number
-from ..system.display import Shown, arrays
+from ..system.display import ReprMixin, arrays
 from ..types import Engine
 from ..validation.arrays import Argument, coerce, refuse_non_finite
 from .arguments import Method, Start, method_of
@@ -35,7 +35,7 @@ from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, 
 from .rollout import varied_of
 
 
-class BatchStepper(Shown):
+class BatchStepper(ReprMixin):
     """States of B simulations of one robot, which every call carries on through `steps` steps of dt [s].
 
     robot: a tree, or a World. count: B. kp, kd: controls are targets where these are not 0, else forces. integrator,
@@ -112,7 +112,7 @@ class BatchStepper(Shown):
         if physics.needs_armature:
             check_supported(chosen_backend(backend), self.robot, 1.0)
 
-    def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> Piece:
+    def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> RolloutSegment:
         """What carries the states; its controls are those of `_control`, whatever the step."""
         held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
         start = Start(float, self._q, self._v, held, np.empty((self.count, 0)), None)
@@ -142,7 +142,7 @@ class BatchStepper(Shown):
     def __repr__(self) -> str:
         return f"<BatchStepper of {self.robot.name!r}: {self.count} states, {self.steps} steps of {self.dt:g} s a call>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [*arrays(self, "q", "v", "finite")]
 
     @property
@@ -208,7 +208,7 @@ class BatchStepper(Shown):
             own = lower, upper
         self._has_warned_of_start = warn_of_start(self.world, q, stacklevel + 1, None, own)
 
-    def _carry(self, piece: Piece) -> None:
+    def _carry(self, piece: RolloutSegment) -> None:
         with use_threads(self.threads):
             # not the first steps: with those, impulses of the steps before would be forgotten
             steps = slice(self.steps, 2 * self.steps)

@@ -89,7 +89,7 @@ class ContactSteps:
         return lanes_for(*self._free_code(), np.dtype(float), engine)
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
-        """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
+        """Carry the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
         self._begin(rows, steps, len(states[0]))
         controls = partial(self._control, rows)
         own = self.measured and self.measured.of(rows)

@@ -33,23 +33,25 @@ class Balance(NamedTuple):
     in_play: np.ndarray
 
 
-class OwnRobots(NamedTuple):
+class BatchedRobots(NamedTuple):
     """Of B rollouts: numbers of the robot's table, mass [kg] and size of gravity [m/s^2] of each."""
 
     numbers: Numbers
     mass: np.ndarray
     gravity: np.ndarray
 
-    def of(self, rows: slice | np.ndarray) -> OwnRobots:
+    def of(self, rows: slice | np.ndarray) -> BatchedRobots:
         """Return those of some rollouts."""
-        return OwnRobots(Numbers(self.numbers.places, self.numbers.values[rows]), self.mass[rows], self.gravity[rows])
+        return BatchedRobots(
+            Numbers(self.numbers.places, self.numbers.values[rows]), self.mass[rows], self.gravity[rows]
+        )
 
 
 NOTHING = Balance(np.empty(0), np.empty(0), np.empty(0, int), np.empty(0))
 
 
 def total_energy(
-    robot: Tree, q: np.ndarray, v: np.ndarray, done: np.ndarray, own: OwnRobots | None = None
+    robot: Tree, q: np.ndarray, v: np.ndarray, done: np.ndarray, own: BatchedRobots | None = None
 ) -> np.ndarray:
     """Return the energy (B, K) of states q (B, K, nq), v (B, K, nv), of which so many (B,) of each rollout are done, in
     double precision [J]; NaN of those that are not done, not finite, or too large for a number. Cost O(N) each."""
@@ -70,7 +72,7 @@ def balance(
     v: np.ndarray,
     work: np.ndarray,
     steps: int,
-    own: OwnRobots | None = None,
+    own: BatchedRobots | None = None,
 ) -> Balance:
     """Return how the energy of rollouts of so many steps compares with their work (B, K, 2), at a few of K records;
     starts: q0 (B, nq), v0 (B, nv); own: the physics of each. Cost O(N) for each of these."""
@@ -97,7 +99,7 @@ def _balance(
     work: np.ndarray,
     picked: np.ndarray,
     rounding: float,
-    own: OwnRobots | None,
+    own: BatchedRobots | None,
 ) -> Balance:
     """The same of some rollouts, from the states (B, 1 + K, n) at their starts and K records of these numbers; work
     (B, K)."""
@@ -118,7 +120,7 @@ def _in_play(
     kinetic: np.ndarray,
     potential: np.ndarray,
     rounding: float,
-    own: OwnRobots | None,
+    own: BatchedRobots | None,
     good: np.ndarray,
 ) -> np.ndarray:
     """The energy in play of the rollouts that are good."""

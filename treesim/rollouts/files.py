@@ -47,7 +47,7 @@ class ResultFiles:
         for path in every:
             _refuse_folder(path)
         self._parts = [_part(path) for path in self.paths]
-        self._facts = {**facts, "dtype": np.dtype(number).name, "shapes": [list(shape) for shape in shapes]}
+        self._repr_fields = {**facts, "dtype": np.dtype(number).name, "shapes": [list(shape) for shape in shapes]}
         self._record = _locked(record_path(out))
         try:
             self.arrays = self._new_arrays(shapes, number)
@@ -66,7 +66,7 @@ class ResultFiles:
 
     def tell(self, done: Done) -> None:
         """Write down what is done: called when it is in the files."""
-        record = {**self._facts, **done._asdict()}
+        record = {**self._repr_fields, **done._asdict()}
         text = json.dumps({**record, "digest": digest_of(record)}).ljust(RECORD_BYTES - 1) + "\n"
         try:
             self._record.seek(0)

@@ -29,7 +29,7 @@ def under_contact(
     """Return what carries rollouts through steps with contact, under controls, or under a policy; residual (B,): takes
     by how much each misses the laws of contact at most; physics: that of each."""
     world = method.world
-    watched = world.touching.only_limits and world.robot.coupling is None and not world.m and policy is None
+    watched = world.touching.only_limits and world.robot.mimic_map is None and not world.m and policy is None
     return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, residual, physics, measured)
 
 
@@ -101,7 +101,7 @@ class WatchedSteps(ContactSteps):
         return self.lanes.run(given, len(q))
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
-        """Carry the rollouts `rows` through `steps`, see `engine.call.steps.Piece`."""
+        """Carry the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
         if self.lanes is None or self.crowded or results[0].dtype != float:
             carried = super().carry(rows, steps, states, results, every)
             self.crowded = bool(np.count_nonzero(self.kept.any(axis=1)) > CROWDED * len(self.kept))

@@ -42,7 +42,7 @@ from ..states.physics import (
     refuse_first,
     robot_numbers,
 )
-from .energy import OwnRobots
+from .energy import BatchedRobots
 
 OF_STEP = {
     "damping": Field(JOINTS, (), "N m s/rad"),
@@ -87,12 +87,12 @@ class Physics(NamedTuple):
         places = tuple(self.tables[name].places for name in used)
         return Varied(tuple(constants.index(name) for name in used), places, numbers.astype(number, copy=False))
 
-    def of_robots(self, robot: Tree, count: int) -> OwnRobots:
+    def of_robots(self, robot: Tree, count: int) -> BatchedRobots:
         """Return what the first so many rollouts' robots are."""
         numbers = self.tables["reals"]
         mass = self.fields["mass"].over(_masses(robot)).sum(axis=-1) if "mass" in self.fields else robot.mass
         gravity = self.fields["gravity"].values[..., 0, :] if "gravity" in self.fields else robot.gravity
-        return OwnRobots(
+        return BatchedRobots(
             Numbers(numbers.places, np.broadcast_to(numbers.values, (count, numbers.places.size))),
             np.broadcast_to(mass, (count,)), np.broadcast_to(np.linalg.norm(gravity, axis=-1), (count,)),
         )  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.call.steps import Arrays, Carried, Measured, Piece
+from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..engine.graph.expressions import HELP, Expression, is_number
 from ..errors import ArgumentError, TreesimError, UnsupportedError
 from ..kernels.algebra.numbers import absolute, less, select
@@ -99,7 +99,7 @@ class Measuring:
         self.measured = Measured(reduction, parameters)
         self.kept = np.tile(reduction.begin, (len(parameters), 1))
 
-    def over(self, piece: Piece) -> Piece:
+    def over(self, piece: RolloutSegment) -> RolloutSegment:
         """Return what carries rollouts, by a piece that takes measures, and keeps these."""
 
         def measured(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:

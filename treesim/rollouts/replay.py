@@ -21,7 +21,7 @@ from ..simulation.provenance import Recipe, controller_of, surroundings, unpacke
 from ..simulation.serialization import restored
 from ..simulation.simulation import Simulation
 from ..simulation.trajectory import Trajectory
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..system.files import path_of
 from ..urdf.findings import Findings
 from ..urdf.read import Source
@@ -64,7 +64,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Repetition(Shown):
+class Repetition(ReprMixin):
     """What came of running a recorded simulation again.
 
     robot_name. states: how many there were to compare. first: where the run first differs, None where every bit of
@@ -94,7 +94,7 @@ class Repetition(Shown):
         outcome = "the same bits" if self.first is None else f"other bits from step {self.first.step} on"
         return f"<Repetition of {self.robot_name!r}: {self.states} states, {outcome}>"
 
-    def _facts(self) -> Iterator[tuple[str, Any]]:
+    def _repr_fields(self) -> Iterator[tuple[str, Any]]:
         yield "states", self.states
         yield "again", self.trajectory
         if self.first is not None:

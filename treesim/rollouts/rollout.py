@@ -14,7 +14,7 @@ from ..contact.base import ContactSolver
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..dynamics.physics import Parameters
 from ..engine.call.evaluate import check_engine
-from ..engine.call.steps import Measured, Piece, under_controls, under_policy
+from ..engine.call.steps import Measured, RolloutSegment, under_controls, under_policy
 from ..engine.call.varied import Varied
 from ..engine.graph.policies import Policy
 from ..engine.threads import checked_threads, use_threads
@@ -26,7 +26,7 @@ from ..simulation.world import World, as_world
 from ..states.arguments import checked_progress, positive_number, whole_number
 from ..types import Engine, Keep
 from .arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
-from .energy import OwnRobots
+from .energy import BatchedRobots
 from .files import read_record
 from .joint_limits import under_contact
 from .measures import Measure
@@ -165,7 +165,7 @@ def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[An
 def _piece(
     method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, physics: Physics | None,
     measuring: Measuring | None,
-) -> Piece | None:  # fmt: skip
+) -> RolloutSegment | None:  # fmt: skip
     """What carries rollouts through steps, measures them, and tells of contact in `residual`; None where nothing
     moves."""
     if measuring is None:
@@ -177,7 +177,7 @@ def _piece(
 def _steps(
     method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, physics: Physics | None,
     measured: Measured | None,
-) -> Piece | None:  # fmt: skip
+) -> RolloutSegment | None:  # fmt: skip
     """The same, whose last state is what measures keep, if there are any."""
     robot, number, u = method.world.robot, start.number, start.u
     moves = bool(len(start.q) and start.steps and robot.nv)
@@ -234,12 +234,12 @@ def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> R
 
 def _run(
     method: Method,
-    piece: Piece | None,
+    piece: RolloutSegment | None,
     start: Start,
     results: Results,
     progress: Callable[[int, int], None] | None,
     residual: np.ndarray | None,
-    own: OwnRobots | None,
+    own: BatchedRobots | None,
     measuring: Measuring | None,
 ) -> Rollouts:
     """Carry all states through all steps, until Ctrl-C."""
@@ -270,7 +270,7 @@ def _run(
     return outcome(method, start, t, results.arrays, np.full(count, records), residual, own, measuring, finite=finite)
 
 
-def _slices(piece: Piece | None, start: Start, results: Results, measured: bool) -> Iterator[Slice]:
+def _slices(piece: RolloutSegment | None, start: Start, results: Results, measured: bool) -> Iterator[Slice]:
     arrays, every = results.arrays, results.facts["every"]
     count, records = arrays[0].shape[:2]
     last = start.steps if measured else records * every

@@ -13,9 +13,9 @@ from ..contact.unsolved import warn_of_states
 from ..errors import ArgumentError, DivergedWarning
 from ..model.tree import Tree
 from ..simulation.step_settings import speed_hint
-from ..system.display import Shown, arrays
+from ..system.display import ReprMixin, arrays
 from .arguments import Method, Start
-from .energy import OwnRobots, balance, total_energy, warn_of_errors
+from .energy import BatchedRobots, balance, total_energy, warn_of_errors
 from .reduction import Measuring
 from .time_slices import Done
 
@@ -23,7 +23,7 @@ BLOCK = 256  # rollouts looked through at a time for states that are not finite
 
 
 @dataclass(frozen=True, repr=False)
-class Rollouts(Shown):
+class Rollouts(ReprMixin):
     """States of B rollouts at K recorded times: t (K,) [s], q (B, K, nq), v (B, K, nv), float64 or float32.
 
     diverged (B,): the first recorded time at which a rollout's state is not finite, as an index; -1 if there is none.
@@ -61,7 +61,7 @@ class Rollouts(Shown):
     robot: Tree | None = None
     energy_at_start: np.ndarray | None = None
     residual: np.ndarray | None = None
-    own: OwnRobots | None = None
+    own: BatchedRobots | None = None
     measures: Mapping[str, np.ndarray] = field(default_factory=dict)
     measured: np.ndarray | None = None
     ended: np.ndarray = None  # type: ignore[assignment]  # none, see __post_init__
@@ -130,7 +130,7 @@ class Rollouts(Shown):
         endings += [f"stopped: {self.stopped}"] * bool(self.stopped)
         return f"<Rollouts: {count} of {records} states{span}, {self.q.dtype}{''.join(f', {e}' for e in endings)}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         diverged = np.flatnonzero(self.diverged >= 0)
         complete = int((self.done == len(self.t)).sum())
         endings = [("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
@@ -167,7 +167,7 @@ def outcome(
     arrays: Sequence[np.ndarray],
     done: np.ndarray,
     residual: np.ndarray | None,
-    own: OwnRobots | None,
+    own: BatchedRobots | None,
     measuring: Measuring | None,
     stopped: str | None = None,
     finite: bool = False,

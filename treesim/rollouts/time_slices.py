@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..engine.call.generic import runs_compiled
-from ..engine.call.steps import Arrays, Piece
+from ..engine.call.steps import Arrays, RolloutSegment
 from ..engine.threads import thread_count
 
 SECONDS = 0.2  # a slice may take, about
@@ -68,7 +68,7 @@ class Pace:
 
 
 def slices(
-    piece: Piece, states: Arrays, results: Sequence[np.ndarray], every: int, most: int, pace: Pace, last: int
+    piece: RolloutSegment, states: Arrays, results: Sequence[np.ndarray], every: int, most: int, pace: Pace, last: int
 ) -> Iterator[Slice]:
     """Carry states (count, n) through `last` steps, whose results (count, records, n) hold one record after every
     `every` of them, for as many as there are, slice by slice. most: rollouts of a slice."""
@@ -80,7 +80,7 @@ def slices(
 
 
 def _carried(
-    piece: Piece, rows: slice, now: Arrays, results: Sequence[np.ndarray], every: int, pace: Pace, last: int
+    piece: RolloutSegment, rows: slice, now: Arrays, results: Sequence[np.ndarray], every: int, pace: Pace, last: int
 ) -> Iterator[Slice]:
     """Some rollouts, from the first step to the last."""
     step, number = 0, rows.stop - rows.start

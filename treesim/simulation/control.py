@@ -13,7 +13,7 @@ from ..dynamics.operational.frames import frame_pose
 from ..errors import ArgumentError, listed, quoted, unknown_name
 from ..model.tree import Body, Tree
 from ..states.arguments import checked_robot, positive_number, told
-from ..system.display import Shown, span, vector
+from ..system.display import ReprMixin, span, vector
 from ..types import ControllerName
 from ..validation.arrays import Argument, coerce
 
@@ -47,7 +47,7 @@ class Pure:
     damping: np.ndarray
 
 
-class Function(Shown):
+class Function(ReprMixin):
     """A plain function of (t, q, v) that returns the torque, as a controller."""
 
     def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], ArrayLike]) -> None:
@@ -56,7 +56,7 @@ class Function(Shown):
     def __repr__(self) -> str:
         return f"<Function: {controller_name(self)}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("function", self.function)]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
@@ -102,7 +102,7 @@ def controller_name(controller: Controller) -> str:
     return str(getattr(what, "__name__", type(what).__name__))
 
 
-class Zero(Shown):
+class Zero(ReprMixin):
     """No torque at all: the robot moves under gravity and its own friction.
 
     Example:
@@ -118,7 +118,7 @@ class Zero(Shown):
     def __repr__(self) -> str:
         return "<Zero: no torque>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("degrees of freedom", len(self._torque))]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -126,7 +126,7 @@ class Zero(Shown):
         return self._torque
 
 
-class PD(Shown):
+class PD(ReprMixin):
     """Springs and dampers that pull every joint towards a configuration: tau = kp (target - q) - kd v.
 
     The difference is taken on the configuration manifold, so spherical and planar joints work too. A floating joint
@@ -157,7 +157,7 @@ class PD(Shown):
         gains = ", ".join(f"{label} {span(x.tolist())}" for label, x in (("kp", self.stiffness), ("kd", self.damping)))
         return f"<{type(self).__name__} of {self.robot.name!r}: {gains}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         gains = [("kp", vector(self.stiffness)), ("kd", vector(self.damping))]
         return [("robot", self.robot), ("target", vector(self.target)), *gains]
 
@@ -182,7 +182,7 @@ class Hold(PD):
         super().__init__(robot, q0, kp=kp, kd=kd)
 
 
-class Pushed(Shown):
+class Pushed(ReprMixin):
     """Another controller, and a force that pushes the root link of a floating robot for a while.
 
     controller: what else drives the robot, as a simulation takes it (None for nothing); its gains stay implicit.
@@ -225,7 +225,7 @@ class Pushed(Shown):
         when = f"from {self.start:g} to {self.start + self.duration:g} s"
         return f"<Pushed: {vector(self.force)} N on {self._root.name!r} {when}, and {self.controller!r}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         when = [("start [s]", self.start), ("duration [s]", self.duration)]
         return [("robot", self.robot), ("force [N]", vector(self.force)), *when, ("controller", self.controller)]
 
@@ -241,7 +241,7 @@ class Pushed(Shown):
         return np.add(given, push)
 
 
-class BesideBodies(Shown):
+class BesideBodies(ReprMixin):
     """Another controller, of a robot that has free bodies beside it in a world, which it does not drive.
 
     controller: of the robot `alone`, whose coordinates are the first of `whole`, the robot and its bodies as one tree.
@@ -255,7 +255,7 @@ class BesideBodies(Shown):
     def __repr__(self) -> str:
         return f"<BesideBodies: {self.controller!r}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("robot", self.alone), ("controller", self.controller)]
 
     @property

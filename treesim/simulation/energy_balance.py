@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..dynamics.functions import energy, momentum
-from ..dynamics.physics import OwnPhysics
+from ..dynamics.physics import ModelParameters
 from ..engine.call.evaluate import specialized_first
 from ..errors import EnergyWarning, NonFiniteError
 from ..model.tree import Tree
@@ -57,7 +57,7 @@ def in_play(
     gravity: np.ndarray | None = None,
     rounding: float = ROUNDING,
     mass: np.ndarray | None = None,
-    model_parameters: OwnPhysics | None = None,
+    model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
     """Return the energy in play (...) of runs of states q (..., K, nq), v (..., K, nv) with energies (..., K) [J];
     rounding: of kinetic energy; gravity: (..., 3), or of each run its size (..., 1); mass (...): of each run's robot,

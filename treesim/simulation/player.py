@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, NonFiniteError, SlowWarning
 from ..states.arguments import positive_number, whole_number
-from ..system.display import Shown, arrays, html_table
+from ..system.display import ReprMixin, arrays, html_table
 from .simulation import Simulation
 
 FASTEST, SLOWEST = 1000.0, 1e-3  # times real time
@@ -39,7 +39,7 @@ class Frame(NamedTuple):
         return html_table(repr(self), arrays(self, "q", "v"))
 
 
-class Player(Shown):
+class Player(ReprMixin):
     """Runs a simulation in real time, frame by frame: time goes on from frame to frame, for its controller too.
 
     simulation: what is stepped. q0 (nq,), v0 (nv,): where it starts, neutral and at rest by default. show(frame) is
@@ -97,7 +97,7 @@ class Player(Shown):
         doing = "paused" if self.paused else f"{self.speed:g} x real time"
         return f"<Player of {self.simulation.robot.name!r}: t = {self.t:.6g} s, {doing}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("simulation", self.simulation), ("frames a second", self.fps), ("steps", self.steps)]
 
     def __getstate__(self) -> tuple[Any, ...]:

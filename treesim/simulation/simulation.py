@@ -21,7 +21,7 @@ from ..errors import ArgumentError, NonFiniteError, TreesimError, keep_with
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..states.arguments import MOST, checked_progress, positive_number
-from ..system.display import Shown, vector
+from ..system.display import ReprMixin, vector
 from ..system.memory import check_memory, free_memory
 from ..types import Engine
 from .continuation import Pair, RunStart, run_start
@@ -43,7 +43,7 @@ UNEVEN = 1e-5  # of a duration: by as much it may differ from a whole number of 
 Progress = Callable[[int, int], None]
 
 
-class Simulation(Shown):
+class Simulation(ReprMixin):
     """A fixed-step simulation of one robot.
 
     robot: a tree, or a World, which also holds frames, closes loops and has a ground; a tree is a world of its own,
@@ -114,7 +114,7 @@ class Simulation(Shown):
         how = f"{self._solver.name}, {self.integrator}, dt {self.dt:g} s"
         return f"<Simulation of {self.robot.name!r}: {how}, controller {controller_name(self.system.controller)}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         gravity = self.robot.gravity if self.gravity is None else self.gravity
         controller = ("controller", self.system.controller)
         return [("robot", self.robot), controller, ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]

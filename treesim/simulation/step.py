@@ -200,7 +200,7 @@ class StepCode:
         self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
     ) -> int:
         """The kernel's own text, with the forward dynamics that the backend has in Python."""
-        robot, tied = self.robot, self.robot.coupling
+        robot, tied = self.robot, self.robot.mimic_map
         if not robot.nv:
             work[:] = 0.0
             return FINE
@@ -237,14 +237,14 @@ class StepCode:
 
     def _held(self, tree: Any, q: np.ndarray) -> Any:
         """The world's tables, with memory for the robot's followers."""
-        if self.robot.coupling is None:
+        if self.robot.mimic_map is None:
             return plain_held_tables(*self.world.constants)
         followers, ratios = self.robot.tied_tables()[2:]
         return tied_held_tables(tree, followers, ratios, *self.world.constants, q)
 
     def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
         """What the backend says, of the spanning tree's coordinates."""
-        robot, tied = self.robot, self.robot.coupling
+        robot, tied = self.robot, self.robot.mimic_map
         if tied is None:
             return self.solver.forward_dynamics(robot, q, v, tau, None, self.gravity, armature)
         state = q[tied.kept_q], v[tied.kept_v], tau[tied.kept_v]
@@ -312,6 +312,6 @@ def _has_kernel(solver: DynamicsBackend | CompiledBackend) -> TypeGuard[Compiled
 def forward_kernel(robot: Tree, backend: str | DynamicsBackend) -> CompiledBackend:
     """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
     solver = forward_solver(robot, backend)
-    if _has_kernel(solver) and (robot.coupling is None or solver.serves_followers):
+    if _has_kernel(solver) and (robot.mimic_map is None or solver.serves_followers):
         return solver
     raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: rollouts need one, such as 'aba'")

@@ -247,7 +247,7 @@ def lightest(robot: Tree) -> np.ndarray:
     configurations: 1 / (M^-1)_kk; 0 where M cannot be inverted."""
     entry = mass_matrix_full_states
     tables: tuple[np.ndarray, ...] = constants_of(robot)
-    if robot.coupling is not None:
+    if robot.mimic_map is not None:
         entry, tables = for_followers(entry, robot, tables)
     least, M = np.full(robot.nv, np.inf), np.zeros((robot.nv, robot.nv))
     for q in tried_configurations(robot):

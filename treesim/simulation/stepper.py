@@ -26,7 +26,7 @@ from ..kernels.entries.status import FINE, NOT_FINITE
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..states.arguments import positive_number
-from ..system.display import Shown, arrays, vector
+from ..system.display import ReprMixin, arrays, vector
 from ..types import Engine
 from ..validation.arrays import Argument, coerce
 from .start_limits import warn_of_start
@@ -38,7 +38,7 @@ Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, repr=False)
-class State(Shown):
+class State(ReprMixin):
     """One state or a batch: t [s], one clock for all; q (..., nq), v (..., nv); impulses (..., m), those of a world's
     rows in the step before [N s, N m s], 0 at the start; contact (..., R), those of contacts, joint limits and joint
     friction, each at its place.
@@ -63,12 +63,12 @@ class State(Shown):
         for name, x in kept.items():  # with numpy's own descriptor, which the fast code of one state asks for
             object.__setattr__(self, name, x.astype(float) if isinstance(x, np.ndarray) else x)
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [*arrays(self, "q", "v", "impulses", "contact")]
 
 
 @dataclass(frozen=True, repr=False)
-class Report(Shown):
+class Report(ReprMixin):
     """What a step did: force (..., nv), the controls as they were applied, within the effort limits [N, N m]; work of
     the controls, and of damping, friction, joint limits and contacts, (...) each [J]; status (...), 0 where all is
     well, 1 where an iteration did not converge, 2 where a number is not finite. Of a world's rows: impulses (..., m)
@@ -131,11 +131,11 @@ class Report(Shown):
         failed = int(np.count_nonzero(self.status))
         return f"<Report: {'all stepped' if not failed else f'{failed} not stepped'}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [*arrays(self, "force", "control_work", "passive_work", "status", "impulses", "residual")]
 
 
-class Stepper(Shown):
+class Stepper(ReprMixin):
     """The step of one robot over dt [s]: `step(state, control)` gives the state dt later, and a report.
 
     robot: the tree, or a World, which also holds frames and closes loops. integrator: a name of
@@ -203,7 +203,7 @@ class Stepper(Shown):
         name = self.backend if isinstance(self.backend, str) else self.backend.name
         return f"<Stepper of {self.robot.name!r}{rows}: {self.integrator}, {name}, dt {self.dt:g} s{parts}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         gravity = self.robot.gravity if self.gravity is None else self.gravity
         return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("engine", self.engine)]
 

@@ -19,7 +19,7 @@ from ..errors import ArgumentError, quoted, unknown_name
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, place_of, velocity_names
 from ..model.joints import JOINT_TYPES
 from ..states.arguments import checked_robot
-from ..system.display import Shown, arrays, html_table, span
+from ..system.display import ReprMixin, arrays, html_table, span
 from ..system.files import checked_output, write_whole
 from ..validation.arrays import Argument, coerce
 from ..validation.values import checked_part, checked_parts, checked_text, checked_texts, finite_or_nan, told
@@ -49,7 +49,7 @@ class JointStates(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Trajectory(Shown):
+class Trajectory(ReprMixin):
     """The states of one simulation, K of them, the first at the start.
 
     t: (K,) times [s]. q: (K, nq) configurations. v: (K, nv) velocities. tau: (K, nv) generalised forces applied
@@ -132,7 +132,7 @@ class Trajectory(Shown):
         """Return the trajectory of `robot` with the given arrays, names and types of its joints filled in."""
         moving = [body.joint for body in checked_robot(robot).bodies if body.joint.mimic is None]
         names, types = tuple(joint.name for joint in moving), tuple(joint.type for joint in moving)
-        followers = {} if robot.coupling is None else robot.coupling.lines()
+        followers = {} if robot.mimic_map is None else robot.mimic_map.lines()
         made = dict(metadata or {})
         return cls(robot.name, t, q, v, tau, energy, names, types, made, work, contact, followers)  # type: ignore[arg-type]
 
@@ -141,7 +141,7 @@ class Trajectory(Shown):
         ending = f", stopped: {self.stopped}" if self.stopped else ""
         return f"<Trajectory of {self.robot_name!r}: {len(self)} states, {span}{ending}>"
 
-    def _facts(self) -> Iterator[tuple[str, Any]]:
+    def _repr_fields(self) -> Iterator[tuple[str, Any]]:
         yield from self.metadata.items()
         yield "energy [J]", span(self.energy.tolist())
         for name, kind in zip(self.joint_names, self.joint_types, strict=True):

@@ -35,7 +35,7 @@ from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import on_states
 from ..states.support import candidates, gaps
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..types import Engine
 from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, told
 
@@ -46,7 +46,7 @@ BLOCK = 1024  # states looked at together: their shapes' points take memory
 DEEPEST = 0.02  # m: a start that is deeper inside the ground is refused; what is less is taken back without speed
 
 
-class World(Shown):
+class World(ReprMixin):
     """A robot with frames that are held, loops that are closed, joint limits, joint friction, and what it stands on:
     what steppers, simulations and rollouts move.
 
@@ -184,7 +184,7 @@ class World(Shown):
         parts = [f"{self.m} rows of {count} constraint{'s' * (count != 1)}"] if count or not self.ground else []
         return f"<World of {self.robot.name!r}: {', '.join([*parts, *map(_named, self.ground)])}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         grounds = [("ground", surface) for surface in self.ground]
         kept = [(name, getattr(self, name)) for name in ("limits", "friction", "speed_limits")]
         return [("robot", self.robot), *((c.label, c) for c in self.constraints), *grounds, *kept]

@@ -29,7 +29,7 @@ def checked_robot(value: Any) -> Tree:
 
 def refuse_followers(robot: Tree, what: str) -> None:
     """Raise UnsupportedError, naming them, for a robot whose joints follow others: `what` does not serve those."""
-    if robot.coupling is not None:
+    if robot.mimic_map is not None:
         raise no_followers(robot.name, robot.followers, what)
 
 
@@ -44,7 +44,7 @@ def checked_frames(value: Any) -> tuple[str, ...]:
 def refuse_lent_rotors(robot: Tree, what: str, instead: str) -> None:
     """Raise UnsupportedError, naming them, for a robot with joints that carry no inertia but what others of the same
     leader lend them: `what` takes no negative rotor inertias, as the lender's then is; `instead` does."""
-    lent = np.zeros(0) if robot.coupling is None else robot.coupling.lent
+    lent = np.zeros(0) if robot.mimic_map is None else robot.mimic_map.lent
     if (lent > 0).any():
         names = listed([robot.spanning.dof_name(int(k)) for k in np.flatnonzero(lent > 0)], limit=3)
         raise UnsupportedError(

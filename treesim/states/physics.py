@@ -231,7 +231,7 @@ def _put_inertia(robot: Tree, given: Given) -> Numbers:
 
 def _put_armature(robot: Tree, given: Given) -> Numbers:
     """Those of independent joints; of their followers, whose rotors are part of these, 0."""
-    whole, tied = robot.spanning, robot.coupling
+    whole, tied = robot.spanning, robot.mimic_map
     first = whole.reals.size - 3 - whole.nv
     if tied is None:
         return Numbers(first + given.which, given.values)

@@ -49,7 +49,7 @@ def on_states(
     """
     if OBJECT in [getattr(value, "dtype", None) for value in values.values()] and any(map(is_traced, values.values())):
         return _on_traced_numbers(entry, robot, constants, values)
-    if robot.coupling is not None:
+    if robot.mimic_map is not None:
         entry, constants = for_followers(entry, robot, constants)
         found = _one_state(entry, robot, constants, values, **options) if physics is None else None
         if found is not None:
@@ -116,12 +116,12 @@ def for_followers(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[An
 
 def serving(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
     """Return the entry and the constants by which a robot is served: those of `for_followers`, if it has any."""
-    return (entry, tuple(constants)) if robot.coupling is None else for_followers(entry, robot, constants)
+    return (entry, tuple(constants)) if robot.mimic_map is None else for_followers(entry, robot, constants)
 
 
 def tied_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
     """Return an entry's constants as its twin for followers takes them, where there are any; see `for_followers`."""
-    if robot.coupling is None:
+    if robot.mimic_map is None:
         return tuple(constants)
     ints, reals, *tables = constants
     own = robot.tied_tables()

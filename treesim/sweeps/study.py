@@ -16,7 +16,7 @@ from ..errors import ArgumentError, SweepError, installed_by
 from ..rollouts.rollout import Rollouts
 from ..simulation.provenance import surroundings
 from ..states.arguments import whole_number
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..system.files import checked_output, write_whole
 from .chunk import checksum, results, rolled
 from .manifest import Manifest
@@ -46,7 +46,7 @@ class Failure(NamedTuple):
     reason: str
 
 
-class Study(Shown):
+class Study(ReprMixin):
     """A sweep in its store, finished or not, as `treesim.sweep` returns it and `treesim.sweeps.open_study` opens it.
 
     path: of the store. samples: how many there are; done: how many of them are finished. stopped: why the sweep ended
@@ -80,7 +80,7 @@ class Study(Shown):
         ended = f", stopped: {self.stopped}" * bool(self.stopped)
         return f"<Study of {told['robot']!r}: {self.samples} samples of {told['steps']} steps{part}{ended}>"
 
-    def _facts(self) -> Iterator[tuple[str, Any]]:
+    def _repr_fields(self) -> Iterator[tuple[str, Any]]:
         yield "store", str(self.path)
         yield "columns", ", ".join(self._store.columns)
         yield "done", f"{self.done} of {self.samples}"

@@ -15,19 +15,19 @@ MOST_ROWS = 60  # of a table in a notebook
 PAGE_HEIGHT = 480  # pixels, of a page in a notebook
 
 
-class Shown:
-    """A base of classes that notebooks show as a table: under `repr`, the rows (label, value) that `_facts` returns."""
+class ReprMixin:
+    """Base of classes that notebooks show as a table: `repr`, and the rows (label, value) of `_repr_fields`."""
 
     __slots__ = ()
 
-    def _facts(self) -> Iterable[Sequence[Any]]:
+    def _repr_fields(self) -> Iterable[Sequence[Any]]:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        return html_table(repr(self), self._facts())
+        return html_table(repr(self), self._repr_fields())
 
 
-class Implementation(Shown):
+class Implementation(ReprMixin):
     """A base of what `plugins.get` returns: shows what it is, its name, and what there is to say about it.
 
     what: one of its kind, in a few words.
@@ -42,7 +42,7 @@ class Implementation(Shown):
     def __repr__(self) -> str:
         return f"<{self.what} {self.name!r}: {', '.join(filter(None, self._about()))}>"
 
-    def _facts(self) -> list[tuple[str, str]]:
+    def _repr_fields(self) -> list[tuple[str, str]]:
         return [("", about) for about in self._about()]
 
 

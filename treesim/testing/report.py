@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import plugins
 from ..errors import TreesimError, quoted
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..types import PluginKind
 
 MOST_FAILURES = 20  # that a message lists
@@ -62,7 +62,7 @@ class Finding:
 
 
 @dataclass(frozen=True, repr=False)
-class Conformance(Shown):
+class Conformance(ReprMixin):
     """The requirements that were tried on an implementation of a kind ("integrator", ...), each with its outcome.
 
     Example:
@@ -85,7 +85,7 @@ class Conformance(Shown):
         outcome = f"{failed} of {all_of_them} requirements not met" if failed else f"{all_of_them} requirements met"
         return f"<Conformance of {self.kind} {self.name}: {outcome}>"
 
-    def _facts(self) -> list[tuple[str, str, str]]:
+    def _repr_fields(self) -> list[tuple[str, str, str]]:
         return [(x.requirement, x.robot, x.problem or "met") for x in self.findings]
 
 

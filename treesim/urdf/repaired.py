@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import ArgumentError, UrdfError, quoted
-from ..system.display import Shown
+from ..system.display import ReprMixin
 from ..system.files import write_whole
 from .build import tree_of
 from .findings import Finding, Findings
@@ -29,7 +29,7 @@ _PASSES = 100  # what a repair uncovers is mended in the next
 
 
 @dataclass(frozen=True, eq=False)
-class Repaired(Shown):
+class Repaired(ReprMixin):
     """A repaired robot description: its `text`, the `changes` (treesim.urdf.Finding, code U314, with the line), and the
     `findings` that remain, errors among them; `encoding`: of the source, in which `write` writes.
 
@@ -57,7 +57,7 @@ class Repaired(Shown):
         remaining = f"{_count(doubts, 'finding')} remain{'s' * (doubts == 1)}"
         return f"<Repaired {self.source}: {_count(changes, 'change')}, {remaining}>"
 
-    def _facts(self) -> Iterator[tuple[str, str]]:
+    def _repr_fields(self) -> Iterator[tuple[str, str]]:
         for found in (*self.changes, *self.findings):
             yield f"line {found.line}" if found.line else "", found.remark
 

@@ -19,7 +19,7 @@ from ..errors import ArgumentError, UnsupportedError
 from ..model.tree import Tree
 from ..simulation.world import World
 from ..states.arguments import checked_robot, positive_number, told
-from ..system.display import Shown, arrays, html_table, page_html
+from ..system.display import ReprMixin, arrays, html_table, page_html
 from ..validation.arrays import Argument, coerce
 from .protocols import ClickViewer, GroundViewer, InteractiveViewer, MarkViewer, SliderViewer, Viewer
 
@@ -41,7 +41,7 @@ class Click(NamedTuple):
         return html_table(repr(self), arrays(self, "point"))
 
 
-class View(Shown):
+class View(ReprMixin):
     """A robot that is shown, and moved by a program; made by `treesim.viewer`, which says what there is to know.
 
     robot: what is shown. viewer: what shows it. Methods may be called from any thread; functions that were given to
@@ -69,7 +69,7 @@ class View(Shown):
     def __repr__(self) -> str:
         return f"<View of {self.robot.name!r} by {type(self.viewer).__name__}{'' if self._open else ', closed'}>"
 
-    def _facts(self) -> Iterator[tuple[str, Any]]:
+    def _repr_fields(self) -> Iterator[tuple[str, Any]]:
         yield "url", self.url
         for name, (lower, upper, value) in self._sliders.items():
             yield name, f"{value:g} of {lower:g} ... {upper:g}"

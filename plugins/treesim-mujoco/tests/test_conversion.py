@@ -13,7 +13,7 @@ import treesim
 from tests import layouts
 from treesim.compare import EngineError
 from treesim.errors import ConversionWarning, UnsupportedError
-from treesim.model.mimic import Coupling
+from treesim.model.mimic import MimicMap
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 TYPES = ("revolute", "continuous", "prismatic", "spherical")
@@ -105,9 +105,9 @@ def test_followers_are_held_by_equality_constraints(name, base):
     posture. Followers that move one another add up: a part of 1e-3 for ten of them."""
     robot = treesim.load(name, base=base)
     made = MujocoAdapter().convert(robot)
-    model, A = treesim.to_mujoco(robot), robot.coupling.A
+    model, A = treesim.to_mujoco(robot), robot.mimic_map.A
     assert model.nv == robot.spanning.nv
-    for k, (follower, (leader, multiplier, offset)) in enumerate(robot.coupling.lines().items()):
+    for k, (follower, (leader, multiplier, offset)) in enumerate(robot.mimic_map.lines().items()):
         assert (model.equality(k).name, model.joint(model.eq_obj2id[k]).name) == (follower, leader)
         assert model.eq_data[k, :5].tolist() == [offset, multiplier, 0, 0, 0]
     q, v = robot.random(0), np.random.default_rng(0).normal(size=robot.nv)
@@ -133,8 +133,8 @@ def test_followers_keep_their_leaders_in_a_simulation_of_mujocos():
 
 
 def test_a_multiplier_that_differs_is_found(monkeypatch):
-    right = Coupling.lines
-    monkeypatch.setattr(Coupling, "lines", lambda self: {b: (a, k + 1e-6, o) for b, (a, k, o) in right(self).items()})
+    right = MimicMap.lines
+    monkeypatch.setattr(MimicMap, "lines", lambda self: {b: (a, k + 1e-6, o) for b, (a, k, o) in right(self).items()})
     with pytest.raises(EngineError, match="forward_dynamics of joint 'panda_finger_joint"):
         treesim.to_mujoco(treesim.load("panda"))
 

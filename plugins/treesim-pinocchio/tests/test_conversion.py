@@ -14,7 +14,7 @@ from tests import layouts
 from treesim.compare import EngineError
 from treesim.compare.conversion import layout_of
 from treesim.errors import ConversionWarning, UnsupportedError
-from treesim.model.mimic import Coupling
+from treesim.model.mimic import MimicMap
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 TYPES = ("revolute", "continuous", "prismatic", "spherical", "planar")
@@ -127,7 +127,7 @@ def test_followers_are_mimic_joints(robot):
 
 
 def test_a_multiplier_that_differs_is_found(monkeypatch):
-    monkeypatch.setattr(Coupling, "lines", lambda self: {"b": ("a", -0.3 - 1e-9, 0.2)})
+    monkeypatch.setattr(MimicMap, "lines", lambda self: {"b": ("a", -0.3 - 1e-9, 0.2)})
     with pytest.raises(EngineError, match="is not the same"):
         treesim.to_pinocchio(geared("b", "a", True))
 

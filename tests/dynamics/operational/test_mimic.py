@@ -17,7 +17,7 @@ FRAMES = ("body_9", "body_7")
 
 def jacobian(robot, q, frame, reference="world"):
     """J G."""
-    return treesim.frame_jacobian(robot.spanning, robot.expand(q), frame, reference=reference) @ robot.coupling.G
+    return treesim.frame_jacobian(robot.spanning, robot.expand(q), frame, reference=reference) @ robot.mimic_map.G
 
 
 @pytest.mark.parametrize("reference", ["world", "local"])
@@ -45,7 +45,7 @@ class Foreign(Method):
     name = "foreign"
 
     def inverse_inertia(self, robot, q, frames, reference):
-        assert robot.coupling is None
+        assert robot.mimic_map is None
         return treesim.inverse_operational_inertia(robot, q, frames, method="pv_osim", reference=reference)
 
 

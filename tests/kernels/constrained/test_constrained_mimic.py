@@ -30,7 +30,7 @@ def jacobian(q, constraints):
     """J G of the rows, from the Jacobians of the spanning tree."""
 
     def of(frame):
-        return treesim.frame_jacobian(ROBOT.spanning, ROBOT.expand(q), frame) @ ROBOT.coupling.G
+        return treesim.frame_jacobian(ROBOT.spanning, ROBOT.expand(q), frame) @ ROBOT.mimic_map.G
 
     rows = {HELD: of("body_9")[:3], LOOP: (of("body_7") - of("body_4"))[[0, 2]]}
     return np.vstack([rows[c] for c in constraints])

@@ -16,12 +16,12 @@ from ...engine.graph.graph import Graph
 from ...errors import ArgumentError, UnsupportedError, quoted
 from ...kernels.entries.applied import applied_states
 from ...states.arguments import whole_number
-from ...system.display import Shown
+from ...system.display import ReprMixin
 from ...types import Engine
 from ...validation.arrays import Argument, coerce
 
 
-class BatchFunction(Shown):
+class BatchFunction(ReprMixin):
     """A function of arrays of numbers, traced once, and called on many rows at once.
 
     function(*arrays) returns m numbers, given arrays (n,) of `sizes`, one for each. It is called once, on symbolic
@@ -101,7 +101,7 @@ class BatchFunction(Shown):
         given = ", ".join(f"{name} ({size},)" for name, size in zip(self._names, self.sizes, strict=True))
         return f"<BatchFunction {name_of(self.function)}: {given} -> ({self.count},)>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("operations", len(self._traced.order)), ("on lanes", self._code is not None)]
 
     def __call__(self, *arrays: ArrayLike) -> np.ndarray:

@@ -23,7 +23,7 @@ from ...kernels.entries.status import FINE
 from ...kernels.kinematics.jacobians import jacobian_states
 from ...model.tree import Tree
 from ...states.states import declared, for_followers
-from ...system.display import Shown, vector
+from ...system.display import ReprMixin, vector
 from ...types import Engine, Reference
 from ...validation.arrays import check_out, real_numbers
 from ..base import DynamicsBackend, check_supported, chosen_backend, explain_failure, is_one_kernel
@@ -36,7 +36,7 @@ from ..tables import constants_of, kernel_wrenches
 Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments whose results are not
 
 
-class Dynamics(Shown):
+class Dynamics(ReprMixin):
     """The dynamics of one robot, bound: functions compiled for it, with little overhead per call, that write
     to arrays of the caller's.
 
@@ -89,7 +89,7 @@ class Dynamics(Shown):
     def __repr__(self) -> str:
         return f"<Dynamics of {self.robot.name!r}: {self._solver.name}, {self.dtype}, engine {self.engine!r}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         gravity = self.robot.gravity if self._gravity is None else self._gravity
         armature = "the robot's" if self._armature is None else vector(self._armature)
         return [("robot", self.robot), ("gravity [m/s^2]", vector(gravity)), ("armature", armature)]
@@ -179,7 +179,7 @@ class Dynamics(Shown):
         return _Plugin(self, self._gravity, self._armature)
 
     def _packed_function(self) -> _Function | _Packed:
-        if self.robot.coupling is not None:
+        if self.robot.mimic_map is not None:
             return _Packed(self)
         return _Function(self, mass_matrix_packed_states, self._constants)
 
@@ -207,7 +207,7 @@ class _Function:
         self.arguments = [argument for argument in arguments if not argument.optional]
         self.forces = [argument for argument in arguments if argument.optional]  # f_ext, where it is taken
         inputs = [(0,) if argument.optional else argument.shape for argument in arguments]
-        if owner.robot.coupling is not None:
+        if owner.robot.mimic_map is not None:
             entry, constants = for_followers(entry, owner.robot, constants)
         self._bound = BoundEntry(entry, constants, inputs, [self.result], owner.dtype.type, owner.engine)
         self.call: Callable[..., int] = self._first_call
@@ -269,7 +269,7 @@ class _Plugin:
         """Ask the backend."""
         owner = self.owner
         with use_threads(owner.threads):
-            solver = owner._solver if owner.robot.coupling is None else held_backend(owner._solver, owner.robot)
+            solver = owner._solver if owner.robot.mimic_map is None else held_backend(owner._solver, owner.robot)
             qdd = solver.forward_dynamics(owner.robot, *values, f_ext, *self.parameters)
         return _delivered(np.asarray(qdd).astype(owner.dtype, copy=False), out)
 

@@ -53,7 +53,7 @@ def schedule(
         known = ", ".join(scheduled_methods(frames))
         raise UnsupportedError(f"{method} has no schedule for {_what(frames)}; {known} have one")
     if frames is None:
-        if robot.coupling is None:
+        if robot.mimic_map is None:
             return chosen.schedule(robot)
         state = np.zeros((2, robot.nv))
         return _with_followers(
@@ -61,7 +61,7 @@ def schedule(
         )
     names = (frames,) if isinstance(frames, str) else checked_frames(frames)
     frame_codes(robot, names, reference)  # raises, if a name is unknown
-    if robot.coupling is None:
+    if robot.mimic_map is None:
         return chosen.schedule(robot, names, reference)
     constants, free = chosen.constants(robot, names, reference), chosen.schedule(robot.as_felt(), names, reference)
     return _with_followers(robot, free, chosen, constants, (), (6 * len(names)) ** 2)

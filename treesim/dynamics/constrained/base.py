@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from ...errors import ConvergenceError
 from ...model.tree import Tree
 from ...states.states import on_states, tied_constants
-from ...system.display import Shown, Sourced, arrays, batch, span
+from ...system.display import ReprMixin, Sourced, arrays, batch, span
 from ..base import explain_failure
 from ..tables import constants_of, kernel_wrenches
 from .constraints import ConstraintTables
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConstrainedAcceleration(Shown):
+class ConstrainedAcceleration(ReprMixin):
     """The result of constrained forward dynamics: accelerations and constraint forces.
 
     acceleration (..., nv): qdd [m/s^2, rad/s^2]. force (..., m): constraint forces [N, N m] in the constraints' rows,
@@ -48,7 +48,7 @@ class ConstrainedAcceleration(Shown):
         what = f"nv {nv}, {m} rows, residual {worst:.2g}, iterations {steps}"
         return f"<ConstrainedAcceleration{name}: {what}{batch(self.acceleration)}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return arrays(self, "acceleration", "force", "residual", "iterations")
 
 
@@ -108,7 +108,7 @@ class CompiledConstrained(Method):
     def solve(self, problem: Problem) -> ConstrainedAcceleration:
         """Return accelerations and constraint forces; see `treesim.constrained_dynamics`."""
         robot = problem.robot
-        entry = type(self).entry if robot.coupling is None else type(self).tied_entry
+        entry = type(self).entry if robot.mimic_map is None else type(self).tied_entry
         settings = np.array([problem.mu, problem.tolerance, problem.max_iterations], dtype=float)
         constants = (
             *tied_constants(robot, constants_of(robot, problem.gravity, problem.armature)),

@@ -15,7 +15,7 @@ from ...errors import ArgumentError, NonFiniteError
 from ...model.loops import Loop
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
-from ...system.display import Shown, selection
+from ...system.display import ReprMixin, selection
 from ...types import ConstraintRows, Reference
 from ...validation.values import checked_parts, checked_text, finite_or_nan, told
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
@@ -24,7 +24,7 @@ ALL_ROWS = np.eye(6)
 SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}
 
 
-class _Shown(Shown):
+class _Shown(ReprMixin):
     """What both kinds of constraint show of themselves."""
 
     rows: ConstraintRows | ArrayLike | None
@@ -37,7 +37,7 @@ class _Shown(Shown):
         state = "held" if self.target is None else "driven"
         return f"{selection(self.rows)} {state}, along {self.reference!r}"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         labels = ("rows", "target", "damping", "stiffness")
         return [(label, getattr(self, label)) for label in labels]
 

@@ -35,6 +35,6 @@ def inverse_operational_inertia(
         robot = checked_robot(robot)
     names = (frames,) if isinstance(frames, str) else checked_frames(frames)
     found = plugins.get("operational", method)
-    if robot.coupling is not None:
+    if robot.mimic_map is not None:
         return inverse_inertia_by(found, robot, q, names, reference)
     return found.inverse_inertia(robot, q, names, reference)

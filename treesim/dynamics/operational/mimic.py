@@ -35,8 +35,8 @@ def answer_of(robot: Tree, q: ArrayLike) -> Answer:
     given = configuration(robot, q)
     positions = coerce(given)
     refuse_non_finite([given], [positions])
-    assert robot.coupling is not None
-    whole, Q, A = robot.as_felt(), robot.expand(positions), robot.coupling.A
+    assert robot.mimic_map is not None
+    whole, Q, A = robot.as_felt(), robot.expand(positions), robot.mimic_map.A
     rows = np.broadcast_to(A, (*Q.shape[:-1], *A.shape))
     X = np.swapaxes(solve_mass_matrix(whole, Q[..., None, :], rows), -1, -2)
     return Answer(whole, Q, X, np.linalg.inv(A @ X))
@@ -47,7 +47,7 @@ def inverse_inertia_by(
 ) -> np.ndarray:
     """Return Λ^-1 (..., 6k, 6k) of frames by a method, which need not know of followers: those of compiled methods are
     taken in their kernels (`kernels.operational.inverse_inertia`)."""
-    if robot.coupling is None or isinstance(method, CompiledMethod):
+    if robot.mimic_map is None or isinstance(method, CompiledMethod):
         found: np.ndarray = method.inverse_inertia(robot, q, frames, reference)
         return found
     answer = answer_of(robot, q)

@@ -20,7 +20,7 @@ from ...kernels.operational.consistent_inverse import consistent_inverse_states
 from ...kernels.operational.scaled_inverse import scaled_inverses
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
-from ...system.display import Shown, arrays, batch, span
+from ...system.display import ReprMixin, arrays, batch, span
 from ...types import Reference
 from .mimic import inverse_inertia_by
 from .task_rows import (
@@ -44,7 +44,7 @@ CONSISTENT = FastEntry(consistent_inverse_states)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class OperationalSpace(Shown):
+class OperationalSpace(ReprMixin):
     """The dynamics of a robot in the coordinates of its tasks, at one state or a batch of them (leading axes).
 
     jacobian (..., m, nv): J, xdot = J v. inverse_inertia (..., m, m): Λ^-1 = J H^-1 J'. rank: of Λ^-1, how many
@@ -80,7 +80,7 @@ class OperationalSpace(Shown):
         rank = span(np.ravel(self.rank).tolist())
         return f"<OperationalSpace{name}: {m} rows, rank {rank}, nv {nv}{batch(self.bias)}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         labels = ("jacobian", "inverse_inertia", "inertia", "rank", "jbar", "nullspace", "bias")
         return arrays(self, *labels, "inverse_mass_jacobian")
 

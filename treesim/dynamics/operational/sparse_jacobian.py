@@ -15,14 +15,14 @@ from ...kernels.operational import sparse_jacobian as kernels
 from ...model.topology import Topology
 from ...model.tree import Tree
 from ...states.arguments import checked_frames, checked_robot
-from ...system.display import Shown
+from ...system.display import ReprMixin
 from ...types import Reference
 from ...validation.arrays import Argument, coerce, real_numbers, refuse_non_finite
 from ..factorization import Factorization
 from .frames import frame_jacobian, frame_tables
 
 
-class SparseJacobian(Shown):
+class SparseJacobian(ReprMixin):
     """Rows (m, n) that are non-zero only along paths of a tree: row i on the path to degree of freedom last[i].
 
     topology: the tree. last: (m,) b_e(1..m), the last degree of freedom that moves each row, counted from 1; 0 for a
@@ -59,7 +59,7 @@ class SparseJacobian(Shown):
         m, n = self.shape
         return f"<SparseJacobian: {m} x {n}, {int(self._pattern().sum())} entries on paths>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("topology", self.topology), ("last degree of freedom of each row", (self._last + 1).tolist())]
 
     @property

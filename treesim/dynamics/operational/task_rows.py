@@ -115,7 +115,7 @@ def base_rows(
     constants = (*constants_of(robot, gravity), *tables)
     if centers:
         massive(robot)
-    if robot.coupling is not None:
+    if robot.mimic_map is not None:
         return _held_rows(robot, q, v, f_ext, gravity, frames, centers)
     if f_ext is None:
         motions, J, X = np.empty((k + centers, NUMBERS)), np.empty((m, n)), np.empty((n, m))
@@ -137,7 +137,7 @@ def _held_rows(
     centers: bool,
 ) -> BaseRows:
     """The rows of a robot with followers, from those of its spanning tree; see `mimic`."""
-    tied, answer = robot.coupling, answer_of(robot, q)
+    tied, answer = robot.mimic_map, answer_of(robot, q)
     assert tied is not None
     velocity = Argument("v", v, (robot.nv,))
     speeds = coerce(velocity)

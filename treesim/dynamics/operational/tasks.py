@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import Argument, coerce
 from ...errors import ArgumentError, listed, unknown_name
-from ...system.display import Shown, selection
+from ...system.display import ReprMixin, selection
 from ...types import Reference, TaskRows
 from ...validation.values import checked_text, is_name_of
 from .frames import REFERENCES
@@ -24,7 +24,7 @@ SELECTIONS = {"position": np.eye(6)[:3], "orientation": np.eye(6)[3:]}
 Rows: TypeAlias = TaskRows | ArrayLike | None
 
 
-class FramesTask(Shown):
+class FramesTask(ReprMixin):
     """A task whose velocity is a combination of frames' velocities: xdot = T (V_1; V_2; ...), T from their poses.
 
     Tasks of one's own derive from it.
@@ -33,7 +33,7 @@ class FramesTask(Shown):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} on {listed(self.frames)}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return list(vars(self).items())
 
     @property
@@ -221,7 +221,7 @@ class RelativeTask(FramesTask):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CenterOfMassTask(Shown):
+class CenterOfMassTask(ReprMixin):
     """Rows on the velocity of the centre of mass of all bodies, along the world's axes: (r, 3), or None for all.
 
     Example:
@@ -237,7 +237,7 @@ class CenterOfMassTask(Shown):
     def __repr__(self) -> str:
         return f"<CenterOfMassTask: {selection(self.rows)}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("rows", self.rows), ("reference", "world")]
 
     @property

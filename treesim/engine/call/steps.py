@@ -35,7 +35,7 @@ class Carried(NamedTuple):
 
 # carries the states given, those of the rollouts `rows`, through the steps `steps`, and writes results (count, records,
 # n), one record after every so many steps, which must divide the number of steps
-Piece = Callable[[slice, slice, Arrays, Arrays, int], Carried]
+RolloutSegment = Callable[[slice, slice, Arrays, Arrays, int], Carried]
 
 
 class Measured(NamedTuple):
@@ -71,7 +71,7 @@ def under_controls(
     held: int = 1,
     varied: Varied | None = None,
     measured: Measured | None = None,
-) -> Piece:
+) -> RolloutSegment:
     """Return what carries states, arrays of `number` (count, n) with n of `sizes`, through steps under controls
     (count, steps, m), whose strides may be 0, each of them held for so many substeps.
 
@@ -114,7 +114,7 @@ def under_policy(
     held: int = 1,
     varied: Varied | None = None,
     measured: Measured | None = None,
-) -> Piece:
+) -> RolloutSegment:
     """Return what carries states through steps of dt [s] under the controls that a policy takes, with parameters
     (count, k), and holds for so many substeps; varied: as in `under_controls`.
 

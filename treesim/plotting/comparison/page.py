@@ -82,7 +82,7 @@ def _header(found: Comparison) -> Iterator[Any]:
         "random states": f"{found.states}, seed {found.seed}",
         "trajectory": f"{found.steps} steps of {1e3 * found.dt:g} ms",
     }
-    yield _facts(facts)
+    yield _repr_fields(facts)
     for engine, why in found.refused.items():
         yield E.p(E.b(engine), f" was not compared: {why}")
     if any(report.rows for report in found.reports):
@@ -172,7 +172,7 @@ def _line(cells: list[str], passed: bool) -> Any:
 def _listed(title: str, entries: Mapping[str, str]) -> Iterator[Any]:
     if entries:
         yield E.h3(title)
-        yield _facts(entries)
+        yield _repr_fields(entries)
 
 
 def _points(title: str, entries: Sequence[str]) -> Iterator[Any]:
@@ -181,7 +181,7 @@ def _points(title: str, entries: Sequence[str]) -> Iterator[Any]:
         yield E.ul(*(E.li(entry) for entry in entries))
 
 
-def _facts(entries: Mapping[str, str]) -> Any:
+def _repr_fields(entries: Mapping[str, str]) -> Any:
     pairs = ((E.dt(name), E.dd(text)) for name, text in entries.items())
     return E.dl(*(part for pair in pairs for part in pair))
 

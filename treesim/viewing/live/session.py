@@ -18,7 +18,7 @@ from ...errors import ArgumentError, NonFiniteError, TreesimError
 from ...simulation.player import Frame, Player
 from ...simulation.trajectory import Trajectory
 from ...states.arguments import told
-from ...system.display import Shown, page_html
+from ...system.display import ReprMixin, page_html
 from ..protocols import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply
 from .compiled_methods import CompiledMethods, methods_of
 from .forces import Force
@@ -38,7 +38,7 @@ class _EndedError(Exception):
     """The session was asked to end."""
 
 
-class LiveSession(Shown):
+class LiveSession(ReprMixin):
     """Runs a simulation in real time, shows it, and does what users ask for on the pages of a viewer.
 
     scene: the world and where it begins. viewer: an InteractiveViewer; the session shows and updates, and leaves its
@@ -88,7 +88,7 @@ class LiveSession(Shown):
     def __repr__(self) -> str:
         return f"<LiveSession of {self.physics.robot.name!r} by {type(self._viewer).__name__}>"
 
-    def _facts(self) -> list[tuple[str, Any]]:
+    def _repr_fields(self) -> list[tuple[str, Any]]:
         player = self.physics.player
         return [("t", f"{player.t:.6g} s"), ("doing", "paused" if player.paused else "running")]
 

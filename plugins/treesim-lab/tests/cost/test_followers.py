@@ -21,7 +21,7 @@ def test_exact_digits_are_those_of_the_reduced_equations():
         qdd = exact(found[name], 1)[0][0].astype(float)
         np.testing.assert_allclose(M @ qdd + C, tau, rtol=0, atol=1e-12 * np.abs(C).max())
     _, (v_new,) = exact(found["rollout step"], 1)
-    leader = ROBOT.v_index[ROBOT.coupling.leaders[0]].start  # a joint whose axis does not turn in its own coordinates
+    leader = ROBOT.v_index[ROBOT.mimic_map.leaders[0]].start  # a joint whose axis does not turn in its own coordinates
     assert v_new.astype(float)[leader] == pytest.approx((v + DT * qdd)[leader], rel=1e-12)
     (H,) = exact(found["mass matrix"], 1)[0]
     np.testing.assert_allclose(H.astype(float).reshape(M.shape), M, rtol=0, atol=1e-13 * np.abs(M).max())

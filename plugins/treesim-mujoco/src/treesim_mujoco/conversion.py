@@ -15,7 +15,7 @@ from .reading import WORLD, bodies_alone, body_name, free_of_constraints, model_
 
 if TYPE_CHECKING:
     from treesim import Joint, Tree
-    from treesim.model.mimic import Coupling
+    from treesim.model.mimic import MimicMap
 
 IMPEDANCE = 0.9999  # the hardest constraint that MuJoCo knows, mjMAXIMP
 STEPS = 2  # time constant of a constraint, in time steps: the least that MuJoCo takes
@@ -32,7 +32,7 @@ class ConvertedModel(MujocoModel):
     """
 
     def __init__(self, robot: Tree) -> None:
-        whole, self.coupling = robot.spanning, robot.coupling
+        whole, self.mimic_map = robot.spanning, robot.mimic_map
         model = model_of(whole, bodies_alone(without_losses(whole)), lambda spec: self._furnish(whole, spec))
         model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
         free_of_constraints(model)
@@ -67,13 +67,13 @@ class ConvertedModel(MujocoModel):
             most = np.where(np.isfinite(robot.velocity_limit), robot.velocity_limit, mujoco.mjMAXVAL)
             spec.add_numeric(name=VELOCITY_LIMIT, data=most, size=robot.nv)
         _add_sites(robot, spec)
-        if self.coupling is not None:
-            _hold_followers(self.coupling, spec)
+        if self.mimic_map is not None:
+            _hold_followers(self.mimic_map, spec)
 
 
-def _hold_followers(coupling: Coupling, spec: Any) -> None:
+def _hold_followers(mimic_map: MimicMap, spec: Any) -> None:
     """Hold q_b = k q_a + o by constraints, which MuJoCo has soft only: as hard as it has them."""
-    for follower, (leader, multiplier, offset) in coupling.lines().items():
+    for follower, (leader, multiplier, offset) in mimic_map.lines().items():
         held = spec.add_equality(name=follower, name1=follower, name2=leader)
         held.type, held.objtype = mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT
         held.data[:5] = [offset, multiplier, 0.0, 0.0, 0.0]  # a polynomial of the leader's position

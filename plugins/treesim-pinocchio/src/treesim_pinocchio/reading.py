@@ -16,7 +16,7 @@ from .model import PinocchioModel, TiedModel
 
 if TYPE_CHECKING:
     from treesim import Joint, Tree
-    from treesim.model.mimic import Coupling
+    from treesim.model.mimic import MimicMap
 
 ROOT_JOINT = "root_joint"  # what both call the joint of a floating base that no URDF mentions
 JOINTS = {
@@ -60,26 +60,26 @@ def from_tree(robot: Tree) -> PinocchioModel:
         inertia = body.inertia
         model.appendBodyToJoint(index, pin.Inertia(inertia.mass, inertia.com, inertia.rotational),
                                 se3(Placement(turns[i].T)))  # fmt: skip
-    if robot.coupling is not None:
-        model = _tied(model, robot.coupling)
+    if robot.mimic_map is not None:
+        model = _tied(model, robot.mimic_map)
     for name, frame in robot.frames.items():
         placement = Placement(turns[frame.body].T) @ frame.placement
         kind = pin.BODY if name in robot.body_names else pin.OP_FRAME
         model.addFrame(pin.Frame(name, numbers[frame.body], 0, se3(placement), kind))
     model.armature = np.array(robot.armature)[PinocchioLayout(robot, model).v_order]
-    return (PinocchioModel if robot.coupling is None else TiedModel)(robot, model, turned)
+    return (PinocchioModel if robot.mimic_map is None else TiedModel)(robot, model, turned)
 
 
 def joint_type(robot: Tree, joint: Joint) -> str:
     """Return the type by which Pinocchio gets a joint: a continuous one that follows, or is followed, is revolute,
     since cosine and sine do not tell how often it has turned."""
-    tied = robot.coupling is not None and joint.name in (*robot.coupling.names, *robot.coupling.leaders)
+    tied = robot.mimic_map is not None and joint.name in (*robot.mimic_map.names, *robot.mimic_map.leaders)
     return "revolute" if tied and joint.type == "continuous" else joint.type
 
 
 def leaders_first(robot: Tree) -> list[int]:
     """Return the bodies' numbers, parents before children and leaders before followers, else in their own order."""
-    leads = {} if robot.coupling is None else dict(zip(robot.coupling.names, robot.coupling.leaders, strict=True))
+    leads = {} if robot.mimic_map is None else dict(zip(robot.mimic_map.names, robot.mimic_map.leaders, strict=True))
     numbers = {body.joint.name: i for i, body in enumerate(robot.bodies, start=1)}
     placed, waiting = {0: None}, list(range(1, robot.n_bodies + 1))
     while waiting:
@@ -98,9 +98,9 @@ def leaders_first(robot: Tree) -> list[int]:
     return list(placed)[1:]
 
 
-def _tied(model: Any, coupling: Coupling) -> Any:
+def _tied(model: Any, mimic_map: MimicMap) -> Any:
     """The model with followers, which Pinocchio calls mimic joints, in the place of joints of their own."""
-    for follower, (leader, multiplier, offset) in coupling.lines().items():
+    for follower, (leader, multiplier, offset) in mimic_map.lines().items():
         places = model.getJointId(leader), model.getJointId(follower)
         model = pin.transformJointIntoMimic(model, *places, multiplier, offset)
     return model

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from treesim.system.display import Shown
+from treesim.system.display import ReprMixin
 
 MOST_DIGITS = 16.0  # of a float
 
@@ -48,7 +48,7 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class Audit(Shown):
+class Audit(ReprMixin):
     """What an audit of a robot found.
 
     condition: cond(M) in the 2-norm, the smallest and the largest of all states; eps times the largest, 2.2e-16 cond,
@@ -76,7 +76,7 @@ class Audit(Shown):
     def __repr__(self) -> str:
         return f"<Audit of {self.robot!r}: {len(self.rows)} rows, {'passed' if self.passed else 'not passed'}>"
 
-    def _facts(self) -> Iterator[tuple[Any, ...]]:
+    def _repr_fields(self) -> Iterator[tuple[Any, ...]]:
         yield "cond(M)", f"{self.condition[0]:.2g} ... {self.condition[1]:.2g}"
         for row in self.rows:
             error = "refused" if row.error is None else f"{row.error:.1e}"

@@ -99,7 +99,7 @@ def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) 
 def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, dict[str, Arithmetic]]]:
     """By quantity: the kernel's name, and its arithmetic by number type; a note without specialized code."""
     nq, nv = tree.nq, tree.nv
-    packs = tree.coupling is None  # else the numbers of the full matrix are taken
+    packs = tree.mimic_map is None  # else the numbers of the full matrix are taken
     mass = (mass_matrix_packed_states, [nq], [tree.nnz]) if packs else (mass_matrix_full_states, [nq], [nv * nv])
     entries: dict[str, tuple[str, Callable[..., int], list[int], list[int]]] = {
         FORWARD: ("ABA", forward_dynamics_states, [nq, nv, nv, 0], [nv]),

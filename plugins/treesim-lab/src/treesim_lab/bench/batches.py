@@ -129,7 +129,7 @@ def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[B
     import treesim
 
     number, count = KINDS[kind], len(q)
-    packs = tree.coupling is None  # else the numbers of the full matrix are taken
+    packs = tree.mimic_map is None  # else the numbers of the full matrix are taken
     entry, size = (mass_matrix_packed_states, tree.nnz) if packs else (mass_matrix_full_states, tree.nv**2)
     served = engine_of_batch(tree, count, number, entry, [tree.nq], [size])
     plain = partial(treesim.mass_matrix, tree, q, packed=True)

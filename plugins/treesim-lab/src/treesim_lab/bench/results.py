@@ -6,14 +6,14 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from treesim.compare.cases import OURS
-from treesim.system.display import Shown
+from treesim.system.display import ReprMixin
 
 MADE_OF = {"calls": "calls on one state", "batches": "calls on {} states each", "sizes": "sizes of batches",
            "contact": "ways of stepping what stands"}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
-class Benchmark(Shown):
+class Benchmark(ReprMixin):
     """Times of one robot's calls.
 
     kind: "calls", "batches", "sizes" or "contact". base: "fixed" or "floating". repeats: rounds in which each call
@@ -38,7 +38,7 @@ class Benchmark(Shown):
         beside = f" beside {', '.join(self.engines)}" if self.engines else ""
         return f"<Benchmark of {self.robot!r}: {len(self.rows)} {MADE_OF[self.kind].format(self.states)}{beside}>"
 
-    def _facts(self) -> list[tuple[Any, ...]]:
+    def _repr_fields(self) -> list[tuple[Any, ...]]:
         if self.kind == "sizes":
             return [(f"{row['states']} states", f"{1e9 * row['min_s']:.0f} ns per state") for row in self.rows]
         return [

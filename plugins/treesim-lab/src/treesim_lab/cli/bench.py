@@ -184,10 +184,10 @@ def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_bac
         from ..plotting.bench import save_timings
 
         save_timings(report.plot, title, found.rows, "us")
-    report.finish({**_facts(found), "calls": found.rows, "new_process": starts})
+    report.finish({**_repr_fields(found), "calls": found.rows, "new_process": starts})
 
 
-def _facts(found: Benchmark) -> dict[str, Any]:
+def _repr_fields(found: Benchmark) -> dict[str, Any]:
     """What `--json` says of a benchmark besides its rows."""
     facts = {"robot": found.robot, "base": found.base, "nv": found.nv}
     if found.states is not None:
@@ -230,7 +230,7 @@ def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: 
 
         save_timings(report.plot, title, found.rows, "ns")
     more = {"batches": found.rows, "arithmetic": arithmetic, "after_another": disturbed}
-    report.finish({**_facts(found), **more})
+    report.finish({**_repr_fields(found), **more})
 
 
 def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed: int) -> None:
@@ -268,7 +268,7 @@ def _contact(report: _Report, name: str, kp: float, rounds: int) -> None:
         from ..plotting.bench import save_timings
 
         save_timings(report.plot, title, found.rows, "us")
-    report.finish({**_facts(found), "contact": found.rows, **found.more})
+    report.finish({**_repr_fields(found), "contact": found.rows, **found.more})
 
 
 def _summary(

@@ -57,7 +57,7 @@ def schedule(
             schedule_of(tree, name, frames=frame) for name in ([method] if method else scheduled_methods(frame))
         ]
     if json:
-        common.print_json([_facts(tree, one) for one in schedules])
+        common.print_json([_repr_fields(tree, one) for one in schedules])
     elif method:
         _print_stages(tree, schedules[0])
     else:
@@ -70,7 +70,7 @@ def schedule(
             common.output().print(f"drawn: {plot}", soft_wrap=True)
 
 
-def _facts(tree: Tree, schedule: Schedule) -> dict[str, Any]:
+def _repr_fields(tree: Tree, schedule: Schedule) -> dict[str, Any]:
     return {
         "robot": tree.name,
         "method": schedule.method,

@@ -139,7 +139,7 @@ def space(robot: Tree, frames: Sequence[str]) -> list[Entry]:
     if robot.nv == 0 or not bodies:
         return []
     tree, rows = robot.dof_topology, SparseRows(robot, bodies)
-    b = [body if robot.coupling is None else robot.last_dof(body) for body in bodies for _ in range(6)]
+    b = [body if robot.mimic_map is None else robot.last_dof(body) for body in bodies for _ in range(6)]
     both = "ours: H⁻¹Jᵀ = L⁻¹ Y_Dᵀ, which is a result, too, and this times Λ"
     listed = [
         ("J x", f10.jacobian_product(tree, b), rows.jacobian_product(), ""),
@@ -210,7 +210,7 @@ def differences(robot: Tree, entries: Sequence[Entry]) -> list[str]:
     whole knows and those of the parts do not: which entries of the mass matrix are constant. With followers, what is
     counted is another task than the formula's, and nothing is told.
     """
-    if robot.coupling is not None:
+    if robot.mimic_map is not None:
         return []
     known = {entry.name: entry for entry in entries}
     sentences = []
@@ -281,7 +281,7 @@ def assumptions(tree: Topology) -> list[str]:
 
 def followed(robot: Tree) -> list[str]:
     """Return what the formulas and counts are of where joints follow others; nothing where none does."""
-    if robot.coupling is None:
+    if robot.mimic_map is None:
         return []
     count = len(robot.followers)
     return [
