@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class InstalledRobots:
     """Robots to choose from: the one that the command line names, and all that are installed.
 
-    source: what the command line says, of the robot that is called `name`. options: those of `build_simulation`, which hold
-    for the other robots too, but for what is of the first alone (q0, v0, push).
+    source: the robot of the command line, whose name is `name`. options: those of `build_simulation`, for the other
+    robots too, but for q0, v0 and push, which are for the first alone.
     """
 
     def __init__(self, name: str, source: str, options: dict[str, Any]) -> None:

@@ -11,14 +11,14 @@ from treesim.kernels.algebra.linear import Vector
 from treesim.kernels.algebra.tables import tree_tables, with_armature
 from treesim.kernels.contact.delassus import (
     articulate,
-    gather_rows,
+    assemble_delassus,
+    backward_sweep,
     move_bodies,
     place,
     put_joint,
     put_pair,
     response,
     rows_memory,
-    spread_rows,
     velocities_along,
 )
 
@@ -67,8 +67,8 @@ def case(name, seed=0, points=3, pairs=3, joints=3, body=None):
         J[row, k] = 1
     moved = with_armature(tree, armature)
     articulate(moved, r)
-    spread_rows(moved, r, n)
-    gather_rows(moved, r, n)
+    backward_sweep(moved, r, n)
+    assemble_delassus(moved, r, n)
     return Case(robot, moved, r, n, J, treesim.mass_matrix(robot, q) + np.diag(added))
 
 
@@ -121,11 +121,11 @@ def test_rows_of_two_bodies_vanish_where_nothing_moves_them_apart():
     place(tree, q, r)
     put_pair(r, 0, 4, 7, Vector(*x), Vector(0.0, 0.0, 1.0))
     articulate(tree, r)
-    spread_rows(tree, r, 1)
-    gather_rows(tree, r, 1)
+    backward_sweep(tree, r, 1)
+    assemble_delassus(tree, r, 1)
     J = (point_rows(robot, q, 4, x) - point_rows(robot, q, 7, x))[2]
     assert r.G[0, 0] == pytest.approx(J @ np.linalg.solve(treesim.mass_matrix(robot, q), J), rel=1e-11)
     put_pair(r, 0, 4, 4, Vector(*x), Vector(0.0, 0.0, 1.0))
-    spread_rows(tree, r, 1)
-    gather_rows(tree, r, 1)
+    backward_sweep(tree, r, 1)
+    assemble_delassus(tree, r, 1)
     assert abs(r.G[0, 0]) < 1e-20

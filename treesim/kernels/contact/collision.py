@@ -154,7 +154,7 @@ def reach_of(touch, k, r, ball, dt, margin):
     return reach
 
 
-def near_enough(touch, k, r, S, dt, margin, solids):
+def broad_phase(touch, k, r, S, dt, margin, solids):
     """How far points of pair k may be from the solid to be looked at: the margin, and what the two move in the step; a
     negative number where the ball around the shape is farther away."""
     ball = ball_of(touch, k, transform_at(r.W, touch.pair[k, 0]))
@@ -163,7 +163,7 @@ def near_enough(touch, k, r, S, dt, margin, solids):
     return reach if gap < reach or touch.pair[k, 2] == GRID else -reach
 
 
-def offer(touch, k, r, dt, margin, m, count, j, x, gap, n, solids):
+def add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids):
     """Add point j of pair k, at x with normal n, to what m holds, if it is within the margin, or closes in the step;
     returns how many there are."""
     a, b = touch.pair[k, 0], touch.pair[k, 1]
@@ -185,7 +185,7 @@ def middle_of(touch, k, p, rho, gap, n):
     return x
 
 
-def meet_points(touch, k, r, dt, margin, m, S, W, reach, solids):
+def narrow_phase(touch, k, r, dt, margin, m, S, W, reach, solids):
     """The points of pair k that are within reach; returns how many are added to m."""
     cylinder, count = touch.pair[k, 6] == 1, 0
     face = solids.face(touch, k, S, W)
@@ -196,7 +196,7 @@ def meet_points(touch, k, r, dt, margin, m, S, W, reach, solids):
         if gap < reach:
             n = rotate(S.R, n)
             x = middle_of(touch, k, p, rho, gap, n)
-            count = offer(touch, k, r, dt, margin, m, count, j, x, gap, n, solids)
+            count = add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids)
     return count
 
 
@@ -212,7 +212,7 @@ def meet_axis(touch, k, r, dt, margin, m, count, S, W):
             gap, n = from_solid(touch, k, p, rho, 0)
             p, n = add(S.p, rotate(S.R, p)), rotate(S.R, n)
             x = middle_of(touch, k, p, rho, gap, n)
-            count = offer(touch, k, r, dt, margin, m, count, 2 + j, x, gap, n, SOLIDS)
+            count = add_candidate(touch, k, r, dt, margin, m, count, 2 + j, x, gap, n, SOLIDS)
     return count
 
 
@@ -236,10 +236,10 @@ def meet_edges(touch, k, r, dt, margin, m, count, S, W):
 
 
 def offer_local(touch, k, r, dt, margin, m, count, j, p, gap, n, S):
-    """The same as `offer`, of a point with no radius in the axes of the solid placed at S."""
+    """The same as `add_candidate`, of a point with no radius in the axes of the solid placed at S."""
     n = rotate(S.R, n)
     x = middle_of(touch, k, add(S.p, rotate(S.R, p)), gap * 0, gap, n)
-    return offer(touch, k, r, dt, margin, m, count, j, x, gap, n, SOLIDS)
+    return add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, SOLIDS)
 
 
 def meet_no_more(touch, k, r, dt, margin, m, count, S, W):
@@ -274,10 +274,10 @@ def meet(touch, k, r, dt, margin, m, solids):
     """What pair k finds within the margin, or closer than it moves in the step: how many points, in m."""
     W = transform_at(r.W, touch.pair[k, 0])
     S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, 1]))
-    reach = near_enough(touch, k, r, S, dt, margin, solids)
+    reach = broad_phase(touch, k, r, S, dt, margin, solids)
     count = 0
     if reach > 0:
-        count = meet_points(touch, k, r, dt, margin, m, S, W, reach, solids)
+        count = narrow_phase(touch, k, r, dt, margin, m, S, W, reach, solids)
         count = solids.between(touch, k, r, dt, margin, m, count, S, W)
     return count
 

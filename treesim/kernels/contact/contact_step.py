@@ -43,9 +43,9 @@ from .constraint_rows import (
     put_speeds,
     velocity_problem,
 )
-from .delassus import articulate, gather_rows, move_bodies, place, response, spread_rows, velocities_along
-from .midpoint_correction import into_middle, needs_second_look, out_of_middle, start_gaps
-from .problem import Problem, relative_velocities, residual, scale_along_ray, settle
+from .delassus import articulate, assemble_delassus, backward_sweep, move_bodies, place, response, velocities_along
+from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
+from .problem import Problem, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .work import (
     any_soft,
@@ -78,7 +78,7 @@ def work_of(m, impulse, n):
     return total
 
 
-def forget(after):
+def reset_warm_start(after):
     """No impulses."""
     for r in range(after.size):
         after[r] = 0.0
@@ -86,7 +86,7 @@ def forget(after):
 
 def clear(after, wrench, pairs, told, work, work_free):
     """Nothing has happened yet but the free step."""
-    forget(after)
+    reset_warm_start(after)
     for i in range(wrench.shape[0]):
         for j in range(6):
             wrench[i, j] = 0.0
@@ -104,7 +104,7 @@ def moves_freely(m, q, q_free):
     return only_limits and limit_slack(m.touch, q, q_free) >= 0
 
 
-def remember(m, nc, n, after):
+def store_warm_start(m, nc, n, after):
     """Impulses by slot, limit and joint, for the next step to start from."""
     for c in range(nc):
         for j in range(3):
@@ -113,7 +113,7 @@ def remember(m, nc, n, after):
         after[3 * m.touch.slots + m.limit[r]] = m.impulse[r]
 
 
-def recall(m, nc, n, share, before):
+def load_warm_start(m, nc, n, share, before):
     """Impulses of the step before, to start from."""
     for c in range(nc):
         for j in range(3):
@@ -122,7 +122,7 @@ def recall(m, nc, n, share, before):
         m.push[r] = share * before[3 * m.touch.slots + m.limit[r]]
 
 
-def stand_on_free_step(q_free, v_free, q_new, v_new):
+def copy_unconstrained_step(q_free, v_free, q_new, v_new):
     """Where no row acts, the step is the free one."""
     for k in range(q_new.size):
         q_new[k] = q_free[k]
@@ -148,20 +148,20 @@ def deepest(m, nc, dt):
     return found
 
 
-def find_rows(tree, q, dt, found_outside, m, parts):
+def find_rows(tree, q, dt, external_contacts, m, parts):
     """The rows of the state q that may act when bodies move with m.mean: numbers of contacts and of rows, and of
     contacts for which there was no room."""
     place(tree, q, m.rows)
     if m.touch.pair.shape[0] > 0 or m.held.R.shape[0] > 0:
         move_bodies(tree, m.rows, m.mean)
-    return put_rows(tree, q, dt, found_outside, m, parts)
+    return put_rows(tree, q, dt, external_contacts, m, parts)
 
 
-def put_rows(tree, q, dt, found_outside, m, parts):
+def put_rows(tree, q, dt, external_contacts, m, parts):
     """The rows that may act, of bodies that are placed and move as m.rows says; returns what `find_rows` does."""
     found = 0
     if m.touch.pair.shape[0] > 0:
-        found = find_contacts(m.touch, m.rows, dt, MARGIN, found_outside, m.contacts, parts.solids)
+        found = find_contacts(m.touch, m.rows, dt, MARGIN, external_contacts, m.contacts, parts.solids)
     nc = found if found < m.touch.capacity else m.touch.capacity
     for c in range(nc):
         put_contact(m, c)
@@ -219,7 +219,7 @@ def make_contact_step(solver, felt, hold, parts):
             taken += solver(problem, m.inelastic, m.sigma, tolerance, most, memory)
             for c in range(problem.contacts):
                 m.g[3 * c + 2] -= m.rebound[c]
-            take_part(problem, m, n)
+            scale_restitution(problem, m, n)
         return taken
 
     def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie):
@@ -228,13 +228,13 @@ def make_contact_step(solver, felt, hold, parts):
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
-        spread_rows(moved, m.rows, n)
+        backward_sweep(moved, m.rows, n)
         hold(moved, q, m.rows, n, tie)
-        gather_rows(moved, m.rows, n)
+        assemble_delassus(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
         position_problem(m, nc, n, q, s.dt, share)
-        settle(problem)
-        recall(m, nc, n, share, before)
+        regularize_immobile_rows(problem)
+        load_warm_start(m, nc, n, share, before)
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
         told[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
@@ -259,18 +259,18 @@ def make_contact_step(solver, felt, hold, parts):
         response(moved, m.rows, n, m.impulse, m.end_change)
         return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
 
-    def lost_by_springs(tree, q_new, nc, dt, found_outside, stored, m):
+    def lost_by_springs(tree, q_new, nc, dt, external_contacts, stored, m):
         """What the springs of soft surfaces lose in a step to q_new, of what they had stored; contacts there take the
         place of those of the step."""
         lost = stored
         if any_soft(m.touch):
             lost += lost_outside(m, nc, dt)
-            found, _, _ = find_rows(tree, q_new, dt, found_outside, m, parts)
+            found, _, _ = find_rows(tree, q_new, dt, external_contacts, m, parts)
             lost -= stored_in_springs(m, found)
         return lost
 
     def contact_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after,
+        tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new, after,
         wrench, pairs, told, work, m, memory, tie,
     ):  # fmt: skip
         """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
@@ -278,36 +278,36 @@ def make_contact_step(solver, felt, hold, parts):
         that of the free step."""
         s = settings_of(tree, settings)
         if moves_freely(m, q, q_free):
-            stand_on_free_step(q_free, v_free, q_new, v_new)
+            copy_unconstrained_step(q_free, v_free, q_new, v_new)
             clear(after, wrench, pairs, told, work, work_free)
             return FINE
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
-        nc, n, left_out = find_rows(tree, q, s.dt, found_outside, m, parts)
+        nc, n, left_out = find_rows(tree, q, s.dt, external_contacts, m, parts)
         stored = stored_in_springs(m, nc)
         clear(after, wrench, pairs, told, work, work_free)
         told[LEFT_OUT] = left_out
         if n == 0:
-            stand_on_free_step(q_free, v_free, q_new, v_new)
+            copy_unconstrained_step(q_free, v_free, q_new, v_new)
             return FINE
         resist(tree, s, v, force, m.step)
         moved = felt(with_armature(tree, m.step.diagonal), tie)
         done = resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie)
-        remember(m, nc, n, after)
+        store_warm_start(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
-            stand_on_free_step(q_free, v_free, q_new, v_new)
+            copy_unconstrained_step(q_free, v_free, q_new, v_new)
             if scheme[4] > 0:
                 stored -= taken_by_dampers(m, nc, s.dt)
-                work[1] += lost_by_springs(tree, q_new, nc, s.dt, found_outside, stored, m)
+                work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m)
             return FINE
-        if parts.again and scheme[0] < 1 and needs_second_look(tree, m, s.dt):
-            into_middle(tree, moved, s.dt, q, v, nc, n, m)
-            nc, n, left_out = put_rows(tree, q, s.dt, found_outside, m, parts)
+        if parts.again and scheme[0] < 1 and needs_midpoint_correction(tree, m, s.dt):
+            to_midpoint(tree, moved, s.dt, q, v, nc, n, m)
+            nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, m, parts)
             told[LEFT_OUT] = maximum(told[LEFT_OUT], left_out)
             start_gaps(tree, s.dt, m, nc)
             done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
-            forget(after)
-            remember(m, nc, n, after)
-            out_of_middle(tree, s.dt, q, m)
+            reset_warm_start(after)
+            store_warm_start(m, nc, n, after)
+            from_midpoint(tree, s.dt, q, m)
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
             m.end[k] += m.end_change[k]
@@ -316,13 +316,13 @@ def make_contact_step(solver, felt, hold, parts):
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
             work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
-            work[1] += lost_by_springs(tree, q_new, nc, s.dt, found_outside, stored, m)
+            work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m)
         return FINE
 
     return contact_step
 
 
-def take_part(problem, m, n):
+def scale_restitution(problem, m, n):
     """impulse <- inelastic + s (impulse - inelastic) with the largest s in [0, 1] that adds no energy."""
     linear, square, start = m.g[0] * 0, m.g[0] * 0, work_of_impulse(problem, m, m.inelastic, n)
     for r in range(n):
@@ -350,9 +350,9 @@ def work_of_impulse(problem, m, impulse, n):
 
 @lru_cache(maxsize=16)
 def contact_step_entry(solver, solver_memory, tied, parts, pushed=False):
-    """The entry of a step with contact by a solver: (ints, reals, layout, geometry, rows, frames, settings, scheme, q,
-    v, q_free, v_free, force, work_free, before, found_outside, q_new, v_new, after, wrench, pairs, told, work); tied:
-    of robots with followers; pushed: `external`, external forces of the joints, stands behind `force`."""
+    """Return the entry of a step with contact by a solver, whose arrays are named below.
+
+    tied: for robots with mimic joints. pushed: `external`, external forces of the joints, comes after `force`."""
     step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)), parts)
     step, around = (under_external_forces(step), external_memory) if pushed else (step, nothing_around)
 
@@ -380,7 +380,7 @@ def contact_step_entry(solver, solver_memory, tied, parts, pushed=False):
             "P": "layout[8]", "F": "layout[9]",
         }, tells=True, expands=tied,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
-        work_free="2", before="R", found_outside="F, 9", q_new="-> nq", v_new="-> nv", after="-> R",
+        work_free="2", before="R", external_contacts="F, 9", q_new="-> nq", v_new="-> nv", after="-> R",
         wrench="-> N + 1, 6", pairs="-> P, 12", told=f"-> {TOLD}", work="-> 2",
     )  # fmt: skip
     return tied_entry(made) if tied else made

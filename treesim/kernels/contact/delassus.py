@@ -201,7 +201,7 @@ def spread_pairs(tree, r, row, end, few):
         spread_force(tree, r, s, r.body[1, s], force_at(r.A[1], s))
 
 
-def spread_rows(tree, r, n, few=6):
+def backward_sweep(tree, r, n, few=6):
     """Z of the first n rows; few: of one body, that are spread one by one."""
     for k in range(tree.nv):
         r.first[k], r.last[k] = n, 0
@@ -218,7 +218,7 @@ def spread_rows(tree, r, n, few=6):
         row = end
 
 
-def narrow(tree, r, n):
+def compact(tree, r, n):
     """The same memory for n rows: Z and G then lie close together."""
     Z, G = r.Z.reshape(r.Z.size), r.G.reshape(r.G.size)
     return r._replace(Z=Z[: tree.nv * n].reshape((tree.nv, n)), G=G[: n * n].reshape((n, n)))
@@ -255,7 +255,7 @@ def add_four(r, k):
                 r.G[i, j] += a * r.Z[k, j] + b * r.Z[k + 1, j] + c * r.Z[k + 2, j] + d * r.Z[k + 3, j]
 
 
-def gather_rows(tree, r, n):
+def assemble_delassus(tree, r, n):
     """G = Z' D^-1 Z of the first n rows."""
     for i in range(n):
         for j in range(i, n):

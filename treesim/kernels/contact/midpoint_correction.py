@@ -50,7 +50,7 @@ def again_memory(tree, q):
     return AgainMemory(scratch_for(tree, q), x[0], x[1], x[2], x[3], x[4], np.empty(tree.nq, q.dtype))
 
 
-def needs_second_look(tree, m, dt):
+def needs_midpoint_correction(tree, m, dt):
     """Whether impulses lead joints so far from their free motion that it matters."""
     speed, change = dt * 0, dt * 0
     for k in range(tree.nv):
@@ -73,7 +73,7 @@ def motion_of_impacts(nc, n, m):
         m.push[r] = minimum(maximum(m.push[r], minimum(m.impulse[r], 0)), maximum(m.impulse[r], 0))
 
 
-def into_middle(tree, moved, dt, q, v, nc, n, m):
+def to_midpoint(tree, moved, dt, q, v, nc, n, m):
     """Free motion, bodies and their velocities u + e at the middle of the step that the impulses have led to."""
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
     motion_of_impacts(nc, n, m)
@@ -102,7 +102,7 @@ def start_gaps(tree, dt, m, nc):
     move_bodies(tree, m.rows, m.mean)
 
 
-def out_of_middle(tree, dt, q, m):
+def from_midpoint(tree, dt, q, m):
     """m.mean, m.end as they were, and the changes from them, along the axes at the start."""
     g = m.again
     retrace(tree, q, m.step.q_mid, m.mean_change, dt / 2, m.step.a, m.mean)

@@ -96,7 +96,7 @@ def least_shear(A):
     return (xx + yy) / 2 - sqrt((xx - yy) * (xx - yy) / 4 + B * B)
 
 
-def settle(problem):
+def regularize_immobile_rows(problem):
     """Make solvable what cannot move: arms of few joints, or in a plane, have contacts that no joint moves sideways,
     and rows that no joint moves at all.
 

@@ -30,10 +30,10 @@ from .constraint_rows import (
 )
 from .constraint_rows import NEAR as NEAR_FASTEST
 from .contact_step import acts, rates, work_of
-from .delassus import articulate, gather_rows, move_bodies, narrow, place, put_joint, response, spread_rows
-from .midpoint_correction import needs_second_look
+from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, put_joint, response
+from .midpoint_correction import needs_midpoint_correction
 from .pgs import SWEEPS, from_nothing, sweeps
-from .problem import Problem, residual, scale_along_ray, settle
+from .problem import Problem, regularize_immobile_rows, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .simd_collision import MOST, find_contacts
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
@@ -112,13 +112,13 @@ def place_of(m, nc, r):
     return 3 * m.contacts.slot[r // 3] + r % 3 if r < 3 * nc else 3 * m.touch.slots + m.limit[r]
 
 
-def recall(m, nc, n, share, before, size, first, last, alive):
+def load_warm_start(m, nc, n, share, before, size, first, last, alive):
     """Impulses of the step before, to start from."""
     for r in range(n):
         m.push[r] = select(alive[r] > 0, share * gathered(before, place_of(m, nc, r), size, first, last), 0)
 
 
-def remember(m, nc, n, after, size, first, last, alive):
+def store_warm_start(m, nc, n, after, size, first, last, alive):
     """Impulses by slot, limit and joint, for the next step to start from. A row that a state has not got writes
     nothing: it may share its slot with one that the state has."""
     for r in range(n):
@@ -136,26 +136,26 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     nc, n = find_rows(tree, q, s.dt, room, alive, count)
     if nc > MOST and last > first:
         return False
-    m, stored = room._replace(rows=narrow(tree, room.rows, n)), stored_on_lanes(room, nc, alive)
+    m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_on_lanes(room, nc, alive)
     told[0], told[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
     if n > 0:
         resist(tree, s, v, force, m.step)
         moved = with_armature(tree, m.step.diagonal)
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
-        spread_rows(moved, m.rows, n, 0)
+        backward_sweep(moved, m.rows, n, 0)
         silence_rows(moved, m.rows, n, alive)
-        gather_rows(moved, m.rows, n)
+        assemble_delassus(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
         solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, told, memory, alive, count)
-        remember(m, nc, n, after, R, first, last, alive)
+        store_warm_start(m, nc, n, after, R, first, last, alive)
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
         done = m.impulse[0] * 0
         if scheme[4] > 0:
             done = work_of_impulses(moved, v, nc, n, s.dt, m)
         if scheme[5] > 0:
-            told[1] = select(needs_second_look(tree, m, s.dt), FOR_ONE, told[1])
+            told[1] = select(needs_midpoint_correction(tree, m, s.dt), FOR_ONE, told[1])
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
             m.end[k] += m.end_change[k]
@@ -194,10 +194,10 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
     share, tolerance = scheme[0], scheme[1]
     position_problem(m, nc, n, q, dt, share)
     silence(problem, alive)
-    settle(problem)
+    regularize_immobile_rows(problem)
     for r in range(n):
         m.rows.G[r, r] = select(alive[r] > 0, m.rows.G[r, r], 1)
-    recall(m, nc, n, share, before, R, first, last, alive)
+    load_warm_start(m, nc, n, share, before, R, first, last, alive)
     scale_along_ray(problem, m.push, m.sigma)
     left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, memory)
     worst = residual(problem, m.push, m.sigma)
@@ -236,13 +236,13 @@ def stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work):
     return free
 
 
-def fill(x, size, first, last, out):
+def load_lanes(x, size, first, last, out):
     """out = the numbers of several states."""
     for k in range(size):
         out[k] = gathered(x, k, size, first, last)
 
 
-def spill(x, size, first, last, given):
+def store_lanes(x, size, first, last, given):
     """Numbers of several states to where they belong."""
     for k in range(size):
         scattered(x, k, size, first, last, given[k])
@@ -266,21 +266,21 @@ def contact_step_on_lanes(
     first, wide = 0, 8
     while first < count:
         last = min(first + wide, count) - 1
-        fill(q, nq, first, last, coordinates[0])
-        fill(q_free, nq, first, last, coordinates[1])
-        fill(v, nv, first, last, rates_[0])
-        fill(v_free, nv, first, last, rates_[1])
-        fill(force, nv, first, last, rates_[2])
-        fill(work_free, 2, first, last, few[5:7])
+        load_lanes(q, nq, first, last, coordinates[0])
+        load_lanes(q_free, nq, first, last, coordinates[1])
+        load_lanes(v, nv, first, last, rates_[0])
+        load_lanes(v_free, nv, first, last, rates_[1])
+        load_lanes(force, nv, first, last, rates_[2])
+        load_lanes(work_free, 2, first, last, few[5:7])
         done = contact_lanes(
             tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[5:7], before, after,
             R, first, last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, alive, few[4:5],
         )  # fmt: skip
         if done:
-            spill(q_new, nq, first, last, coordinates[2])
-            spill(v_new, nv, first, last, rates_[3])
-            spill(told, 2, first, last, few[0:2])
-            spill(work, 2, first, last, few[2:4])
+            store_lanes(q_new, nq, first, last, coordinates[2])
+            store_lanes(v_new, nv, first, last, rates_[3])
+            store_lanes(told, 2, first, last, few[0:2])
+            store_lanes(work, 2, first, last, few[2:4])
             first, wide = last + 1, 8
         else:
             wide = wide // 2

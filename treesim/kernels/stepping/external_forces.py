@@ -62,14 +62,14 @@ def under_external_forces(contact_step):
     """The kernel of a step with contact (`contact_step.make_contact_step`) under external forces too."""
 
     def pushed_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, external, work_free, before, found_outside, q_new, v_new,
-        after, wrench, pairs, told, work, m, memory, own,
+        tree, settings, scheme, q, v, q_free, v_free, force, external, work_free, before, external_contacts, q_new,
+        v_new, after, wrench, pairs, told, work, m, memory, own,
     ):  # fmt: skip
         """The same after a free step of motors with `force`, and of `external` beside it, (nv,) each."""
         put_external(tree, settings, force, external, own)
         return contact_step(
-            tree, own.table, scheme, q, v, q_free, v_free, own.force, work_free, before, found_outside, q_new, v_new,
-            after, wrench, pairs, told, work, m, memory, own.tie,
+            tree, own.table, scheme, q, v, q_free, v_free, own.force, work_free, before, external_contacts, q_new,
+            v_new, after, wrench, pairs, told, work, m, memory, own.tie,
         )  # fmt: skip
 
     return pushed_step
