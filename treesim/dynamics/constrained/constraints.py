@@ -24,7 +24,7 @@ ALL_ROWS = np.eye(6)
 SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}
 
 
-class _Shown(ReprMixin):
+class _ConstraintRepr(ReprMixin):
     """What both kinds of constraint show of themselves."""
 
     rows: ConstraintRows | ArrayLike | None
@@ -43,7 +43,7 @@ class _Shown(ReprMixin):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FrameConstraint(_Shown):
+class FrameConstraint(_ConstraintRepr):
     """A frame whose acceleration is given: by default it is held, all six rows of it.
 
     frame: its name. rows: what is constrained, as rows (r, 6) on the frame's velocity (of its origin, then angular, as
@@ -89,7 +89,7 @@ class FrameConstraint(_Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LoopConstraint(_Shown):
+class LoopConstraint(_ConstraintRepr):
     """Two frames whose relative acceleration is given: by default the first is held to the second, all six rows.
 
     first, second: names of frames. rows, target, damping as in `FrameConstraint`, on the velocity of the first minus

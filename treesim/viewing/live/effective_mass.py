@@ -13,7 +13,7 @@ from ...model.tree import Tree
 UNMOVED = 1e-9  # times the largest eigenvalue of Λ^-1: what moves less does not move at all
 
 
-def felt_mass(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any]:
+def effective_mass(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any]:
     """Return the operational-space inertia Λ = (J H^-1 J')^-1 of a frame's origin, J (3, nv), along its principal axes.
 
     q (nq,): configuration. {"frame": its name, "at" (3,): where it is [m], "axes" (3, 3): the principal axes as
@@ -23,8 +23,8 @@ def felt_mass(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any]:
     Source: Featherstone 2010, section 4, with the three rows of the origin's velocity.
 
     Example:
-        >>> from treesim.viewing.live.effective_mass import felt_mass
-        >>> felt = felt_mass(treesim.load("ur5"), np.full(6, 0.5), "ee_link")
+        >>> from treesim.viewing.live.effective_mass import effective_mass
+        >>> felt = effective_mass(treesim.load("ur5"), np.full(6, 0.5), "ee_link")
         >>> np.round(felt["masses"], 1)
         array([14.7,  7.5,  3.7])
     """

@@ -18,7 +18,7 @@ from ...simulation.control import CONTROLLERS
 from ...simulation.integrators import CompiledRule
 from ...simulation.step import touches
 from ...simulation.world import World
-from .effective_mass import felt_mass
+from .effective_mass import effective_mass
 
 CAN = ("pull", "seek", "com", "momentum")
 NO_FRAME = "none"
@@ -103,7 +103,7 @@ def felt(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] | None:
     if frame == NO_FRAME:
         return None
     try:
-        return felt_mass(robot, q, frame)
+        return effective_mass(robot, q, frame)
     except TreesimError:
         return None
 
