@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-TOP = {"__init__", "__main__", "errors", "numbers", "plugins", "types"}
+TOP = {"__init__", "__main__", "control", "errors", "measures", "numbers", "plugins", "types"}
 # a tree's methods are functions of states; trajectories and rollouts write files and figures of themselves
 OPEN = {
     ("treesim.model", "treesim.states"),

@@ -9,6 +9,8 @@ from importlib import import_module
 from types import ModuleType
 
 from .system import interrupts as interrupts  # isort: skip  # before all that takes time
+from . import control as control
+from . import measures as measures
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
@@ -68,11 +70,9 @@ from .model.shapes import CollisionShape
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
 from .plugins import available
-from .rollouts import measures as measures
 from .rollouts.batch_stepper import BatchStepper
 from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
-from .simulation import control as control
 from .simulation.control import PD, Hold, Pushed
 from .simulation.player import Player
 from .simulation.simulation import Simulation

@@ -1,0 +1,5 @@
+"""glTF files of trajectories."""
+
+from ..viewing.gltf import write_gltf
+
+__all__ = ["write_gltf"]
