@@ -188,6 +188,8 @@ class TreesimWarning(UserWarning):
         >>> import warnings
         >>> with warnings.catch_warnings(action="error", category=treesim.TreesimWarning):
         ...     robot = treesim.load("ur5")
+        >>> robot.n_bodies
+        6
     """
 
 

@@ -118,7 +118,8 @@ def test_any_kind_of_array_will_do(kind, shape, backend):
     q, v, _, tau, f_ext = batch(shape)
     given = [kind(argument) for argument in (q, v, tau, f_ext)]
     expected = treesim.forward_dynamics(ROBOT, q, v, tau, f_ext=f_ext, backend=backend)
-    assert np.array_equal(treesim.forward_dynamics(ROBOT, *given, backend=backend), expected)
+    found = treesim.forward_dynamics(ROBOT, *given[:3], f_ext=given[3], backend=backend)
+    assert np.array_equal(found, expected)
     free = treesim.forward_dynamics(ROBOT, q, v, tau, backend=backend)
     assert np.array_equal(treesim.forward_dynamics(ROBOT, *given[:3], backend=backend), free)
     assert np.array_equal(treesim.inverse_dynamics(ROBOT, *given[:3]), treesim.inverse_dynamics(ROBOT, q, v, tau))

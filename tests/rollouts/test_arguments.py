@@ -14,23 +14,23 @@ from treesim.model import generators
     [
         ({"dt": 0.0}, "dt must be"),
         ({"dt": np.nan}, "dt must be"),
-        ({"controls": None}, "number of steps"),
-        ({"steps": 3}, "controls hold 4 steps"),
+        ({"control": None}, "number of steps"),
+        ({"steps": 3}, "control holds 4 steps"),
         ({"every": 5}, "every must be"),
-        ({"controls": None, "steps": -1}, "steps must be"),
-        ({"controls": None, "steps": 2.5}, "steps must be"),
+        ({"control": None, "steps": -1}, "steps must be"),
+        ({"control": None, "steps": 2.5}, "steps must be"),
         ({"every": 0}, "every must be"),
         ({"kp": -1.0}, "kp must be"),
         ({"kd": np.ones(3)}, "kd must be"),
         ({"q0": np.zeros((2, 6))}, "q0 has shape"),
         ({"q0": np.zeros((3, 7)), "v0": np.zeros((2, 7))}, "different numbers of rollouts"),
-        ({"controls": np.zeros(7)}, "controls have shapes|and controls"),
+        ({"control": np.zeros(7)}, "control have shapes|and control"),
         ({"v0": "fast"}, "v0 must be an array"),
     ],
 )
 def test_arguments_that_do_not_fit_are_named(change, message):
     robot = trees.tree("tree_1")
-    arguments = {"q0": np.zeros((2, 7)), "v0": np.zeros(7), "controls": np.zeros((4, 7))} | change
+    arguments = {"q0": np.zeros((2, 7)), "v0": np.zeros(7), "control": np.zeros((4, 7))} | change
     with pytest.raises(treesim.ArgumentError, match=message):
         treesim.rollout(robot, **arguments)
 
@@ -40,7 +40,7 @@ def test_bad_numbers_and_gains_on_free_joints_are_named():
     q0, v0, _ = start(robot, 2)
     forces = np.zeros((4, robot.nv))
     forces[2, 5] = np.inf
-    with pytest.raises(treesim.NonFiniteError, match=r"controls\[2, 5\]"):
+    with pytest.raises(treesim.NonFiniteError, match=r"control\[2, 5\]"):
         treesim.rollout(robot, q0, v0, forces)
     with pytest.raises(treesim.UnsupportedError, match="several degrees of freedom"):
         treesim.rollout(robot, q0, v0, steps=2, kp=np.ones(robot.nv))
@@ -89,7 +89,7 @@ def test_what_is_no_policy_is_refused(policy, error, message, engine):
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"controls": None}, "parameters are those of a policy"),
+        ({"control": None}, "parameters are those of a policy"),
         ({"steps": None}, "number of steps"),
         ({"parameters": np.zeros((3, 1, 2))}, "parameters have shape"),
         ({"parameters": np.zeros((3, 2)), "q0": np.zeros((2, 4))}, "different numbers of rollouts"),
@@ -98,6 +98,6 @@ def test_what_is_no_policy_is_refused(policy, error, message, engine):
 )
 def test_parameters_are_checked(change, message):
     robot = generators.chain(4)
-    given = {"q0": np.zeros(4), "v0": np.zeros(4), "controls": pd_to_a_sine, "steps": 3, "parameters": [1.0, 0.0]}
+    given = {"q0": np.zeros(4), "v0": np.zeros(4), "control": pd_to_a_sine, "steps": 3, "parameters": [1.0, 0.0]}
     with pytest.raises(treesim.TreesimError, match=message):
         treesim.rollout(robot, **{**given, **change})

@@ -193,14 +193,14 @@ def test_controls_that_are_no_numbers_end_the_run_where_they_are_met(monkeypatch
     (q0, v0, forces), _ = arguments("forces", np.float64)
     monkeypatch.setattr(rollout, "Pace", Single)
     forces[4, 7, 1] = np.inf
-    with pytest.raises(treesim.NonFiniteError, match=r"controls\[4, 7, 1\]") as caught:
+    with pytest.raises(treesim.NonFiniteError, match=r"control\[4, 7, 1\]") as caught:
         treesim.rollout(ROBOT, q0, v0, forces, engine=engine)
     assert caught.value.rollouts.done.tolist() == [23, 23, 23, 23, 5]
 
 
 def test_a_state_that_is_not_finite_warns_where_rollout_is_called():
     v0 = np.full((3, 4), 1e200)
-    with pytest.warns(rollout.DivergedWarning) as told:
+    with pytest.warns(treesim.DivergedWarning) as told:
         treesim.rollout(ROBOT, np.zeros(4), v0, steps=3)
     assert told[0].filename == __file__
 
