@@ -74,13 +74,13 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "replay": ("replay", "run.npz"),
     "record": ("view", "run.npz", "--record", "run.glb"),
     "two robots": ("compare", "hostile.urdf", "hostile.urdf"),
-    "cost": ("cost", "hostile.urdf"),
     "schedule": ("schedule", "hostile.urdf"),
     "sweep": ("sweep", "hostile.urdf", "--samples", 2, "--steps", 2, "--out", "sweep", "--dry-run"),
     "measure": ("sweep", "hostile.urdf", "--samples", 2, "--out", "sweep", "--measure", "x=last(nothing)"),
     "vary": ("sweep", "hostile.urdf", "--samples", 2, "--out", "sweep", "--vary", "mass:nothing=uniform(1,2)"),
 }
 SLOW: dict[str, tuple[Any, ...]] = {
+    "cost": ("cost", "hostile.urdf"),
     "audit": ("audit", "hostile.urdf"),
     "accuracy": ("accuracy", "hostile.urdf", "--states", 1),
     "bench": ("bench", "hostile.urdf", "--single", "--repeats", 1),
@@ -102,11 +102,12 @@ def test_no_line_is_a_command_or_forged_by_the_names_of_a_robot(
     check_text(result.stderr)
 
 
-@pytest.mark.parametrize("what", ["info", "check", "readers", "simulate", "convert", "replay", "two robots", "cost"])
+@pytest.mark.parametrize("what", ["info", "check", "readers", "simulate", "convert", "replay", "two robots",
+                                  pytest.param("cost", marks=pytest.mark.slow)])  # fmt: skip
 def test_json_stays_json_and_holds_the_names_as_they_are(
     treesim: Callable[..., Result], hostile: Path, what: str
 ) -> None:
-    if "run.npz" in (asked := COMMANDS[what])[1:2]:
+    if "run.npz" in (asked := {**COMMANDS, **SLOW}[what])[1:2]:
         treesim(*RUN)
     result = treesim(*asked, "--json")
     check_text(result.stdout)

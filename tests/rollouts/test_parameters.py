@@ -69,7 +69,7 @@ def assert_rebuilt(robot, fields, q, v, u, tolerance=1e-13, world=lambda robot: 
     return found
 
 
-@pytest.mark.parametrize("name", ["random_a", "humanoid_2005"])
+@pytest.mark.parametrize("name", ["random_a", pytest.param("humanoid_2005", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("work", [False, True])
 def test_inertias_gravity_rotors_and_damping_are_those_of_robots_built_one_by_one(name, engine, work):
     robot = trees.tree(name)

@@ -105,6 +105,7 @@ def test_romeo_loads_with_a_note_on_each_massless_leaf():
     assert len(notes) == 24 and "'RThumb3'" in notes[0].message
 
 
+@pytest.mark.slow
 def test_every_installed_robot_is_read_as_by_pinocchio_or_refused():
     for path, name in {path: name for name, path in reversed(ROBOTS.items())}.items():
         if name in REFUSED or REFUSED.keys() & {known for known, where in ROBOTS.items() if where == path}:
