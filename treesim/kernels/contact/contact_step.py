@@ -201,7 +201,7 @@ def parts_of(on_planes, held, again):
 
 
 def make_contact_step(solver, felt, hold, parts):
-    """The kernel of a step with contact by a solver (see `treesim.contact.solvers`); felt, hold: the tree whose joints
+    """The kernel of a step with contact by a solver (see `treesim.contact.base`); felt, hold: the tree whose joints
     are held, and what takes the part of rows that followers do not let through (`contact_mimic`)."""
 
     def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
