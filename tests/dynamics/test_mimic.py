@@ -143,7 +143,7 @@ def idle(seed):
     bodies = [*robot.bodies]
     for name, on in tips.items():
         place = Placement.from_xyz_rpy((0.1, 0.2, -0.3), (0.4, 0.5, 0.6))
-        line = Mimic(robot.mimic_map.leaders[0], -1.7, 0.2)
+        line = Mimic(robot.mimic_map.mimicked_joints[0], -1.7, 0.2)
         bodies.append(
             Body(
                 name,
@@ -309,7 +309,7 @@ def test_panda_hand_under_a_force_on_a_finger():
 @pytest.mark.parametrize("name", REAL)
 def test_installed_robots(name, base):
     robot = treesim.load(name, base=base)
-    assert robot.followers
+    assert robot.mimic_joints
     armature = robot.armature + 0.05 * (name == "romeo")  # whose fingers have no inertia
     for seed in range(3):
         q, v, tau, f_ext = state(robot, seed)

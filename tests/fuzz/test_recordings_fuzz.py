@@ -35,12 +35,15 @@ SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] * (seed > 0)) for seed in r
 @cache
 def recordings() -> tuple[Trajectory, ...]:
     """Between them, everything that a recipe can hold."""
-    hinge, follower = treesim.Joint("a", "revolute"), treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2, 0.5))
+    hinge, mimic_joint = (
+        treesim.Joint("a", "revolute"),
+        treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2, 0.5)),
+    )
     third = treesim.Joint(
         "c", "revolute", placement=treesim.Placement(translation=(0, 0, 0.1)), axis=(0, 1, 0), armature=0.1
     )
     weight = treesim.Inertia(1.0, (0, 0, 0.2), np.eye(3) * 0.01)
-    bodies = [treesim.Body(f"{joint.name}_link", 0, joint, weight) for joint in (hinge, follower, third)]
+    bodies = [treesim.Body(f"{joint.name}_link", 0, joint, weight) for joint in (hinge, mimic_joint, third)]
     hull = treesim.CollisionShape(3, treesim.Placement(), "hull", vertices=np.eye(3), link="c_link")
     gear = treesim.Tree("gear", bodies, frames=[treesim.Frame("tip", 3)], shapes=[hull])
     held = treesim.FrameConstraint("tip", rows="linear")

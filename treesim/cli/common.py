@@ -45,7 +45,9 @@ RobotArgument = Annotated[
 BaseOption = Annotated[str, typer.Option(help="Bolt the root link to the world (fixed) or let it fly (floating).")]
 MimicOption = Annotated[
     str | None,
-    typer.Option(help="`free` treats mimic joints as independent ones; otherwise they follow their leaders exactly."),
+    typer.Option(
+        help="`free` treats mimic joints as independent ones; otherwise they follow the joints that they mimic exactly."
+    ),
 ]
 XacroOption = Annotated[
     bool,

@@ -69,7 +69,7 @@ def robot_facts(robot: Tree) -> dict[str, Any]:
         "shapes": shape_counts(robot),
         "shape_links": shape_links(robot),
         "joints": [_joint_facts(robot, name) for name in robot.q_index],
-        "followers": [_follower_facts(robot, name) for name in robot.followers],
+        "mimic_joints": [_mimic_facts(robot, name) for name in robot.mimic_joints],
         "loops": [_loop_facts(loop) for loop in robot.loops],
         "notes": [str(note) for note in robot.notes],
     }
@@ -92,11 +92,11 @@ def _joint_facts(robot: Tree, name: str) -> dict[str, Any]:
     }
 
 
-def _follower_facts(robot: Tree, name: str) -> dict[str, Any]:
+def _mimic_facts(robot: Tree, name: str) -> dict[str, Any]:
     assert robot.mimic_map is not None
-    leader, multiplier, offset = robot.mimic_map.lines()[name]
+    mimicked, multiplier, offset = robot.mimic_map.lines()[name]
     kind = robot.joint(name).type
-    return {"name": name, "type": kind, "leader": leader, "multiplier": multiplier, "offset": offset}
+    return {"name": name, "type": kind, "mimicked": mimicked, "multiplier": multiplier, "offset": offset}
 
 
 def _loop_facts(loop: Loop) -> dict[str, Any]:
@@ -122,20 +122,20 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
         ("mass matrix", f"{entries}, {robot.nnz} numbers when packed"),
         ("λ", " ".join(map(str, robot.parent.tolist()))),
         ("λe", " ".join(map(str, robot.dof_parent.tolist()))),
-        *_followers(robot),
+        *_mimic_joints(robot),
         *_loops(robot),
     ):
         table.add_row(label, value)
     return table
 
 
-def _followers(robot: Tree) -> list[tuple[str, str]]:
+def _mimic_joints(robot: Tree) -> list[tuple[str, str]]:
     """A row with one line for each joint that follows another, if any does."""
     if robot.mimic_map is None:
         return []
     lines = robot.mimic_map.lines().items()
-    told = [f"{named(name)} = {k:g} {named(leader)}" + (f" {o:+g}" if o else "") for name, (leader, k, o) in lines]
-    return [("followers", "\n".join(told))]
+    told = [f"{named(name)} = {k:g} {named(mimicked)}" + (f" {o:+g}" if o else "") for name, (mimicked, k, o) in lines]
+    return [("mimic_joints", "\n".join(told))]
 
 
 def _loops(robot: Tree) -> list[tuple[str, str]]:

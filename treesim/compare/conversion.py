@@ -40,7 +40,7 @@ class ModelMaker(Protocol):
 
 
 @runtime_checkable
-class HeldFollowers(Protocol):
+class MimicConstrained(Protocol):
     """What a converted model of the spanning tree has, too, whose engine holds followers by constraints."""
 
     def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -91,11 +91,11 @@ def held_rows(robot: Tree, model: EngineModel, states: int = STATES, seed: int =
     Constraints that give way by R to a unit force, A a = -R lambda with A v = 0 for followers that keep their leaders,
     leave (M + A' R^-1 A) a = tau - C (Todorov 2014, eq. 8 and 12, with neither position nor velocity to be mended).
     """
-    if robot.mimic_map is None or not isinstance(model, HeldFollowers):
+    if robot.mimic_map is None or not isinstance(model, MimicConstrained):
         return
     batch, A, whole = random_batch(robot, states, seed, 0, 1e-3), robot.mimic_map.A, model.robot
     tau = np.zeros((states, whole.nv))
-    tau[:, robot.mimic_map.kept_v] = batch.tau
+    tau[:, robot.mimic_map.independent_v] = batch.tau
     ours, theirs, worst_condition = np.empty_like(tau), np.empty_like(tau), 0.0
     for k, (q, v) in enumerate(zip(robot.expand(batch.q), robot.expand_velocity(batch.v), strict=True)):
         theirs[k], R = model.held(q, v, tau[k])
@@ -122,16 +122,16 @@ def _made_layout(robot: Tree, engine: str) -> Layout:
     if engine == TREESIM:
         return cast(Layout, Reordered(np.arange(robot.nq), np.arange(robot.nv)))
     if engine == DRAKE:
-        return _with_followers(robot, DrakeLayout(robot.spanning))
+        return _with_mimic_joints(robot, DrakeLayout(robot.spanning))
     adapter = find_engine(engine)
     if reason := adapter.refuses(robot):
         raise UnsupportedError(f"{adapter.name} takes no states of {robot.name!r}: {reason}")
     if isinstance(adapter, ModelMaker):
         made = adapter.convert(robot)
-        return made.layout if made.robot is robot else _with_followers(robot, made.layout)
-    return _with_followers(robot, adapter.read(robot.spanning, canonical(robot.spanning), CANONICAL).layout)
+        return made.layout if made.robot is robot else _with_mimic_joints(robot, made.layout)
+    return _with_mimic_joints(robot, adapter.read(robot.spanning, canonical(robot.spanning), CANONICAL).layout)
 
 
-def _with_followers(robot: Tree, whole: Layout) -> Layout:
+def _with_mimic_joints(robot: Tree, whole: Layout) -> Layout:
     """The layout of a robot in an engine that has numbers for all joints of the spanning tree."""
     return whole if robot.mimic_map is None else cast(Layout, SpanningLayout(robot, whole))

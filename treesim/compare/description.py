@@ -62,11 +62,11 @@ class Description:
     def mimics(self) -> dict[str, Line]:
         """The joints with a `<mimic>`, and whom they follow, by chains of such joints too."""
         lines, found = Mimics(self.joints, None).lines, {}
-        for name, (leader, multiplier, offset) in lines.items():
-            while leader in lines:
-                leader, k, o = lines[leader]
+        for name, (mimicked, multiplier, offset) in lines.items():
+            while mimicked in lines:
+                mimicked, k, o = lines[mimicked]
                 multiplier, offset = multiplier * k, multiplier * o + offset
-            found[name] = leader, multiplier, offset
+            found[name] = mimicked, multiplier, offset
         return found
 
     @cached_property

@@ -12,7 +12,7 @@ import numpy as np
 from .. import plugins
 from ..errors import PluginError, TreesimError, UnsupportedError, installed_by
 from ..model.tree import Tree
-from ..states.arguments import refuse_followers
+from ..states.arguments import refuse_mimic_joints
 from ..validation.values import checked_parts
 from .cases import BenchmarkCase, Motion, Standing, States, Stepping
 from .layouts import Layout
@@ -85,11 +85,11 @@ class EngineModel:
     changes: tuple[str, ...] = ()
     known_faults: tuple[str, ...] = ()
     integrators: tuple[str, ...] = ()
-    followers = False
+    mimic_joints = False
 
     def __init__(self, robot: Tree) -> None:
-        if not self.followers:
-            refuse_followers(robot, "a model in another engine")
+        if not self.mimic_joints:
+            refuse_mimic_joints(robot, "a model in another engine")
         self.robot = robot
 
     # single states, in treesim's layout; each raises UnsupportedError where the engine has no such function, which a

@@ -18,7 +18,7 @@ from ..kernels.contact.joint_limits import near_limits_states
 from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE
 from ..model.tree import Tree
-from ..states.states import tied_constants
+from ..states.states import mimic_constants
 from ..system.memory import free_memory
 from .base import ContactSolver, chosen_solver
 from .tables import Touching
@@ -46,16 +46,16 @@ class ContactStage:
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
-        tied, held = robot.mimic_map is not None, bool(touching.held[0][0])
-        plain = not (tied or held or touching.convex[1] > touching.convex[0])
+        mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
+        plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and SHARE[rule] < 1 and touching.limits > 0
         parts = parts_of(touching.on_planes, held, again)
-        self._made_of = type(chosen).kernel, type(chosen).memory, tied, parts
+        self._made_of = type(chosen).kernel, type(chosen).memory, mimic_map, parts
         self.entry = contact_step_entry(*self._made_of)
         scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work), float(again)])
         layout = touching.layout if work else touching.without_groups()
         self.constants = (
-            *tied_constants(robot, constants_of(robot, gravity)),
+            *mimic_constants(robot, constants_of(robot, gravity)),
             layout,
             touching.geometry,
             *touching.held,

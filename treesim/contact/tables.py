@@ -107,7 +107,7 @@ def touching(
         made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), surface or Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])
     rough = np.flatnonzero(robot.friction) if friction else np.empty(0, np.int64)
-    _, kept_v = robot.kept()
+    _, independent_v = robot.kept()
     speed, fastest, braking = _speeds(robot) if speed_limits else ([], [], [])
     sizes = [
         len(made.ints),
@@ -122,7 +122,7 @@ def touching(
         max(1, min(MOST_TOLD, PER_PAIR * len(convex))),
         1,
     ]
-    rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
+    rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), independent_v[rough], np.ravel(speed)]
     layout = np.concatenate(rows).astype(np.int64)
     parts: list[Any] = [
         [RECOVERY, FASTEST, REBOUND_SPEED, LEFT],
@@ -295,8 +295,8 @@ def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
 def _speeds(robot: Tree) -> tuple[list[list[int]], list[float], list[float]]:
     """The limits of speeds: (degree of freedom, side), where they are, and the efforts that keep them."""
     limited = np.flatnonzero(np.isfinite(robot.velocity_limit) & (robot.velocity_limit > 0)).tolist()
-    _, kept_v = robot.kept()
-    rows = [[int(kept_v[k]), side] for k in limited for side in (1, -1)]
+    _, independent_v = robot.kept()
+    rows = [[int(independent_v[k]), side] for k in limited for side in (1, -1)]
     efforts = np.minimum(robot.effort_limit, UNLIMITED)
     pairs = [(float(robot.velocity_limit[k]), float(efforts[k])) for k in limited for _ in range(2)]
     return rows, [speed for speed, _ in pairs], [effort for _, effort in pairs]
@@ -305,9 +305,12 @@ def _speeds(robot: Tree) -> tuple[list[list[int]], list[float], list[float]]:
 def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:
     """The limits of joints with one coordinate: (degree of freedom, coordinate, side), in the spanning tree, and where
     they are; those of followers are their leaders'."""
-    kept_q, kept_v = robot.kept()
+    independent_q, independent_v = robot.kept()
     found: Iterable[tuple[list[int], float]] = (
-        ([int(kept_v[robot.v_index[name].start]), int(kept_q[where.start]), side], float(bounds[where.start]))
+        (
+            [int(independent_v[robot.v_index[name].start]), int(independent_q[where.start]), side],
+            float(bounds[where.start]),
+        )
         for name, where in robot.q_index.items()
         if where.stop - where.start == 1
         for side, bounds in ((1, robot.lower), (-1, robot.upper))

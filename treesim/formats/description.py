@@ -15,6 +15,8 @@ from ..simulation.trajectory import Trajectory
 from ..validation.schema import fits, parsed, record_of
 from .digests import check_arrays, check_description, with_digests
 
+OLD_NAMES = {"followers": "mimic_joints"}  # of fields, in files of older versions
+
 
 def described(trajectory: Trajectory) -> str:
     """Return names, metadata, followers, recipe, the number of states and digests of all that as JSON.
@@ -34,7 +36,7 @@ def described(trajectory: Trajectory) -> str:
         "joint_types": trajectory.joint_types,
         "metadata": dict(trajectory.metadata),
         "states": len(trajectory),
-        **({"followers": trajectory.followers} if trajectory.followers else {}),
+        **({"mimic_joints": trajectory.mimic_joints} if trajectory.mimic_joints else {}),
         **({} if recipe is None else {"recipe": recipe}),
         **({"touching": []} if trajectory.contact is None else trajectory.contact.description()),
     }
@@ -60,7 +62,7 @@ class Description:
     joint_types: tuple[str, ...]
     metadata: Mapping[str, Any]
     states: int | None = None
-    followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+    mimic_joints: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
     recipe: str | None = None
     touching: tuple[str, ...] = ()
     surfaces: tuple[str, ...] = ()
@@ -76,7 +78,10 @@ def read_description(text: str | bytes) -> Description:
     """Return the description that a text holds; raises ArgumentError, naming what is wrong, for one that treesim did
     not write, or whose digest differs."""
     values = parsed(text, "its description")
-    description = record_of(Description, values, "its description", extra=True)
+    renamed = (
+        {OLD_NAMES.get(name, name): value for name, value in values.items()} if isinstance(values, dict) else values
+    )
+    description = record_of(Description, renamed, "its description", extra=True)
     check_description(values, description.digests)
     return description
 
@@ -86,7 +91,7 @@ def restored(description: Description, arrays: Mapping[str, Any]) -> Trajectory:
 
     Raises ArgumentError where they do not fit together, or are not those that were written.
     """
-    names = ("robot_name", "joint_names", "joint_types", "metadata", "followers", "recipe")
+    names = ("robot_name", "joint_names", "joint_types", "metadata", "mimic_joints", "recipe")
     trajectory = Trajectory(**{name: getattr(description, name) for name in names}, **arrays)
     if description.states not in (None, len(trajectory)):  # None in files of older versions
         raise ArgumentError(f"it holds {len(trajectory)} states, but {description.states} were written")

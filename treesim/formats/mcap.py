@@ -194,7 +194,7 @@ class _Motion:
         self._set_contacts(trajectory, robot)
 
     def _set_joints(self, trajectory: Trajectory) -> None:
-        found = {name: trajectory[name] for name in (*trajectory.joint_names, *trajectory.followers)}
+        found = {name: trajectory[name] for name in (*trajectory.joint_names, *trajectory.mimic_joints)}
         single = {name: joint for name, joint in found.items() if joint.q.ndim == 1}
         self.joints = list(single)
         numbers = [(joint.q, joint.v, joint.tau) for joint in single.values()]

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from .joints import Joint
     from .parts import Body
 
-LENT = 1 / 64  # part of a joint's own inertia that it lends to those of its leader and followers that carry none
+REGULARIZATION = (
+    1 / 64
+)  # part of a joint's own inertia that it lends to those of its leader and followers that carry none
 
 
 @record()
@@ -64,58 +66,58 @@ class MimicMap(NamedTuple):
     """The followers of a tree, each with the joint that leads it and follows none itself: q_b = k q_a + o.
 
     names, leaders: the joints' names. v, onto: the followers' degrees of freedom in the spanning tree, and the leaders'
-    among the independent ones. kept_q, kept_v: the places of the independent coordinates and velocities in the spanning
-    tree. ints, reals: all of it as kernels read it (`kernels.mimic.mimic`).
+    among the independent ones. independent_q, independent_v: indices of the independent coordinates and velocities in
+    the spanning tree. ints, reals: all of it as kernels read it (`kernels.mimic.mimic`).
     """
 
     names: tuple[str, ...]
-    leaders: tuple[str, ...]
+    mimicked_joints: tuple[str, ...]
     multiplier: np.ndarray
     offset: np.ndarray
     v: np.ndarray
     onto: np.ndarray
-    kept_q: np.ndarray
-    kept_v: np.ndarray
+    independent_q: np.ndarray
+    independent_v: np.ndarray
     ints: np.ndarray
     reals: np.ndarray
 
     @property
-    def lent(self) -> np.ndarray:
+    def regularization(self) -> np.ndarray:
         """(n,) rotor inertias that joints of the spanning tree lend each other, which y does not feel."""
         return self.reals[3 * len(self.names) :]
 
     @property
     def G(self) -> np.ndarray:
         """(n, n_y): v = G yd."""
-        G = np.zeros((self.kept_v.size + self.v.size, self.kept_v.size))
-        G[self.kept_v, np.arange(self.kept_v.size)] = 1.0
+        G = np.zeros((self.independent_v.size + self.v.size, self.independent_v.size))
+        G[self.independent_v, np.arange(self.independent_v.size)] = 1.0
         G[self.v, self.onto] = self.multiplier
         return G
 
     @property
     def A(self) -> np.ndarray:
         """(m, n): A v = 0 is v = G yd."""
-        A = np.zeros((self.v.size, self.kept_v.size + self.v.size))
+        A = np.zeros((self.v.size, self.independent_v.size + self.v.size))
         A[np.arange(self.v.size), self.v] = 1.0
-        A[np.arange(self.v.size), self.kept_v[self.onto]] = -self.multiplier
+        A[np.arange(self.v.size), self.independent_v[self.onto]] = -self.multiplier
         return A
 
     def lines(self) -> dict[str, tuple[str, float, float]]:
         """Return {follower: (leader, multiplier, offset)}."""
         numbers = self.multiplier.tolist(), self.offset.tolist()
-        return dict(zip(self.names, zip(self.leaders, *numbers, strict=True), strict=True))
+        return dict(zip(self.names, zip(self.mimicked_joints, *numbers, strict=True), strict=True))
 
     def gathered(self, values: np.ndarray, powers: int) -> np.ndarray:
         """Return what acts on y of numbers (n,) that act on the spanning tree's degrees of freedom: |k|^powers times
         the followers', beside the leaders' own. Raises ModelError naming a follower with which that is no number."""
-        total = values[self.kept_v]
+        total = values[self.independent_v]
         with np.errstate(over="ignore", invalid="ignore"):
             added = np.abs(self.multiplier) ** powers * values[self.v]
         wrong = np.flatnonzero(~np.isfinite(added) & np.isfinite(values[self.v]))
         if wrong.size:
             k = int(wrong[0])
             raise ModelError(
-                f"joint {quoted(self.names[k])} follows {quoted(self.leaders[k])} by a multiplier of "
+                f"joint {quoted(self.names[k])} follows {quoted(self.mimicked_joints[k])} by a multiplier of "
                 f"{self.multiplier[k]:g}, which is too large to compute with"
             )
         np.add.at(total, self.onto, added)
@@ -123,23 +125,23 @@ class MimicMap(NamedTuple):
 
     def shared(self, values: np.ndarray) -> np.ndarray:
         """Return rotor inertias (n,) of the spanning tree that are those (n_y,) of y, spread evenly over each leader
-        and its followers, with what these lend each other (`kernels.followers.with_shared_rotors`)."""
+        and its followers, with what these lend each other (`kernels.mimic_joints.with_shared_rotors`)."""
         F = len(self.names)
         share = self.reals[2 * F : 3 * F]
-        whole = np.empty(self.kept_v.size + self.v.size)
-        whole[self.kept_v] = values
+        whole = np.empty(self.independent_v.size + self.v.size)
+        whole[self.independent_v] = values
         whole[self.v] = share * values[self.onto] / self.multiplier**2
-        np.subtract.at(whole, self.kept_v[self.onto], share * values[self.onto])
-        return whole + self.lent
+        np.subtract.at(whole, self.independent_v[self.onto], share * values[self.onto])
+        return whole + self.regularization
 
     def limited(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return position limits of y: those of the leaders that keep the followers within theirs, all (n_q,)."""
-        low, high = lower[self.kept_q], upper[self.kept_q]
-        places = {int(v): place for place, v in enumerate(self.kept_q)}
+        low, high = lower[self.independent_q], upper[self.independent_q]
+        places = {int(v): place for place, v in enumerate(self.independent_q)}
         F = len(self.names)
-        for f, (own, leader) in enumerate(zip(self.ints[3 : 3 + F], self.ints[3 + F : 3 + 2 * F], strict=True)):
-            place = places[int(leader)]
-            first, second = leader_limits(float(lower[own]), float(upper[own]), *self._line(f))
+        for f, (own, mimicked) in enumerate(zip(self.ints[3 : 3 + F], self.ints[3 + F : 3 + 2 * F], strict=True)):
+            place = places[int(mimicked)]
+            first, second = mimicked_limits(float(lower[own]), float(upper[own]), *self._line(f))
             low[place], high[place] = max(low[place], first), min(high[place], second)
         return low, high
 
@@ -147,13 +149,13 @@ class MimicMap(NamedTuple):
         return float(self.multiplier[f]), float(self.offset[f])
 
 
-def leader_limits(lower: float, upper: float, multiplier: float, offset: float) -> tuple[float, float]:
+def mimicked_limits(lower: float, upper: float, multiplier: float, offset: float) -> tuple[float, float]:
     """Return the limits of a leader's position that keep its follower within lower ... upper."""
     first, second = (lower - offset) / multiplier, (upper - offset) / multiplier
     return min(first, second) + 0.0, max(first, second) + 0.0  # no zeros below zero
 
 
-def coupling_of(bodies: Sequence[Body]) -> MimicMap | None:
+def mimic_map_of(bodies: Sequence[Body]) -> MimicMap | None:
     """Return the followers among the joints of bodies, in the order of these, or None if there are none.
 
     Chains are resolved to the joint at their end. Raises ModelError naming the joint that follows what it cannot.
@@ -166,41 +168,50 @@ def coupling_of(bodies: Sequence[Body]) -> MimicMap | None:
     q_start = np.cumsum([0] + [joint.nq for joint in joints])
     v_start = np.cumsum([0] + [joint.nv for joint in joints])
     own = np.array([places[name] for name in lines])
-    led = np.array([places[leader] for leader, _, _ in lines.values()])
-    kept_q = np.setdiff1d(np.arange(q_start[-1]), q_start[own])
-    kept_v = np.setdiff1d(np.arange(v_start[-1]), v_start[own])
-    onto = np.searchsorted(kept_v, v_start[led])
+    led = np.array([places[mimicked] for mimicked, _, _ in lines.values()])
+    independent_q = np.setdiff1d(np.arange(q_start[-1]), q_start[own])
+    independent_v = np.setdiff1d(np.arange(v_start[-1]), v_start[own])
+    onto = np.searchsorted(independent_v, v_start[led])
     multiplier, offset = (np.array([line[part] for line in lines.values()]) for part in (1, 2))
     ints = np.concatenate([
-        [own.size, kept_q.size, kept_v.size],
-        q_start[own], q_start[led], own + 1, led + 1, v_start[own], v_start[led], onto, kept_q, kept_v,
+        [own.size, independent_q.size, independent_v.size],
+        q_start[own], q_start[led], own + 1, led + 1, v_start[own], v_start[led], onto, independent_q, independent_v,
     ])  # fmt: skip
-    lent = _lent(bodies, own, led, multiplier)[np.repeat(np.arange(len(joints)), [joint.nv for joint in joints])]
+    regularization = _regularization(bodies, own, led, multiplier)[
+        np.repeat(np.arange(len(joints)), [joint.nv for joint in joints])
+    ]
     share = 1 / (1 + np.bincount(onto)[onto])
     return MimicMap(
-        tuple(lines), tuple(leader for leader, _, _ in lines.values()), frozen(multiplier), frozen(offset),
-        frozen(v_start[own], np.int64), frozen(onto, np.int64), frozen(kept_q, np.int64), frozen(kept_v, np.int64),
-        frozen(ints, np.int64), frozen(np.concatenate([multiplier, offset, share, lent])),
-    )  # fmt: skip
+        tuple(lines),
+        tuple(mimicked for mimicked, _, _ in lines.values()),
+        frozen(multiplier),
+        frozen(offset),
+        frozen(v_start[own], np.int64),
+        frozen(onto, np.int64),
+        frozen(independent_q, np.int64),
+        frozen(independent_v, np.int64),
+        frozen(ints, np.int64),
+        frozen(np.concatenate([multiplier, offset, share, regularization])),
+    )
 
 
-def _lent(bodies: Sequence[Body], own: np.ndarray, led: np.ndarray, multiplier: np.ndarray) -> np.ndarray:
+def _regularization(bodies: Sequence[Body], own: np.ndarray, led: np.ndarray, multiplier: np.ndarray) -> np.ndarray:
     """Rotor inertias of all joints that y does not feel: those of a leader and its followers add up to zero, times
     k^2: what joints that carry no inertia get from the one that carries most. Then the spanning tree's mass matrix is
     regular where the robot's is. own, led: the followers' and their leaders' bodies, from 0. O(N)."""
-    lent, loaded = np.zeros(len(bodies)), carry_inertia(bodies)
+    regularization, loaded = np.zeros(len(bodies)), carry_inertia(bodies)
     groups: dict[int, list[tuple[int, float]]] = {}
-    for follower, leader, k in zip(own.tolist(), led.tolist(), multiplier.tolist(), strict=True):
-        groups.setdefault(leader, [(leader, 1.0)]).append((follower, k * k))
+    for mimic_joint, mimicked, k in zip(own.tolist(), led.tolist(), multiplier.tolist(), strict=True):
+        groups.setdefault(mimicked, [(mimicked, 1.0)]).append((mimic_joint, k * k))
     for group in groups.values():
-        felt = {i: square * _inertia_about(bodies[i]) for i, square in group}
+        effective = {i: square * _inertia_about(bodies[i]) for i, square in group}
         idle = [(i, square) for i, square in group if not loaded[i]]
-        lender, square_of_lender = max(group, key=lambda member: felt[member[0]])
-        if idle and felt[lender] > 0:
+        lender, square_of_lender = max(group, key=lambda member: effective[member[0]])
+        if idle and effective[lender] > 0:
             for i, square in idle:
-                lent[i] = LENT * felt[lender] / len(idle) / square
-            lent[lender] = -LENT * felt[lender] / square_of_lender
-    return lent
+                regularization[i] = REGULARIZATION * effective[lender] / len(idle) / square
+            regularization[lender] = -REGULARIZATION * effective[lender] / square_of_lender
+    return regularization
 
 
 def carry_inertia(bodies: Sequence[Body]) -> list[bool]:
@@ -241,7 +252,7 @@ def _resolved(joint: Joint, joints: Sequence[Joint], places: dict[str, int]) -> 
     return now.name, multiplier, offset
 
 
-def no_followers(robot: str, names: Sequence[str], what: str) -> UnsupportedError:
+def no_mimic_joints(robot: str, names: Sequence[str], what: str) -> UnsupportedError:
     """Return the error for what does not serve a robot whose joints `names` follow others."""
     told = listed(list(names), limit=3)
     return UnsupportedError(
@@ -253,7 +264,7 @@ def no_followers(robot: str, names: Sequence[str], what: str) -> UnsupportedErro
 class Withheld(np.ndarray):
     """What stands in the place of a table of the spanning tree in a robot with followers: compiled code of other robots
     finds a tree that cannot move, whose sizes fit no state, and Python that reads it gets an UnsupportedError. What
-    serves such robots takes `Tree.tied_tables()`."""
+    serves such robots takes `Tree.spanning_tables()`."""
 
     reason: UnsupportedError
 

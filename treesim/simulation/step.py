@@ -14,19 +14,19 @@ from ..contact.stage import SHARE, ContactStage
 from ..dynamics.auto import Auto
 from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
 from ..dynamics.functions import held_backend
-from ..dynamics.tables import constants_of, on_leaders
+from ..dynamics.tables import constants_of, on_mimicked
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
 from ..engine.call.varied import Varied
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import NonFiniteError, UnsupportedError
 from ..kernels.algebra.tables import tree_tables
-from ..kernels.constrained.rows import plain_held_tables, row_memory, tied_held_tables
+from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, row_memory
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..kernels.stepping.constrained_step import RULES_WITH_ROWS, world_step_entry
 from ..kernels.stepping.step import RULES, actuate, settings_of, step_entry, step_memory
 from ..model.tree import Tree
-from ..states.states import tied_constants
+from ..states.states import mimic_constants
 from ..types import Engine
 from .integrators import CompiledRule
 from .step_settings import StepSettings
@@ -59,7 +59,7 @@ class StepCode:
         if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
             entry, constants = solver.entry_for(robot), solver.constants(robot, gravity)
             entry = (world_step_entry if world.m else step_entry)(rule, entry)
-            self.constants = (*tied_constants(robot, constants), *world.held, settings.table)
+            self.constants = (*mimic_constants(robot, constants), *world.held, settings.table)
             rows = ((world.m,), (world.m,)) if world.m else ()
             n = (robot.nv,)
             inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,), *rows)
@@ -200,15 +200,19 @@ class StepCode:
         self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
     ) -> int:
         """The kernel's own text, with the forward dynamics that the backend has in Python."""
-        robot, tied = self.robot, self.robot.mimic_map
+        robot, mimic_map = self.robot, self.robot.mimic_map
         if not robot.nv:
             work[:] = 0.0
             return FINE
-        if tied is not None:
+        if mimic_map is not None:
             ends = [np.empty(n) for n in (robot.spanning.nq, robot.spanning.nv, robot.spanning.nv)]
-            state = robot.expand(q), robot.expand_velocity(v), on_leaders(robot, control)
+            state = robot.expand(q), robot.expand_velocity(v), on_mimicked(robot, control)
             status = self._on_spanning_tree(*state, *ends, work, *rows)
-            q_new[:], v_new[:], force[:] = ends[0][tied.kept_q], ends[1][tied.kept_v], ends[2][tied.kept_v]
+            q_new[:], v_new[:], force[:] = (
+                ends[0][mimic_map.independent_q],
+                ends[1][mimic_map.independent_v],
+                ends[2][mimic_map.independent_v],
+            )
             return status
         return self._on_spanning_tree(q, v, control, q_new, v_new, force, work, *rows)
 
@@ -238,18 +242,20 @@ class StepCode:
     def _held(self, tree: Any, q: np.ndarray) -> Any:
         """The world's tables, with memory for the robot's followers."""
         if self.robot.mimic_map is None:
-            return plain_held_tables(*self.world.constants)
-        followers, ratios = self.robot.tied_tables()[2:]
-        return tied_held_tables(tree, followers, ratios, *self.world.constants, q)
+            return plain_world_tables(*self.world.constants)
+        mimic_joints, ratios = self.robot.spanning_tables()[2:]
+        return mimic_world_tables(tree, mimic_joints, ratios, *self.world.constants, q)
 
     def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
         """What the backend says, of the spanning tree's coordinates."""
-        robot, tied = self.robot, self.robot.mimic_map
-        if tied is None:
+        robot, mimic_map = self.robot, self.robot.mimic_map
+        if mimic_map is None:
             return self.solver.forward_dynamics(robot, q, v, tau, None, self.gravity, armature)
-        state = q[tied.kept_q], v[tied.kept_v], tau[tied.kept_v]
+        state = q[mimic_map.independent_q], v[mimic_map.independent_v], tau[mimic_map.independent_v]
         solver = held_backend(self.solver, robot)
-        qdd = solver.forward_dynamics(robot, *state, None, self.gravity, np.maximum(tied.gathered(armature, 2), 0.0))
+        qdd = solver.forward_dynamics(
+            robot, *state, None, self.gravity, np.maximum(mimic_map.gathered(armature, 2), 0.0)
+        )
         return robot.expand_velocity(qdd)
 
     def _refuse_infinite(self, diagonal: np.ndarray) -> None:
@@ -312,6 +318,6 @@ def _has_kernel(solver: DynamicsBackend | CompiledBackend) -> TypeGuard[Compiled
 def forward_kernel(robot: Tree, backend: str | DynamicsBackend) -> CompiledBackend:
     """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
     solver = forward_solver(robot, backend)
-    if _has_kernel(solver) and (robot.mimic_map is None or solver.serves_followers):
+    if _has_kernel(solver) and (robot.mimic_map is None or solver.serves_mimic_joints):
         return solver
     raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: rollouts need one, such as 'aba'")

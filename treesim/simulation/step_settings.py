@@ -11,14 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.base import singular_inertia
-from ..dynamics.tables import constants_of, on_leaders
+from ..dynamics.tables import constants_of, on_mimicked
 from ..errors import ArgumentError, LightJointWarning, UnsupportedError
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.stepping.step import COLUMNS
 from ..model.tree import Body, Tree
 from ..states.arguments import whole_number
-from ..states.states import for_followers
+from ..states.states import for_mimic_joints
 from .control import checked_gain
 
 LONGEST = {"implicit_midpoint": 5e-4}  # s: of a substep, by rule; see docs/simulation.md for what it holds
@@ -60,7 +60,7 @@ class StepSettings(NamedTuple):
     def put_gains(self, robot: Tree, kp: np.ndarray, kd: np.ndarray) -> None:
         """Take other gains (nv,), of the same theta: those of joints that are saturated are left out for a while."""
         columns = self.table[1:].reshape(COLUMNS, robot.spanning.nv)
-        columns[0], columns[1] = on_leaders(robot, kp), on_leaders(robot, kd)
+        columns[0], columns[1] = on_mimicked(robot, kp), on_mimicked(robot, kd)
 
     @staticmethod
     def _table(robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
@@ -73,7 +73,7 @@ class StepSettings(NamedTuple):
         effort = np.minimum(robot.effort_limit, UNLIMITED)
         theta = _theta(robot, rule, h, gains)
         columns = [*gains, robot.damping, effort, followed.astype(float), theta]
-        table = np.concatenate([[h], *(on_leaders(robot, column) for column in columns)])
+        table = np.concatenate([[h], *(on_mimicked(robot, column) for column in columns)])
         assert table.size == 1 + COLUMNS * robot.spanning.nv
         table.setflags(write=False)
         return table
@@ -248,7 +248,7 @@ def lightest(robot: Tree) -> np.ndarray:
     entry = mass_matrix_full_states
     tables: tuple[np.ndarray, ...] = constants_of(robot)
     if robot.mimic_map is not None:
-        entry, tables = for_followers(entry, robot, tables)
+        entry, tables = for_mimic_joints(entry, robot, tables)
     least, M = np.full(robot.nv, np.inf), np.zeros((robot.nv, robot.nv))
     for q in tried_configurations(robot):
         entry(*tables, q, M.reshape(-1))  # in the interpreter: no wait for compiled code

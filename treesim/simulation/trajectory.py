@@ -83,7 +83,7 @@ class Trajectory(ReprMixin):
     metadata: Mapping[str, Any] = field(default_factory=dict)
     work: np.ndarray = None  # type: ignore[assignment]  # NaN, see __post_init__
     contact: ContactHistory | None = None
-    followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+    mimic_joints: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
     recipe: str | Callable[[], str] | None = None
 
     def __post_init__(self) -> None:
@@ -91,7 +91,7 @@ class Trajectory(ReprMixin):
         for label in ("joint_names", "joint_types"):
             object.__setattr__(self, label, checked_texts(label, getattr(self, label)))
         _check_joints(self.joint_names, self.joint_types)
-        _check_followers(self.followers, dict(zip(self.joint_names, self.joint_types, strict=True)))
+        _check_mimic_joints(self.mimic_joints, dict(zip(self.joint_names, self.joint_types, strict=True)))
         if checked_part("metadata", self.metadata, Mapping).get("stopped") is not None:  # type: ignore[type-abstract]
             checked_text("metadata: stopped", self.metadata["stopped"])
         if self.contact is not None:
@@ -132,9 +132,9 @@ class Trajectory(ReprMixin):
         """Return the trajectory of `robot` with the given arrays, names and types of its joints filled in."""
         moving = [body.joint for body in checked_robot(robot).bodies if body.joint.mimic is None]
         names, types = tuple(joint.name for joint in moving), tuple(joint.type for joint in moving)
-        followers = {} if robot.mimic_map is None else robot.mimic_map.lines()
+        mimic_joints = {} if robot.mimic_map is None else robot.mimic_map.lines()
         made = dict(metadata or {})
-        return cls(robot.name, t, q, v, tau, energy, names, types, made, work, contact, followers)  # type: ignore[arg-type]
+        return cls(robot.name, t, q, v, tau, energy, names, types, made, work, contact, mimic_joints)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} ... {self.t[-1]:g} s" if len(self) else "empty"
@@ -154,12 +154,12 @@ class Trajectory(ReprMixin):
     __iter__ = None  # it could be over joints as well as over states
 
     def __getitem__(self, joint: str) -> JointStates:
-        if joint in self.followers:
-            leader, multiplier, offset = self.followers[joint]
-            led = self[leader]
+        if joint in self.mimic_joints:
+            mimicked, multiplier, offset = self.mimic_joints[joint]
+            led = self[mimicked]
             return JointStates(multiplier * led.q + offset, multiplier * led.v, np.zeros_like(led.tau))
         if joint not in self.joint_names:
-            raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.followers))
+            raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.mimic_joints))
         k = self.joint_names.index(joint)
         q, v = (place_of(self.joint_types, k, parts) for parts in (Q_PARTS, V_PARTS))
         return JointStates(self.q[:, q], self.v[:, v], self.tau[:, v])
@@ -348,16 +348,18 @@ def _check_joints(names: tuple[str, ...], types: tuple[str, ...]) -> None:
         raise ArgumentError(f"joint_types must be {len(names)}, as joint_names are, got {len(types)}")
 
 
-def _check_followers(followers: Any, types: Mapping[str, str]) -> None:
-    """Raise ArgumentError unless `followers` are {name: (leader, multiplier, offset)}, of joints of one coordinate."""
-    for name, line in checked_part("followers", followers, Mapping).items():  # type: ignore[type-abstract]
-        whose = f"followers[{quoted(name)}]"
-        leader, *numbers = checked_parts(whose, line, object) or (None,)
-        fits = checked_text("name among followers", name) not in types and len(numbers) == 2
+def _check_mimic_joints(mimic_joints: Any, types: Mapping[str, str]) -> None:
+    """Raise ArgumentError unless `mimic_joints` are {name: (mimicked, multiplier, offset)} of 1-DoF joints."""
+    for name, line in checked_part("mimic_joints", mimic_joints, Mapping).items():  # type: ignore[type-abstract]
+        whose = f"mimic_joints[{quoted(name)}]"
+        mimicked, *numbers = checked_parts(whose, line, object) or (None,)
+        fits = checked_text("name of a mimic joint", name) not in types and len(numbers) == 2
         if not fits or any(map(isnan, map(finite_or_nan, numbers))):
-            raise ArgumentError(f"{whose} must be (leader, multiplier, offset) of another joint, got {told(line)}")
-        if not isinstance(leader, str) or types.get(leader, "") not in ONE_COORDINATE:
-            raise ArgumentError(f"{whose} must follow a joint of one coordinate, got {told(leader)}")
+            raise ArgumentError(
+                f"{whose} must be (mimicked joint, multiplier, offset) of another joint, got {told(line)}"
+            )
+        if not isinstance(mimicked, str) or types.get(mimicked, "") not in ONE_COORDINATE:
+            raise ArgumentError(f"{whose} must follow a joint of one coordinate, got {told(mimicked)}")
 
 
 def _check_times(t: np.ndarray) -> None:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, UnsupportedError, listed, quoted
-from ..model.mimic import no_followers
+from ..model.mimic import no_mimic_joints
 from ..model.tree import Tree
 from ..validation.values import LONGEST, MOST, positive_number, told, whole_number
 
 __all__ = [
-    "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_followers",
-    "refuse_lent_rotors", "told", "whole_number",
+    "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_mimic_joints",
+    "refuse_regularized_rotors", "told", "whole_number",
 ]  # fmt: skip
 
 
@@ -27,10 +27,10 @@ def checked_robot(value: Any) -> Tree:
     return value
 
 
-def refuse_followers(robot: Tree, what: str) -> None:
+def refuse_mimic_joints(robot: Tree, what: str) -> None:
     """Raise UnsupportedError, naming them, for a robot whose joints follow others: `what` does not serve those."""
     if robot.mimic_map is not None:
-        raise no_followers(robot.name, robot.followers, what)
+        raise no_mimic_joints(robot.name, robot.mimic_joints, what)
 
 
 def checked_frames(value: Any) -> tuple[str, ...]:
@@ -41,12 +41,12 @@ def checked_frames(value: Any) -> tuple[str, ...]:
         raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {told(value)}") from None
 
 
-def refuse_lent_rotors(robot: Tree, what: str, instead: str) -> None:
+def refuse_regularized_rotors(robot: Tree, what: str, instead: str) -> None:
     """Raise UnsupportedError, naming them, for a robot with joints that carry no inertia but what others of the same
     leader lend them: `what` takes no negative rotor inertias, as the lender's then is; `instead` does."""
-    lent = np.zeros(0) if robot.mimic_map is None else robot.mimic_map.lent
-    if (lent > 0).any():
-        names = listed([robot.spanning.dof_name(int(k)) for k in np.flatnonzero(lent > 0)], limit=3)
+    regularization = np.zeros(0) if robot.mimic_map is None else robot.mimic_map.regularization
+    if (regularization > 0).any():
+        names = listed([robot.spanning.dof_name(int(k)) for k in np.flatnonzero(regularization > 0)], limit=3)
         raise UnsupportedError(
             f"{what} does not serve joints that carry no inertia and follow others, or are followed, as {names} of "
             f"{quoted(robot.name)}: give their links some, or take {instead!r}"

@@ -231,13 +231,13 @@ def _put_inertia(robot: Tree, given: Given) -> Numbers:
 
 def _put_armature(robot: Tree, given: Given) -> Numbers:
     """Those of independent joints; of their followers, whose rotors are part of these, 0."""
-    whole, tied = robot.spanning, robot.mimic_map
+    whole, mimic_map = robot.spanning, robot.mimic_map
     first = whole.reals.size - 3 - whole.nv
-    if tied is None:
+    if mimic_map is None:
         return Numbers(first + given.which, given.values)
-    led = tied.v[np.isin(tied.onto, given.which)]
+    led = mimic_map.v[np.isin(mimic_map.onto, given.which)]
     values = np.concatenate([given.values, np.zeros((*given.values.shape[:-1], led.size))], axis=-1)
-    return Numbers(first + np.concatenate([tied.kept_v[given.which], led]), values)
+    return Numbers(first + np.concatenate([mimic_map.independent_v[given.which], led]), values)
 
 
 def _put_gravity(robot: Tree, given: Given) -> Numbers:

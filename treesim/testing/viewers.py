@@ -16,12 +16,12 @@ from ..simulation.simulation import Simulation
 from ..viewing.protocols import (
     ClickViewer,
     FormatRecorder,
-    GhostViewer,
     GroundViewer,
     InteractiveViewer,
     MarkViewer,
     OpeningViewer,
     Recorder,
+    ReferenceViewer,
     SliderViewer,
 )
 from .report import Checks, Conformance, begin, demand, demand_error
@@ -36,9 +36,9 @@ def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:
 
     viewer: a name of `available("viewers")`, or an object. robots: `sample_robots()` by default. Tried: that it shows a
     robot, with shapes and without, follows its configuration, and shows another in its place; that a `GroundViewer`
-    takes every kind of ground, a `GhostViewer` a ghost and none, an `InteractiveViewer` a panel and states, and that
-    sliders, marks and clicks of a program are taken where it offers them; that it may be closed twice and used again;
-    that a configuration of a wrong shape or of NaN, and `update` before `show`, are errors that say so; that a
+    takes every kind of ground, a `ReferenceViewer` a reference and none, an `InteractiveViewer` a panel and states, and
+    that sliders, marks and clicks of a program are taken where it offers them; that it may be closed twice and used
+    again; that a configuration of a wrong shape or of NaN, and `update` before `show`, are errors that say so; that a
     `Recorder` writes a file, and refuses a number of frames that is not positive. What a person sees must be looked at.
     Raises ConformanceError listing what is not as promised.
 
@@ -98,12 +98,14 @@ def _check_showing(checks: Checks, viewer: Any, robot: Tree) -> None:
             viewer.show(robot, robot.neutral())
             viewer.show_ground(GROUND)
             viewer.update(q)
-    if isinstance(viewer, GhostViewer):
-        with checks.require("shows a ghost, and removes it", robot.name):
-            for ghost in (q, None):
-                viewer.set_ghost(ghost)
+    if isinstance(viewer, ReferenceViewer):
+        with checks.require("shows a reference, and removes it", robot.name):
+            for reference in (q, None):
+                viewer.set_reference(reference)
                 viewer.update(q)
-            demand_error(TreesimError, lambda: viewer.set_ghost(np.zeros(robot.nq + 1)), "q", "ghost of a wrong shape")
+            demand_error(
+                TreesimError, lambda: viewer.set_reference(np.zeros(robot.nq + 1)), "q", "reference of a wrong shape"
+            )
     if isinstance(viewer, InteractiveViewer):
         with checks.require("offers a panel and shows a state", robot.name):
             viewer.listen(lambda message, reply: None)

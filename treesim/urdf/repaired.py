@@ -87,7 +87,7 @@ def repair(
         default_axes      an axis without xyz gets the standard's 1 0 0
         default_inertials moving links without inertial get one of zero, as the standard has it
         twins             what is given twice, the same both times, is given once
-        leaders           the leader of a mimic gets the prefix of the follower
+        mimicked          the joint that a mimic names gets the prefix of the mimic joint
         commas            commas between the numbers of xyz and rpy are dropped
 
     and of those that choose for the user, only done when they are named:

@@ -27,7 +27,7 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
 
     elements: where each joint stands, by name. O(N); with bodies that are no solid ones, 0.1 ms for each body.
     """
-    bodies = _as_felt(bodies)
+    bodies = _with_shared_rotors(bodies)
     idle = _moving_nothing(bodies)
     for body in idle:
         text = f"joint {quoted(body.joint.name)} moves nothing that has inertia (link {quoted(body.name)})"
@@ -35,7 +35,7 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
         findings.add("U310", text, elements[body.joint.name], hint)
     if idle or all(_solid(body.inertia) for body in bodies):
         return
-    name = _unfelt(Tree("", bodies))
+    name = _massless_joint(Tree("", bodies))
     if name is not None:
         text = f"joint {quoted(name)}, with those it carries, can move without moving anything that has inertia"
         hint = (
@@ -44,11 +44,11 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
         findings.add("U311", text, elements[name], hint)
 
 
-def _as_felt(bodies: Sequence[Body]) -> Sequence[Body]:
+def _with_shared_rotors(bodies: Sequence[Body]) -> Sequence[Body]:
     """The bodies of the spanning tree, on whose mass matrix dynamics rest, with rotors as these spread them."""
     if not any(body.joint.mimic for body in bodies):
         return bodies
-    return Tree("", bodies).as_felt().bodies
+    return Tree("", bodies).with_shared_rotors().bodies
 
 
 def _moving_nothing(bodies: Sequence[Body]) -> list[Body]:
@@ -65,7 +65,7 @@ def _solid(inertia: Inertia) -> bool:
     return bool(inertia.mass > 0 and moments[0] > ROUNDING * moments[-1])
 
 
-def _unfelt(tree: Tree) -> str | None:
+def _massless_joint(tree: Tree) -> str | None:
     """The last joint with a pivot that vanishes in a configuration like any other, by the kernel's own text: compiling
     it would take seconds."""
     D, H = np.empty(tree.nv), np.empty(tree.nv)

@@ -2,10 +2,10 @@
 
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
 satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
-what it shows, `OpeningViewer` if its page can be opened before that is shown, `GhostViewer` if it can draw the robot
-twice, `SliderViewer`, `MarkViewer` and `ClickViewer` if programs can add sliders, draw arrows and frames, and hear
-clicks (`treesim.viewer`), `Recorder` if it can turn a trajectory into a file, `FormatRecorder` if into several kinds of
-files, and `PageWriter` if it can turn a robot into one that simulates.
+what it shows, `OpeningViewer` if its page can be opened before that is shown, `ReferenceViewer` if it can draw the
+robot twice, `SliderViewer`, `MarkViewer` and `ClickViewer` if programs can add sliders, draw arrows and frames, and
+hear clicks (`treesim.viewer`), `Recorder` if it can turn a trajectory into a file, `FormatRecorder` if into several
+kinds of files, and `PageWriter` if it can turn a robot into one that simulates.
 """
 
 from __future__ import annotations
@@ -95,11 +95,11 @@ class OpeningViewer(InteractiveViewer, Protocol):
 
 
 @runtime_checkable
-class GhostViewer(Viewer, Protocol):
+class ReferenceViewer(Viewer, Protocol):
     """A viewer that draws a second, translucent copy of the robot, to compare two motions by."""
 
-    def set_ghost(self, q: np.ndarray | None) -> None:
-        """Draw the ghost of the robot that is shown at configuration q (nq,), or none, from the next `update` on;
+    def set_reference(self, q: np.ndarray | None) -> None:
+        """Draw the reference of the robot that is shown at configuration q (nq,), or none, from the next `update` on;
         `show` removes it."""
 
 

@@ -205,7 +205,7 @@ def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) 
     assert "link_2" in told and "slide, prismatic" in told and "50 N" in told
     for body in robot.body_names:
         page.set(frame=body)
-        found, q = page.state()["felt"], np.array(page.state()["q"])
+        found, q = page.state()["effective_mass"], np.array(page.state()["q"])
         np.testing.assert_allclose(found["at"], treesim.frame_pose(robot, q, body)[:3, 3], atol=1e-12)
         axes, inverse = np.array(found["axes"]), treesim.inverse_operational_inertia(robot, q, body)[:3, :3]
         np.testing.assert_allclose(axes / found["masses"] @ axes.T, inverse, atol=1e-12 * np.abs(inverse).max())

@@ -102,13 +102,13 @@ def test_a_model_that_differs_is_refused_and_its_joint_named(monkeypatch):
 @pytest.mark.parametrize("name, base", [("panda", "fixed"), ("tiago_pro", "floating")])
 def test_followers_are_held_by_equality_constraints(name, base):
     """Constraints give way by the least that MuJoCo has, 1e-4 of what the joints would, which it estimates at another
-    posture. Followers that move one another add up: a part of 1e-3 for ten of them."""
+    posture. Mimic joints that move one another add up: a part of 1e-3 for ten of them."""
     robot = treesim.load(name, base=base)
     made = MujocoAdapter().convert(robot)
     model, A = treesim.to_mujoco(robot), robot.mimic_map.A
     assert model.nv == robot.spanning.nv
-    for k, (follower, (leader, multiplier, offset)) in enumerate(robot.mimic_map.lines().items()):
-        assert (model.equality(k).name, model.joint(model.eq_obj2id[k]).name) == (follower, leader)
+    for k, (mimic_joint, (mimicked, multiplier, offset)) in enumerate(robot.mimic_map.lines().items()):
+        assert (model.equality(k).name, model.joint(model.eq_obj2id[k]).name) == (mimic_joint, mimicked)
         assert model.eq_data[k, :5].tolist() == [offset, multiplier, 0, 0, 0]
     q, v = robot.random(0), np.random.default_rng(0).normal(size=robot.nv)
     tau = np.zeros(robot.spanning.nv)

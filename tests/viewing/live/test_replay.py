@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.viewing.live.driven import GhostScreen, Screen
+from tests.viewing.live.driven import ReferenceScreen, Screen
 from treesim import ArgumentError, Trajectory
 from treesim.contact.history import ContactHistory
 from treesim.kernels.contact.contact_step import TOLD
 from treesim.model import generators as make
 from treesim.viewing.live import Replay
-from treesim.viewing.live.ghost import apart
+from treesim.viewing.live.reference import apart
 
 ROBOT = make.chain(2, ("revolute", "revolute"))
 STATES, DURATION = 101, 0.5
@@ -119,20 +119,22 @@ def test_contacts_and_the_end_of_a_simulation_are_told():
     assert "it fell" in replay._viewer.states[-1]["message"]
 
 
-def test_a_second_motion_is_its_ghost():
+def test_a_second_motion_is_its_reference():
     other = Trajectory.of(ROBOT, motion().t, 2 * motion().q, motion().v, motion().tau, motion().energy)
-    replay = Replay(ROBOT, motion(), GhostScreen(), ghosts={"other.npz": other})
+    replay = Replay(ROBOT, motion(), ReferenceScreen(), references={"other.npz": other})
     screen = replay._viewer
-    assert screen.panels[-1]["ghosts"] == ["none", "other.npz"]
+    assert screen.panels[-1]["references"] == ["none", "other.npz"]
     ask(replay, do="seek", t=2.2)
-    np.testing.assert_array_equal(screen.ghosts[-1], 2 * screen.shown[-1])
+    np.testing.assert_array_equal(screen.references[-1], 2 * screen.shown[-1])
     state = screen.states[-1]
-    assert state["ghost"] == "other.npz" and state["apart"] == apart(ROBOT, screen.shown[-1], screen.ghosts[-1])
-    assert ask(replay, set={"ghost": "none", "frame": ROBOT.body_names[1]}) == []
-    assert screen.ghosts[-1] is None and screen.states[-1]["apart"] is None
-    assert screen.states[-1]["felt"]["frame"] == ROBOT.body_names[1]
+    assert state["reference"] == "other.npz" and state["apart"] == apart(ROBOT, screen.shown[-1], screen.references[-1])
+    assert ask(replay, set={"reference": "none", "frame": ROBOT.body_names[1]}) == []
+    assert screen.references[-1] is None and screen.states[-1]["apart"] is None
+    assert screen.states[-1]["effective_mass"]["frame"] == ROBOT.body_names[1]
     with pytest.raises(ArgumentError, match="does not fit"):
-        Replay(treesim.load("ur5"), treesim.Simulation(treesim.load("ur5")).run(0.01), Screen(), ghosts={"a": other})
+        Replay(
+            treesim.load("ur5"), treesim.Simulation(treesim.load("ur5")).run(0.01), Screen(), references={"a": other}
+        )
 
 
 def test_momenta_are_told_about_the_centre_of_mass():
@@ -146,7 +148,7 @@ def test_momenta_are_told_about_the_centre_of_mass():
 
 NONSENSE = [
     {"set": {"dt": 0.1}}, {"set": {"joints": {}}}, {"set": 3}, {"set": {"running": 1}}, {"set": {"speed": "fast"}},
-    {"set": {"speed": 0}}, {"set": {"frame": "nose"}}, {"set": {"ghost": "run"}},
+    {"set": {"speed": 0}}, {"set": {"frame": "nose"}}, {"set": {"reference": "run"}},
     {"do": "pull"}, {"do": 3}, {}, {"do": "seek"}, {"do": "seek", "t": "2"},
     {"do": "seek", "t": float("nan")},
 ]  # fmt: skip

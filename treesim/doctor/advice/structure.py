@@ -75,7 +75,7 @@ STRUCTURE = {
         MIMIC,
     ),
     "U408": Advice(
-        "A follower is a multiple of one coordinate plus an offset, and its limits must leave its leader a position.",
+        "A mimic joint is a multiple of one coordinate plus an offset; its limits must leave that joint a position.",
         "Correct the multiplier, the offset or the limits; `--mimic free` leaves the joint free.",
         '<mimic joint="left" offset="1"/>',
         MIMIC,

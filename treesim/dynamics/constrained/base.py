@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import ConvergenceError
 from ...model.tree import Tree
-from ...states.states import on_states, tied_constants
+from ...states.states import mimic_constants, on_states
 from ...system.display import ReprMixin, Sourced, arrays, batch, span
 from ..base import explain_failure
 from ..tables import constants_of, kernel_wrenches
@@ -95,23 +95,23 @@ class Method(Sourced):
 class CompiledConstrained(Method):
     """A method whose mathematics is one kernel entry.
 
-    `kernels.constrained.constrained_dynamics_entry` declares it, and `tied_constrained_dynamics_entry` its twin for
-    robots with followers, `tied_entry`. settings: mu, tolerance, iterations allowed; a
+    `kernels.constrained.constrained_dynamics_entry` declares it, and `mimic_constrained_dynamics_entry` its twin for
+    robots with followers, `mimic_entry`. settings: mu, tolerance, iterations allowed; a
     negative number of iterations says that the method failed.
     """
 
     name: ClassVar[str]
     source: ClassVar[str]
     entry: ClassVar[Callable[..., int]]
-    tied_entry: ClassVar[Callable[..., int]]
+    mimic_entry: ClassVar[Callable[..., int]]
 
     def solve(self, problem: Problem) -> ConstrainedAcceleration:
         """Return accelerations and constraint forces; see `treesim.constrained_dynamics`."""
         robot = problem.robot
-        entry = type(self).entry if robot.mimic_map is None else type(self).tied_entry
+        entry = type(self).entry if robot.mimic_map is None else type(self).mimic_entry
         settings = np.array([problem.mu, problem.tolerance, problem.max_iterations], dtype=float)
         constants = (
-            *tied_constants(robot, constants_of(robot, problem.gravity, problem.armature)),
+            *mimic_constants(robot, constants_of(robot, problem.gravity, problem.armature)),
             problem.tables.layout,
             problem.tables.geometry,
             settings,

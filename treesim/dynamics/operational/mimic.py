@@ -36,7 +36,7 @@ def answer_of(robot: Tree, q: ArrayLike) -> Answer:
     positions = coerce(given)
     refuse_non_finite([given], [positions])
     assert robot.mimic_map is not None
-    whole, Q, A = robot.as_felt(), robot.expand(positions), robot.mimic_map.A
+    whole, Q, A = robot.with_shared_rotors(), robot.expand(positions), robot.mimic_map.A
     rows = np.broadcast_to(A, (*Q.shape[:-1], *A.shape))
     X = np.swapaxes(solve_mass_matrix(whole, Q[..., None, :], rows), -1, -2)
     return Answer(whole, Q, X, np.linalg.inv(A @ X))
@@ -53,6 +53,6 @@ def inverse_inertia_by(
     answer = answer_of(robot, q)
     free = method.inverse_inertia(answer.whole, answer.q, frames, reference)
     rows = [frame_jacobian(answer.whole, answer.q, name, reference=reference) for name in frames]
-    B = np.concatenate(rows, axis=-2) @ answer.X if rows else np.zeros((*free.shape[:-1], len(robot.followers)))
+    B = np.concatenate(rows, axis=-2) @ answer.X if rows else np.zeros((*free.shape[:-1], len(robot.mimic_joints)))
     lost = B @ answer.S_inv @ np.swapaxes(B, -1, -2)
     return np.asarray(free - (lost + np.swapaxes(lost, -1, -2)) / 2)

@@ -137,8 +137,8 @@ def _held_rows(
     centers: bool,
 ) -> BaseRows:
     """The rows of a robot with followers, from those of its spanning tree; see `mimic`."""
-    tied, answer = robot.mimic_map, answer_of(robot, q)
-    assert tied is not None
+    mimic_map, answer = robot.mimic_map, answer_of(robot, q)
+    assert mimic_map is not None
     velocity = Argument("v", v, (robot.nv,))
     speeds = coerce(velocity)
     refuse_non_finite([velocity], [speeds])
@@ -149,8 +149,10 @@ def _held_rows(
     C = bias_forces(whole, answer.q, V, f_ext=f_ext, gravity=gravity)
     X = base.X - answer.X @ transposed(lost)
     bias = base.bias + (lost @ (transposed(answer.X) @ C[..., None]))[..., 0]
-    J, inverse = base.J @ tied.G, symmetric(base.inverse - lost @ transposed(B))
-    return BaseRows(frames, base.tables, base.motions, J, np.ascontiguousarray(X[..., tied.kept_v, :]), inverse, bias)
+    J, inverse = base.J @ mimic_map.G, symmetric(base.inverse - lost @ transposed(B))
+    return BaseRows(
+        frames, base.tables, base.motions, J, np.ascontiguousarray(X[..., mimic_map.independent_v, :]), inverse, bias
+    )
 
 
 def combined(

@@ -16,22 +16,22 @@ from ..algebra.spatial import motion_add
 from ..algebra.tables import body_transform_at, force_at, motion_at, put_force, put_motion, put_transform
 from ..dynamics.aba import accelerate_outward
 from ..mimic.mimic import (
-    follower_rows,
-    followers_of,
-    hold_to_leaders,
+    constrain_accelerations,
+    mimic_joints_of,
+    mimic_row_memory,
     solve_row,
-    spread_followers,
-    take_from,
+    subtract_row_response,
+    sweep_mimic_rows,
     unit_response,
     with_shared_rotors,
 )
 from .constraints import row_accelerations
 
 
-class Tie(NamedTuple):
+class MimicConstraint(NamedTuple):
     """What followers change, as functions, and their memory; for robots without followers these do nothing.
 
-    felt (tree, tie): the tree whose joints are held, with rotor inertias spread over leaders and followers.
+    with_rotors (tree, tie): the tree whose joints are held, with rotor inertias spread over leaders and followers.
     answer (tree, tie, X, U, D_inv): the followers' rows, by articulated quantities.
     uncouple (tie), couple (tie, i, k, D_inv, screw, K, index, side, n): B = J H^-1 A' of the n rows that reach body i,
     where they pass its degree of freedom k.
@@ -42,7 +42,7 @@ class Tie(NamedTuple):
     find (tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found): found = what rows see of the free motion.
     """
 
-    felt: Any
+    with_rotors: Any
     answer: Any
     uncouple: Any
     couple: Any
@@ -51,130 +51,130 @@ class Tie(NamedTuple):
     hold: Any
     move: Any
     find: Any
-    tied: Any
+    mimic: Any
     rows: Any
     B: Any  # (m, f)
     change: Any  # (nv,)
 
 
-def tie_memory(tree, followers, ratios, m, q):
+def mimic_constraint_memory(tree, mimic_ints, mimic_reals, m, q):
     """The followers of a tree, and scratch memory for their rows beside m rows of constraints, of the numbers in q."""
-    tied = followers_of(followers, ratios)
-    return Tie(
-        with_spread_rotors, answer_rows, clear_couplings, couple_at, take_followers, take_from_diagonal,
-        hold_followers, move_bodies, find_free_rows, tied, follower_rows(tree, tied, q),
-        np.empty((m, tied.count), q.dtype), np.empty(tree.nv, q.dtype),
+    mimic = mimic_joints_of(mimic_ints, mimic_reals)
+    return MimicConstraint(
+        with_spread_rotors, answer_rows, clear_couplings, couple_at, subtract_mimic_response, take_from_diagonal,
+        constrain_mimic_joints, move_bodies, find_free_rows, mimic, mimic_row_memory(tree, mimic, q),
+        np.empty((m, mimic.count), q.dtype), np.empty(tree.nv, q.dtype),
     )  # fmt: skip
 
 
-def no_tie():
+def no_mimic_constraint():
     """That of robots without followers."""
-    return Tie(
-        same_tree, answer_nothing, clear_nothing, couple_nothing, reduce_nothing, take_nothing, hold_nothing,
-        hold_nothing, find_nothing, 0, 0, 0, 0,
+    return MimicConstraint(
+        same_tree, answer_nothing, clear_nothing, couple_nothing, reduce_nothing, take_nothing, constrain_nothing,
+        constrain_nothing, find_nothing, 0, 0, 0, 0,
     )  # fmt: skip
 
 
-def with_spread_rotors(tree, tie):
+def with_spread_rotors(tree, mimic_constraint):
     """The tree with rotor inertias spread over leaders and followers."""
-    return with_shared_rotors(tree, tie.tied, tie.rows)
+    return with_shared_rotors(tree, mimic_constraint.mimic, mimic_constraint.rows)
 
 
-def answer_rows(tree, tie, X, U, D_inv):
+def answer_rows(tree, mimic_constraint, X, U, D_inv):
     """The followers' rows Z, and the factor of S."""
-    r = tie.rows
+    r = mimic_constraint.rows
     for i in range(1, tree.n_bodies + 1):
         put_transform(r.X, i, body_transform_at(tree, X, i))
     for k in range(tree.nv):
         put_force(r.U, k, force_at(U, k))
         r.D_inv[k] = D_inv[k]
-    spread_followers(tree, tie.tied, r)
+    sweep_mimic_rows(tree, mimic_constraint.mimic, r)
 
 
-def clear_couplings(tie):
+def clear_couplings(mimic_constraint):
     """B = 0."""
-    for r in range(tie.B.shape[0]):
-        for b in range(tie.tied.count):
-            tie.B[r, b] = tie.rows.G[b, b] * 0
+    for r in range(mimic_constraint.B.shape[0]):
+        for b in range(mimic_constraint.mimic.count):
+            mimic_constraint.B[r, b] = mimic_constraint.rows.G[b, b] * 0
 
 
-def couple_at(tie, i, k, D_inv, screw, K, index, side, n):
+def couple_at(mimic_constraint, i, k, D_inv, screw, K, index, side, n):
     """B += Z' D^-1 Z_A at degree of freedom k, Z = S' K of the n rows that reach body i."""
-    for b in range(tie.tied.count):
-        if tie.rows.alive[i, b] > 0:
-            share = D_inv * tie.rows.Z[k, b]
+    for b in range(mimic_constraint.mimic.count):
+        if mimic_constraint.rows.alive[i, b] > 0:
+            share = D_inv * mimic_constraint.rows.Z[k, b]
             for a in range(n):
-                tie.B[index[a], b] += K[side[a], index[a], screw] * share
+                mimic_constraint.B[index[a], b] += K[side[a], index[a], screw] * share
 
 
-def couple_rows(tree, tie, task, A):
+def couple_rows(tree, mimic_constraint, task, A):
     """B = J H^-1 A'."""
-    for b in range(tie.tied.count):
-        unit_response(tree, tie.tied, b, tie.change, tie.rows)
-        row_accelerations(task, A, tie.rows.A, tie.B[:, b])
+    for b in range(mimic_constraint.mimic.count):
+        unit_response(tree, mimic_constraint.mimic, b, mimic_constraint.change, mimic_constraint.rows)
+        row_accelerations(task, A, mimic_constraint.rows.A, mimic_constraint.B[:, b])
 
 
-def take_followers(tie, G):
+def subtract_mimic_response(mimic_constraint, G):
     """G <- G - B S^-1 B', in the lower triangle."""
-    take_from(tie.tied, tie.B, G, tie.rows)
+    subtract_row_response(mimic_constraint.mimic, mimic_constraint.B, G, mimic_constraint.rows)
 
 
-def take_from_diagonal(tree, tie, task, A, diagonal):
+def take_from_diagonal(tree, mimic_constraint, task, A, diagonal):
     """The diagonal of G <- that of G - B S^-1 B'."""
-    couple_rows(tree, tie, task, A)
+    couple_rows(tree, mimic_constraint, task, A)
     for j in range(diagonal.size):
-        solve_row(tie.tied, tie.B, j, tie.rows)
-        for b in range(tie.tied.count):
-            diagonal[j] -= tie.B[j, b] * tie.rows.force[b]
+        solve_row(mimic_constraint.mimic, mimic_constraint.B, j, mimic_constraint.rows)
+        for b in range(mimic_constraint.mimic.count):
+            diagonal[j] -= mimic_constraint.B[j, b] * mimic_constraint.rows.force[b]
 
 
-def hold_followers(tree, tie, qdd):
+def constrain_mimic_joints(tree, mimic_constraint, qdd):
     """qdd with followers held to their leaders, in place."""
-    hold_to_leaders(tree, tie.tied, qdd, tie.rows)
+    constrain_accelerations(tree, mimic_constraint.mimic, qdd, mimic_constraint.rows)
 
 
-def move_bodies(tree, tie, accelerations):
+def move_bodies(tree, mimic_constraint, accelerations):
     """The bodies' accelerations with what the followers' rows add to them."""
     for i in range(1, tree.n_bodies + 1):
-        put_motion(accelerations, i, motion_add(motion_at(accelerations, i), motion_at(tie.rows.A, i)))
+        put_motion(accelerations, i, motion_add(motion_at(accelerations, i), motion_at(mimic_constraint.rows.A, i)))
 
 
-def find_free_rows(tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
+def find_free_rows(tree, mimic_constraint, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
     """found = A a under the joints' nu, with followers held to their leaders."""
     accelerate_outward(tree, X, C, U, D_inv, nu, qdd, accelerations)
-    hold_followers(tree, tie, qdd)
-    move_bodies(tree, tie, accelerations)
+    constrain_mimic_joints(tree, mimic_constraint, qdd)
+    move_bodies(tree, mimic_constraint, accelerations)
     row_accelerations(task, A, accelerations, found)
 
 
-def same_tree(tree, tie):
+def same_tree(tree, mimic_constraint):
     """The tree as it is, without followers."""
     return tree
 
 
-def answer_nothing(tree, tie, X, U, D_inv):
+def answer_nothing(tree, mimic_constraint, X, U, D_inv):
     """There are no rows, without followers."""
 
 
-def find_nothing(tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
+def find_nothing(tree, mimic_constraint, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
     """What has been found stays, without followers."""
 
 
-def clear_nothing(tie):
+def clear_nothing(mimic_constraint):
     """Nothing is coupled, without followers."""
 
 
-def couple_nothing(tie, i, k, D_inv, screw, K, index, side, n):
+def couple_nothing(mimic_constraint, i, k, D_inv, screw, K, index, side, n):
     """Nothing is coupled, without followers."""
 
 
-def reduce_nothing(tie, G):
+def reduce_nothing(mimic_constraint, G):
     """All of G is let through, without followers."""
 
 
-def take_nothing(tree, tie, task, A, G):
+def take_nothing(tree, mimic_constraint, task, A, G):
     """All of G is let through, without followers."""
 
 
-def hold_nothing(tree, tie, x):
+def constrain_nothing(tree, mimic_constraint, x):
     """Nothing is held, without followers."""

@@ -23,8 +23,14 @@ from ..algebra.tables import with_armature
 from ..entries.entry import entry
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, retrace
-from ..mimic.contact_mimic import any_tree, hold_followers, hold_nothing, tie_memory, tied_tree
-from ..mimic.mimic_entry import tied_entry
+from ..mimic.contact_mimic import (
+    any_tree,
+    constrain_mimic_joints,
+    constrain_nothing,
+    mimic_constraint_memory,
+    with_mimic_rotors,
+)
+from ..mimic.mimic_entry import mimic_entry
 from ..stepping.external_forces import external_memory, nothing_around, under_external_forces
 from ..stepping.step import resist, settings_of
 from .collision import PLANES, SOLIDS, find_contacts
@@ -200,9 +206,9 @@ def parts_of(on_planes, held, again):
     return Parts(PLANES if on_planes else SOLIDS, put_held if held else put_none_held, again)
 
 
-def make_contact_step(solver, felt, hold, parts):
-    """The kernel of a step with contact by a solver (see `treesim.contact.base`); felt, hold: the tree whose joints
-    are held, and what takes the part of rows that followers do not let through (`contact_mimic`)."""
+def make_contact_step(solver, with_rotors, hold, parts):
+    """The kernel of a step with contact by a solver (see `treesim.contact.base`); with_rotors, hold: the tree whose
+    joints are held, and what takes the part of rows that followers do not let through (`contact_mimic`)."""
 
     def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
         """The impulses of the velocities. Newton's restitution may add energy where there is friction: then as much of
@@ -222,14 +228,14 @@ def make_contact_step(solver, felt, hold, parts):
             scale_restitution(problem, m, n)
         return taken
 
-    def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie):
+    def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, mimic_constraint):
         """The impulses of all sets, what they change of the velocities, and what is told of them; returns the work of
         those of the velocities."""
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
         backward_sweep(moved, m.rows, n)
-        hold(moved, q, m.rows, n, tie)
+        hold(moved, q, m.rows, n, mimic_constraint)
         assemble_delassus(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
         position_problem(m, nc, n, q, s.dt, share)
@@ -271,7 +277,7 @@ def make_contact_step(solver, felt, hold, parts):
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new, after,
-        wrench, pairs, told, work, m, memory, tie,
+        wrench, pairs, told, work, m, memory, mimic_constraint,
     ):  # fmt: skip
         """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
         pairs of them, what is told of the step, and the work of the control, and of all that resists [J]; work_free:
@@ -290,8 +296,8 @@ def make_contact_step(solver, felt, hold, parts):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             return FINE
         resist(tree, s, v, force, m.step)
-        moved = felt(with_armature(tree, m.step.diagonal), tie)
-        done = resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie)
+        moved = with_rotors(with_armature(tree, m.step.diagonal), mimic_constraint)
+        done = resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, mimic_constraint)
         store_warm_start(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
@@ -304,7 +310,7 @@ def make_contact_step(solver, felt, hold, parts):
             nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, m, parts)
             told[LEFT_OUT] = maximum(told[LEFT_OUT], left_out)
             start_gaps(tree, s.dt, m, nc)
-            done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
+            done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, mimic_constraint)
             reset_warm_start(after)
             store_warm_start(m, nc, n, after)
             from_midpoint(tree, s.dt, q, m)
@@ -349,28 +355,30 @@ def work_of_impulse(problem, m, impulse, n):
 
 
 @lru_cache(maxsize=16)
-def contact_step_entry(solver, solver_memory, tied, parts, pushed=False):
+def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
     """Return the entry of a step with contact by a solver, whose arrays are named below.
 
     tied: for robots with mimic joints. pushed: `external`, external forces of the joints, comes after `force`."""
-    step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)), parts)
+    step = make_contact_step(
+        solver, *((with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)), parts
+    )
     step, around = (under_external_forces(step), external_memory) if pushed else (step, nothing_around)
 
     def memory_for(tree, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
         return m, solver_memory(m.g.size, q), around(tree, q, 0)
 
-    def tied_memory_for(tree, followers, ratios, layout, geometry, rows, frames, q):
+    def mimic_memory_for(tree, mimic_ints, mimic_reals, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
-        return m, solver_memory(m.g.size, q), around(tree, q, tie_memory(tree, followers, ratios, q))
+        return m, solver_memory(m.g.size, q), around(tree, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, q))
 
     flags = {
-        "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held, "again": parts.again, "tied": tied,
+        "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held, "again": parts.again, "mimic": mimic,
         "pushed": pushed,
     }  # fmt: skip
     step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *(name for name, holds in flags.items() if holds)])
     made = entry(
-        step, tied_memory_for if tied else memory_for,
+        step, mimic_memory_for if mimic else memory_for,
         {
             "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
@@ -378,9 +386,9 @@ def contact_step_entry(solver, solver_memory, tied, parts, pushed=False):
         {
             "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]",
             "P": "layout[8]", "F": "layout[9]",
-        }, tells=True, expands=tied,
+        }, tells=True, expands=mimic,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
         work_free="2", before="R", external_contacts="F, 9", q_new="-> nq", v_new="-> nv", after="-> R",
         wrench="-> N + 1, 6", pairs="-> P, 12", told=f"-> {TOLD}", work="-> 2",
     )  # fmt: skip
-    return tied_entry(made) if tied else made
+    return mimic_entry(made) if mimic else made

@@ -80,9 +80,9 @@ def entry(
     the first array by name. The kernel gets it as `scratch`, or, if none of its parameters is called so, as its last
     ones; of several functions, each gives one of these. tells: whether the kernel returns a status; the worst of all
     states is returned. expands: whether the kernel is right on the spanning tree of a robot with followers, where its
-    arrays are expanded and contracted (`tied_entry`). follows: the result, motions that answer forces there, which the
+    arrays are expanded and contracted (`mimic_entry`). follows: the result, motions that answer forces there, which the
     followers' rows then bring to those of the robot; "" for none. reduce: what brings its results there to those of the
-    robot, a kernel that asks for the spanning tree, `tied`, `rows` (`mimic`), tables and arrays by name. The
+    robot, a kernel that asks for the spanning tree, `mimic`, `rows` (`mimic`), tables and arrays by name. The
     entry's name is `name`, by default the kernel's, with `_states` behind it; entries of one module must differ in it.
     Kernels call those of other entries through `entry.memory(tree, ints, first array)`, where there are no tables, and
     `entry.one(tree, *arrays, memory)`, which returns a status.
@@ -105,9 +105,9 @@ def entry(
     return function
 
 
-def is_tied(states: Any) -> bool:
+def is_mimic_entry(states: Any) -> bool:
     """Return whether an entry is that of robots with mimic joints."""
-    return getattr(states, "tied", False)
+    return getattr(states, "mimic", False)
 
 
 def made_entry(name: str, text: str, namespace: dict[str, Any]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .entry import is_tied, made_entry
+from .entry import is_mimic_entry, made_entry
 from .status import FINE, WRONG_SIZE
 
 
@@ -38,7 +38,7 @@ def varied_entry(
     if states.__annotations__:
         kind = dict(kinds) | dict.fromkeys(places, "TableOfIntegers") | {"numbers": "Reals"}
         made.__annotations__ = {label: kind[label] for label in parameters} | {"return": "int"}
-    made.__doc__, made.tied = states.__doc__, is_tied(states)
+    made.__doc__, made.mimic = states.__doc__, is_mimic_entry(states)
     function: Callable[..., int] = made
     return function
 

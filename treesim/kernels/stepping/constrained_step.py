@@ -22,16 +22,16 @@ from ..constrained.rows import (
     add_solution,
     apply_impulses,
     gaps,
-    plain_held_tables,
+    mimic_world_tables,
+    plain_world_tables,
     respond,
     row_memory,
     row_velocities,
-    tied_held_tables,
 )
-from ..entries.entry import entry, is_tied
+from ..entries.entry import entry, is_mimic_entry
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, into_start_axes
-from ..mimic.mimic_entry import tied_entry
+from ..mimic.mimic_entry import mimic_entry
 from .step import PASSES, actuate, add_work, label, put_work, resist, settings_of, step_memory
 
 CLOSURES = 2  # corrections behind those of the passes, each leaving about h times its change of the rows
@@ -112,7 +112,7 @@ def implicit_midpoint_with_rows(
     no_forces, half = np.empty((0, 6), q.dtype), s.dt / 2
     status = FINE
     resist(tree, s, v, force, m)
-    moved = held.tie.felt(with_armature(tree, m.diagonal), held.tie)
+    moved = held.mimic_constraint.with_rotors(with_armature(tree, m.diagonal), held.mimic_constraint)
     respond(moved, held, q, r)
     for k in range(r.impulse.size):
         r.impulse[k] = s.dt * 0
@@ -142,7 +142,7 @@ RULES_WITH_ROWS: dict[str, Any] = {"implicit_midpoint": implicit_midpoint_with_r
 
 def rows_for(tree, layout, geometry, closure, q):
     """Scratch memory for the rows of a world, of the numbers in q."""
-    return row_memory(tree, plain_held_tables(layout, geometry, closure), q)
+    return row_memory(tree, plain_world_tables(layout, geometry, closure), q)
 
 
 def told_for(tree, layout, q):
@@ -153,16 +153,16 @@ def told_for(tree, layout, q):
 
 def memory_for(dynamics):
     """What lays out the world's tables, and the memory of its rows, of a step, and of the forward dynamics."""
-    held = tied_held_tables if is_tied(dynamics) else plain_held_tables
+    held = mimic_world_tables if is_mimic_entry(dynamics) else plain_world_tables
     return held, rows_for, step_memory, dynamics.memory
 
 
 def made_world_entry(step, memory, dynamics, **arrays):
     """The entry of a step of a world with rows; of tied dynamics, a tied one."""
-    tied = is_tied(dynamics)
+    mimic = is_mimic_entry(dynamics)
     tables = {**WORLD, "settings": "TableOfReals"}
-    made = entry(step, memory, tables, ROWS, tells=True, expands=tied, **arrays)
-    return tied_entry(made) if tied else made
+    made = entry(step, memory, tables, ROWS, tells=True, expands=mimic, **arrays)
+    return mimic_entry(made) if mimic else made
 
 
 @lru_cache(maxsize=64)

@@ -20,19 +20,19 @@ class ExternalMemory(NamedTuple):
     """Scratch memory of a step under external forces: what holds mimic joints in it (`contact_mimic`), its table of
     settings, and the forces of all joints, (nv,)."""
 
-    tie: Any
+    mimic_constraint: Any
     table: Any
     force: Any
 
 
-def external_memory(tree, q, tie):
+def external_memory(tree, q, mimic_constraint):
     """Scratch memory for one state, of the numbers in q, around the memory of a step without external forces."""
-    return ExternalMemory(tie, np.empty(1 + COLUMNS * tree.nv, q.dtype), np.empty(tree.nv, q.dtype))
+    return ExternalMemory(mimic_constraint, np.empty(1 + COLUMNS * tree.nv, q.dtype), np.empty(tree.nv, q.dtype))
 
 
-def nothing_around(tree, q, tie):
+def nothing_around(tree, q, mimic_constraint):
     """The memory as it is, of a step without external forces."""
-    return tie
+    return mimic_constraint
 
 
 def joint_forces(tree, q, F, external):
@@ -69,7 +69,7 @@ def under_external_forces(contact_step):
         put_external(tree, settings, force, external, own)
         return contact_step(
             tree, own.table, scheme, q, v, q_free, v_free, own.force, work_free, before, external_contacts, q_new,
-            v_new, after, wrench, pairs, told, work, m, memory, own.tie,
+            v_new, after, wrench, pairs, told, work, m, memory, own.mimic_constraint,
         )  # fmt: skip
 
     return pushed_step

@@ -1,4 +1,4 @@
-"""A robot's free motion in another engine, as a trajectory: a ghost to compare treesim's motion with."""
+"""A robot's free motion in another engine, as a trajectory: a reference to compare treesim's motion with."""
 
 from __future__ import annotations
 

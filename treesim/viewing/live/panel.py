@@ -38,7 +38,7 @@ def seen(robot: Tree) -> dict[str, Any]:
 
 def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
     """Return what can be set in a world: names of methods that serve it, what there is of its robot, and what else a
-    page can do. scenes: what else is to be chosen from, such as `robots`, `bases` and `ghosts`."""
+    page can do. scenes: what else is to be chosen from, such as `robots`, `bases` and `references`."""
     robot = world.robot
     return {
         **scenes,
@@ -98,7 +98,7 @@ def momenta(robot: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Any] | None:
     return {"linear": p.tolist(), "angular": (angular - np.cross(center_of_mass(robot, q), p)).tolist()}
 
 
-def felt(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] | None:
+def effective_mass_at(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] | None:
     """Return `effective_mass` at a frame; None where none is chosen, or where the mass matrix is singular."""
     if frame == NO_FRAME:
         return None

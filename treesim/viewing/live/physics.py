@@ -1,4 +1,4 @@
-"""The physics of a live simulation: one robot in its world, its ghost, what is set, and what the hand does."""
+"""The physics of a live simulation: one robot in its world, its reference, what is set, and what the hand does."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from ...states.arguments import told
 from ...states.standing import standing
 from .controller import Drive, without_effort_limits
 from .forces import Force
-from .ghost import NONE, SIMULATION, Ghost, GhostSettings, RecordedGhost, SimulatedGhost, apart
 from .history import History, Moment
 from .mouse_spring import G, Pull
-from .panel import NO_FRAME, felt, finite, momenta, movable, total_energy, touched
+from .panel import NO_FRAME, effective_mass_at, finite, momenta, movable, total_energy, touched
+from .reference import NONE, SIMULATION, RecordedReference, Reference, ReferenceSettings, SimulatedReference, apart
 from .settings import Settings
 from .timed import TimedSimulation
 
@@ -51,7 +51,7 @@ class LivePhysics:
     """A simulation whose settings, targets and state change while it runs. For one thread.
 
     scene: see Scene. settings: what it begins with. show(frame), clock and sleep: of the player. recordings: motions
-    that a ghost may be of, by name. Backends, integrators and solvers run in code that serves all robots (engine
+    that a reference may be of, by name. Backends, integrators and solvers run in code that serves all robots (engine
     "generic"), so that another one is at once there.
     Raises what `treesim.Simulation` raises.
     """
@@ -68,7 +68,7 @@ class LivePhysics:
         self._clock, self.recordings = clock, dict(recordings or {})
         self.history, self._paces = History(), deque[tuple[float, float]]()
         self.settings, self.pull = settings, None
-        self.ghosting, self.ghost, self.trouble = GhostSettings(), None, None
+        self.reference_settings, self.reference, self.trouble = ReferenceSettings(), None, None
         self._place(scene)
         simulation = self.simulation(settings, self.drive)
         self.player = Player(
@@ -77,7 +77,7 @@ class LivePhysics:
         self._began()
 
     pull: Pull | None
-    ghost: Ghost | None
+    reference: Reference | None
     trouble: str | None
     robot: Tree
     world: World
@@ -122,7 +122,7 @@ class LivePhysics:
             Pull(self.robot, self.robot.body_names[-1], np.zeros(3), np.ones(3), settings.dt).tune(q)
 
     def place(self, scene: Scene, settings: Settings) -> None:
-        """Take another world in place of this one, and begin there, without ghost and external forces."""
+        """Take another world in place of this one, and begin there, without reference and external forces."""
         before = self.scene, self.settings
         try:
             self.settings, self.pull = settings, None
@@ -133,7 +133,7 @@ class LivePhysics:
             self._place(before[0])
             raise
         self.recordings = {}
-        self.adopt_ghost(GhostSettings())
+        self.adopt_reference(ReferenceSettings())
         self.reset()
 
     # ---- what is set ----
@@ -159,36 +159,36 @@ class LivePhysics:
         if self.pull is not None:
             self.pull.dt = settings.dt
         self._paces.clear()
-        if self.ghosting.of == SIMULATION:
-            self.adopt_ghost(self.ghosting)
+        if self.reference_settings.of == SIMULATION:
+            self.adopt_reference(self.reference_settings)
 
     @property
-    def ghosts(self) -> list[str]:
-        """What there may be beside the robot: names for `GhostSettings.of`."""
+    def references(self) -> list[str]:
+        """What there may be beside the robot: names for `ReferenceSettings.of`."""
         return [NONE, SIMULATION, *self.recordings]
 
-    def adopt_ghost(self, ghosting: GhostSettings) -> None:
-        """Have another ghost, or none, or the same by other methods. Raises what `treesim.Simulation` raises,
+    def adopt_reference(self, reference_settings: ReferenceSettings) -> None:
+        """Have another reference, or none, or the same by other methods. Raises what `treesim.Simulation` raises,
         UnknownNameError for a recording that there is not, and ArgumentError for one of another robot."""
-        if ghosting.of not in self.ghosts:
-            raise unknown_name("ghost", ghosting.of, self.ghosts)
-        if ghosting.of != SIMULATION:
-            recording = self.recordings.get(ghosting.of)
-            self.ghost = None if recording is None else RecordedGhost(self.robot, recording, self.player.t)
+        if reference_settings.of not in self.references:
+            raise unknown_name("reference", reference_settings.of, self.references)
+        if reference_settings.of != SIMULATION:
+            recording = self.recordings.get(reference_settings.of)
+            self.reference = None if recording is None else RecordedReference(self.robot, recording, self.player.t)
         else:
-            settings = ghosting.over(self.settings)
+            settings = reference_settings.over(self.settings)
             drive = self._drive(settings)
             simulation = self.simulation(settings, drive)
-            if isinstance(self.ghost, SimulatedGhost):
-                self.ghost.change(simulation, drive)
+            if isinstance(self.reference, SimulatedReference):
+                self.reference.change(simulation, drive)
             else:
-                self.ghost = SimulatedGhost(simulation, drive, self._moment())
-        self.ghosting, self.trouble = ghosting, None
+                self.reference = SimulatedReference(simulation, drive, self._moment())
+        self.reference_settings, self.trouble = reference_settings, None
 
     def meet(self) -> None:
-        """Put the ghost where the robot is."""
-        if self.ghost is not None:
-            self.ghost.begin(self._moment())
+        """Put the reference where the robot is."""
+        if self.reference is not None:
+            self.reference.begin(self._moment())
 
     def run(self, running: Any) -> None:
         """Play or pause; raises ArgumentError for what is neither True nor False."""
@@ -284,11 +284,11 @@ class LivePhysics:
         self.run(False)
         self.player.reset(moment.q, moment.v, moment.t)
         self._paces.clear()
-        if self.ghost is not None:
-            self.ghost.seek(moment)
+        if self.reference is not None:
+            self.reference.seek(moment)
 
     def shown(self, frame: Frame) -> None:
-        """Take note of a frame, and have the ghost follow; where it cannot, it is gone, and `trouble` says why."""
+        """Take note of a frame, and have the reference follow; where it cannot, it is gone, and `trouble` says why."""
         self._follow(frame.t)
         self.history.add(Moment(frame.t, frame.q, frame.v))
         now = self._clock()
@@ -299,13 +299,13 @@ class LivePhysics:
             self.pull.tune(frame.q)
 
     def _follow(self, t: float) -> None:
-        if self.ghost is None:
+        if self.reference is None:
             return
         try:
-            self.ghost.advance(t, self.drive)
+            self.reference.advance(t, self.drive)
         except (TreesimError, ArithmeticError) as error:
-            self.adopt_ghost(replace(self.ghosting, of=NONE))
-            self.trouble = f"the ghost cannot go on, and is gone: {error}"
+            self.adopt_reference(replace(self.reference_settings, of=NONE))
+            self.trouble = f"the reference cannot go on, and is gone: {error}"
 
     @property
     def pace(self) -> float:
@@ -360,7 +360,7 @@ class LivePhysics:
             "stepTime": getattr(player.simulation, "step_seconds", None),
             "history": list(self.history.span),
             **self._motion(),
-            **self._ghost_state(),
+            **self._reference_state(),
         }
 
     def _motion(self) -> dict[str, Any]:
@@ -385,13 +385,13 @@ class LivePhysics:
             "pull": None if self.pull is None else self.pull.told(),
             "forces": {name: force.told() for name, force in self.forces.items()},
             "frame": self.frame,
-            "felt": felt(robot, q, self.frame),
+            "effective_mass": effective_mass_at(robot, q, self.frame),
         }
 
-    def _ghost_state(self) -> dict[str, Any]:
-        ghost = self.ghost
+    def _reference_state(self) -> dict[str, Any]:
+        reference = self.reference
         return {
-            **self.ghosting.told(),
-            "apart": None if ghost is None else apart(self.robot, self.player.q, ghost.q),
-            "ghostStepTime": None if ghost is None else ghost.step_seconds,
+            **self.reference_settings.told(),
+            "apart": None if reference is None else apart(self.robot, self.player.q, reference.q),
+            "referenceStepTime": None if reference is None else reference.step_seconds,
         }

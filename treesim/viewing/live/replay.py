@@ -16,11 +16,11 @@ from ...errors import ArgumentError, TreesimError
 from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory
 from ...states.arguments import checked_robot, told
-from ..protocols import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply, Viewer
-from .ghost import NONE, GhostSettings, RecordedGhost, apart
+from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewer, Reply, Viewer
 from .mouse_spring import G
-from .panel import NO_FRAME, checked_frame, felt, finite, momenta, movable, seen, touched
+from .panel import NO_FRAME, checked_frame, effective_mass_at, finite, momenta, movable, seen, touched
 from .recorded import check_fits, state_at
+from .reference import NONE, RecordedReference, ReferenceSettings, apart
 from .settings import check_speed
 
 FPS = 60.0
@@ -33,9 +33,9 @@ class Replay:
 
     robot: whose motion it is. trajectory: of one state or more. viewer: one that is no InteractiveViewer plays the
     motion once; it is left to whoever made it to close it. speed: times real time. clock: of the `time` module, or a
-    test's. ghosts: other motions of the robot, by name; the first is shown beside it, and a page may choose. The state
-    that is shown is the last one that was recorded at or before the time.
-    Raises ArgumentError for a trajectory of another robot, or without states.
+    test's. references: other motions of the robot, by name; the first is shown beside it, and a page may choose. The
+    state that is shown is the last one that was recorded at or before the time. Raises ArgumentError for a trajectory
+    of another robot, or without states.
 
     Example:
         >>> robot = treesim.load("ur5")
@@ -51,7 +51,7 @@ class Replay:
         viewer: Viewer,
         speed: float = 1.0,
         clock: Callable[[], float] = time.perf_counter,
-        ghosts: Mapping[str, Trajectory] | None = None,
+        references: Mapping[str, Trajectory] | None = None,
     ) -> None:
         check_fits(checked_robot(robot), trajectory)
         self.robot, self.trajectory, self._viewer, self._clock = robot, trajectory, viewer, clock
@@ -60,8 +60,10 @@ class Replay:
         self._events: queue.Queue[tuple[Message, Reply]] = queue.Queue(MOST_WAITING)
         self._told = -math.inf  # when pages were told last, on the clock
         self.frame = NO_FRAME  # at which the mass that is felt is told
-        self._ghosts = {name: RecordedGhost(robot, motion, self.t) for name, motion in (ghosts or {}).items()}
-        self.ghosting = GhostSettings(next(iter(self._ghosts), NONE))
+        self._references = {
+            name: RecordedReference(robot, motion, self.t) for name, motion in (references or {}).items()
+        }
+        self.reference_settings = ReferenceSettings(next(iter(self._references), NONE))
         self._show()
 
     @property
@@ -111,12 +113,12 @@ class Replay:
                 self._handle(*self._events.get(timeout=left))
 
     def _update(self) -> None:
-        """Show the robot, and its ghost."""
-        ghost = self.ghost
-        if ghost is not None:
-            ghost.show(self.t)
-        if isinstance(self._viewer, GhostViewer):
-            self._viewer.set_ghost(None if ghost is None else ghost.q)
+        """Show the robot, and its reference."""
+        reference = self.reference
+        if reference is not None:
+            reference.show(self.t)
+        if isinstance(self._viewer, ReferenceViewer):
+            self._viewer.set_reference(None if reference is None else reference.q)
         self._viewer.update(self._q)
 
     def _handle(self, message: Message, reply: Reply) -> None:
@@ -143,18 +145,18 @@ class Replay:
 
     def _set(self, values: Any) -> None:
         """Check all that is to be set, and then set it."""
-        if not isinstance(values, Mapping) or not values.keys() <= {"running", "speed", "frame", "ghost"}:
+        if not isinstance(values, Mapping) or not values.keys() <= {"running", "speed", "frame", "reference"}:
             raise ArgumentError(
-                f"running, speed, frame and ghost of a recorded motion can be set, nothing else: {told(values)}"
+                f"running, speed, frame and reference of a recorded motion can be set, nothing else: {told(values)}"
             )
         running, speed = values.get("running", self.running), check_speed("speed", values.get("speed", self.speed))
-        frame, ghosting = checked_frame(self.robot, values.get("frame", self.frame)), self.ghosting
-        ghosting = ghosting.changed(values, [NONE, *self._ghosts])
+        frame, reference_settings = checked_frame(self.robot, values.get("frame", self.frame)), self.reference_settings
+        reference_settings = reference_settings.changed(values, [NONE, *self._references])
         if not isinstance(running, bool):
             raise ArgumentError(f"running must be true or false, got {told(running)}")
         if running and not self.running and self.t >= self.span[1]:
             self.t = self.span[0]
-        self.running, self.speed, self.frame, self.ghosting = running, speed, frame, ghosting
+        self.running, self.speed, self.frame, self.reference_settings = running, speed, frame, reference_settings
 
     def _go_on(self, t: float) -> None:
         end = self.span[1]
@@ -164,9 +166,9 @@ class Replay:
             self._tell()
 
     @property
-    def ghost(self) -> RecordedGhost | None:
+    def reference(self) -> RecordedReference | None:
         """The motion that is shown beside the robot's."""
-        return self._ghosts.get(self.ghosting.of)
+        return self._references.get(self.reference_settings.of)
 
     @property
     def _k(self) -> int:
@@ -180,7 +182,7 @@ class Replay:
     def _panel(self) -> dict[str, Any]:
         return {
             **seen(self.robot),
-            "ghosts": [NONE, *self._ghosts] if self._ghosts else [],
+            "references": [NONE, *self._references] if self._references else [],
             "can": ["seek", "com", "momentum", *(["contact"] if self.trajectory.contact is not None else [])],
             "replay": True,
             "note": "a recorded motion: joints are shown, and cannot be set",
@@ -195,7 +197,7 @@ class Replay:
     def state(self) -> dict[str, Any]:
         """Return how it stands, as JSON can hold it."""
         k, robot, trajectory = self._k, self.robot, self.trajectory
-        q, ghost = trajectory.q[k], self.ghost
+        q, reference = trajectory.q[k], self.reference
         forces = self._forces[k] if len(self._forces) else np.zeros((robot.n_bodies, 3))
         ended = trajectory.stopped if k == len(trajectory) - 1 else None
         return {
@@ -217,9 +219,9 @@ class Replay:
             "weight": robot.mass * G,
             "pull": None,
             "frame": self.frame,
-            "felt": felt(robot, q, self.frame),
-            "ghost": self.ghosting.of,
-            "apart": None if ghost is None else apart(robot, q, ghost.q),
+            "effective_mass": effective_mass_at(robot, q, self.frame),
+            "reference": self.reference_settings.of,
+            "apart": None if reference is None else apart(robot, q, reference.q),
             "message": f"the simulation ended here: {ended}" if ended else None,
         }
 

@@ -19,13 +19,13 @@ from ...simulation.player import Frame, Player
 from ...simulation.trajectory import Trajectory
 from ...states.arguments import told
 from ...system.display import ReprMixin, page_html
-from ..protocols import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply
+from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewer, Reply
 from .compiled_methods import CompiledMethods, methods_of
 from .forces import Force
-from .ghost import METHODS, SIMULATION, GhostSettings
 from .library import Library
 from .panel import checked_frame, panel_of
 from .physics import LivePhysics, Scene
+from .reference import METHODS, SIMULATION, ReferenceSettings
 from .settings import CHECKS, Settings
 
 STATE_SECONDS = 0.05  # between two states that pages are told
@@ -43,12 +43,12 @@ class LiveSession(ReprMixin):
 
     scene: the world and where it begins. viewer: an InteractiveViewer; the session shows and updates, and leaves its
     closing to whoever made it. settings: what it begins with. library: robots to choose from, if any. clock: of the
-    `time` module, or a test's. ghost: what is shown beside the robot, to compare it with; recordings: motions of the
-    same robot that a ghost may be of, by name.
-    What a page asks for and cannot have is told to that page, and changes nothing; physics that cannot go on is paused,
-    with a message, until it is reset. Methods that are not compiled yet are compiled by a thread of their own, while
-    the motion goes on. `run` plays, or `start`, which leaves the thread that calls it free: that of a notebook, where a
-    session is the viewer's page. Raises what `treesim.Simulation` raises.
+    `time` module, or a test's. reference: what is shown beside the robot, to compare it with; recordings: motions of
+    the same robot that a reference may be of, by name. What a page asks for and cannot have is told to that page, and
+    changes nothing; physics that cannot go on is paused, with a message, until it is reset. Methods that are not
+    compiled yet are compiled by a thread of their own, while the motion goes on. `run` plays, or `start`, which leaves
+    the thread that calls it free: that of a notebook, where a session is the viewer's page. Raises what
+    `treesim.Simulation` raises.
 
     Example:
         >>> from treesim.viewing.live import LiveSession, Scene
@@ -69,7 +69,7 @@ class LiveSession(ReprMixin):
         settings: Settings | None = None,
         library: Library | None = None,
         clock: Callable[[], float] = time.perf_counter,
-        ghost: GhostSettings | None = None,
+        reference: ReferenceSettings | None = None,
         recordings: Mapping[str, Trajectory] | None = None,
     ) -> None:
         self._viewer, self._library, self._clock = viewer, library, clock
@@ -80,8 +80,8 @@ class LiveSession(ReprMixin):
         self._playing: threading.Thread | None = None
         self._told = -np.inf  # when pages were told last, on the clock
         self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep, recordings)
-        self.physics.adopt_ghost(ghost or GhostSettings())
-        self._compiled.add(self._runs(self.physics.settings, self.physics.ghosting))
+        self.physics.adopt_reference(reference or ReferenceSettings())
+        self._compiled.add(self._runs(self.physics.settings, self.physics.reference_settings))
         self._show_scene()
         viewer.listen(self.receive)
 
@@ -120,7 +120,7 @@ class LiveSession(ReprMixin):
         Physics that cannot go on is paused, or, with a duration, raised."""
         self._message = "code is being compiled"
         self._tell()
-        for run in self._runs(self.physics.settings, self.physics.ghosting):
+        for run in self._runs(self.physics.settings, self.physics.reference_settings):
             self.physics.warm(run)
         self._message = None
         self._compiled.over = False
@@ -184,8 +184,8 @@ class LiveSession(ReprMixin):
             viewer.show_ground(physics.world.ground)
         library = self._library
         chosen = {} if library is None else {"robots": library.robots, "bases": library.bases}
-        ghosts = physics.ghosts if isinstance(viewer, GhostViewer) else []
-        viewer.show_panel(panel_of(physics.world, {**chosen, "ghosts": ghosts}))
+        references = physics.references if isinstance(viewer, ReferenceViewer) else []
+        viewer.show_panel(panel_of(physics.world, {**chosen, "references": references}))
         self._show_now()
 
     def _shown(self, frame: Frame) -> None:
@@ -217,8 +217,8 @@ class LiveSession(ReprMixin):
 
     def _show_poses(self) -> None:
         physics = self.physics
-        if isinstance(self._viewer, GhostViewer):
-            self._viewer.set_ghost(None if physics.ghost is None else physics.ghost.q)
+        if isinstance(self._viewer, ReferenceViewer):
+            self._viewer.set_reference(None if physics.reference is None else physics.reference.q)
         self._viewer.update(physics.player.q)
 
     def _sleep(self, seconds: float) -> None:
@@ -290,16 +290,19 @@ class LiveSession(ReprMixin):
 
     def _set(self, values: Mapping[str, Any], reply: Reply) -> None:
         """Check all that is to be set, and then set it."""
-        ghost = ("ghost", *METHODS)
-        known = {*CHECKS, "running", "joints", "frame", *ghost, *(("robot", "base") if self._library else ())}
+        reference = ("reference", *METHODS)
+        known = {*CHECKS, "running", "joints", "frame", *reference, *(("robot", "base") if self._library else ())}
         unknown = [name for name in values if name not in known]
         if unknown:
             raise ArgumentError(f"there is no {told(unknown[0])} to be set; there are {', '.join(sorted(known))}")
         physics = self.physics
-        settings, ghosting = physics.settings.changed(values), physics.ghosting.changed(values, physics.ghosts)
+        settings, reference_settings = (
+            physics.settings.changed(values),
+            physics.reference_settings.changed(values, physics.references),
+        )
         positions = physics.checked_joints(values.get("joints", {}))
         frame = checked_frame(physics.robot, values.get("frame", physics.frame))
-        self._adopt(settings, ghosting, reply)
+        self._adopt(settings, reference_settings, reply)
         physics.frame = frame
         if "running" in values:
             physics.run(values["running"])
@@ -309,18 +312,18 @@ class LiveSession(ReprMixin):
         if "robot" in values or "base" in values:
             self._load(values.get("robot", physics.robot.name), values.get("base", physics.scene.base), reply)
 
-    def _runs(self, settings: Settings, ghosting: GhostSettings) -> list[Settings]:
-        """What is simulated: the robot, and its ghost."""
-        return [settings, ghosting.over(settings)] if ghosting.of == SIMULATION else [settings]
+    def _runs(self, settings: Settings, reference_settings: ReferenceSettings) -> list[Settings]:
+        """What is simulated: the robot, and its reference."""
+        return [settings, reference_settings.over(settings)] if reference_settings.of == SIMULATION else [settings]
 
-    def _adopt(self, settings: Settings, ghosting: GhostSettings, reply: Reply) -> None:
+    def _adopt(self, settings: Settings, reference_settings: ReferenceSettings, reply: Reply) -> None:
         """Set what can be set at once; methods that are to be compiled follow."""
         physics = self.physics
-        missing = self._compiled.missing(self._runs(settings, ghosting))
+        missing = self._compiled.missing(self._runs(settings, reference_settings))
         if not missing:
             physics.adopt(settings)
-            if ghosting != physics.ghosting:
-                physics.adopt_ghost(ghosting)
+            if reference_settings != physics.reference_settings:
+                physics.adopt_reference(reference_settings)
             return
         for run in missing:
             physics.simulation(run, physics.drive)  # refuses at once what cannot be
@@ -329,7 +332,7 @@ class LiveSession(ReprMixin):
         def adopt() -> None:
             self._compiled.add(missing)
             physics.adopt(replace(physics.settings, **methods_of(settings)))
-            physics.adopt_ghost(ghosting)
+            physics.adopt_reference(reference_settings)
 
         def warm() -> None:
             for run in missing:

@@ -49,8 +49,8 @@ def _masses(before: Outcome, after: Outcome) -> list[str]:
         return []
     changes = {name: after.masses.get(name, 0.0) - mass for name, mass in before.masses.items()}
     torque, joint = largest_torque(before.description, changes)
-    felt = [f"{torque:.3g} N m at rest in joint {quoted(joint)}"] if torque > ROUNDING else []
-    return [f"{difference:+.6g} kg", *felt]
+    torques = [f"{torque:.3g} N m at rest in joint {quoted(joint)}"] if torque > ROUNDING else []
+    return [f"{difference:+.6g} kg", *torques]
 
 
 def told_moments(links: list[_Element]) -> str:

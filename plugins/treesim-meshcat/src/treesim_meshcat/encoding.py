@@ -57,6 +57,6 @@ def frame_number(frame: bytes) -> int:
 
 
 def pose_frame(sequence: int, seconds: float, poses: np.ndarray) -> bytes:
-    """Return one binary message with the poses (n, 4, 4) of all bodies, or of all and then those of a ghost: magic, u32
-    number, f64 time, n x 7 f32."""
+    """Return one binary message with the poses (n, 4, 4) of all bodies, or of all and then those of a reference: magic,
+    u32 number, f64 time, n x 7 f32."""
     return _FRAME_HEAD.pack(FRAME_MAGIC, sequence, seconds) + pose_rows(poses).astype("<f4").tobytes()

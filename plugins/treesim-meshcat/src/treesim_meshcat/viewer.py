@@ -47,7 +47,7 @@ class MeshcatViewer:
         self._robot: Tree | None = None
         self._view: dict[str, Any] = {}  # of the scene
         self._poses = np.empty((0, 4, 4))  # as shown last
-        self._ghost: np.ndarray | None = None  # poses of the ghost's bodies
+        self._reference: np.ndarray | None = None  # poses of the reference's bodies
         self._started = 0.0
         self._sequence = 0
 
@@ -72,7 +72,7 @@ class MeshcatViewer:
         self._view["follow"] = any(body.joint.type == "floating" for body in robot.bodies[:1])
         url = self.open()
         assert self._server is not None
-        self._robot, self._poses, self._ghost, self._started = robot, poses, None, time.perf_counter()
+        self._robot, self._poses, self._reference, self._started = robot, poses, None, time.perf_counter()
         self._server.show(to_json(message), self._frame(poses))
         return url
 
@@ -95,14 +95,14 @@ class MeshcatViewer:
         self._poses = treesim.body_poses(self._robot, q)
         self._server.move(self._frame(self._poses))
 
-    def set_ghost(self, q: np.ndarray | None) -> None:
+    def set_reference(self, q: np.ndarray | None) -> None:
         """Draw a translucent copy of the robot at configuration q (nq,), or none, from the next `update` on.
 
         Raises ArgumentError before `show`.
         """
         if self._robot is None:
-            raise ArgumentError("set_ghost: no robot is shown; call show(robot, q) first")
-        self._ghost = None if q is None else treesim.body_poses(self._robot, q)
+            raise ArgumentError("set_reference: no robot is shown; call show(robot, q) first")
+        self._reference = None if q is None else treesim.body_poses(self._robot, q)
 
     def listen(self, receive: Receive) -> None:
         """Call receive(message, reply) on the server's thread with what users ask for; reply(text) tells that user."""
@@ -192,5 +192,5 @@ class MeshcatViewer:
 
     def _frame(self, poses: np.ndarray) -> bytes:
         self._sequence = (self._sequence + 1) % 2**32
-        both = poses if self._ghost is None else np.concatenate([poses, self._ghost])
+        both = poses if self._reference is None else np.concatenate([poses, self._reference])
         return pose_frame(self._sequence, time.perf_counter() - self._started, both)

@@ -176,11 +176,11 @@ class PinocchioModel(EngineModel):
         return []
 
 
-class TiedModel(PinocchioModel):
+class MimicModel(PinocchioModel):
     """A model in which joints follow others: Pinocchio's `aba`, `computeMinverse`, energies and derivatives do not take
     those, so accelerations are solved for with the mass matrix, by numpy."""
 
-    followers = True
+    mimic_joints = True
     skipped: Mapping[str, str] = PinocchioModel.skipped | {
         "inverse_mass_matrix": "Pinocchio has none for joints that follow others"
     }

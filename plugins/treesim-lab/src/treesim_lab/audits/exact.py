@@ -71,7 +71,7 @@ class ExactState:
     def _reals(self) -> np.ndarray:
         """The robot's table of numbers with rotations that are orthogonal to 40 digits, not to 16 only: kernels that
         assume it in different places differ by what is missing. R <- R (3 - R' R) / 2 doubles the digits."""
-        reals = numbers(self.robot.tied_tables()[1])
+        reals = numbers(self.robot.spanning_tables()[1])
         for row in reals[: 12 * (self.robot.n_bodies + 1)].reshape(-1, 12):
             R = row[:9].reshape(3, 3)
             for _ in range(2):

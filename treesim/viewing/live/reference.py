@@ -1,4 +1,5 @@
-"""The ghost: a second run of a robot beside the first, by other methods or from a recording, to compare the two by."""
+"""The reference: a second run of a robot beside the first, by other methods or from a recording, to compare the two
+by."""
 
 from __future__ import annotations
 
@@ -21,17 +22,21 @@ from .settings import CHECKS, Settings
 from .timed import TimedSimulation
 
 NONE, SIMULATION, SAME = "none", "simulation", "same"
-METHODS = {"ghostBackend": "backend", "ghostIntegrator": "integrator", "ghostSolver": "solver"}  # as pages call them
+METHODS = {
+    "referenceBackend": "backend",
+    "referenceIntegrator": "integrator",
+    "referenceSolver": "solver",
+}  # as pages call them
 
 
 @dataclass(frozen=True)
-class GhostSettings:
+class ReferenceSettings:
     """of: "none"; "simulation", the same world by other methods; or the name of a recording. backend, integrator,
     solver: names of `available(...)`, or "same", as the robot has it. substeps: None for those of the robot.
 
     Example:
-        >>> ghost = treesim.viewing.live.GhostSettings("simulation", integrator="rk4")
-        >>> ghost.over(treesim.viewing.live.Settings(backend="rjk")).backend
+        >>> reference = treesim.viewing.live.ReferenceSettings("simulation", integrator="rk4")
+        >>> reference.over(treesim.viewing.live.Settings(backend="rjk")).backend
         'rjk'
     """
 
@@ -42,24 +47,24 @@ class GhostSettings:
     substeps: int | None = None
 
     def over(self, settings: Settings) -> Settings:
-        """Return the settings of the ghost of a robot with these."""
+        """Return the settings of the reference of a robot with these."""
         chosen = {name: getattr(self, name) for name in METHODS.values()}
         methods: dict[str, Any] = {name: method for name, method in chosen.items() if method != SAME}
         return replace(settings, substeps=self.substeps or settings.substeps, **methods)
 
-    def changed(self, values: Mapping[str, Any], choices: list[str]) -> GhostSettings:
+    def changed(self, values: Mapping[str, Any], choices: list[str]) -> ReferenceSettings:
         """Return these settings with what a page sets, of choices for `of`; raises UnknownNameError. Whoever chooses a
         method wants to see it."""
         found: dict[str, Any] = {name: _method(name, values[key]) for key, name in METHODS.items() if key in values}
-        if "ghost" in values:
-            found["of"] = _choice(values["ghost"], choices)
+        if "reference" in values:
+            found["of"] = _choice(values["reference"], choices)
         elif found:
             found["of"] = SIMULATION
         return replace(self, **found)
 
     def told(self) -> dict[str, Any]:
         """Return what a page is told of them."""
-        return {"ghost": self.of, **{key: getattr(self, name) for key, name in METHODS.items()}}
+        return {"reference": self.of, **{key: getattr(self, name) for key, name in METHODS.items()}}
 
 
 def _method(name: str, value: Any) -> str:
@@ -68,11 +73,11 @@ def _method(name: str, value: Any) -> str:
 
 def _choice(value: Any, choices: list[str]) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise unknown_name("ghost", value, choices)
+        raise unknown_name("reference", value, choices)
     return value
 
 
-class Ghost(Protocol):
+class Reference(Protocol):
     """What is shown beside the robot."""
 
     @property
@@ -87,14 +92,14 @@ class Ghost(Protocol):
         """Be where the robot is put."""
 
     def seek(self, moment: Moment) -> None:
-        """Be where the ghost was when the robot was at this moment."""
+        """Be where the reference was when the robot was at this moment."""
 
     def advance(self, t: float, robot: Drive) -> None:
         """Go on to a time [s], driven as the robot is."""
 
 
-class RecordedGhost:
-    """The ghost of a recorded motion, by the clock of the robot. Raises ArgumentError for one of another robot."""
+class RecordedReference:
+    """The reference of a recorded motion, by the clock of the robot. Raises ArgumentError for one of another robot."""
 
     step_seconds = None
 
@@ -125,10 +130,10 @@ class RecordedGhost:
         self.show(t)
 
 
-class SimulatedGhost:
+class SimulatedReference:
     """The robot's world stepped by methods of its own, under the same targets, pull and forces.
 
-    simulation, drive: of the ghost alone. moment: where it begins, in general where the robot is.
+    simulation, drive: of the reference alone. moment: where it begins, in general where the robot is.
     """
 
     def __init__(self, simulation: TimedSimulation, drive: Drive, moment: Moment) -> None:
@@ -157,7 +162,7 @@ class SimulatedGhost:
         self.history.add(moment)
 
     def seek(self, moment: Moment) -> None:
-        """Be where the ghost was at this moment; before there was one, it is where the robot was."""
+        """Be where the reference was at this moment; before there was one, it is where the robot was."""
         before = self.history.at(moment.t) if self.history.span[0] <= moment.t else None
         if before is None:
             self.begin(moment)
@@ -188,7 +193,7 @@ def apart(robot: Tree, q: np.ndarray, other: np.ndarray) -> dict[str, Any]:
     between two attitudes of a body [rad]}.
 
     Example:
-        >>> from treesim.viewing.live.ghost import apart
+        >>> from treesim.viewing.live.reference import apart
         >>> robot = treesim.load("ur5")
         >>> apart(robot, np.zeros(6), np.array([0, 0, 0, 0, 0, 0.25]))
         {'distance': 0.0, 'body': 'shoulder_link', 'angle': 0.25}
