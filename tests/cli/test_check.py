@@ -91,9 +91,9 @@ def test_the_ledger_is_listed_when_asked_for(treesim: Callable[..., Any], folder
 
 
 def test_json_holds_all_robots(treesim: Callable[..., Any], folder: Path) -> None:
-    told = json.loads(treesim("check", "good.urdf", "bad.urdf", "--json").stdout)
-    assert not told["passed"] and [robot["passed"] for robot in told["robots"]] == [True, False]
-    (found,) = told["robots"][1]["findings"]
+    details = json.loads(treesim("check", "good.urdf", "bad.urdf", "--json").stdout)
+    assert not details["passed"] and [robot["passed"] for robot in details["robots"]] == [True, False]
+    (found,) = details["robots"][1]["findings"]
     assert (found["code"], found["line"], found["file"]) == ("U301", 21, "bad.urdf")
 
 

@@ -68,10 +68,10 @@ def test_a_robot_that_stands_is_held(answer: Callable[..., Any], writer: Writer,
     ],
 )
 def test_what_a_page_does_not_know_is_refused(
-    treesim: Callable[..., Any], robot: str, writer: Writer, tmp_path: Path, options: tuple[Any, ...], told: str
+    treesim: Callable[..., Any], robot: str, writer: Writer, tmp_path: Path, options: tuple[Any, ...], details: str
 ) -> None:
     result = treesim("view", robot, "--html", tmp_path / "robot.html", *options)
-    assert result.exit_code == 2 and told in result.stderr and not (tmp_path / "robot.html").exists()
+    assert result.exit_code == 2 and details in result.stderr and not (tmp_path / "robot.html").exists()
 
 
 def test_files_and_viewers_that_do_not_fit_are_refused(

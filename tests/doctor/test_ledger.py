@@ -38,8 +38,8 @@ def entries(text):
 
 
 def test_every_element_and_attribute_is_counted_once():
-    told = sum(entry.count + entry.inside for entry in treesim.check(FULL).ledger)
-    assert told == sum(1 + len(one.attrib) for one in etree.fromstring(FULL).iter("*"))
+    details = sum(entry.count + entry.inside for entry in treesim.check(FULL).ledger)
+    assert details == sum(1 + len(one.attrib) for one in etree.fromstring(FULL).iter("*"))
 
 
 @pytest.mark.parametrize(

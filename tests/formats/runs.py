@@ -39,5 +39,5 @@ def assert_same(read: Trajectory, written: Trajectory) -> None:
     if read.contact is not None and written.contact is not None:
         for label in ("bodies", "surfaces", "pairs"):
             assert getattr(read.contact, label) == getattr(written.contact, label), label
-        for label in ("wrench", "told", "pair_wrench"):
+        for label in ("wrench", "solver_info", "pair_wrench"):
             np.testing.assert_array_equal(getattr(read.contact, label), getattr(written.contact, label), err_msg=label)

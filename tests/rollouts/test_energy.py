@@ -127,11 +127,11 @@ def test_one_warning_tells_how_many_are_off_and_what_to_do():
     robot = generators.chain(2)
     speeds = np.array([[0.0, 0.0], [20.0, -20.0], [0.0, 0.1], [30.0, 30.0]])
     how = {"dt": 0.01, "steps": 100, "work": True}
-    with pytest.warns(EnergyWarning) as told:
+    with pytest.warns(EnergyWarning) as details:
         runs = treesim.rollout(robot, np.zeros(2), speeds, integrator="explicit_euler", **how)
-    assert len(told) == 1 and told[0].filename == __file__
+    assert len(details) == 1 and details[0].filename == __file__
     worst = np.abs(runs.energy_error).max(axis=1)
-    text = str(told[0].message)
+    text = str(details[0].message)
     assert "of 4 rollouts is off by more than 1% of what is in play; in number" in text
     assert "J in play: take a smaller dt than 0.01 s, or the integrator 'implicit_midpoint'" in text
     assert worst[1] > 1.0 and worst[3] > 1.0
@@ -156,10 +156,10 @@ def test_rollouts_that_diverge_have_no_energy_and_are_told_once():
     robot = trees.tree("tree_1")
     q, v, _ = start(robot, 9)
     v[6] = 1e200
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as details:
         warnings.simplefilter("always")
         runs = treesim.rollout(robot, q, v, steps=10, work=True)
-    kinds = [warning.category for warning in told if issubclass(warning.category, (DivergedWarning, EnergyWarning))]
+    kinds = [warning.category for warning in details if issubclass(warning.category, (DivergedWarning, EnergyWarning))]
     assert kinds == [DivergedWarning]
     assert np.isnan(runs.energy_error[6]).all() and np.isfinite(np.delete(runs.energy_error, 6, axis=0)).all()
 

@@ -69,11 +69,11 @@ def test_no_slicing_changes_a_bit(monkeypatch, engine, law, number, every):  # n
     monkeypatch.setattr(rollout, "Pace", Cut)
     for seed in range(4):
         monkeypatch.setattr(Cut, "seed", seed)
-        told = []
-        tell = lambda done, total: told.append((done, total))  # noqa: B023, E731
+        details = []
+        tell = lambda done, total: details.append((done, total))  # noqa: B023, E731
         cut = treesim.rollout(ROBOT, *positional, dt=2e-3, every=every, engine=engine, progress=tell, **named)
         assert np.array_equal(cut.q, whole.q) and np.array_equal(cut.v, whole.v)
-        assert told[-1] == (COUNT, COUNT) and told == sorted(set(told))
+        assert details[-1] == (COUNT, COUNT) and details == sorted(set(details))
 
 
 @pytest.mark.parametrize("every", [1, 7, 100])
@@ -127,9 +127,9 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch, engine):  # noqa: F811
     whole = treesim.rollout(ROBOT, q0, v0, forces, every=2, engine=engine)
     # 23 steps, 11 records of 2, in slices of 4, 4, 4, 4, 4, 2 steps
     AfterSlices(monkeypatch, 2 * 6 + 3)
-    with pytest.warns(rollout.StoppedWarning, match="2 of 21 rollouts are done, and 6 records of 1 more") as told:
+    with pytest.warns(rollout.StoppedWarning, match="2 of 21 rollouts are done, and 6 records of 1 more") as details:
         found = treesim.rollout(ROBOT, q0, v0, forces, every=2, engine=engine)
-    assert told[0].filename == __file__
+    assert details[0].filename == __file__
     assert found.stopped == "interrupted" and found.done.tolist() == [11, 11, 6]
     assert np.array_equal(found.q[:2], whole.q[:2]) and np.array_equal(found.v[2, :6], whole.v[2, :6])
     assert np.isnan(found.q[2, 6:]).all() and np.isnan(found.v[2, 6:]).all()
@@ -200,16 +200,18 @@ def test_controls_that_are_no_numbers_end_the_run_where_they_are_met(monkeypatch
 
 def test_a_state_that_is_not_finite_warns_where_rollout_is_called():
     v0 = np.full((3, 4), 1e200)
-    with pytest.warns(treesim.DivergedWarning) as told:
+    with pytest.warns(treesim.DivergedWarning) as details:
         treesim.rollout(ROBOT, np.zeros(4), v0, steps=3)
-    assert told[0].filename == __file__
+    assert details[0].filename == __file__
 
 
 def test_robots_that_cannot_move():
     still = treesim.Tree("still", [])
-    told = []
-    found = treesim.rollout(still, np.zeros((3, 0)), np.zeros(0), steps=5, every=2, progress=lambda *x: told.append(x))
-    assert found.q.shape == found.v.shape == (3, 2, 0) and found.done.tolist() == [2, 2, 2] and told == [(3, 3)]
+    details = []
+    found = treesim.rollout(
+        still, np.zeros((3, 0)), np.zeros(0), steps=5, every=2, progress=lambda *x: details.append(x)
+    )
+    assert found.q.shape == found.v.shape == (3, 2, 0) and found.done.tolist() == [2, 2, 2] and details == [(3, 3)]
     assert (found.diverged == -1).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")

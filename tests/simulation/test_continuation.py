@@ -36,14 +36,14 @@ def joined(first, rest):
     arrays["energy"] = np.concatenate([first.energy[:-1], rest.energy])
     if first.contact is not None:
         arrays["wrench"] = np.concatenate([first.contact.wrench[:-1], rest.contact.wrench])
-        arrays["told"] = np.concatenate([first.contact.told[:-1], rest.contact.told])
+        arrays["solver_info"] = np.concatenate([first.contact.solver_info[:-1], rest.contact.solver_info])
     return arrays
 
 
 def same(whole, first, rest):
     found = joined(first, rest)
     for name, array in found.items():
-        known = getattr(whole.contact if name in ("wrench", "told") else whole, name)
+        known = getattr(whole.contact if name in ("wrench", "solver_info") else whole, name)
         assert np.array_equal(np.asarray(known).view(np.int64), np.asarray(array).view(np.int64)), name
     return True
 

@@ -43,9 +43,9 @@ def test_a_held_robot_at_rest_has_no_error_to_tell_of():
 
 def test_large_errors_are_warned_of_with_a_remedy():
     remedy = "take a smaller dt than 0.02 s, or the integrator 'implicit_midpoint'"
-    with pytest.warns(EnergyWarning, match=remedy) as told:
+    with pytest.warns(EnergyWarning, match=remedy) as details:
         run = treesim.Simulation(arm(), integrator="explicit_euler", dt=0.02).run(0.4, [1.0])
-    assert run.stopped is None and told[0].filename == __file__
+    assert run.stopped is None and details[0].filename == __file__
 
 
 def test_finite_nonsense_is_a_failure_that_keeps_its_states():

@@ -259,10 +259,10 @@ try:
 except Exception as error:
     print(type(error).__name__, error)
 """
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+    details = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
     needed = "192,000" if suffix == ".npz" else "more than [0-9,]+"
     pattern = rf"ArgumentError cannot write .*run{suffix}: File too large: it needs {needed} bytes, and this process"
-    assert re.match(pattern, told), told
+    assert re.match(pattern, details), details
     assert path.read_bytes() == old and list(tmp_path.iterdir()) == [path]
 
 

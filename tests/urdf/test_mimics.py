@@ -73,8 +73,8 @@ def test_what_is_held_still_is_fixed_where_it_is(with_followers, how, kind):
     lines["b"] = [*lines["b"], kind] if not limits else [lines["b"][0] + limits, kind]
     tree = load(with_followers(**lines))
     assert not tree.mimic_joints and "b" not in tree.joint_names
-    told = [note.message for note in tree.notes if note.code == "U413"]
-    assert any("joint 'b' is held at 0.6" in message for message in told)
+    details = [note.message for note in tree.notes if note.code == "U413"]
+    assert any("joint 'b' is held at 0.6" in message for message in details)
     free = load_quietly(with_followers(**lines))
     q = free.configuration({name: at for name, at in (("b", 0.6), ("a", 0.2)) if name in free.joint_names})
     np.testing.assert_allclose(

@@ -80,13 +80,13 @@ def _print_code(code: str, found: Sequence[Finding], console: Console) -> None:
 def _print_ledger(diagnosis: Diagnosis, console: Console) -> None:
     if not diagnosis.ledger:
         return
-    told = []
+    details = []
     for fate in ("honoured", "altered", "ignored"):
         entries = [entry for entry in diagnosis.ledger if entry.fate == fate]
         count = sum(entry.count + entry.inside for entry in entries)
         names = f" ({', '.join(_places(entries))})" if entries and fate != "honoured" else ""
-        told.append(f"{count} {fate}{names}")
-    console.print(f"\nelements and attributes: {', '.join(told)}")
+        details.append(f"{count} {fate}{names}")
+    console.print(f"\nelements and attributes: {', '.join(details)}")
 
 
 def _places(entries: Sequence[Entry]) -> Iterator[str]:

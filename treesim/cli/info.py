@@ -134,17 +134,19 @@ def _mimic_joints(robot: Tree) -> list[tuple[str, str]]:
     if robot.mimic_map is None:
         return []
     lines = robot.mimic_map.lines().items()
-    told = [f"{named(name)} = {k:g} {named(mimicked)}" + (f" {o:+g}" if o else "") for name, (mimicked, k, o) in lines]
-    return [("mimic_joints", "\n".join(told))]
+    details = [
+        f"{named(name)} = {k:g} {named(mimicked)}" + (f" {o:+g}" if o else "") for name, (mimicked, k, o) in lines
+    ]
+    return [("mimic_joints", "\n".join(details))]
 
 
 def _loops(robot: Tree) -> list[tuple[str, str]]:
     """A row with one line for each loop that worlds close, if there is any."""
-    told = []
+    details = []
     for loop in robot.loops:
         about = f" about {' '.join(f'{x:g}' for x in loop.axis)}" if loop.type == "revolute" else ""
-        told.append(f"{named(loop.name)}: {loop.type}{about}, {named(loop.first)} to {named(loop.second)}")
-    return [("loops", "\n".join(told))] if told else []
+        details.append(f"{named(loop.name)}: {loop.type}{about}, {named(loop.first)} to {named(loop.second)}")
+    return [("loops", "\n".join(details))] if details else []
 
 
 def _mass_text(mass: float, fixed_mass: float | None) -> str:

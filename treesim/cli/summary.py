@@ -67,17 +67,17 @@ def _contact(trajectory: Trajectory) -> dict[str, Any] | None:
     from ..contact.unsolved import UNSOLVED, worst_residual
     from ..kernels.contact import contact_step as at
 
-    if trajectory.contact is None or not trajectory.contact.told[:, at.ITERATIONS].any():
+    if trajectory.contact is None or not trajectory.contact.solver_info[:, at.ITERATIONS].any():
         return None
-    told = trajectory.contact.told
+    solver_info = trajectory.contact.solver_info
     return {
-        "most_contacts": int(told[:, at.CONTACTS].max()),
-        "largest_penetration": float(told[:, at.PENETRATION].max()),
-        "largest_residual": float(told[:, at.RESIDUAL].max()),
-        "largest_position_residual": float(told[:, at.POSITION_RESIDUAL].max()),
-        "missed": int((worst_residual(told) > UNSOLVED).sum()),
-        "largest_certificate": float(told[:, at.CERTIFICATE].max()),
-        "left_out": int(told[:, at.LEFT_OUT].max()),
+        "most_contacts": int(solver_info[:, at.CONTACTS].max()),
+        "largest_penetration": float(solver_info[:, at.PENETRATION].max()),
+        "largest_residual": float(solver_info[:, at.RESIDUAL].max()),
+        "largest_position_residual": float(solver_info[:, at.POSITION_RESIDUAL].max()),
+        "missed": int((worst_residual(solver_info) > UNSOLVED).sum()),
+        "largest_certificate": float(solver_info[:, at.CERTIFICATE].max()),
+        "left_out": int(solver_info[:, at.LEFT_OUT].max()),
     }
 
 

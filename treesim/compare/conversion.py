@@ -68,11 +68,11 @@ def converted(robot: Tree, engine: str) -> Any:
                 f"{robot.name!r} in {adapter.title} is not the same: {row.quantity} of {row.where} is off by "
                 f"{row.largest:.2g}, more than {row.tolerance:.2g}"
             )
-    told = list(made.changes)
+    details = list(made.changes)
     if robot.loops:
         names = listed([loop.name for loop in robot.loops])
-        told.append(f"it is open where {names} closed it: add the engine's own constraints")
-    for change in told:
+        details.append(f"it is open where {names} closed it: add the engine's own constraints")
+    for change in details:
         warnings.warn(f"{robot.name!r} in {adapter.title}: {change}", ConversionWarning, stacklevel=3)
     return made
 

@@ -16,7 +16,7 @@ from ..kernels.contact.contact_step import (
     PENETRATION,
     POSITION_RESIDUAL,
     RESIDUAL,
-    TOLD,
+    SOLVER_INFO,
 )
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
@@ -44,7 +44,7 @@ class ContactReport(ReprMixin):
     """
 
     wrench: np.ndarray
-    told: np.ndarray
+    solver_info: np.ndarray
     touching: Touching
     pairs: np.ndarray
 
@@ -52,19 +52,19 @@ class ContactReport(ReprMixin):
     def empty(cls, robot: Tree, touching: Touching, batch: tuple[int, ...]) -> ContactReport:
         """Return that of a step in which nothing touches."""
         pairs = np.zeros((*batch, int(touching.layout[8]), 12))
-        return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, TOLD)), touching, pairs)
+        return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, SOLVER_INFO)), touching, pairs)
 
     @classmethod
     def of(cls, touching: Touching, parts: Sequence[tuple[np.ndarray, ...]]) -> ContactReport:
         """Return that of a step whose equal parts have these wrenches, of bodies and pairs, and this told of them."""
-        wrench, pairs, told = parts[-1]
+        wrench, pairs, solver_info = parts[-1]
         if len(parts) > 1:
             wrench, pairs = (np.stack(each).mean(axis=0) for each in list(zip(*parts, strict=True))[:2])
             every = np.stack([each for *_, each in parts])
-            told = every.max(axis=0)
-            told[..., SUMS] = every[..., SUMS].sum(axis=0)
-            told[..., LAST] = every[-1][..., LAST]
-        return cls(wrench, told, touching, pairs)
+            solver_info = every.max(axis=0)
+            solver_info[..., SUMS] = every[..., SUMS].sum(axis=0)
+            solver_info[..., LAST] = every[-1][..., LAST]
+        return cls(wrench, solver_info, touching, pairs)
 
     def between(self, body: str, other: str) -> np.ndarray:
         """Return the mean force and moment (..., 6) that `other` exerts on `body` in the step [N, N m], along the
@@ -79,39 +79,39 @@ class ContactReport(ReprMixin):
     @property
     def penetration(self) -> np.ndarray:
         """The largest overlap (...) at the end of the step [m]."""
-        return self.told[..., PENETRATION]
+        return self.solver_info[..., PENETRATION]
 
     @property
     def residual(self) -> np.ndarray:
         """By how much the worst contact, limit or joint misses its law (...) [m/s, rad/s]."""
-        return self.told[..., RESIDUAL]
+        return self.solver_info[..., RESIDUAL]
 
     @property
     def position_residual(self) -> np.ndarray:
         """By how much the worst contact or limit misses what positions ask for, that no gap becomes negative and
         overlaps shrink (...) [m/s, rad/s]."""
-        return self.told[..., POSITION_RESIDUAL]
+        return self.solver_info[..., POSITION_RESIDUAL]
 
     @property
     def certificate(self) -> np.ndarray:
         """By how much impulses, but for those of soft surfaces' springs, changed the kinetic energy (...) [J]: never
         upwards, see docs/contact.md."""
-        return self.told[..., CERTIFICATE]
+        return self.solver_info[..., CERTIFICATE]
 
     @property
     def count(self) -> np.ndarray:
         """Number of contacts (...) that were near enough to act."""
-        return self.told[..., CONTACTS].astype(int)
+        return self.solver_info[..., CONTACTS].astype(int)
 
     @property
     def iterations(self) -> np.ndarray:
         """Sweeps and iterations of the solver (...)."""
-        return self.told[..., ITERATIONS].astype(int)
+        return self.solver_info[..., ITERATIONS].astype(int)
 
     @property
     def left_out(self) -> np.ndarray:
         """Contacts (...) for which there was no room."""
-        return self.told[..., LEFT_OUT].astype(int)
+        return self.solver_info[..., LEFT_OUT].astype(int)
 
     def __repr__(self) -> str:
         most = int(self.count.max(initial=0))

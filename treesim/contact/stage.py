@@ -13,7 +13,7 @@ from ..engine.call.generic import compiled, compiled_soon
 from ..engine.call.varied import Varied
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.threads import over_threads
-from ..kernels.contact.contact_step import LEFT_OUT, TOLD, contact_step_entry, parts_of
+from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, contact_step_entry, parts_of
 from ..kernels.contact.joint_limits import near_limits_states
 from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE
@@ -62,11 +62,11 @@ class ContactStage:
             settings,
             scheme,
         )
-        n, found = (robot.nv,), (touching.told, FOUND)
+        n, found = (robot.nv,), (touching.external, FOUND)
         inputs = ((robot.nq,), n, (robot.nq,), n, n, (2,), (touching.rows,), found)
         groups = int(touching.layout[8]) if work else 1
         wrenches = (robot.n_bodies + 1, 6), (groups, 12)
-        self.shapes = ((robot.nq,), n, (touching.rows,), *wrenches, (TOLD,), (2,))
+        self.shapes = ((robot.nq,), n, (touching.rows,), *wrenches, (SOLVER_INFO,), (2,))
         self._layout_at, self._inputs = next(k for k, x in enumerate(self.constants) if x is layout), inputs
         self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
         self.quick: BoundEntry | None = None
@@ -139,12 +139,12 @@ class ContactStage:
             status = self._run(*arrays)
         return status
 
-    def _makes_room(self, told: np.ndarray) -> bool:
+    def _makes_room(self, solver_info: np.ndarray) -> bool:
         """Make room for contacts that a step has left out; return whether there were any, and there is room now."""
-        if not told[..., LEFT_OUT].any():
+        if not solver_info[..., LEFT_OUT].any():
             return False
         layout = self.constants[self._layout_at].copy()
-        wanted = int(layout[CAPACITY_AT] + np.max(told[..., LEFT_OUT]))
+        wanted = int(layout[CAPACITY_AT] + np.max(solver_info[..., LEFT_OUT]))
         capacity = min(ROOM * -(-wanted // ROOM), self.touching.most_contacts)
         rows = self.touching.rows - 3 * self.touching.slots + 3 * capacity
         free = free_memory()

@@ -23,7 +23,7 @@ from .solid import Solid
 
 SHARED_SLOTS = 32  # of a hull with more points
 CAPACITY = 128  # contacts of one state for which there is room at first, see `stage`
-MOST_TOLD = 4096  # contacts of one state that are told from outside, at most
+MOST_EXTERNAL = 4096  # contacts of one state that are told from outside, at most
 RECOVERY = 0.2  # share of an overlap that a step takes back
 FASTEST = 1.0  # m/s, rad/s: at which overlaps open
 REBOUND_SPEED = 0.05  # m/s
@@ -57,7 +57,7 @@ class Touching:
         return 3 * self.slots + self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
 
     @property
-    def told(self) -> int:
+    def external(self) -> int:
         """Number of contacts of one state, at most, that are told from outside."""
         return int(self.layout[9])
 
@@ -119,7 +119,7 @@ def touching(
         made.most,
         len(speed),
         max(1, len(made.groups)),  # arrays that are never empty, for fast calls
-        max(1, min(MOST_TOLD, PER_PAIR * len(convex))),
+        max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
         1,
     ]
     rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), independent_v[rough], np.ravel(speed)]
@@ -139,9 +139,9 @@ def touching(
     geometry.setflags(write=False)
     bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
     static = [shape.link for pair in (*pairs, *convex) for shape in pair if not shape.body]
-    names, told = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
+    names, solver_info = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
     counts = [min(CAPACITY, made.capacity), made.capacity, made.slots, len(bound), len(rough), len(speed)]
-    return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), told, held, *counts)
+    return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), solver_info, held, *counts)
 
 
 def surface_names(grounds: Sequence[Surface]) -> tuple[str, ...]:

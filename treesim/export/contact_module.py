@@ -83,7 +83,7 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     stage = ContactStage(robot, world.touching, rule, settings.table, None, solver, work=False)
     nq, nv = robot.nq, robot.nv
     inputs = [nq, nv, nq, nv, nv, nv, 2, world.touching.rows]
-    none_outside = np.full(world.touching.told * FOUND, -1.0)
+    none_outside = np.full(world.touching.external * FOUND, -1.0)
     results = [np.zeros(math.prod(shape)) for shape in stage.shapes]
     arrays = [*stage.constants, *map(np.zeros, inputs), none_outside, *results]
     entry = stage.pushed_entry()

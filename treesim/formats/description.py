@@ -69,9 +69,9 @@ class Description:
     pairs: tuple[tuple[str, str], ...] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
 
-    def contact(self, wrench: np.ndarray, told: np.ndarray, pair_wrench: np.ndarray | None) -> ContactHistory:
+    def contact(self, wrench: np.ndarray, solver_info: np.ndarray, pair_wrench: np.ndarray | None) -> ContactHistory:
         """Return what contact did, by its arrays; pair_wrench: None in files of older versions."""
-        return ContactHistory(self.touching, wrench, told, self.surfaces, self.pairs, pair_wrench)  # type: ignore[arg-type]
+        return ContactHistory(self.touching, wrench, solver_info, self.surfaces, self.pairs, pair_wrench)  # type: ignore[arg-type]
 
 
 def read_description(text: str | bytes) -> Description:

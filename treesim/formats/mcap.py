@@ -135,9 +135,9 @@ def _stamps(t: np.ndarray) -> np.ndarray:
     return np.rint(t * 1e9).astype(np.int64)
 
 
-def _add(writer: Any, ros: _Ros, channels: dict[str, int], told: Iterator[Told], stamp: int, qos: str = "") -> None:
+def _add(writer: Any, ros: _Ros, channels: dict[str, int], details: Iterator[Told], stamp: int, qos: str = "") -> None:
     """Add messages, and channels where they are new."""
-    for topic, kind, message in told:
+    for topic, kind, message in details:
         if topic not in channels:
             schema = writer.register_schema(kind, "ros2msg", ros.definition(kind).encode())
             channels[topic] = writer.register_channel(topic, "cdr", schema, {"offered_qos_profiles": qos})
@@ -247,8 +247,8 @@ class _Motion:
         if self.odometry is not None:
             yield "/odom", "nav_msgs/msg/Odometry", self._odometry(ros, stamp, k)
         for body, wrench in self.contacts:
-            told = ros.new("geometry_msgs/Wrench", *map(ros.vector, wrench[k]))
-            message = ros.new("geometry_msgs/WrenchStamped", ros.header(stamp, body), told)
+            details = ros.new("geometry_msgs/Wrench", *map(ros.vector, wrench[k]))
+            message = ros.new("geometry_msgs/WrenchStamped", ros.header(stamp, body), details)
             yield f"/contact/{re.sub(r'[^A-Za-z0-9_]', '_', body)}", "geometry_msgs/msg/WrenchStamped", message
 
     def _odometry(self, ros: _Ros, stamp: Any, k: int) -> Any:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import ModelError, UnsupportedError, listed, quoted
 from ..system.display import ReprMixin
-from ..validation.values import checked_text, finite_or_nan, told
+from ..validation.values import checked_text, finite_or_nan, short_repr
 from .frozen import frozen, record
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Mimic(ReprMixin):
             value = finite_or_nan(given)
             if math.isnan(value):
                 what = f"a joint that follows {quoted(self.joint)}: {label}"
-                raise ModelError(f"{what} {told(given)} is not finite, or no real number")
+                raise ModelError(f"{what} {short_repr(given)} is not finite, or no real number")
             object.__setattr__(self, label, value)
         if self.multiplier == 0:
             raise ModelError(f"a joint that follows {quoted(self.joint)}: multiplier 0 holds it still: weld its body")
@@ -254,9 +254,9 @@ def _resolved(joint: Joint, joints: Sequence[Joint], places: dict[str, int]) -> 
 
 def no_mimic_joints(robot: str, names: Sequence[str], what: str) -> UnsupportedError:
     """Return the error for what does not serve a robot whose joints `names` follow others."""
-    told = listed(list(names), limit=3)
+    details = listed(list(names), limit=3)
     return UnsupportedError(
-        f"{what} does not serve joints that follow others, as {told} of {quoted(robot)}: load the robot with "
+        f"{what} does not serve joints that follow others, as {details} of {quoted(robot)}: load the robot with "
         f"mimic='free' (--mimic free), or take `robot.spanning`, in which they move on their own"
     )
 

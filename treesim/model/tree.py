@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..system.display import html_table
 from ..validation.arrays import Argument, coerce, real_numbers
-from ..validation.values import checked_parts, checked_text, told
+from ..validation.values import checked_parts, checked_text, short_repr
 from .coordinates import position_of
 from .frozen import Immutable, frozen
 from .joints import Joint
@@ -139,7 +139,7 @@ class Tree(Immutable):
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
         self.gravity = frozen(real_numbers("gravity", gravity))
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
-            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {told(gravity)}")
+            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {short_repr(gravity)}")
         for label, source in (
             ("lower", "lower"), ("upper", "upper"), ("velocity_limit", "velocity"), ("effort_limit", "effort"),
             ("damping", "damping"), ("friction", "friction"), ("armature", "armature"),

@@ -145,10 +145,10 @@ def warn_of_errors(
         return
     b = int(np.nanargmax(parts))
     measured = off_by(found.error[b], t[found.record[b]], found.in_play[b])
-    told = measured if np.isfinite(parts[b]) else "the energy is too large for a number"
+    details = measured if np.isfinite(parts[b]) else "the energy is too large for a number"
     warnings.warn(
         f"the energy of {wrong} of {len(parts)} rollouts is off by more than {TOLERATED:.0%} of what is in play; "
-        f"in number {b} {told}: {remedy_of(robot, dt, integrator)}",
+        f"in number {b} {details}: {remedy_of(robot, dt, integrator)}",
         EnergyWarning,
         stacklevel=stacklevel,
     )

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..engine.call.buffer_pool import empty
 from ..errors import ArgumentError
-from ..states.arguments import told
+from ..states.arguments import short_repr
 from ..system.memory import check_memory
 from ..validation.arrays import Shape, check_out
 from .files import ResultFiles
@@ -35,7 +35,7 @@ class Results:
             given, missing = shapes[: len(out)], shapes[len(out) :]
             self.arrays = [*_given(out, given, number, arguments), *(empty(shape, number) for shape in missing)]
         else:
-            raise ArgumentError(f"out must be a file name or two arrays (q, v), got {told(out)}")
+            raise ArgumentError(f"out must be a file name or two arrays (q, v), got {short_repr(out)}")
 
     def tell(self, done: Done) -> None:
         """So much is done, and in its place."""

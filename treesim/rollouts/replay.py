@@ -26,7 +26,7 @@ from ..system.files import path_of
 from ..urdf.findings import Findings
 from ..urdf.read import Source
 from ..urdf.resolve import open_source
-from ..validation.values import positive_number, told
+from ..validation.values import positive_number, short_repr
 from .files import LABELS
 
 UNKNOWN = "unknown: versions and arguments are those of the recording"
@@ -241,7 +241,7 @@ def _pairs(recorded: Trajectory, repeated: Trajectory) -> dict[str, tuple[np.nda
         axes = ("fx", "fy", "fz", "mx", "my", "mz")
         bodies = tuple(f"{body}.{axis}" for body in one.bodies for axis in axes)
         pairs["contact wrench"] = _rows(one.wrench), _rows(other.wrench), bodies
-        pairs["contact"] = one.told, other.told, ("penetration", "residual", "energy certificate")
+        pairs["contact"] = one.solver_info, other.solver_info, ("penetration", "residual", "energy certificate")
     return pairs
 
 
@@ -318,11 +318,11 @@ def _source_notes(trajectory: Trajectory, source: Any) -> Iterator[str]:
         return
     now, then = source_digest(source), trajectory.metadata.get("sha256")
     if now is None:
-        raise ArgumentError(f"source: the description {told(source)} cannot be read")
+        raise ArgumentError(f"source: the description {short_repr(source)} cannot be read")
     if not isinstance(then, str):
         yield "the recording does not tell the SHA-256 of the robot's description"
     elif now != then:
         yield (
-            f"the robot's description {told(source)} has changed (SHA-256 {now[:DIGITS]}... now, "
+            f"the robot's description {short_repr(source)} has changed (SHA-256 {now[:DIGITS]}... now, "
             f"{then[:DIGITS]}... then): the recording's own robot ran"
         )

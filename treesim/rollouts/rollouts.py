@@ -183,15 +183,15 @@ def outcome(
     if residual is not None:
         warn_of_states(residual[: len(q)], "rollouts", stacklevel=5)
     own = None if own is None else own.of(slice(len(q)))
-    told: dict[str, Any] = {"residual": None if residual is None else residual[: len(q)], "own": own}
+    details: dict[str, Any] = {"residual": None if residual is None else residual[: len(q)], "own": own}
     if measuring is not None:
-        told |= measuring.told(len(q))
+        details |= measuring.fields(len(q))
     if not work:
-        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **told)
+        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **details)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
     finite_ones = (diverged < 0) & (done == len(t))
     warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
-    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **told)
+    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **details)
 
 
 def first_diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:

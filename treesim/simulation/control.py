@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..dynamics.operational.frames import frame_pose
 from ..errors import ArgumentError, listed, quoted, unknown_name
 from ..model.tree import Body, Tree
-from ..states.arguments import checked_robot, positive_number, told
+from ..states.arguments import checked_robot, positive_number, short_repr
 from ..system.display import ReprMixin, span, vector
 from ..types import ControllerName
 from ..validation.arrays import Argument, coerce
@@ -82,7 +82,7 @@ def as_controller(robot: Tree, given: Any) -> Controller:
     torque = getattr(given, "torque", given)
     if not callable(torque):
         raise ArgumentError(
-            f"controller must have a method torque(t, q, v), be a function of (t, q, v), or None, got {told(given)}"
+            f"controller must be None, a function of (t, q, v), or have a method torque(t, q, v), got {short_repr(given)}"
         )
     controller: Controller = Function(given) if torque is given else given
     try:
@@ -146,7 +146,7 @@ class PD(ReprMixin):
     def __init__(self, robot: Tree, target: ArrayLike, *, kp: ArrayLike, kd: ArrayLike) -> None:
         self.target = coerce(Argument(self._argument, target, ())).copy()
         if self.target.shape != (checked_robot(robot).nq,) or not np.isfinite(self.target).all():
-            raise ArgumentError(f"{self._argument} must be {robot.nq} finite numbers (nq), got {told(target)}")
+            raise ArgumentError(f"{self._argument} must be {robot.nq} finite numbers (nq), got {short_repr(target)}")
         actuated = _actuated(robot)
         self.stiffness = checked_gain("kp", kp, robot.nv) * actuated
         self.damping = checked_gain("kd", kd, robot.nv) * actuated
@@ -214,7 +214,7 @@ class Pushed(ReprMixin):
         self._root = _floating_root(robot)
         self.force = coerce(Argument("force", force, (3,))).copy()
         if self.force.ndim != 1 or not np.isfinite(self.force).all():
-            raise ArgumentError(f"force must be three finite numbers [N], got {told(force)}")
+            raise ArgumentError(f"force must be three finite numbers [N], got {short_repr(force)}")
         self.start = positive_number("start", start, zero=True)
         self.duration = positive_number("duration", duration)
         self.stiffness, self.damping = (

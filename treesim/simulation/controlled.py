@@ -14,7 +14,7 @@ from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, NonFiniteError
 from ..kernels.entries.status import FINE
 from ..model.tree import Tree
-from ..states.arguments import told
+from ..states.arguments import short_repr
 from ..types import Engine
 from .control import Pure, Zero, as_controller, controller_name, in_world_of, is_own
 from .step import StepCode, forward_solver
@@ -102,7 +102,7 @@ class ControlledRobot:
         gains = coerce(Argument(f"the controller's {label}", getattr(self.controller, label, self._zero), ()))
         if gains.shape not in ((), self._shape) or not np.isfinite(gains).all():
             raise ArgumentError(
-                f"the controller's {label} must be {self.robot.nv} finite numbers (nv), got {told(gains)}"
+                f"the controller's {label} must be {self.robot.nv} finite numbers (nv), got {short_repr(gains)}"
             )
         return gains
 
@@ -151,7 +151,7 @@ class ControlledRobot:
         except ValueError:  # lists of unequal lengths
             what = np.empty(0, object)
         if masked or what.dtype.kind not in "fiu":
-            came = "an array with masked entries" if masked else told(given)
+            came = "an array with masked entries" if masked else short_repr(given)
             raise ControllerError(f"the controller {name!r} returned {came}, but {nv} real numbers (nv) are needed")
         if what.shape != self._shape:
             free = f", {nv - self.world.alone.nv} of them of free bodies" if self.world.bodies else ""

@@ -94,10 +94,13 @@ def judged(trajectory: Trajectory, robot: Tree) -> Trajectory:
     if not abs(error[worst]) > TOLERATED * in_play:
         return trajectory
     made: Any = trajectory.metadata
-    told, remedy = off_by(error[worst], trajectory.t[worst], in_play), remedy_of(robot, made["dt"], made["integrator"])
+    details, remedy = (
+        off_by(error[worst], trajectory.t[worst], in_play),
+        remedy_of(robot, made["dt"], made["integrator"]),
+    )
     if abs(error[worst]) > NONSENSE * in_play:
-        return trajectory.with_metadata(stopped=f"the motion is not to be trusted: {told}; {remedy}")
-    warnings.warn(f"{told}: {remedy}", EnergyWarning, stacklevel=4)
+        return trajectory.with_metadata(stopped=f"the motion is not to be trusted: {details}; {remedy}")
+    warnings.warn(f"{details}: {remedy}", EnergyWarning, stacklevel=4)
     return trajectory
 
 

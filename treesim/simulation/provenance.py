@@ -20,7 +20,7 @@ from ..engine.call.generic import runs_compiled
 from ..engine.llvm.machine_code import processor
 from ..errors import ArgumentError, TreesimError, UnsupportedError, shortened
 from ..validation.schema import LARGEST, fits, parsed, record_of
-from ..validation.values import told
+from ..validation.values import short_repr
 from .control import Controller, controller_name
 from .serialization import plain, restored
 from .trajectory import Trajectory
@@ -110,7 +110,7 @@ def unpacked(text: str) -> Recipe:
         values = parsed(found, "it")
         if isinstance(values, dict) and values.get("format") != FORMAT:
             raise ArgumentError(
-                f"it is of format {told(values.get('format'))}, but {FORMAT} is known: take a later version"
+                f"it is of format {short_repr(values.get('format'))}, but {FORMAT} is known: take a later version"
             )
         return record_of(Recipe, values, "it")
     except (ValueError, zlib.error, binascii.Error) as error:
@@ -155,7 +155,7 @@ def contact_impulses(trajectory: Trajectory, where: Literal["start", "end"]) -> 
         return known
     found = restored(getattr(unpacked(recipe() if callable(recipe) else recipe), where))
     if found is not None and not isinstance(found, np.ndarray):
-        raise ArgumentError(f"the recording's impulses of contact are damaged: {told(found)} is no array")
+        raise ArgumentError(f"the recording's impulses of contact are damaged: {short_repr(found)} is no array")
     return found
 
 

@@ -22,7 +22,7 @@ from ..states.arguments import checked_robot
 from ..system.display import ReprMixin, arrays, html_table, span
 from ..system.files import checked_output, write_whole
 from ..validation.arrays import Argument, coerce
-from ..validation.values import checked_part, checked_parts, checked_text, checked_texts, finite_or_nan, told
+from ..validation.values import checked_part, checked_parts, checked_text, checked_texts, finite_or_nan, short_repr
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
@@ -97,7 +97,7 @@ class Trajectory(ReprMixin):
         if self.contact is not None:
             checked_part("contact", self.contact, ContactHistory)
         if self.recipe is not None and not (isinstance(self.recipe, str) or callable(self.recipe)):
-            raise ArgumentError(f"recipe must be a text, or a function that returns one, got {told(self.recipe)}")
+            raise ArgumentError(f"recipe must be a text, or a function that returns one, got {short_repr(self.recipe)}")
         t = coerce(Argument("trajectory: t", self.t, ()))
         count = t.shape[:1] or (1,)
         nq, nv = len(self.q_names), len(self.v_names)
@@ -204,7 +204,7 @@ class Trajectory(ReprMixin):
 
     @property
     def _told(self) -> np.ndarray:
-        return no_contact(len(self)) if self.contact is None else self.contact.told
+        return no_contact(len(self)) if self.contact is None else self.contact.solver_info
 
     @property
     def ground(self) -> tuple[Surface, ...]:
@@ -300,7 +300,7 @@ class Trajectory(ReprMixin):
     def to_xarray(self) -> Any:
         """Return an xarray.Dataset: q (time, coordinate), v and tau (time, dof), energy (time) and work (time,
         account), and of contact contact_wrench (time, body, part), contact_pair_wrench (time, pair, side, part) and
-        contact_told (time, told).
+        contact_solver_info (time, told).
 
         Coordinates name the axes: `dataset.v.sel(dof="elbow_joint")`; joint_of_coordinate and joint_of_dof say whose
         they are, unit_of_q, unit_of_v and unit_of_tau in what they are measured. Arrays are not copied. `from_xarray`
@@ -356,10 +356,10 @@ def _check_mimic_joints(mimic_joints: Any, types: Mapping[str, str]) -> None:
         fits = checked_text("name of a mimic joint", name) not in types and len(numbers) == 2
         if not fits or any(map(isnan, map(finite_or_nan, numbers))):
             raise ArgumentError(
-                f"{whose} must be (mimicked joint, multiplier, offset) of another joint, got {told(line)}"
+                f"{whose} must be (mimicked joint, multiplier, offset) of another joint, got {short_repr(line)}"
             )
         if not isinstance(mimicked, str) or types.get(mimicked, "") not in ONE_COORDINATE:
-            raise ArgumentError(f"{whose} must follow a joint of one coordinate, got {told(mimicked)}")
+            raise ArgumentError(f"{whose} must follow a joint of one coordinate, got {short_repr(mimicked)}")
 
 
 def _check_times(t: np.ndarray) -> None:

@@ -11,11 +11,11 @@ import numpy as np
 from ..errors import ArgumentError, UnsupportedError, listed, quoted
 from ..model.mimic import no_mimic_joints
 from ..model.tree import Tree
-from ..validation.values import LONGEST, MOST, positive_number, told, whole_number
+from ..validation.values import LONGEST, MOST, positive_number, short_repr, whole_number
 
 __all__ = [
     "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_mimic_joints",
-    "refuse_regularized_rotors", "told", "whole_number",
+    "refuse_regularized_rotors", "short_repr", "whole_number",
 ]  # fmt: skip
 
 
@@ -23,7 +23,7 @@ def checked_robot(value: Any) -> Tree:
     """Return `value` if it is a Tree; raises ArgumentError otherwise."""
     if not isinstance(value, Tree):
         hint = ": give its robot" if isinstance(getattr(value, "robot", None), Tree) else ""
-        raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {told(value)}{hint}")
+        raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {short_repr(value)}{hint}")
     return value
 
 
@@ -38,7 +38,7 @@ def checked_frames(value: Any) -> tuple[str, ...]:
     try:
         return (value,) if isinstance(value, str) else tuple(value)
     except TypeError:
-        raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {told(value)}") from None
+        raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {short_repr(value)}") from None
 
 
 def refuse_regularized_rotors(robot: Tree, what: str, instead: str) -> None:
@@ -58,7 +58,7 @@ def checked_progress(value: Any) -> Callable[[int, int], None] | None:
     if value is None:
         return None
     if not callable(value):
-        raise ArgumentError(f"progress must be a function progress(done, total) or None, got {told(value)}")
+        raise ArgumentError(f"progress must be a function progress(done, total) or None, got {short_repr(value)}")
     try:
         inspect.signature(value).bind(0, 1)
     except TypeError as error:

@@ -150,10 +150,10 @@ def refuse_first(
         return
     *sample, k = (int(x) for x in np.argwhere(wrong)[0])
     value = found.values[(*sample, k)]
-    told = f"sample {', '.join(map(str, sample))}: " if sample else ""
+    details = f"sample {', '.join(map(str, sample))}: " if sample else ""
     shown = np.array2string(value, precision=6, separator=", ").replace("\n", "") if value.ndim else f"{value:.6g}"
     place = name_of(robot, field, int(found.which[k]))
-    raise error(f"model_parameters: {told}{name}{place} is {shown} {field.unit}".rstrip() + f"; {right}")
+    raise error(f"model_parameters: {details}{name}{place} is {shown} {field.unit}".rstrip() + f"; {right}")
 
 
 def _check(robot: Tree, name: str, found: Given, field: Field) -> None:

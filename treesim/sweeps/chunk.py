@@ -65,9 +65,9 @@ def version_of_treesim() -> tuple[str, ...]:
 def run_task(job: Job, task: Task, threads: int | None = None) -> dict[str, Any]:
     """Do a task; return the record of it for the manifest, some 200 bytes.
 
-    threads: of treesim's own, by default as in `treesim.use_threads`. Warnings of rollouts are not told: what diverged
-    is in the results. Raises SweepError where no task can be done here: without the store, another version of treesim,
-    a full disk. All other errors are those of samples.
+    threads: of treesim's own, by default as in `treesim.use_threads`. Warnings of rollouts are not reported: what
+    diverged is in the results. Raises SweepError where no task can be done here: without the store, another version of
+    treesim, a full disk. All other errors are those of samples.
     """
     began = time.perf_counter()
     plan = _plan(job)

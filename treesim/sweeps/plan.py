@@ -20,7 +20,7 @@ from ..simulation.provenance import surroundings
 from ..simulation.serialization import plain
 from ..simulation.step_settings import gains_of
 from ..simulation.world import World, as_world
-from ..states.arguments import positive_number, told, whole_number
+from ..states.arguments import positive_number, short_repr, whole_number
 from ..states.configurations import INTEGRATE
 from ..validation.arrays import real_numbers
 from .fields import STARTS, Field, Variation, fields, variation
@@ -166,9 +166,9 @@ def plan_of(
     }
     kp, kd = gains_of(tree, *(_array(name, x, (nv,), one=True) for name, x in zip(("kp", "kd"), gains, strict=True)))
     if keep not in KEEPS:
-        raise ArgumentError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {told(keep)}")
+        raise ArgumentError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {short_repr(keep)}")
     if not isinstance(vary, Mapping):
-        raise ArgumentError(f"vary must be a dict of distributions by name, got {told(vary)}")
+        raise ArgumentError(f"vary must be a dict of distributions by name, got {short_repr(vary)}")
     measures = checked_measures(measure)
     _check_names(vary, measures)
     steps = whole_number("steps", counts["steps"], 1)
@@ -205,5 +205,5 @@ def _array(label: str, value: ArrayLike, shape: tuple[int, ...], one: bool = Fal
     if array.shape != shape and not (one and array.shape == ()):
         raise ArgumentError(f"{label} has shape {array.shape}, but {shape} is needed: samples differ by vary=")
     if not np.isfinite(array).all():
-        raise ArgumentError(f"{label} must be finite, got {told(array.tolist())}")
+        raise ArgumentError(f"{label} must be finite, got {short_repr(array.tolist())}")
     return array

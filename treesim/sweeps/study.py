@@ -75,10 +75,10 @@ class Study(ReprMixin):
         return self._manifest.done
 
     def __repr__(self) -> str:
-        told = self._told
+        details = self._told
         part = "" if self.done == self.samples else f", {self.done} done"
         ended = f", stopped: {self.stopped}" * bool(self.stopped)
-        return f"<Study of {told['robot']!r}: {self.samples} samples of {told['steps']} steps{part}{ended}>"
+        return f"<Study of {details['robot']!r}: {self.samples} samples of {details['steps']} steps{part}{ended}>"
 
     def _repr_fields(self) -> Iterator[tuple[str, Any]]:
         yield "store", str(self.path)
@@ -126,11 +126,11 @@ class Study(ReprMixin):
         return tuple(self._failure(*one) for one in zip(numbers.tolist(), steps.tolist(), dofs.tolist(), strict=True))
 
     def _failure(self, sample: int, step: int, dof: int) -> Failure:
-        told = self._told
+        details = self._told
         if sample in self._manifest.left_out:
             return Failure(sample, -1, float("nan"), "", f"left out: {self._manifest.left_out[sample]}")
-        joint = told["dofs"][dof] if dof >= 0 else ""
-        return Failure(sample, step, step * told["dt"], joint, "the state is not finite")
+        joint = details["dofs"][dof] if dof >= 0 else ""
+        return Failure(sample, step, step * details["dt"], joint, "the state is not finite")
 
     def inputs(self, samples: ArrayLike) -> dict[str, np.ndarray]:
         """Return what was drawn for some samples (B,), by the names in `vary`, (B, ...) each: also what is too long to

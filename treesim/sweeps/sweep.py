@@ -165,12 +165,14 @@ def refuse_other(store: Store, plan: Plan, chunk: int | None) -> None:
     check_program(store.folder, Manifest(store))
     kept, asked = store.description(), plan.description()
     names = [name for name in {**kept, **asked} if kept.get(name) != asked.get(name)]
-    told = [f"{name} is {kept.get(name, 'not there')} in it, {asked.get(name, 'not asked for')} here" for name in names]
+    details = [
+        f"{name} is {kept.get(name, 'not there')} in it, {asked.get(name, 'not asked for')} here" for name in names
+    ]
     if chunk is not None and chunk != store.chunk:
-        told.append(f"chunk is {store.chunk} in it, {chunk} here")
-    if told:
+        details.append(f"chunk is {store.chunk} in it, {chunk} here")
+    if details:
         raise ArgumentError(
-            f"{store.folder} holds another sweep: {'; '.join(told[:4])}: take another store, or remove it"
+            f"{store.folder} holds another sweep: {'; '.join(details[:4])}: take another store, or remove it"
         )
 
 

@@ -162,7 +162,7 @@ def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) 
         assert (found["contactForce"] is not None) == touching
         assert (most > 0) == touching
         np.testing.assert_allclose(found["com"], treesim.center_of_mass(robot, state.q), rtol=0, atol=1e-9)
-        forces = {name: np.array(told["force"]) for name, told in found["contacts"].items()}
+        forces = {name: np.array(details["force"]) for name, details in found["contacts"].items()}
         assert set(forces) <= set(robot.body_names)
         assert np.linalg.norm(sum(forces.values(), np.zeros(3))) == pytest.approx(found["contactForce"] or 0.0)
         assert found["energy"] == pytest.approx(float(report.energy), abs=1e-9)
@@ -201,8 +201,8 @@ def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) 
     page.page.evaluate("element('show_collision').click()")
     assert page.page.evaluate("panel.overlays.layers.collision.every((object) => object.visible)")
     page.page.evaluate("inspector.open(3)")
-    told = page.page.evaluate("element('link').innerText")
-    assert "link_2" in told and "slide, prismatic" in told and "50 N" in told
+    details = page.page.evaluate("element('link').innerText")
+    assert "link_2" in details and "slide, prismatic" in details and "50 N" in details
     for body in robot.body_names:
         page.set(frame=body)
         found, q = page.state()["effective_mass"], np.array(page.state()["q"])
@@ -228,7 +228,7 @@ def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) 
 def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Page]) -> None:
     page = opened(limbs())
     before = page.state()
-    for values, told in (
+    for values, details in (
         ("{dt: -1}", "dt: it must be"),
         ("{backend: 'magic'}", "magic"),
         ("{joints: {hinge: 9}}", "hinge goes from -1 to 0.5"),
@@ -237,7 +237,7 @@ def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Pa
         ("{kp: 7, speed: 0}", "speed: it must be"),
     ):
         page.page.evaluate(f"treesim.set({values})")
-        page.watched.wait("(told) => element('status').textContent.includes(told)", told)
+        page.watched.wait("(told) => element('status').textContent.includes(told)", details)
         assert page.state() == before
 
 

@@ -51,9 +51,9 @@ def test_plots_are_drawn_of_what_is_chosen(live):
     live.pause()
     state = page.evaluate("treesim.state()")
     p = treesim.momentum(live.robot, state["q"], state["v"])
-    told = page.evaluate(lines, "linear momentum")
-    assert [label for label, _ in told] == ["x", "y", "z"]
-    np.testing.assert_allclose([value for _, value in told], p[:3], atol=1e-12)
+    details = page.evaluate(lines, "linear momentum")
+    assert [label for label, _ in details] == ["x", "y", "z"]
+    np.testing.assert_allclose([value for _, value in details], p[:3], atol=1e-12)
     assert [label for label, _ in page.evaluate(lines, "time of a step")] == ["aba", "reference"]
     page.click("#more_plots")
     live.wait("document.querySelectorAll('#plots canvas').length === 2")

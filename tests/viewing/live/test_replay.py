@@ -12,7 +12,7 @@ import treesim
 from tests.viewing.live.driven import ReferenceScreen, Screen
 from treesim import ArgumentError, Trajectory
 from treesim.contact.history import ContactHistory
-from treesim.kernels.contact.contact_step import TOLD
+from treesim.kernels.contact.contact_step import SOLVER_INFO
 from treesim.model import generators as make
 from treesim.viewing.live import Replay
 from treesim.viewing.live.reference import apart
@@ -108,7 +108,7 @@ def test_the_panel_and_the_state_tell_what_a_page_needs(replay):
 def test_contacts_and_the_end_of_a_simulation_are_told():
     wrench = np.zeros((STATES, 1, 6))
     wrench[40, 0] = [0, 0, 5, 1, 1, 1]
-    contact = ContactHistory((ROBOT.body_names[1],), wrench, np.zeros((STATES, TOLD)))
+    contact = ContactHistory((ROBOT.body_names[1],), wrench, np.zeros((STATES, SOLVER_INFO)))
     replay = Replay(ROBOT, motion(contact=contact, metadata={"stopped": "it fell"}), Screen())
     assert "contact" in replay._viewer.panels[-1]["can"]
     ask(replay, do="seek", t=float(motion().t[40]))
@@ -140,10 +140,10 @@ def test_a_second_motion_is_its_reference():
 def test_momenta_are_told_about_the_centre_of_mass():
     replay = Replay(ROBOT, motion(), Screen())
     q, v = motion().q[0], motion().v[0]
-    told, whole = replay.state()["momentum"], treesim.momentum(ROBOT, q, v)
-    np.testing.assert_array_equal(told["linear"], whole[:3])
+    details, whole = replay.state()["momentum"], treesim.momentum(ROBOT, q, v)
+    np.testing.assert_array_equal(details["linear"], whole[:3])
     moment = np.cross(treesim.center_of_mass(ROBOT, q), whole[:3])
-    np.testing.assert_allclose(np.array(told["angular"]) + moment, whole[3:], atol=1e-12)
+    np.testing.assert_allclose(np.array(details["angular"]) + moment, whole[3:], atol=1e-12)
 
 
 NONSENSE = [

@@ -78,8 +78,8 @@ def _same_batch(robot: Tree, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None
     try:
         batch = np.broadcast_shapes(*axes.values())
     except ValueError:
-        told = " and ".join(f"{name} {shape}" for name, shape in axes.items())
-        raise ArgumentError(f"the batch axes of {told} do not fit together") from None
+        details = " and ".join(f"{name} {shape}" for name, shape in axes.items())
+        raise ArgumentError(f"the batch axes of {details} do not fit together") from None
     found = {name: np.broadcast_to(x, (*batch, *x.shape[x.ndim - inner[name] :])) for name, x in given.items()}
     return {"f_ext": None, **found}
 

@@ -67,7 +67,7 @@ from .wrenches import put_wrenches
 
 # what is told of a step: the residuals are those of velocities, and of positions
 PENETRATION, RESIDUAL, CERTIFICATE, CONTACTS, ITERATIONS, LEFT_OUT, POSITION_RESIDUAL = range(7)
-TOLD = 7
+SOLVER_INFO = 7
 
 
 def work_of(m, impulse, n):
@@ -90,7 +90,7 @@ def reset_warm_start(after):
         after[r] = 0.0
 
 
-def clear(after, wrench, pairs, told, work, work_free):
+def clear(after, wrench, pairs, solver_info, work, work_free):
     """Nothing has happened yet but the free step."""
     reset_warm_start(after)
     for i in range(wrench.shape[0]):
@@ -99,8 +99,8 @@ def clear(after, wrench, pairs, told, work, work_free):
     for i in range(pairs.shape[0]):
         for j in range(12):
             pairs[i, j] = 0.0
-    for k in range(told.size):
-        told[k] = 0.0
+    for k in range(solver_info.size):
+        solver_info[k] = 0.0
     work[0], work[1] = work_free[0], work_free[1]
 
 
@@ -228,7 +228,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
             scale_restitution(problem, m, n)
         return taken
 
-    def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, mimic_constraint):
+    def resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint):
         """The impulses of all sets, what they change of the velocities, and what is told of them; returns the work of
         those of the velocities."""
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
@@ -243,7 +243,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         load_warm_start(m, nc, n, share, before)
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
-        told[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
+        solver_info[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
         put_moved(m, nc, n)
         velocity_problem(m, nc, n, q, s.dt, share)
         for r in range(n):
@@ -251,16 +251,16 @@ def make_contact_step(solver, with_rotors, hold, parts):
         scale_along_ray(problem, m.impulse, m.sigma)
         taken += solve_within_energy(problem, m, n, s.dt, tolerance, most, memory)
         relative_velocities(problem, m.impulse, m.sigma)
-        told[RESIDUAL] = residual(problem, m.impulse, m.sigma)
-        told[CERTIFICATE], told[CONTACTS] = work_of(m, m.impulse, n), nc
+        solver_info[RESIDUAL] = residual(problem, m.impulse, m.sigma)
+        solver_info[CERTIFICATE], solver_info[CONTACTS] = work_of(m, m.impulse, n), nc
         if has_overlaps(m, nc, n, q, s.dt):
             recovery_problem(m, nc, n, q, s.dt)
             scale_along_ray(problem, m.recovery, m.sigma)
             taken += solver(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)
             missed = residual(problem, m.recovery, m.sigma)
-            told[POSITION_RESIDUAL] = maximum(told[POSITION_RESIDUAL], missed)
+            solver_info[POSITION_RESIDUAL] = maximum(solver_info[POSITION_RESIDUAL], missed)
             recover(m, n)
-        told[PENETRATION], told[ITERATIONS] = deepest(m, nc, s.dt), told[ITERATIONS] + taken
+        solver_info[PENETRATION], solver_info[ITERATIONS] = deepest(m, nc, s.dt), solver_info[ITERATIONS] + taken
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
         return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
@@ -277,7 +277,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new, after,
-        wrench, pairs, told, work, m, memory, mimic_constraint,
+        wrench, pairs, solver_info, work, m, memory, mimic_constraint,
     ):  # fmt: skip
         """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
         pairs of them, what is told of the step, and the work of the control, and of all that resists [J]; work_free:
@@ -285,19 +285,19 @@ def make_contact_step(solver, with_rotors, hold, parts):
         s = settings_of(tree, settings)
         if moves_freely(m, q, q_free):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
-            clear(after, wrench, pairs, told, work, work_free)
+            clear(after, wrench, pairs, solver_info, work, work_free)
             return FINE
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
         nc, n, left_out = find_rows(tree, q, s.dt, external_contacts, m, parts)
         stored = stored_in_springs(m, nc)
-        clear(after, wrench, pairs, told, work, work_free)
-        told[LEFT_OUT] = left_out
+        clear(after, wrench, pairs, solver_info, work, work_free)
+        solver_info[LEFT_OUT] = left_out
         if n == 0:
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             return FINE
         resist(tree, s, v, force, m.step)
         moved = with_rotors(with_armature(tree, m.step.diagonal), mimic_constraint)
-        done = resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, mimic_constraint)
+        done = resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint)
         store_warm_start(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
@@ -308,9 +308,9 @@ def make_contact_step(solver, with_rotors, hold, parts):
         if parts.again and scheme[0] < 1 and needs_midpoint_correction(tree, m, s.dt):
             to_midpoint(tree, moved, s.dt, q, v, nc, n, m)
             nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, m, parts)
-            told[LEFT_OUT] = maximum(told[LEFT_OUT], left_out)
+            solver_info[LEFT_OUT] = maximum(solver_info[LEFT_OUT], left_out)
             start_gaps(tree, s.dt, m, nc)
-            done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, mimic_constraint)
+            done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, solver_info, m, memory, mimic_constraint)
             reset_warm_start(after)
             store_warm_start(m, nc, n, after)
             from_midpoint(tree, s.dt, q, m)
@@ -389,6 +389,6 @@ def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
         }, tells=True, expands=mimic,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
         work_free="2", before="R", external_contacts="F, 9", q_new="-> nq", v_new="-> nv", after="-> R",
-        wrench="-> N + 1, 6", pairs="-> P, 12", told=f"-> {TOLD}", work="-> 2",
+        wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {SOLVER_INFO}", work="-> 2",
     )  # fmt: skip
     return mimic_entry(made) if mimic else made

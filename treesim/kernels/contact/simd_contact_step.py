@@ -39,7 +39,7 @@ from .simd_collision import MOST, find_contacts
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .workspace import contact_memory
 
-TOLD = 2  # numbers: residual, and FOR_ONE of a state that is left, whose other results mean nothing
+SIMD_SOLVER_INFO = 2  # numbers: residual, and FOR_ONE of a state that is left, whose other results mean nothing
 FOR_ONE = 1
 
 
@@ -128,7 +128,7 @@ def store_warm_start(m, nc, n, after, size, first, last, alive):
 
 
 def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, first, last, q_new, v_new,
-    told, work, room, memory, alive, count):  # fmt: skip
+    solver_info, work, room, memory, alive, count):  # fmt: skip
     """(q, v) at the end of the step, the impulses of every row by its place, what is told, and the work of the control,
     and of all that resists [J]; work_free: that of the free step; returns False, having done nothing, where several
     states have more contacts together than there is room for."""
@@ -137,7 +137,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     if nc > MOST and last > first:
         return False
     m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_on_lanes(room, nc, alive)
-    told[0], told[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
+    solver_info[0], solver_info[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
     if n > 0:
         resist(tree, s, v, force, m.step)
         moved = with_armature(tree, m.step.diagonal)
@@ -147,7 +147,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         silence_rows(moved, m.rows, n, alive)
         assemble_delassus(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
-        solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, told, memory, alive, count)
+        solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, solver_info, memory, alive, count)
         store_warm_start(m, nc, n, after, R, first, last, alive)
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
@@ -155,7 +155,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         if scheme[4] > 0:
             done = work_of_impulses(moved, v, nc, n, s.dt, m)
         if scheme[5] > 0:
-            told[1] = select(needs_midpoint_correction(tree, m, s.dt), FOR_ONE, told[1])
+            solver_info[1] = select(needs_midpoint_correction(tree, m, s.dt), FOR_ONE, solver_info[1])
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
             m.end[k] += m.end_change[k]
@@ -168,7 +168,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
         found, _ = find_rows(tree, q_new, s.dt, room, alive, count)
         work[1] += stored - stored_on_lanes(room, found, alive)
-        told[1] = select(count[0] > MOST, FOR_ONE, told[1])
+        solver_info[1] = select(count[0] > MOST, FOR_ONE, solver_info[1])
     return True
 
 
@@ -189,7 +189,7 @@ def solve_some(problem, several, impulse, sigma, tolerance, memory):
     return residual(problem, impulse, sigma) > tolerance
 
 
-def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory, alive, count):
+def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info, memory, alive, count):
     """Both sets of impulses, m.push and m.impulse; told."""
     share, tolerance = scheme[0], scheme[1]
     position_problem(m, nc, n, q, dt, share)
@@ -211,15 +211,15 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory
     left = left or count[0] > MOST
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
-    told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
+    solver_info[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
     if has_overlaps(m, nc, n, q, dt):
         recovery_problem(m, nc, n, q, dt)
         silence(problem, alive)
         scale_along_ray(problem, m.recovery, m.sigma)
         left = left or solve_some(problem, count[0] > 1, m.recovery, m.sigma, FINER * tolerance, memory)
-        told[0] = maximum(told[0], residual(problem, m.recovery, m.sigma))
+        solver_info[0] = maximum(solver_info[0], residual(problem, m.recovery, m.sigma))
         recover(m, n)
-    told[1] = select(left, FOR_ONE, 0)
+    solver_info[1] = select(left, FOR_ONE, 0)
 
 
 def stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work):
@@ -251,11 +251,11 @@ def store_lanes(x, size, first, last, given):
 def contact_step_on_lanes(
     ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers,
     frames: TableOfReals, settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals,
-    v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals, told: Reals,
-    work: Reals,
+    v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals,
+    solver_info: Reals, work: Reals,
 ) -> int:  # fmt: skip
     """All states, eight at a time; arrays as `contact_step_entry` has them, but for `after`, which must be 0, and
-    `told`, (TOLD,) of each."""
+    `solver_info`, (SIMD_SOLVER_INFO,) of each."""
     tree = tree_tables(ints, reals)
     s = settings_of(tree, settings)
     nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
@@ -279,7 +279,7 @@ def contact_step_on_lanes(
         if done:
             store_lanes(q_new, nq, first, last, coordinates[2])
             store_lanes(v_new, nv, first, last, rates_[3])
-            store_lanes(told, 2, first, last, few[0:2])
+            store_lanes(solver_info, 2, first, last, few[0:2])
             store_lanes(work, 2, first, last, few[2:4])
             first, wide = last + 1, 8
         else:

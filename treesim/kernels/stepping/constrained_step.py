@@ -147,8 +147,8 @@ def rows_for(tree, layout, geometry, closure, q):
 
 def told_for(tree, layout, q):
     """Memory for what a step tells beside the state, of the numbers in q: force, impulses, residual, work."""
-    told = np.empty((2, layout[1 + 3 * layout[0]]), q.dtype)
-    return np.empty(tree.nv, q.dtype), told[0], told[1], np.empty(2, q.dtype)
+    solver_info = np.empty((2, layout[1 + 3 * layout[0]]), q.dtype)
+    return np.empty(tree.nv, q.dtype), solver_info[0], solver_info[1], np.empty(2, q.dtype)
 
 
 def memory_for(dynamics):
@@ -190,8 +190,8 @@ def carried_world_step_entry(name, dynamics):
     q_new, v_new)."""
     one_step = world_step_entry(name, dynamics).kernel
 
-    def carried_step(tree, settings, q, v, control, q_new, v_new, told, held, rows, m, memory):
-        force, impulses, residual, work = told
+    def carried_step(tree, settings, q, v, control, q_new, v_new, solver_info, held, rows, m, memory):
+        force, impulses, residual, work = solver_info
         return one_step(
             tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory
         )
@@ -209,8 +209,8 @@ def counted_world_step_entry(name, dynamics):
     reals, layout, geometry, closure, settings, q, v, work, control, q_new, v_new, work_new)."""
     one_step = world_step_entry(name, dynamics).kernel
 
-    def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, told, held, rows, m, memory):
-        force, impulses, residual, _ = told
+    def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, solver_info, held, rows, m, memory):
+        force, impulses, residual, _ = solver_info
         status = one_step(
             tree, settings, q, v, control, q_new, v_new, force, work_new, impulses, residual, held, rows, m, memory
         )

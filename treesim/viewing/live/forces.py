@@ -32,6 +32,6 @@ class Force(BodyPoint):
         tau: np.ndarray = self.at(q)[1].T @ self.force
         return tau
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return what a page shows of it: body, point [m], and the force's vector [N]."""
         return {"body": self.body, "point": self.point.tolist(), "vector": self.force.tolist()}

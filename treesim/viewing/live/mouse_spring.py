@@ -67,7 +67,7 @@ class Pull(BodyPoint):
         tau: np.ndarray = J.T @ self.force
         return tau
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return what a page shows of it: body, point, target, the force's size and vector [N]."""
         size = math.hypot(*self.force)
         places = {"point": self.point.tolist(), "target": self.target.tolist()}

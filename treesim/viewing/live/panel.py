@@ -1,4 +1,4 @@
-"""What a page is told: once what there is to be set, and twenty times a second how it stands."""
+"""What a page is details: once what there is to be set, and twenty times a second how it stands."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from ...simulation.control import Controller
 from ...simulation.player import Frame, Player
 from ...simulation.trajectory import Trajectory
 from ...simulation.world import World
-from ...states.arguments import told
+from ...states.arguments import short_repr
 from ...states.standing import standing
 from .controller import Drive, without_effort_limits
 from .forces import Force
@@ -193,7 +193,7 @@ class LivePhysics:
     def run(self, running: Any) -> None:
         """Play or pause; raises ArgumentError for what is neither True nor False."""
         if not isinstance(running, bool):
-            raise ArgumentError(f"running must be true or false, got {told(running)}")
+            raise ArgumentError(f"running must be true or false, got {short_repr(running)}")
         if running != self.player.paused:
             return
         (self.player.resume if running else self.player.pause)()
@@ -202,7 +202,7 @@ class LivePhysics:
     def checked_joints(self, values: Any) -> dict[str, float]:
         """Return positions {joint: value} as they may be set; raises ArgumentError, UnknownNameError for others."""
         if not isinstance(values, Mapping):
-            raise ArgumentError(f"joints must be {{name: position}}, got {told(values)}")
+            raise ArgumentError(f"joints must be {{name: position}}, got {short_repr(values)}")
         return {name: self._position(name, value) for name, value in values.items()}
 
     def _position(self, name: str, value: Any) -> float:
@@ -213,7 +213,7 @@ class LivePhysics:
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         if not number or not lower - AT_LIMIT <= value <= upper + AT_LIMIT:
             raise ArgumentError(
-                f"joint {name!r} goes from {lower:.6g} to {upper:.6g}; it cannot be set to {told(value)}"
+                f"joint {name!r} goes from {lower:.6g} to {upper:.6g}; it cannot be set to {short_repr(value)}"
             )
         return float(np.clip(value, lower, upper))
 
@@ -277,7 +277,7 @@ class LivePhysics:
     def seek(self, t: Any) -> None:
         """Pause at the state that was shown last before t [s]; what came after it is kept until time goes on."""
         if not isinstance(t, int | float) or isinstance(t, bool) or not math.isfinite(t):
-            raise ArgumentError(f"t must be a number of seconds, got {told(t)}")
+            raise ArgumentError(f"t must be a number of seconds, got {short_repr(t)}")
         moment = self.history.at(t)
         if moment is None:
             return
@@ -382,8 +382,8 @@ class LivePhysics:
             "contacts": touched(robot, q, wrench),
             "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
             "weight": robot.mass * G,
-            "pull": None if self.pull is None else self.pull.told(),
-            "forces": {name: force.told() for name, force in self.forces.items()},
+            "pull": None if self.pull is None else self.pull.to_dict(),
+            "forces": {name: force.to_dict() for name, force in self.forces.items()},
             "frame": self.frame,
             "effective_mass": effective_mass_at(robot, q, self.frame),
         }
@@ -391,7 +391,7 @@ class LivePhysics:
     def _reference_state(self) -> dict[str, Any]:
         reference = self.reference
         return {
-            **self.reference_settings.told(),
+            **self.reference_settings.to_dict(),
             "apart": None if reference is None else apart(self.robot, self.player.q, reference.q),
             "referenceStepTime": None if reference is None else reference.step_seconds,
         }

@@ -62,7 +62,7 @@ class ReferenceSettings:
             found["of"] = SIMULATION
         return replace(self, **found)
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return what a page is told of them."""
         return {"reference": self.of, **{key: getattr(self, name) for key, name in METHODS.items()}}
 

@@ -15,7 +15,7 @@ from ...dynamics.operational.motion import center_of_mass
 from ...errors import ArgumentError, TreesimError
 from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory
-from ...states.arguments import checked_robot, told
+from ...states.arguments import checked_robot, short_repr
 from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewer, Reply, Viewer
 from .mouse_spring import G
 from .panel import NO_FRAME, checked_frame, effective_mass_at, finite, momenta, movable, seen, touched
@@ -141,19 +141,21 @@ class Replay:
         elif message.get("do") == "step":
             self.t, self.running = float(self.trajectory.t[min(self._k + 1, len(self.trajectory) - 1)]), False
         else:
-            raise ArgumentError(f"a recorded motion can be played, but this cannot be done: {told(message.get('do'))}")
+            raise ArgumentError(
+                f"a recorded motion can be played, but this cannot be done: {short_repr(message.get('do'))}"
+            )
 
     def _set(self, values: Any) -> None:
         """Check all that is to be set, and then set it."""
         if not isinstance(values, Mapping) or not values.keys() <= {"running", "speed", "frame", "reference"}:
             raise ArgumentError(
-                f"running, speed, frame and reference of a recorded motion can be set, nothing else: {told(values)}"
+                f"running, speed, frame and reference of a recorded motion can be set, no others: {short_repr(values)}"
             )
         running, speed = values.get("running", self.running), check_speed("speed", values.get("speed", self.speed))
         frame, reference_settings = checked_frame(self.robot, values.get("frame", self.frame)), self.reference_settings
         reference_settings = reference_settings.changed(values, [NONE, *self._references])
         if not isinstance(running, bool):
-            raise ArgumentError(f"running must be true or false, got {told(running)}")
+            raise ArgumentError(f"running must be true or false, got {short_repr(running)}")
         if running and not self.running and self.t >= self.span[1]:
             self.t = self.span[0]
         self.running, self.speed, self.frame, self.reference_settings = running, speed, frame, reference_settings
@@ -238,5 +240,5 @@ def _contact_forces(robot: Tree, trajectory: Trajectory) -> np.ndarray:
 
 def _seconds(value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise ArgumentError(f"t must be a number of seconds, got {told(value)}")
+        raise ArgumentError(f"t must be a number of seconds, got {short_repr(value)}")
     return float(value)

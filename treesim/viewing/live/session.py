@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from ...errors import ArgumentError, NonFiniteError, TreesimError
 from ...simulation.player import Frame, Player
 from ...simulation.trajectory import Trajectory
-from ...states.arguments import told
+from ...states.arguments import short_repr
 from ...system.display import ReprMixin, page_html
 from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewer, Reply
 from .compiled_methods import CompiledMethods, methods_of
@@ -255,7 +255,7 @@ class LiveSession(ReprMixin):
     def _do(self, message: Message, reply: Reply) -> None:
         if "set" in message:
             if not isinstance(message["set"], Mapping):
-                raise ArgumentError(f"set must be {{name: value}}, got {told(message['set'])}")
+                raise ArgumentError(f"set must be {{name: value}}, got {short_repr(message['set'])}")
             self._set(message["set"], reply)
         else:
             self._act(message)
@@ -278,13 +278,13 @@ class LiveSession(ReprMixin):
         elif what == "meet":
             physics.meet()
         else:
-            raise ArgumentError(f"what is to be done must be one of {', '.join(ACTIONS)}, got {told(what)}")
+            raise ArgumentError(f"what is to be done must be one of {', '.join(ACTIONS)}, got {short_repr(what)}")
 
     def _push(self, message: Message) -> None:
         """Set an external force, or, where it is None, remove the one of its name."""
         physics, name, vector = self.physics, message.get("name"), message.get("force")
         if not isinstance(name, str) or not name:
-            raise ArgumentError(f"the name of a force must be text, got {told(name)}")
+            raise ArgumentError(f"the name of a force must be text, got {short_repr(name)}")
         made = None if vector is None else Force(physics.robot, message.get("body"), message.get("point"), vector)
         physics.push(name, made)
 
@@ -294,7 +294,7 @@ class LiveSession(ReprMixin):
         known = {*CHECKS, "running", "joints", "frame", *reference, *(("robot", "base") if self._library else ())}
         unknown = [name for name in values if name not in known]
         if unknown:
-            raise ArgumentError(f"there is no {told(unknown[0])} to be set; there are {', '.join(sorted(known))}")
+            raise ArgumentError(f"there is no {short_repr(unknown[0])} to be set; there are {', '.join(sorted(known))}")
         physics = self.physics
         settings, reference_settings = (
             physics.settings.changed(values),
@@ -346,7 +346,7 @@ class LiveSession(ReprMixin):
         library, found = self._library, list[tuple[Scene, Settings]]()
         for kind, name, known in (("robot", robot, library.robots), ("base", base, library.bases)):
             if not isinstance(name, str) or (name not in known and (kind, name) != ("robot", self.physics.robot.name)):
-                raise ArgumentError(f"there is no {kind} {told(name)} to choose")
+                raise ArgumentError(f"there is no {kind} {short_repr(name)} to choose")
 
         def place() -> None:
             scene, settings = found[0]

@@ -42,10 +42,10 @@ def entry(tmp_path):
 def test_what_becomes_of_a_robot(entry, case, monkeypatch):
     parts, result, repairs, codes = CASES[case]
     monkeypatch.setattr(module, "pinocchio_verdicts", lambda path: ("simulates", "refuses it"))
-    told = []
+    details = []
     one = entry(**parts)
-    fixed, floating = tried([one, one], told.append)
-    assert told == ["robot"] and (fixed.base, floating.base) == ("fixed", "floating")
+    fixed, floating = tried([one, one], details.append)
+    assert details == ["robot"] and (fixed.base, floating.base) == ("fixed", "floating")
     assert (fixed.result, fixed.repairs, fixed.codes) == (result, repairs, codes)
     assert (fixed.pinocchio, floating.pinocchio) == ("simulates", "refuses it")
     assert bool(fixed.why) is (result == "refused")
@@ -65,8 +65,8 @@ def test_the_command_tells_both_bases(monkeypatch):
     monkeypatch.setattr(module, "pinocchio_verdicts", lambda path: ("simulates", "simulates"))
     shown = CliRunner().invoke(app, ["survey", "double_pendulum_cont"])
     assert shown.exit_code == 0 and "double_pendulum_continuous" in shown.stdout
-    told = CliRunner().invoke(app, ["survey", "double_pendulum_cont", "--json"])
-    assert [one["base"] for one in json.loads(told.stdout)] == ["fixed", "floating"]
+    details = CliRunner().invoke(app, ["survey", "double_pendulum_cont", "--json"])
+    assert [one["base"] for one in json.loads(details.stdout)] == ["fixed", "floating"]
     assert CliRunner().invoke(app, ["survey", "no such robot"]).exit_code == 2
 
 

@@ -117,9 +117,9 @@ class MeshcatViewer:
         robot = self._robot
         return () if robot is None else ("base", *robot.body_names)
 
-    def _tell_program(self, told: Mapping[str, Any]) -> None:
+    def _tell_program(self, details: Mapping[str, Any]) -> None:
         if self._server is not None:
-            self._server.tell("program", to_json({"program": told}))
+            self._server.tell("program", to_json({"program": details}))
 
     def set_slider(
         self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]

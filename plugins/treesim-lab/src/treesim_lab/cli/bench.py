@@ -218,9 +218,9 @@ def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: 
     title = f"{named(found.robot)}, {found.base} base, {found.nv} degrees of freedom: "
     title += f"{count} states on {thread_count()} threads"
     if disturbed:
-        told = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
+        details = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
         report.notes.append(
-            f"ns per state of forward_dynamics {told}: of pin.abaInParallel, whose threads spin on; hence the pauses"
+            f"ns per state of forward_dynamics {details}: of pin.abaInParallel, whose threads spin on; hence the pauses"
         )
     report.print(timing_table(f"{title}; per state, or step of a rollout", found.rows, "ns"))
     report.print(arithmetic_table(arithmetic))

@@ -58,9 +58,9 @@ def _table(verdicts: Sequence[Verdict]) -> Table:
     table = Table()
     for heading in ("robot", "base", "treesim", "Pinocchio", "found", "repair, or reason"):
         table.add_column(heading, no_wrap=heading == "robot")
-    for (robot, *told), rows in groupby(verdicts, key=lambda verdict: (verdict.robot, *_cells(verdict))):
+    for (robot, *details), rows in groupby(verdicts, key=lambda verdict: (verdict.robot, *_cells(verdict))):
         bases = [row.base for row in rows]
-        table.add_row(robot, "both" if len(bases) > 1 else bases[0], *told)
+        table.add_row(robot, "both" if len(bases) > 1 else bases[0], *details)
     return table
 
 
@@ -71,8 +71,8 @@ def _cells(verdict: Verdict) -> list[str]:
 
 def _summary(verdicts: Sequence[Verdict]) -> str:
     counts = Counter(WORDS[verdict.result] for verdict in verdicts)
-    told = ", ".join(f"{word} {counts[word]}" for word in WORDS.values() if counts[word])
+    details = ", ".join(f"{word} {counts[word]}" for word in WORDS.values() if counts[word])
     theirs = [verdict for verdict in verdicts if verdict.pinocchio == "simulates"]
     ours = sum(verdict.result in ("loads", "warning", "repaired") for verdict in theirs)
     robots = len({verdict.robot for verdict in verdicts})
-    return f"{robots} robots, each on two bases: {told}\nof {len(theirs)} that Pinocchio simulates, treesim: {ours}"
+    return f"{robots} robots, each on two bases: {details}\nof {len(theirs)} that Pinocchio simulates, treesim: {ours}"

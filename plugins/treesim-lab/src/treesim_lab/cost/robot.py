@@ -186,8 +186,8 @@ def _foreign(kind: PluginKind, name: str, count: Callable[[Any], Count | None]) 
     except PluginError as error:
         return Entry(name, kind, None, "", None, None, f"not known: {error}")
     declares = getattr(implementation, "capabilities", implementation)
-    told = [str(text) for text in (getattr(declares, part, "") for part in ("cost", "source")) if text]
-    source = f"of another package: {'; '.join(told)}" if told else "of another package, which declares no order"
+    details = [str(text) for text in (getattr(declares, part, "") for part in ("cost", "source")) if text]
+    source = f"of another package: {'; '.join(details)}" if details else "of another package, which declares no order"
     counted, note = _counted(count, implementation)
     return Entry(name, kind, None, source, counted, None, NOT_TREESIMS if note == NOT_OURS else note)
 
@@ -218,10 +218,10 @@ def differences(robot: Tree, entries: Sequence[Entry]) -> list[str]:
         whole = known.get(name)
         if whole is not None and whole.formula is not None and whole.counted is not None:
             pieces = [known[part] for part in ("mass_matrix", "bias_forces", solver, f"{solver} solve")]
-            told = [f"{piece.name} {_excess(piece):+d}" for piece in pieces]
+            details = [f"{piece.name} {_excess(piece):+d}" for piece in pieces]
             rest = _excess(whole) - sum(_excess(piece) for piece in pieces)
             sentences.append(
-                f"{name}, operations counted against the formula: {_excess(whole):+d} = {', '.join(told)}, "
+                f"{name}, operations counted against the formula: {_excess(whole):+d} = {', '.join(details)}, "
                 f"rest {rest:+d} (tau - C, and entries of H that are constant)"
             )
     return sentences
