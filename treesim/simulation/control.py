@@ -82,7 +82,8 @@ def as_controller(robot: Tree, given: Any) -> Controller:
     torque = getattr(given, "torque", given)
     if not callable(torque):
         raise ArgumentError(
-            f"controller must be None, a function of (t, q, v), or have a method torque(t, q, v), got {short_repr(given)}"
+            "controller must have a method torque(t, q, v), be a function of (t, q, v), or None, got "
+            + short_repr(given)
         )
     controller: Controller = Function(given) if torque is given else given
     try:
