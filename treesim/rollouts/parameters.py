@@ -79,7 +79,7 @@ class Physics(NamedTuple):
         return sizes - {1}
 
     def within(self, entry: Any, *names: str, count: int, number: Any = float) -> Varied | None:
-        """Return the entries of the named tables for `count` rollouts, as varied constants of an entry; None if none."""
+        """Return the entries of the named tables for `count` rollouts, as varied constants of an entry; or None."""
         constants = ["ints", "reals", *entry.signature.tables]
         used = [name for name in names if self.tables[name].places.size]
         if not used:
