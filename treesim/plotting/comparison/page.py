@@ -59,7 +59,7 @@ def write_page(found: Comparison, path: Path) -> Path:
 
 def page(found: Comparison) -> str:
     """Return the page of a comparison as HTML; names in it are escaped. Raises ArgumentError without matplotlib."""
-    title = f"{found.robot} beside {', '.join(found.engines) or 'no engine'}"
+    title = f"{found.robot} compared with {', '.join(found.engines) or 'no engine'}"
     head = E.head(
         E.meta(charset="utf-8"),
         E.meta(name="viewport", content="width=device-width, initial-scale=1"),
@@ -92,7 +92,7 @@ def _header(found: Comparison) -> Iterator[Any]:
 
 def _report(report: Report) -> Any:
     return E.section(
-        E.h2(f"beside {report.engine} {report.versions.get(report.engine, '')}"),
+        E.h2(f"Compared with {report.engine} {report.versions.get(report.engine, '')}"),
         E.p(report.summary, CLASS("summary" if report.passed else "summary bad")),
         *_listed("How it failed", {f"{level} level": why for level, why in report.failures.items()}),
         *_points("What would explain it", report.explanations),
