@@ -1,4 +1,4 @@
-"""Findings as annotations of GitHub Actions: workflow commands, which it shows at the lines of a pull request."""
+"""Findings as annotations of GitHub Actions: workflow commands, which GitHub shows at the lines of a pull request."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def annotation(found: Finding) -> str:
-    """Return the line that, printed in a workflow, annotates the finding's place with its message and cure.
+    """Return the workflow command that annotates a finding's line with its message and how to fix it.
 
     Example:
         >>> from treesim.doctor.github import annotation

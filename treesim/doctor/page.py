@@ -1,4 +1,4 @@
-"""The page of all codes, docs/findings.md: python -m treesim.doctor.page > docs/findings.md"""
+"""Generator of docs/findings.md, the page of all codes: python -m treesim.doctor.page > docs/findings.md"""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _example(text: str) -> str:
 
 
 def message_of(code: str, advice: Advice) -> str:
-    """Return what is said of an example."""
+    """Return the message of a code's example."""
     text = advice.robot(advice.wrong) if advice.wrong else GOOD
     found = next(one for one in check(text, **advice.options).findings if one.code == code)  # type: ignore[arg-type]
     return found.line_and_remark

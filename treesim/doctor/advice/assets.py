@@ -1,4 +1,4 @@
-"""What is wrong with shapes, colours and mesh files; none of it stops a robot from being loaded."""
+"""Advice on shapes, colours and mesh files; none of these findings prevents loading."""
 
 from __future__ import annotations
 

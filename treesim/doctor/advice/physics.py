@@ -1,4 +1,4 @@
-"""What is wrong with masses, inertias and limits."""
+"""Advice on masses, inertias and limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with the tree of links and joints."""
+"""Advice on the tree of links and joints."""
 
 from __future__ import annotations
 

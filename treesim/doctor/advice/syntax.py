@@ -1,4 +1,4 @@
-"""What is wrong with the text: XML, elements, attributes, numbers."""
+"""Advice on the text: XML, elements, attributes, numbers."""
 
 from __future__ import annotations
 
