@@ -15,12 +15,12 @@ def annotation(found: Finding) -> str:
     Example:
         >>> from treesim.doctor.github import annotation
         >>> print(annotation(treesim.check("<robot name='r'><link/></robot>").findings[0]))
-        ::error file=<text>,line=1,title=U201 element without a name::<link> has no name%0ACure: Give the element ...
+        ::error file=<text>,line=1,title=U201 element without a name::<link> has no name%0AFix: Give the element ...
     """
     place = f"file={_property(relative_path(found.file))},line={found.line or 1}"
     title = _property(f"{found.code} {CODES[found.code].summary}")
     hint = f" ({found.hint})" if found.hint else ""
-    text = _data(f"{found.message}{hint}\nCure: {ADVICE[found.code].cure}")
+    text = _data(f"{found.message}{hint}\nFix: {ADVICE[found.code].cure}")
     return f"::{COMMANDS[found.severity]} {place},title={title}::{text}"
 
 
