@@ -72,7 +72,7 @@ def sample_seconds(pool: Pool, job: Job, plan: Plan) -> float:
 
 
 def chunk_size(seconds: float, size: int, samples: int, workers: int) -> int:
-    """Return the samples of a task: a power of two, about TASK_SECONDS of work, few enough to occupy all workers.
+    """Return the samples of a task: a power of two, about TASK_SECONDS of work, few enough for all workers.
 
     seconds, size: time [s] and bytes of one sample.
     """
