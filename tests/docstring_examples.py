@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import inspect
+import re
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,9 @@ def check_example(name: str, thing: Any, folder: Path) -> None:
     """Fail where a docstring has no example that shows a result, an example is wrong, or it leaves files in the current
     folder."""
     test, details = examples_of(name, thing), []
+    titled = re.search(r"\n(Example:|Examples\n-{8})\n", inspect.getdoc(thing) or "")
     shown = [example for example in test.examples if example.want or example.exc_msg]
-    assert "\nExample:\n" in thing.__doc__.replace("    ", "") and shown, f"{name} has no example that shows a result"
+    assert titled and shown, f"{name} has no example that shows a result"
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     assert runner.run(test, out=details.append).failed == 0, "".join(details)
     assert not list(folder.iterdir()), "examples leave no files"

@@ -1,4 +1,4 @@
-"""treesim: the dynamics of kinematic trees, from a robot's URDF to operational space and simulation.
+"""Dynamics of kinematic trees, from a robot's URDF to operational space and simulation.
 
 Examples in docstrings assume `import numpy as np` and `import treesim`, and the robots of example-robot-data.
 """

@@ -20,36 +20,46 @@ COMPARED = 1000  # names that a misspelt one is compared with, at 50 us each
 class TreesimError(Exception):
     """Base of all errors that a user of treesim can cause.
 
-    Example:
-        >>> try:
-        ...     treesim.load("ur55")
-        ... except treesim.TreesimError as error:
-        ...     print(type(error).__name__)
-        UnknownNameError
+    Examples
+    --------
+    >>> try:
+    ...     treesim.load("ur55")
+    ... except treesim.TreesimError as error:
+    ...     print(type(error).__name__)
+    UnknownNameError
     """
 
 
 class ModelError(TreesimError, ValueError):
     """A kinematic tree is not well formed: the message names the body, joint or frame.
 
-    Example:
-        >>> hinge = treesim.Joint("hinge", "revolute", lower=2, upper=1)
-        Traceback (most recent call last):
-            ...
-        treesim.errors.ModelError: joint 'hinge': lower limit [2.] is above the upper limit [1.]
+    Examples
+    --------
+    >>> hinge = treesim.Joint("hinge", "revolute", lower=2, upper=1)
+    Traceback (most recent call last):
+        ...
+    treesim.errors.ModelError: joint 'hinge': lower limit [2.] is above the upper limit [1.]
     """
 
 
 class UrdfError(ModelError):
     """A robot description cannot be read correctly: the message lists each finding with its line.
 
-    Example:
-        >>> treesim.load("<robot name='r'><link/></robot>")
-        Traceback (most recent call last):
-            ...
-        treesim.errors.UrdfError: <text>: 2 errors
-          line 1: U201: <link> has no name
-          line 1: U207: the robot has no link
+    Parameters
+    ----------
+    message : str
+        The message.
+    findings : tuple
+        The findings.
+
+    Examples
+    --------
+    >>> treesim.load("<robot name='r'><link/></robot>")
+    Traceback (most recent call last):
+        ...
+    treesim.errors.UrdfError: <text>: 2 errors
+      line 1: U201: <link> has no name
+      line 1: U207: the robot has no link
     """
 
     def __init__(self, message: str, findings: tuple = ()) -> None:
@@ -60,22 +70,24 @@ class UrdfError(ModelError):
 class ArgumentError(TreesimError, ValueError):
     """An argument has the wrong type, shape or value: the message names the argument.
 
-    Example:
-        >>> treesim.frame_pose(treesim.load("ur5"), [0, 0, 0], "ee_link")
-        Traceback (most recent call last):
-            ...
-        treesim.errors.ArgumentError: q has shape (3,), but (6) or (..., 6) is needed
+    Examples
+    --------
+    >>> treesim.frame_pose(treesim.load("ur5"), [0, 0, 0], "ee_link")
+    Traceback (most recent call last):
+        ...
+    treesim.errors.ArgumentError: q has shape (3,), but (6) or (..., 6) is needed
     """
 
 
 class UnknownNameError(ArgumentError, KeyError):
     """A name is not known: the message lists the near and the known ones.
 
-    Example:
-        >>> treesim.load("ur5").joint("elbow")
-        Traceback (most recent call last):
-            ...
-        treesim.errors.UnknownNameError: unknown joint of 'ur5' 'elbow': did you mean 'elbow_joint'? known are: ...
+    Examples
+    --------
+    >>> treesim.load("ur5").joint("elbow")
+    Traceback (most recent call last):
+        ...
+    treesim.errors.UnknownNameError: unknown joint of 'ur5' 'elbow': did you mean 'elbow_joint'? known are: ...
     """
 
     def __str__(self) -> str:  # KeyError would print the repr of the message
@@ -85,67 +97,82 @@ class UnknownNameError(ArgumentError, KeyError):
 class PluginError(TreesimError):
     """A plugin is missing, broken, or two distributions claim its name.
 
-    Example:
-        >>> issubclass(treesim.PluginError, treesim.TreesimError)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.PluginError, treesim.TreesimError)
+    True
     """
 
 
 class SingularInertiaError(TreesimError, ArithmeticError):
-    """The mass matrix is singular: the message names the joint whose motion carries no inertia.
+    """The mass matrix is singular: the message names the joint whose motion moves no inertia.
 
-    Example:
-        >>> treesim.ltdl([0, 1], [[1, 2], [2, 1]])
-        Traceback (most recent call last):
-            ...
-        treesim.errors.SingularInertiaError: H is not positive definite: the pivot of degree of freedom 1 ...
+    Examples
+    --------
+    >>> treesim.ltdl([0, 1], [[1, 2], [2, 1]])
+    Traceback (most recent call last):
+        ...
+    treesim.errors.SingularInertiaError: H is not positive definite: the pivot of degree of freedom 1 ...
     """
 
 
 class AccuracyError(TreesimError, ArithmeticError):
-    """A method has lost so many digits that its result would be wrong: the message names where, and a better method.
+    """A method has lost so many digits that its result would be wrong: the message names the place and a better method.
 
-    Example:
-        >>> issubclass(treesim.AccuracyError, ArithmeticError)  # as are all errors of numbers that went wrong
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.AccuracyError, ArithmeticError)  # as are all numerical errors
+    True
     """
 
 
 class NonFiniteError(TreesimError, ArithmeticError):
     """A state or an input holds NaN or infinity: the message names the argument and the joint.
 
-    Example:
-        >>> treesim.frame_pose(treesim.load("ur5"), np.full(6, np.nan), "ee_link")
-        Traceback (most recent call last):
-            ...
-        treesim.errors.NonFiniteError: q[0] is nan, not a finite number
+    Examples
+    --------
+    >>> treesim.frame_pose(treesim.load("ur5"), np.full(6, np.nan), "ee_link")
+    Traceback (most recent call last):
+        ...
+    treesim.errors.NonFiniteError: q[0] is nan, not a finite number
     """
 
 
 class ConstraintError(TreesimError, ArithmeticError):
     """Constraints depend on each other: the message names a redundant row, and a row that it depends on.
 
-    Example:
-        >>> still, held = np.zeros(6), treesim.FrameConstraint("ee_link", rows="linear")
-        >>> treesim.constrained_dynamics(treesim.load("ur5"), np.full(6, 0.5), still, still, [held, held])
-        Traceback (most recent call last):
-            ...
-        treesim.errors.ConstraintError: row 0 of the constraint on frame 'ee_link' depends on row 0 of ...
+    Examples
+    --------
+    >>> still, held = np.zeros(6), treesim.FrameConstraint("ee_link", rows="linear")
+    >>> treesim.constrained_dynamics(treesim.load("ur5"), np.full(6, 0.5), still, still, [held, held])
+    Traceback (most recent call last):
+        ...
+    treesim.errors.ConstraintError: row 0 of the constraint on frame 'ee_link' depends on row 0 of ...
     """
 
 
 class ConvergenceError(TreesimError, ArithmeticError):
-    """An iteration did not reach its tolerance: the message names the robot, the residual left, and a way out.
+    """An iteration did not reach its tolerance: the message names the robot, the residual, and a remedy.
 
-    qdd, iterations, residual: what was reached in every state, those that did converge included.
+    Parameters
+    ----------
+    message : str
+        The message.
+    qdd : ndarray, shape (..., nv), optional
+        Last iterate of every state, including those that converged.
+    iterations : ndarray of int, shape (...), optional
+        Iterations of every state.
+    residual : ndarray, optional
+        Residual of every state.
 
-    Example:
-        >>> robot, q, still = treesim.load("ur5"), np.full(6, 0.5), np.zeros(6)
-        >>> held = treesim.FrameConstraint("ee_link")
-        >>> treesim.constrained_dynamics(robot, q, still, still, held, method="proximal", max_iterations=1)
-        Traceback (most recent call last):
-            ...
-        treesim.errors.ConvergenceError: 'ur5': after 1 iterations with mu = 0.0001 the constrained acceleration ...
+    Examples
+    --------
+    >>> robot, q, still = treesim.load("ur5"), np.full(6, 0.5), np.zeros(6)
+    >>> held = treesim.FrameConstraint("ee_link")
+    >>> treesim.constrained_dynamics(robot, q, still, still, held, method="proximal", max_iterations=1)
+    Traceback (most recent call last):
+        ...
+    treesim.errors.ConvergenceError: 'ur5': after 1 iterations with mu = 0.0001 the constrained acceleration ...
     """
 
     def __init__(
@@ -160,178 +187,195 @@ class ConvergenceError(TreesimError, ArithmeticError):
 
 
 class UnsupportedError(TreesimError):
-    """A valid request lies outside what the chosen backend, integrator or viewer declares.
+    """A valid request is not supported by the chosen backend, integrator or viewer.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.mass_matrix(robot, robot.neutral(), method="direct", packed=True)
-        Traceback (most recent call last):
-            ...
-        treesim.errors.UnsupportedError: method 'direct' writes full matrices only: packed=True needs method='crba'
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.mass_matrix(robot, robot.neutral(), method="direct", packed=True)
+    Traceback (most recent call last):
+        ...
+    treesim.errors.UnsupportedError: method 'direct' writes full matrices only: packed=True needs method='crba'
     """
 
 
 class SweepError(TreesimError):
-    """A sweep cannot go on, though its arguments are sound: the scheduler is lost, or chunks cannot be computed. What
-    is finished stays in the store, and the same call goes on from there.
+    """A sweep with valid arguments cannot continue: the scheduler is lost, or chunks cannot be computed.
 
-    Example:
-        >>> issubclass(treesim.SweepError, treesim.TreesimError)
-        True
+    Finished results stay in the store, and the same call continues from there.
+
+    Examples
+    --------
+    >>> issubclass(treesim.SweepError, treesim.TreesimError)
+    True
     """
 
 
 class TreesimWarning(UserWarning):
     """Base of all warnings of treesim: something is not computed as asked for, or is doubtful.
 
-    Example:
-        >>> import warnings
-        >>> with warnings.catch_warnings(action="error", category=treesim.TreesimWarning):
-        ...     robot = treesim.load("ur5")
-        >>> robot.n_bodies
-        6
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="error", category=treesim.TreesimWarning):
+    ...     robot = treesim.load("ur5")
+    >>> robot.n_bodies
+    6
     """
 
 
 class ContactWarning(TreesimWarning):
-    """Contacts, joint limits or joint friction were not solved to tolerance, did not fit, or gave energy.
+    """Contacts, joint limits or joint friction were not solved to tolerance, did not fit, or added energy.
 
-    Example:
-        >>> issubclass(treesim.ContactWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.ContactWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class ContinuationWarning(TreesimWarning):
     """A run continues without the contact impulses of the step before, so its last bits may differ.
 
-    Example:
-        >>> issubclass(treesim.ContinuationWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.ContinuationWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class ConversionWarning(TreesimWarning):
-    """Part of a robot has no counterpart in the model of another engine that was made of it.
+    """Part of a robot has no counterpart in the model made for another engine.
 
-    Example:
-        >>> issubclass(treesim.ConversionWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.ConversionWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class DivergedWarning(TreesimWarning):
     """Some rollouts reached states that are not finite.
 
-    Example:
-        >>> issubclass(treesim.DivergedWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.DivergedWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class EffortWarning(TreesimWarning):
     """All effort limits of the robot are 0, so controls have no effect.
 
-    Example:
-        >>> issubclass(treesim.EffortWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.EffortWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class EnergyWarning(TreesimWarning):
     """The energy of a run changed by more than the work done on it: the integrator's error is large.
 
-    Example:
-        >>> issubclass(treesim.EnergyWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.EnergyWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class FrictionWarning(TreesimWarning):
     """The robot has joint friction that the chosen integrator does not simulate.
 
-    Example:
-        >>> issubclass(treesim.FrictionWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.FrictionWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class LightJointWarning(TreesimWarning):
     """A joint moves so little inertia that the substeps it needs are too many to be chosen automatically.
 
-    Example:
-        >>> issubclass(treesim.LightJointWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.LightJointWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class LimitWarning(TreesimWarning):
     """A run starts with joints beyond their position limits; bringing them back changes the energy.
 
-    Example:
-        >>> issubclass(treesim.LimitWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.LimitWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class ShapeWarning(TreesimWarning):
     """A collision shape is not used, or part of its geometry is not covered.
 
-    Example:
-        >>> issubclass(treesim.ShapeWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.ShapeWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class SlowWarning(TreesimWarning):
     """A player cannot keep up with real time.
 
-    Example:
-        >>> issubclass(treesim.SlowWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.SlowWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class StoppedWarning(TreesimWarning):
     """Ctrl-C ended rollouts early; what was computed is returned.
 
-    Example:
-        >>> issubclass(treesim.StoppedWarning, treesim.TreesimWarning)
-        True
+    Examples
+    --------
+    >>> issubclass(treesim.StoppedWarning, treesim.TreesimWarning)
+    True
     """
 
 
 class UrdfWarning(TreesimWarning):
     """A robot description was read, but contains something doubtful; one warning lists all findings.
 
-    Example:
-        >>> import warnings
-        >>> axle = '<joint name="axle" type="continuous"><parent link="base"/><child link="blade"/></joint>'
-        >>> text = f'<robot name="fan"><link name="base"/><link name="blade"/>{axle}</robot>'
-        >>> with warnings.catch_warnings(action="ignore", category=treesim.UrdfWarning):
-        ...     robot = treesim.load(text)
-        >>> [note.code for note in robot.notes]
-        ['U309', 'U310']
+    Examples
+    --------
+    >>> import warnings
+    >>> axle = '<joint name="axle" type="continuous"><parent link="base"/><child link="blade"/></joint>'
+    >>> text = f'<robot name="fan"><link name="base"/><link name="blade"/>{axle}</robot>'
+    >>> with warnings.catch_warnings(action="ignore", category=treesim.UrdfWarning):
+    ...     robot = treesim.load(text)
+    >>> [note.code for note in robot.notes]
+    ['U309', 'U310']
     """
 
 
 def installed_by(what: str) -> str:
-    """Return how to install what comes with treesim's sources: an extra such as ".[plot]", or a plugin's folder."""
+    """Return how to install a part of treesim's sources: an extra such as ".[plot]", or a plugin's folder."""
     return f'from the folder of the sources, `python -m pip install "{what}"` brings it'
 
 
 def shortened(text: str, limit: int = LONGEST) -> str:
-    """Return a text, or its beginning and its end where it is longer than `limit` characters."""
+    """Return a text, or its beginning and end if it has more than `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-(limit // 2) :]}"
 
 
 def quoted(name: object) -> str:
-    """Return a name, or any other value, as messages quote it: what does not print is escaped, and length bounded."""
+    """Return the quoted repr of a name or value for messages: unprintable characters escaped, length limited."""
     return repr(shortened(name)) if isinstance(name, str) else shortened(text_of(name))
 
 
 def text_of(value: object, as_text: Callable[[object], str] = repr) -> str:
-    """Return the repr of a value; of one that has none, as whole numbers of thousands of digits, what it is."""
+    """Return the repr of a value; if that fails, as for integers of thousands of digits, a description."""
     try:
         return as_text(value)
     except Exception:  # whatever a user's class raises
@@ -339,20 +383,22 @@ def text_of(value: object, as_text: Callable[[object], str] = repr) -> str:
 
 
 def named(name: str) -> str:
-    """Return a name, or a line of names, as lists and tables show it: as it is, or quoted where it does not print or
-    its beginning could be taken for something else."""
+    """Return a name, or a line of names, for lists and tables.
+
+    It is quoted if it does not print, or its beginning could be mistaken for something else.
+    """
     plain = name.isprintable() and name == name.strip() and (name[:1].isalnum() or name[:1] in _BEGINNINGS)
     return shortened(name) if plain else quoted(name)
 
 
 def listed(names: Sequence[str], limit: int = 8, separator: str = ", ") -> str:
-    """Return the first `limit` of some names, quoted, and how many there are if that is not all of them."""
+    """Return the first `limit` names, quoted, and the total number if there are more."""
     more = f"{separator}... ({len(names)} in all)" if len(names) > limit else ""
     return separator.join(map(quoted, names[:limit])) + more
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str], limit: int = 12) -> UnknownNameError:
-    """Return the error for an unknown `name` of a `kind`, with near misses first and at most `limit` names."""
+    """Return the error for an unknown `name` of a `kind`, which lists similar names first, at most `limit` names."""
     names = list(known)
     near = " or ".join(map(quoted, _near(text_of(name, str)[:LONGEST], names)))
     more = f", ... ({len(names)} in all)" if len(names) > limit else ""
@@ -362,15 +408,17 @@ def unknown_name(kind: str, name: object, known: Iterable[str], limit: int = 12)
 
 
 def _near(name: str, names: list[str]) -> list[str]:
-    """Up to three names that resemble one; of very many, those with the most letters of its beginning are compared."""
+    """Return up to three similar names; of very many, those with the longest common prefix are compared."""
     if len(names) > COMPARED:
         names = sorted(names, key=lambda known: sum(takewhile(bool, map(eq, known, name))), reverse=True)[:COMPARED]
     return get_close_matches(name, names, n=3)
 
 
 def keep_with(error: BaseException, label: str, value: Any, what: str) -> None:
-    """Attach `value`, computed before it, to an error of a user's own function, as its attribute `label`, and say so
-    under its traceback; what: a few words for the value."""
+    """Attach `value`, computed before an error of a user's function, to the error as its attribute `label`.
+
+    A note under the traceback states this; what: a few words for the value.
+    """
     with suppress(Exception):  # an exception of a class that takes no further attributes
         setattr(error, label, value)
         error.add_note(f"treesim: {what} computed before this error: see the attribute {label!r} of the exception")

@@ -1,4 +1,4 @@
-"""Measures: numbers that `treesim.rollout` and `treesim.sweep` reduce from states while these are computed."""
+"""Measures: reductions of states by `treesim.rollout` and `treesim.sweep` during the computation."""
 
 from __future__ import annotations
 

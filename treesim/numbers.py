@@ -1,4 +1,4 @@
-"""Elementary functions on numbers of any type, for the policies, measures and batch functions that treesim compiles."""
+"""Elementary functions of numbers of any type, for policies, measures and batch functions that treesim compiles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names to implementations: built-ins first, then the entry points of installed packages, loaded on use."""
+"""Registry of implementations by name: built-ins, and entry points of installed packages, loaded on use."""
 
 from __future__ import annotations
 
@@ -97,7 +97,21 @@ SINGULAR: dict[PluginKind, str] = {
 
 @dataclass(frozen=True)
 class Plugin:
-    """One listed implementation: its kind, name, where it comes from, and why it is unusable, if it is."""
+    """Registered implementation.
+
+    Parameters
+    ----------
+    kind : str
+        Its kind, such as "dynamics".
+    name : str
+        Its name.
+    origin : str
+        Name and version of its distribution.
+    target : str
+        Its module and attribute.
+    problem : str, optional
+        Reason why it cannot be used.
+    """
 
     kind: str
     name: str
@@ -114,7 +128,7 @@ def _kind(kind: PluginKind) -> dict[str, str]:
 
 @cache
 def _entry_points(kind: str) -> dict[str, tuple[EntryPoint, ...]]:
-    """Entry points of the group `treesim.<kind>` by name; one distribution listed twice counts once."""
+    """Return the entry points of the group `treesim.<kind>` by name; duplicates of one distribution count once."""
     found: dict[str, dict[str, EntryPoint]] = {}
     for point in entry_points(group=f"treesim.{kind}"):
         found.setdefault(point.name, {}).setdefault(_origin(point), point)
@@ -126,14 +140,30 @@ def _origin(point: EntryPoint) -> str:
 
 
 def available(kind: PluginKind) -> tuple[str, ...]:
-    """Return the names registered for `kind` ("dynamics", "operational", "constrained", ...).
+    """Return the registered names of a kind: built-ins in their order, then installed plugins, sorted.
 
-    Built-ins come first in their order of presentation, then the names of installed plugins, sorted.
-    Nothing is imported. Raises UnknownNameError for another kind.
+    Nothing is imported.
 
-    Example:
-        >>> treesim.available("dynamics")[:3]
-        ('aba', 'crba_ltdl', 'crba_ltl')
+    Parameters
+    ----------
+    kind : str
+        "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines",
+        "commands" or "importers".
+
+    Returns
+    -------
+    tuple of str
+        The names.
+
+    Raises
+    ------
+    UnknownNameError
+        For another kind.
+
+    Examples
+    --------
+    >>> treesim.available("dynamics")[:3]
+    ('aba', 'crba_ltdl', 'crba_ltl')
     """
     built_in = _kind(kind)
     return (*built_in, *sorted(name for name in _entry_points(kind) if name not in built_in))
@@ -142,19 +172,36 @@ def available(kind: PluginKind) -> tuple[str, ...]:
 def is_built_in(name: str) -> bool:
     """Return whether treesim itself has an implementation of this name, of any kind.
 
-    Example:
-        >>> treesim.plugins.is_built_in("aba"), treesim.plugins.is_built_in("meshcat")
-        (True, False)
+    Examples
+    --------
+    >>> treesim.plugins.is_built_in("aba"), treesim.plugins.is_built_in("meshcat")
+    (True, False)
     """
     return any(name in known for known in BUILT_IN.values())
 
 
 @cache
 def get(kind: PluginKind, name: str) -> Any:
-    """Return the one instance of the implementation `name` of `kind`, or its function, importing it on first use.
+    """Return the implementation of a name: one instance of its class, or its function; imported on first use.
 
-    Raises UnknownNameError for a name nobody registered, and PluginError when its package cannot be
-    imported or when several distributions own the name.
+    Parameters
+    ----------
+    kind : str
+        Its kind, see `available`.
+    name : str
+        Its name.
+
+    Returns
+    -------
+    object
+        The instance or function.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown name.
+    PluginError
+        If its package cannot be imported, or several distributions claim the name.
     """
     target = _kind(kind).get(name)
     if target is not None:
@@ -175,16 +222,17 @@ def get(kind: PluginKind, name: str) -> Any:
 
 
 def _implementation(kind: PluginKind, found: Any) -> Any:
-    """The function, or an instance of the class, that a name stands for."""
+    """Return the function, or an instance of the class, of a name."""
     return found if kind in FUNCTIONS else found()
 
 
 def registered(kind: PluginKind) -> list[Plugin]:
     """Return every registered implementation of a kind; none is imported, so problems are not known.
 
-    Example:
-        >>> treesim.plugins.registered("dynamics")[0].target
-        'treesim.dynamics.backends:Aba'
+    Examples
+    --------
+    >>> treesim.plugins.registered("dynamics")[0].target
+    'treesim.dynamics.backends:Aba'
     """
     rows = [Plugin(kind, name, "treesim", target) for name, target in _kind(kind).items()]
     for name, points in sorted(_entry_points(kind).items()):
@@ -195,8 +243,8 @@ def registered(kind: PluginKind) -> list[Plugin]:
 def listing() -> list[Plugin]:
     """Return every registered implementation of every kind, with the problem of each that cannot be used.
 
-    A plugin that hides behind a built-in's name, that fails to import, or whose name two distributions own is
-    listed with its problem instead of raising. Cost: imports every plugin once.
+    Problems are: the name is a built-in's, the import fails, or two distributions claim the name. Cost: imports
+    every plugin once.
     """
     return [
         plugin if plugin.origin == "treesim" else replace(plugin, problem=_problem(kind, plugin.name))

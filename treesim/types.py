@@ -1,4 +1,4 @@
-"""The types of public arguments that are one of a few names; arrays are `numpy.typing.ArrayLike`."""
+"""Types of public arguments that accept a few names; arrays are `numpy.typing.ArrayLike`."""
 
 from __future__ import annotations
 

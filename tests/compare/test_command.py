@@ -81,7 +81,8 @@ def test_several_engines_stand_beside_each_other(run):
     assert result.exit_code == 1 and calls["against"] == ["mirror", "glass", "paper"]
     assert calls["controls"] is True and calls["timeout"] == 7.0
     for part in (
-        "largest errors", "beside mirror:", "beside glass:", "raw level: it crashed", "paper: not compared: it is thin",
+        "largest errors", "compared with mirror:", "compared with glass:", "raw level: it crashed",
+        "paper: not compared: it is thin",
         "control, motors on: noticed: bias at 'elbow'", "sha256 of the robot's file: 000",
     ):  # fmt: skip
         assert part in result.output, part

@@ -33,7 +33,7 @@ def test_each_engine_has_its_report():
     assert found.report("one").passed and not found.report("two").passed
     assert "it is tired" in found.refused["three"]
     assert found.versions.keys() == {"treesim", "one", "two"}
-    assert repr(found) == "<Comparison: 'arm' beside one, two, not passed>"
+    assert repr(found) == "<Comparison: 'arm' against one, two, not passed>"
     with pytest.raises(KeyError, match="'three'; there are: one, two"):
         found.report("three")
 

@@ -148,8 +148,8 @@ LINES = {
     "<ContactReport: no contacts>": STEPPER.step(STATE)[1].contact,
     "<Study of 'chain_2': 5 samples of 3 steps, 0 done>": empty_study(),
     "<Function: zeros>": control.Function(zeros),
-    "<Report: 'arm' beside 'another', 1 rows, passed>": REPORT,
-    "<Comparison: 'arm' beside another, passed>": Comparison("arm", "fixed", 0, 1, 0, 1e-3, (REPORT,)),
+    "<Report: 'arm' against 'another', 1 rows, passed>": REPORT,
+    "<Comparison: 'arm' against another, passed>": Comparison("arm", "fixed", 0, 1, 0, 1e-3, (REPORT,)),
     "<Census of 1 robots: 1 agrees>": Census((CensusRow("arm", "fixed", "another", "agrees"),), {}),
     "<Visual: box (1, 2, 3), on body 1 at (0, 0, 0)>": VISUAL,
     "<CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>": treesim.CollisionShape(

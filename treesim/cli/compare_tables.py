@@ -56,7 +56,7 @@ def _overview(found: Comparison) -> Table:
 def _print_report(console: Console, report: Report) -> None:
     from rich.table import Table
 
-    console.print(f"\nbeside {report.engine}:")
+    console.print(f"\ncompared with {report.engine}:")
     table = Table("quantity", "level", "states", "largest error", "median", "tolerance", "", "worst at, note")
     for row in report.rows:
         table.add_row(*_cells(row), style=None if row.passed else "red")

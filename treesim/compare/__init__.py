@@ -1,4 +1,4 @@
-"""Comparison with other engines: the protocol of an engine adapter, the checks, and the report."""
+"""Compare treesim with other engines: adapter protocol, numerical checks, and reports."""
 
 from .cases import BenchmarkCase, Motion, Standing, States, Stepping
 from .causes import Causes, Explanation, explain

@@ -1,4 +1,4 @@
-"""Two sides whose bodies have their frames in other places: offsets that stay the same in every state."""
+"""Alignment of body frames that two models of one robot attach at different, constant offsets."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from .evidence import TOLERANCE, bodies_of
 from .measures import Scales
 from .treesim_engine import TreesimEngine
 
-STATES = 4  # at which offsets are looked at
+STATES = 4  # at which offsets are evaluated
 
 
 class Aligned(EngineModel):
-    """Another side's model, with its bodies' poses and inertias in our bodies' frames.
+    """Adapter of another model that expresses its poses and inertias in treesim's body frames.
 
-    inner: the model; it tells poses and inertias in frames of its own. offsets: (N, 4, 4), its frames in ours.
+    inner: the model, with poses and inertias in its own body frames. offsets: (N, 4, 4), poses of its frames in
+    treesim's frames.
     """
 
     def __init__(self, inner: EngineModel, offsets: np.ndarray) -> None:
@@ -28,15 +29,15 @@ class Aligned(EngineModel):
         self.engine, self.changes, self.layout, self.skipped = inner.engine, inner.changes, inner.layout, inner.skipped
 
     def bodies(self) -> dict[str, np.ndarray]:
-        """Return the bodies' mass (N,), com (N, 3) and inertia (N, 3, 3) in our frames."""
+        """Return the bodies' mass (N,), com (N, 3) and inertia (N, 3, 3) in treesim's frames."""
         return moved(self.inner.bodies(), self.offsets)
 
     def body_poses(self, q: np.ndarray) -> np.ndarray:
-        """Return the poses (N, 4, 4) of our frames in the world."""
+        """Return the poses (N, 4, 4) of treesim's body frames in the world."""
         return self.inner.body_poses(q) @ np.linalg.inv(self.offsets)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M (nv, nv)."""
+        """Return the mass matrix M (nv, nv)."""
         return self.inner.mass_matrix(q)
 
     def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -44,33 +45,33 @@ class Aligned(EngineModel):
         return self.inner.inverse_mass_matrix(q)
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return tau (nv,)."""
+        """Return the joint forces tau (nv,)."""
         return self.inner.inverse_dynamics(q, v, a)
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the derivative (nv,) of v."""
+        """Return the accelerations (nv,), the time derivative of v."""
         return self.inner.forward_dynamics(q, v, tau)
 
 
 def moved(bodies: dict[str, np.ndarray], offsets: np.ndarray) -> dict[str, np.ndarray]:
-    """Return mass (N,), com (N, 3) and inertia (N, 3, 3) in the frames in which theirs lie at offsets (N, 4, 4)."""
+    """Transform mass (N,), com (N, 3) and inertia (N, 3, 3) by the poses `offsets` (N, 4, 4) of their frames."""
     symmetric = 0.5 * (bodies["inertia"] + np.swapaxes(bodies["inertia"], 1, 2))
     parts = zip(bodies["mass"], bodies["com"], symmetric, offsets, strict=True)
     return bodies_of([Inertia(float(m), c, matrix).in_frame(_placement(T)) for m, c, matrix, T in parts])
 
 
 def aligned(model: EngineModel, tolerance: float = TOLERANCE) -> tuple[Aligned, dict[str, Placement]]:
-    """Return a model with its frames turned to ours where they are elsewhere on the same bodies, and where they are, by
-    the body's name. tolerance: relative to physical scales.
+    """Return a model with its body frames aligned to treesim's, and the offsets of the frames by body name.
 
-    A frame counts as elsewhere on the same body if its offset from ours is the same in every state, and either that
-    holds for all bodies, or the inertias agree with the offset and do not without it.
+    A frame is aligned if its offset from treesim's frame is the same in every state. In addition, this must hold
+    for all bodies, or the body's inertia must agree with the offset and not without it.
+    tolerance: relative to physical scales.
     """
     robot = model.robot
     try:
         offsets, fixed = _offsets(model, tolerance)
         theirs = model.bodies()
-    except UnsupportedError:  # nothing is told of frames
+    except UnsupportedError:  # the model reports no frames
         return Aligned(model, np.tile(np.eye(4), (robot.n_bodies, 1, 1))), {}
     away = np.abs(offsets - np.eye(4)).reshape(len(offsets), -1).max(axis=1, initial=0.0) > tolerance
     chosen = fixed & away
@@ -83,7 +84,7 @@ def aligned(model: EngineModel, tolerance: float = TOLERANCE) -> tuple[Aligned, 
 
 
 def _offsets(model: EngineModel, tolerance: float) -> tuple[np.ndarray, np.ndarray]:
-    """The frames (N, 4, 4) of the other side in ours, and whether they stay there (N)."""
+    """Return the poses (N, 4, 4) of the other model's frames in treesim's, and which of them are constant (N)."""
     robot = model.robot
     own = TreesimEngine(None).read(robot)
     rng = np.random.default_rng(0)
@@ -112,7 +113,7 @@ def _placement(matrix: np.ndarray) -> Placement:
 
 
 def words(place: Placement) -> str:
-    """Return a placement as URDF would have it."""
+    """Return a placement as URDF attributes xyz and rpy."""
     numbers = [" ".join(f"{x + 0.0:.6g}" for x in np.round(part, 9)) for part in (
         place.translation, np.array(rpy_from_rotation(place.rotation)))]  # fmt: skip
     return f'xyz="{numbers[0]}" rpy="{numbers[1]}"'

@@ -1,4 +1,4 @@
-"""What a candidate explanation is: a change of our side, after which the other side's numbers may be ours."""
+"""Candidate explanations: changes of treesim's model that may reproduce the other model's numbers."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TreeChange = Callable[[Tree], Tree]
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """Our side as hypotheses have changed it so far: the document, then its tree, then what its numbers mean.
+    """treesim's model with the changes made so far: of the URDF document, of the tree, and of the state layout.
 
-    tree_changes: applied to the tree in order. layouts: the other side's numbers are those behind these, in order.
-    terms: forces at the joints by what they are proportional to, {term: (nv,)} as `joint_terms.TERMS` names them.
+    tree_changes: applied to the tree in order. layouts: applied to states and forces in order.
+    terms: coefficients of additional joint forces, {term: (nv,)}, with the terms of `joint_terms.TERMS`.
     """
 
     description: Description
@@ -31,33 +31,33 @@ class Side:
 
     @cached_property
     def robot(self) -> Tree:
-        """The tree that this side computes with."""
+        """Tree with which this side computes."""
         robot = self.description.bodies_alone
         for change in self.tree_changes:
             robot = change(robot)
         return robot
 
     def edited(self, edit: Edit) -> Side:
-        """Return the side with an edit of its document."""
+        """Return this side with an edit applied to its document."""
         return replace(self, description=self.description.edited(edit))
 
     def with_tree(self, change: TreeChange) -> Side:
-        """Return the side with a change of its tree."""
+        """Return this side with one more change of its tree."""
         return replace(self, tree_changes=(*self.tree_changes, change))
 
     def with_layout(self, layout: Layout) -> Side:
-        """Return the side whose numbers the other side takes by a layout."""
+        """Return this side with one more layout, through which states and forces are exchanged."""
         return replace(self, layouts=(*self.layouts, layout))
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """One thing that the other side may do.
+    """Candidate explanation: one thing that the other model may do differently.
 
-    kind: a stable key. owner: "link 'arm'", "joint 'elbow'", "3 links", "the robot". cause: in words. change: does the
-    same on our side; raises ValueError where that makes no robot. line: of our file. element: "link" or "joint", its
-    name, and the tags inside, to find the line in the other file. inertia: of the link in its own frame, where that is
-    all that changes.
+    kind: a stable key. owner: "link 'arm'", "joint 'elbow'", "3 links", "the robot". cause: a sentence. change:
+    makes the same change in treesim's model; raises ValueError if no valid robot results. line: in our file.
+    element: "link" or "joint", its name, and the tags inside, with which the line in the other file is found.
+    inertia: of the link in its own frame, if nothing else changes.
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""Calls that the benchmark times: what one is, on which states, and what it computes."""
+"""Benchmark cases: timed calls, the states at which they run, and their results."""
 
 from __future__ import annotations
 
@@ -14,22 +14,34 @@ DOUBLE, SINGLE = "float64", "float32"
 FORWARD, INVERSE, MASS, SOLVE, ROLLOUT = (
     "forward dynamics", "inverse dynamics", "mass matrix", "M⁻¹ τ", "rollout",
 )  # fmt: skip
-SAMPLE = 8  # states of a batch whose results are looked at
+SAMPLE = 8  # states of a batch whose results are checked
 Call = Callable[[], Any]
 
 
 def inverse_inertia(rows: int) -> str:
-    """Return what the benchmark calls the inverse operational inertia of so many rows."""
+    """Return the benchmark's name of the inverse operational inertia with this number of rows."""
     return f"Λ⁻¹, {rows} rows"
 
 
 def operational_space(rows: int) -> str:
-    """Return what the benchmark calls the whole operational space of so many rows."""
+    """Return the benchmark's name of the full operational-space computation with this number of rows."""
     return f"operational space, {rows} rows"
 
 
 class States(NamedTuple):
-    """Where a robot is timed: q (..., nq), v, a, tau (..., nv), in treesim's layout; tau causes the accelerations a."""
+    """States at which calls are timed, in treesim's layout.
+
+    Parameters
+    ----------
+    q : ndarray, shape (..., nq)
+        Configurations.
+    v : ndarray, shape (..., nv)
+        Velocities.
+    a : ndarray, shape (..., nv)
+        Accelerations that `tau` causes.
+    tau : ndarray, shape (..., nv)
+        Joint forces [N, N m].
+    """
 
     q: np.ndarray
     v: np.ndarray
@@ -38,7 +50,19 @@ class States(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """What is rolled out: q0 (B, nq), v0 (B, nv), forces (B, steps, nv), the step dt [s]."""
+    """Initial states and joint forces of a batch of timed rollouts.
+
+    Parameters
+    ----------
+    q0 : ndarray, shape (B, nq)
+        Initial configurations.
+    v0 : ndarray, shape (B, nv)
+        Initial velocities.
+    controls : ndarray, shape (B, steps, nv)
+        Joint forces [N, N m] at every step.
+    dt : float
+        Time step [s].
+    """
 
     q0: np.ndarray
     v0: np.ndarray
@@ -47,9 +71,25 @@ class Motion(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """What stands on a plane through the origin: a robot with collision shapes and a floating base, its start q0 (nq,),
-    the posture (nq,) that gains kp, kd (nv,) hold, 0 of the base, the plane's normal (3,), friction, and the step dt
-    [s]."""
+    """Scene of the stepping benchmark: a floating-base robot under PD control on a plane through the origin.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot with collision shapes and a floating base.
+    q0 : ndarray, shape (nq,)
+        Initial configuration.
+    posture : ndarray, shape (nq,)
+        Target configuration of the PD controller.
+    kp, kd : ndarray, shape (nv,)
+        Gains of the PD controller; 0 for the base.
+    normal : ndarray, shape (3,)
+        Normal of the plane, in the world.
+    friction : float
+        Coefficient of friction.
+    dt : float
+        Time step [s].
+    """
 
     robot: Tree
     q0: np.ndarray
@@ -62,10 +102,22 @@ class Standing(NamedTuple):
 
 
 class Stepping(NamedTuple):
-    """One way of stepping what stands.
+    """One method of stepping the robot of a `Standing` scene.
 
-    start: puts it back to where it starts, at rest. step: one step from where it is. state: q (nq,) and v (nv,), in
-    treesim's layout. does: in words, what is solved how.
+    Parameters
+    ----------
+    engine : str
+        Name of the engine.
+    name : str
+        Name of the method.
+    start : callable
+        Resets the robot to its initial configuration, at rest.
+    step : callable
+        Takes one step from the current state.
+    state : callable
+        Returns the current q (nq,) and v (nv,), in treesim's layout.
+    does : str
+        Description of the problem that is solved and of the algorithm.
     """
 
     engine: str
@@ -77,12 +129,31 @@ class Stepping(NamedTuple):
 
 
 class BenchmarkCase(NamedTuple):
-    """One call that is timed.
+    """One timed call of an engine.
 
-    quantity: what it computes; calls of one quantity are compared. call: does the work. result: does it once more and
-    returns the result in treesim's layout, of all states or of the first few; or None: there is none. does: in words,
-    what the call does besides the quantity, or leaves out. states: on how many states, or steps, one call works. truth:
-    what the result should be, if not what the quantity's reference says. served: by which of treesim's engines.
+    Parameters
+    ----------
+    engine : str
+        Name of the engine.
+    name : str
+        Name of the call.
+    quantity : str
+        Quantity that the call computes; calls of one quantity are compared with each other.
+    call : callable
+        Does the work that is timed.
+    result : callable
+        Repeats the call and returns its result in treesim's layout, of all states or the first few; None if the
+        call has no result.
+    does : str
+        What the call does besides computing the quantity, or leaves out.
+    states : int
+        Number of states, or of steps, that one call covers.
+    numbers : str
+        Precision, "float64" or "float32".
+    truth : callable, optional
+        Returns the correct result, if it is not the reference of the quantity.
+    served : str, optional
+        Engine of treesim that runs the call.
     """
 
     engine: str
@@ -98,5 +169,5 @@ class BenchmarkCase(NamedTuple):
 
     @property
     def label(self) -> str:
-        """What tells it from the others."""
+        """Quantity, name and precision of the case."""
         return f"{self.quantity}: {self.name}, {self.numbers}"

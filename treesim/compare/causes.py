@@ -1,4 +1,4 @@
-"""From a difference to its cause: candidate explanations are tried on our side until the difference has vanished."""
+"""Search for the causes of a difference: candidate changes of treesim's model that make the difference vanish."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from .robot_candidates import robot_candidates
 from .term_candidates import term_candidates
 from .treesim_engine import random_batch
 
-STATES = 8  # at which hypotheses are judged
-MOST = 40  # causes that are looked for together
-SECONDS = 60.0  # for which they are looked for, unless a caller has more
-BESIDE = 3  # other candidates that are listed with one that they cannot be told from
+STATES = 8  # at which candidates are evaluated
+MOST = 40  # largest number of causes
+SECONDS = 60.0  # default time limit of the search
+BESIDE = 3  # indistinguishable candidates that are listed with the chosen one
 
 Key = tuple[int, int, float]
 
@@ -43,11 +43,28 @@ Key = tuple[int, int, float]
 class Explanation:
     """One cause of a difference.
 
-    kind: a stable key. owner: the link or joint, or "the robot". cause: what the other side does, in words. place:
-    file:line of the element in our file, other_place: in the other file; empty where there is none. effect: by how much
-    it changes the forces [N m, or N: unit] at `joint`, the median over random states. before, after: the largest
-    difference of a joint force [N m, N] without it and with it, all earlier causes counted in. also: candidates that do
-    the same, so that nothing tells them apart.
+    Parameters
+    ----------
+    kind : str
+        Stable key of the kind of cause.
+    owner : str
+        Link or joint concerned, or "the robot".
+    cause : str
+        What the other engine or file does differently.
+    place : str
+        file:line of the element in our file; empty if there is none.
+    effect : float
+        Median change over random states of the force at `joint` [`unit`].
+    unit : str
+        Unit of `effect`, "N" or "N m".
+    joint : str
+        Joint at which the effect is largest.
+    before, after : float
+        Largest difference of a joint force [N, N m] without and with this cause; earlier causes are included in both.
+    also : tuple of str
+        Other candidates with the same effect, which cannot be distinguished from this one.
+    other_place : str
+        file:line of the element in the other file; empty if there is none.
     """
 
     kind: str
@@ -72,9 +89,19 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Causes:
-    """The causes found, in the order in which they were found, and what is left unexplained: the largest difference of
-    a joint force [N m, N], and the bodies that still differ. untried: why what is left was not searched to the end,
-    empty where it was."""
+    """Causes in the order in which they were found, and the difference that they leave unexplained.
+
+    Parameters
+    ----------
+    explanations : tuple of Explanation
+        The causes.
+    left : float
+        Largest remaining difference of a joint force [N, N m].
+    bodies : tuple of str
+        Names of the bodies that still differ.
+    untried : str
+        Reason why the search ended before all candidates were tried; empty if all were.
+    """
 
     explanations: tuple[Explanation, ...]
     left: float = 0.0
@@ -83,11 +110,17 @@ class Causes:
 
     @property
     def complete(self) -> bool:
-        """Whether the causes explain everything."""
+        """True if the causes explain all differences."""
         return not self.left and not self.bodies
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain types."""
+        """Return the causes as dictionaries, lists, numbers and strings.
+
+        Returns
+        -------
+        dict
+            The fields, and `complete`.
+        """
         return asdict(self) | {"complete": self.complete}
 
 
@@ -99,17 +132,42 @@ def explain(
     states: int = STATES,
     seconds: float = SECONDS,
 ) -> Causes:
-    """Return what explains the differences between treesim and another engine on one robot's file.
+    """Find the causes of the differences between treesim and another engine for one robot's file.
 
-    robot_source: whatever `treesim.load` takes, or a Tree. against: an engine adapter, or its name. base: "fixed" or
-    "floating". states: random states at which explanations are tried. seconds: after which the search ends with what it
-    has found (`Causes.untried` tells so). Raises UnsupportedError when the engine does not read the file, EngineError
-    when it fails. Cost: some dozens of loads of the file and of inverse dynamics for each cause.
+    Costs some dozens of loads of the file and of inverse dynamics for each cause.
 
-    Example:
-        >>> from treesim.compare import explain
-        >>> explain("ur5", "pinocchio", base="fixed").explanations
-        ()
+    Parameters
+    ----------
+    robot_source : str, path, file or Tree
+        Any source that `treesim.load` reads, or a Tree.
+    against : str or EngineAdapter
+        Engine adapter, or its name.
+    base : {"floating", "fixed"}
+        Base of the robot.
+    seed : int
+        Seed of the random states.
+    states : int
+        Number of random states at which candidates are evaluated.
+    seconds : float
+        Time limit [s] of the search; `Causes.untried` reports that it was reached.
+
+    Returns
+    -------
+    Causes
+        Causes found, and what remains unexplained.
+
+    Raises
+    ------
+    UnsupportedError
+        If the engine does not read the file.
+    EngineError
+        If the engine fails.
+
+    Examples
+    --------
+    >>> from treesim.compare import explain
+    >>> explain("ur5", "pinocchio", base="fixed").explanations
+    ()
     """
     engine = find_engine(against) if isinstance(against, str) else against
     description = read_description(robot_source, base)
@@ -129,10 +187,10 @@ def explain_model(
     tolerance: float = TOLERANCE,
     seconds: float = SECONDS,
 ) -> Causes:
-    """Return what explains the differences between a description and a model that another side has made of the robot.
+    """Find the causes of the differences between a description and another model of the same robot.
 
-    other: the description of which the model was made, whose values are tried too. tolerance: relative to physical
-    scales, what numbers may differ by. seconds: as for `explain`.
+    other: the description from which the other model was made; its values are candidates too. tolerance: of differences
+    between numbers, relative to physical scales. seconds: as for `explain`.
     """
     batch = random_batch(description.bodies_alone, states, seed, 0, 1e-3)
     return explain_values(description, batch, dict(model.evaluate(batch).values), other, tolerance, seconds)
@@ -146,7 +204,10 @@ def explain_values(
     tolerance: float = TOLERANCE,
     seconds: float = SECONDS,
 ) -> Causes:
-    """Return what explains that another side's results (`engines.Results.values`) at a batch of states are not ours."""
+    """Find the causes of differences between treesim's and another model's results at a batch of states.
+
+    theirs: the other model's `engines.Results.values`. other, tolerance, seconds: as for `explain_model`.
+    """
     robot = description.bodies_alone
     search = Search(Evidence(robot, batch, theirs, tolerance=tolerance), Side(description), other, seconds)
     search.run()
@@ -159,10 +220,10 @@ def explain_values(
 
 
 class Search:
-    """A greedy search: the candidate that leaves the fewest differences is taken, then the next, until none is left.
+    """Greedy search: repeatedly accept the candidate that leaves the smallest mismatch, until none remains.
 
-    evidence: of the other side. side: ours so far. other: the other file, if there is one. seconds: after which no
-    candidate is tried any more. found: the explanations.
+    evidence: results of the other model. side: treesim's model with the accepted changes. other: the other
+    file, if there is one. seconds: time limit of the search. found: the explanations.
     """
 
     def __init__(
@@ -171,21 +232,21 @@ class Search:
         self.evidence, self.side, self.other = evidence, side, other
         self.seconds, self.end = seconds, time.monotonic() + seconds
         self.found: list[Explanation] = []
-        self.stuck: set[int] = set()  # bodies at which nothing helped
-        self.systematic = True  # whether mistakes made everywhere are still tried
+        self.stuck: set[int] = set()  # bodies at which no candidate helped
+        self.systematic = True  # False once errors made at all links have been tried
 
     @property
     def left(self) -> Mismatch:
-        """What differs still."""
+        """Mismatch that remains."""
         return self.evidence.mismatch(self.side)
 
     @property
     def late(self) -> bool:
-        """Whether the time is over."""
+        """True if the time limit has passed."""
         return time.monotonic() > self.end
 
     def untried(self, left: Mismatch) -> str:
-        """Return why the search ended before all candidates for what is left were tried; empty if they were."""
+        """Return why the search ended before it tried all candidates for the remaining mismatch, or ""."""
         if left.vanished:
             return ""
         if self.late:
@@ -193,7 +254,7 @@ class Search:
         return f"the search ended with {MOST} causes" if len(self.found) >= MOST else ""
 
     def run(self) -> None:
-        """Look for causes until nothing differs, nothing helps, or the time is over."""
+        """Search for causes until nothing differs, no candidate helps, or the time limit has passed."""
         before = self.left
         while not before.vanished and len(self.found) < MOST:
             step = next(filter(None, (self._best(pool, before) for pool in self._pools(before))), None)
@@ -204,8 +265,7 @@ class Search:
             self.side, before = side, after
 
     def _pools(self, before: Mismatch) -> Iterator[Iterable[Candidate]]:
-        """Candidates, those first that are most likely and most telling; what comes after a pool is asked for only if
-        nothing in it helped."""
+        """Yield pools of candidates, likely ones first; the next pool is requested only if no candidate helped."""
         bodies = before.numbers(INERTIAL + PLACEMENT)
         if len(bodies) > 1 and self.systematic:
             yield chain(self._at(bodies[0], before), self._everywhere(), self._general(before))
@@ -228,7 +288,7 @@ class Search:
         yield from joint_candidates_everywhere(self.side.description)
 
     def _by_forces(self, before: Mismatch) -> Iterator[Iterable[Candidate]]:
-        """Candidates where the other side does not tell its bodies, or where they are."""
+        """Yield pools of candidates for models that do not report their bodies' inertias or poses."""
         side, description = self.side, self.side.description
         if not self.evidence.knows_bodies:
             suspicious = suspicious_bodies(side, self.evidence, before)
@@ -240,8 +300,11 @@ class Search:
             yield chain(*(joint_candidates(description, joint) for joint in description.joints))
 
     def _at(self, body: int, before: Mismatch) -> Iterator[Candidate]:
-        """The named candidates at a body: at its links and what holds them together if its inertia differs, and at the
-        joints that carry it if its place does."""
+        """Yield the named candidates at a body.
+
+        If its inertia differs: at its links and the fixed joints between them. If its pose differs: at the joints
+        between it and its parent.
+        """
         description, joints = self.side.description, []
         if body in before.numbers(INERTIAL) or not self.evidence.knows_bodies:
             for link in description.members[body - 1]:
@@ -253,7 +316,7 @@ class Search:
             yield from joint_candidates(description, joint)
 
     def _promising(self, body: int, link: str, candidate: Candidate) -> bool:
-        """Whether a link's other inertia brings its body nearer to the other side's: adding up takes no new tree."""
+        """Return whether the candidate's inertia reduces the mismatch of its body; needs no new tree."""
         if not self.evidence.knows_bodies or candidate.inertia is None:
             return True
         description, parts = self.side.description, [body.inertia for body in self.side.robot.bodies]
@@ -273,22 +336,24 @@ class Search:
     def _best(
         self, pool: Iterable[Candidate], before: Mismatch
     ) -> tuple[Candidate, Side, Mismatch, list[Candidate]] | None:
-        """The candidate of a pool that leaves least, if that is less than before, and those that leave the same; none
-        of a pool that there was no time to try as a whole."""
+        """Return the candidate of a pool with the smallest mismatch, and the candidates that leave the same one.
+
+        None if no candidate reduces the mismatch, or if time ran out before the whole pool was tried.
+        """
         in_time = takewhile(lambda candidate: not self.late, pool)
         tried = [(candidate, *outcome) for candidate in in_time if (outcome := self._tried(candidate)) is not None]
         nearer = [one for one in tried if one[2].bodies.keys() <= before.bodies.keys()]
         if not nearer or self.late:
             return None
         least = min(nearer, key=lambda one: rank(one[2]))
-        chosen, side, after = next((one for one in nearer if one[2].like(least[2])), least)  # the first of those alike
+        chosen, side, after = next((one for one in nearer if one[2].like(least[2])), least)  # the first of equal ones
         if rank(after)[:2] >= rank(before)[:2]:
             return None
         also = [one for one, _, left in tried if one is not chosen and left.like(after)]
         return chosen, side, after, also
 
     def _tried(self, candidate: Candidate) -> tuple[Side, Mismatch] | None:
-        """Our side and what differs still if a candidate is true; None if it makes no robot."""
+        """Return treesim's model with a candidate's change and its mismatch; None if no valid robot results."""
         try:
             side = candidate.change(self.side)
             return side, self.evidence.mismatch(side)
@@ -314,14 +379,16 @@ class Search:
 
 
 def rank(mismatch: Mismatch) -> Key:
-    """Return what orders mismatches: bodies that differ, then joints whose forces do, then by how much."""
+    """Return the sort key of a mismatch: number of bodies, number of joints with wrong forces, largest force."""
     joints = np.abs(mismatch.forces).max(axis=0, initial=0.0)
     return len(mismatch.bodies), int((~(joints <= mismatch.allowed)).sum()), mismatch.force
 
 
 def typical(robot: Tree, forces: np.ndarray) -> tuple[str, float, str]:
-    """Return the joint whose torques, of forces (K, nv), are largest, their median over the states, and its unit; a
-    force [N] where no torque is."""
+    """Return the joint with the largest median torque of forces (K, nv), this median, and its unit.
+
+    A prismatic joint's force [N] is returned only if all torques are 0.
+    """
     if not robot.nv:
         return "", 0.0, "N m"
     sizes = np.median(forces, axis=0)

@@ -1,4 +1,4 @@
-"""Many robots beside several engines, on both bases: who agrees on what, and every disagreement by name."""
+"""Batch comparison: many robots, several engines, both bases, with an outcome for each combination."""
 
 from __future__ import annotations
 
@@ -26,13 +26,26 @@ AGREES, KNOWN, DIFFERS, FAILED, REFUSED = OUTCOMES = "agrees", "known fault", "d
 
 @dataclass(frozen=True)
 class CensusRow:
-    """One robot on one base beside one engine.
+    """Outcome of the comparison of one robot on one base with one engine.
 
-    outcome: AGREES on all that was compared; KNOWN: differs on the file alone, where a known fault of the engine acts;
-    DIFFERS; FAILED: the engine crashed, ran out of time, or raised; REFUSED: there is nothing to compare, as the
-    engine, or treesim, does not take the robot. errors: the largest of each quantity on the robot's bodies, the
-    canonical level. why: of anything but agreement, one sentence; a known fault of the engine where there is one.
-    skipped: what was not compared, and why.
+    Parameters
+    ----------
+    robot : str
+        Name of the robot.
+    base : str
+        "fixed" or "floating".
+    engine : str
+        Name of the engine.
+    outcome : str
+        AGREES: all compared quantities agree. KNOWN: only the raw level differs, where a known fault of the engine
+        acts. DIFFERS: a quantity differs. FAILED: the engine crashed, exceeded the time limit, or raised. REFUSED: the
+        engine or treesim does not support the robot.
+    errors : dict
+        Largest error of each quantity at the canonical level.
+    why : str
+        Reason for any outcome but AGREES, one sentence; names the known fault if there is one.
+    skipped : dict
+        Quantities that were not compared, and the reasons.
     """
 
     robot: str
@@ -46,7 +59,15 @@ class CensusRow:
 
 @dataclass(frozen=True, repr=False)
 class Census(ReprMixin):
-    """What was found of many robots; versions: of treesim and the engines."""
+    """Result of a batch comparison.
+
+    Parameters
+    ----------
+    findings : tuple of CensusRow
+        One row for each robot, base and engine.
+    versions : dict
+        Versions of treesim and of the engines.
+    """
 
     findings: tuple[CensusRow, ...]
     versions: dict[str, str]
@@ -60,24 +81,56 @@ class Census(ReprMixin):
 
     @property
     def robots(self) -> tuple[str, ...]:
-        """The robots, each once, as they were asked for."""
+        """Names of the robots, each once, in the order requested."""
         return tuple(dict.fromkeys(each.robot for each in self.findings))
 
     def count(self, outcome: str, engine: str | None = None, base: str | None = None) -> int:
-        """Return how many findings have an outcome, of one engine, on one base, or of all."""
+        """Return the number of rows with an outcome.
+
+        Parameters
+        ----------
+        outcome : str
+            Outcome to count.
+        engine : str, optional
+            Count rows of this engine only.
+        base : str, optional
+            Count rows of this base only.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
         return sum(
             each.outcome == outcome and engine in (None, each.engine) and base in (None, each.base)
             for each in self.findings
         )
 
     def largest_errors(self, engine: str) -> dict[str, float]:
-        """Return the largest error of each quantity over all robots that agree with an engine, on their bodies."""
+        """Return the largest error of each quantity over all robots that agree with an engine, at the canonical level.
+
+        Parameters
+        ----------
+        engine : str
+            Name of the engine.
+
+        Returns
+        -------
+        dict
+            Errors by quantity, relative to physical scales.
+        """
         agreed = [each.errors for each in self.findings if (each.engine, each.outcome) == (engine, AGREES)]
         quantities = dict.fromkeys(quantity for errors in agreed for quantity in errors)
         return {quantity: max(errors.get(quantity, 0.0) for errors in agreed) for quantity in quantities}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain types: dictionaries, lists, numbers and words."""
+        """Return the result as dictionaries, lists, numbers and strings.
+
+        Returns
+        -------
+        dict
+            Versions and rows.
+        """
         return {"versions": self.versions, "findings": [asdict(each) for each in self.findings]}
 
 
@@ -91,16 +144,33 @@ def take_census(
     timeout: float = TIME_LIMIT,
     progress: Callable[[str], None] = lambda text: None,
 ) -> Census:
-    """Compare treesim with engines on many robots; whatever goes wrong with one of them is a finding.
+    """Compare treesim with engines on many robots; a failure on one robot becomes a row, not an exception.
 
-    robots: what `treesim.load` takes. engines: adapters, or their names, each of which works in a process of its own,
-    at most timeout [s] on one text of a robot. seed, states, steps: as for `compare`. progress: is told the robot at
-    work.
+    Parameters
+    ----------
+    robots : str or iterable of str
+        Sources that `treesim.load` reads.
+    engines : str, EngineAdapter, or a sequence of them
+        Engine adapters, or their names. Each engine runs in a process of its own.
+    bases : {"fixed", "floating"} or a sequence of them
+        Bases on which each robot is compared.
+    seed, states, steps : int
+        As for `compare`.
+    timeout : float
+        Time limit [s] of an engine for one robot at one level.
+    progress : callable
+        Called with the name of the robot that is compared next.
 
-    Example:
-        >>> from treesim.compare import find_engine, take_census
-        >>> take_census(["ur5"], [find_engine("mujoco")], states=3, steps=5)
-        <Census of 1 robots: 2 agrees>
+    Returns
+    -------
+    Census
+        One row for each robot, base and engine.
+
+    Examples
+    --------
+    >>> from treesim.compare import find_engine, take_census
+    >>> take_census(["ur5"], [find_engine("mujoco")], states=3, steps=5)
+    <Census of 1 robots: 2 agrees>
     """
     findings: list[CensusRow] = []
     sources: tuple[Any, ...] = checked_parts("robots", robots, (str, os.PathLike))
@@ -129,7 +199,7 @@ def _of(robot: str, base: Base, engines: Sequence[EngineAdapter], how: dict[str,
         return
     for engine in engines:
         try:
-            own = TreesimEngine(engine.integrator, "generic")  # whose code serves all robots
+            own = TreesimEngine(engine.integrator, "generic")  # its compiled code serves all robots
             yield _finding(robot, compare_source(source, engine, **how, own=own))
         except UnsupportedError as error:
             yield CensusRow(robot, base, engine.name, REFUSED, why=str(error))
@@ -138,7 +208,7 @@ def _of(robot: str, base: Base, engines: Sequence[EngineAdapter], how: dict[str,
 
 
 def _cause(error: TreesimError) -> str:
-    """What treesim itself says of a robot, in few words."""
+    """Return a short reason why treesim rejects a robot."""
     if isinstance(error, UrdfError) and error.findings:
         codes = sorted({finding.code for finding in error.findings if finding.severity == "error"})
         return f"treesim does not read the file ({', '.join(codes)})"

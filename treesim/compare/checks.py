@@ -1,4 +1,4 @@
-"""treesim and one other engine on the same robot and states, with a report of every difference."""
+"""Compare treesim with one other engine at the same states; report every difference."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .treesim_engine import TreesimEngine, random_batch
 TOLERANCE = {RAW: 1e-10, CANONICAL: 1e-12}  # the numbers of a file pass through two loaders
 FORWARD_TOLERANCE = 1e-11  # or 10 eps cond(M), whichever is larger
 STATICS = ("pose", "mass_matrix", "inverse_mass_matrix", "bias", "inverse_dynamics", "forward_dynamics")
-MASSLESS = 1e-6  # a body below this share of the robot's mass is judged against that share
+MASSLESS = 1e-6  # smallest fraction of the robot's mass that errors are relative to
 
 
 def compare_source(
@@ -35,10 +35,10 @@ def compare_source(
     dt: float = 1e-3,
     own: TreesimEngine | None = None,
 ) -> Report:
-    """Compare a Tree with what another engine makes of the file that describes it.
+    """Compare a Tree with another engine's model of the file that describes it.
 
-    own: what stands for treesim, which tests and controls replace. Otherwise as `compare`. Raises UnsupportedError
-    where the engine does not take the robot's bodies; an engine that fails otherwise is a finding of the report.
+    own: replaces treesim's engine, for tests and negative controls. Other arguments as for `compare`. Raises
+    UnsupportedError if the engine does not support the robot; other failures of the engine are part of the report.
     """
     states, steps, dt = whole_number("states", states, 1), whole_number("steps", steps), positive_number("dt", dt)
     robot = without_losses(source.robot)
@@ -78,7 +78,7 @@ def compare_source(
 
 
 def _unsolvable(mine: Results) -> dict[str, str]:
-    """What takes the inverse of a mass matrix that is singular but for rounding, and that it is."""
+    """Return the quantities that require the inverse of a numerically singular mass matrix, with the reason."""
     condition = float(np.linalg.cond(mine.values["mass_matrix"]).max())
     if 10 * np.finfo(float).eps * condition < 1:
         return {}
@@ -88,7 +88,7 @@ def _unsolvable(mine: Results) -> dict[str, str]:
 
 @dataclass
 class _Evaluated:
-    """What an engine gave at each level, why it was not asked at some, and how it failed at others."""
+    """Results of an engine by level, reasons for levels that were not evaluated, and failures."""
 
     results: dict[str, Results] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class _Evaluated:
 
 
 def _evaluated(source: RobotSource, robot: Tree, engine: EngineAdapter, batch: StateBatch, mine: Results) -> _Evaluated:
-    """What the engine makes of the robot's texts, in the shapes of treesim's results."""
+    """Evaluate the robot in an engine at both levels; shapes are checked against treesim's results."""
     found, dropped = _Evaluated(), _unsolvable(mine)
     texts = {CANONICAL: canonical(robot)}
     if source.urdf is None:
@@ -122,7 +122,7 @@ def _evaluated(source: RobotSource, robot: Tree, engine: EngineAdapter, batch: S
 
 
 def _check_shapes(theirs: Results, mine: Results, asked: StateBatch, robot: Tree) -> None:
-    """Raise EngineError for results of other shapes than they should have; there may be fewer states."""
+    """Raise EngineError if results have other shapes than expected; fewer states are allowed."""
     motions = {"trajectory": asked.steps + 1, "ends": len(asked.refinements)}
     due = {quantity: values.shape for quantity, values in mine.values.items()}
     due |= {f"{name}_q": (many, robot.nq) for name, many in motions.items()}
@@ -135,12 +135,12 @@ def _check_shapes(theirs: Results, mine: Results, asked: StateBatch, robot: Tree
 
 
 def _still(batch: StateBatch) -> StateBatch:
-    """The same states without motions."""
+    """Return the same states without motions."""
     return replace(batch, steps=0, refinements=())
 
 
 def _whole_summary(report: Report) -> str:
-    """The summary, with what the engine failed on before it, and what its motion lacks after it."""
+    """Return the summary, preceded by the engine's failures and followed by a failed convergence check."""
     failed = "".join(f"{report.engine} failed: {why}; " for why in report.failures.values())
     agreed = (
         summary(report.rows, report.engine, report.skipped) if report.rows or not failed else "nothing was compared"
@@ -155,8 +155,11 @@ def _whole_summary(report: Report) -> str:
 
 
 def _left_out(theirs: Results, asked: StateBatch, engine: EngineAdapter | None = None) -> dict[str, str]:
-    """What is not compared, and why: as the adapter says, or because it returns none; of a trajectory, which `engine`
-    may give, also because none was asked for."""
+    """Return the quantities that are not compared, with the reasons.
+
+    A quantity is left out because the adapter skips it, or returns no values. A trajectory is also left out if none was
+    requested or `engine` has no integrator of treesim's.
+    """
     found = dict(theirs.skipped)
     for quantity in CAUSES:
         parts = ("trajectory_q", "trajectory_v") if quantity == "trajectory" else (quantity,)
@@ -171,7 +174,7 @@ def _left_out(theirs: Results, asked: StateBatch, engine: EngineAdapter | None =
 
 
 def _merged(skipped: dict[str, dict[str, str]]) -> dict[str, str]:
-    """What was left out of every level, then what was left out of one, so named."""
+    """Merge the skipped quantities of both levels; those skipped at one level only are labelled with it."""
     if len(skipped) < 2:
         return next(iter(skipped.values()), {})
     everywhere = dict(skipped[RAW].items() & skipped[CANONICAL].items())
@@ -181,14 +184,14 @@ def _merged(skipped: dict[str, dict[str, str]]) -> dict[str, str]:
 
 
 def model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
-    """Yield a row for mass, centre and inertia of the bodies."""
+    """Yield the rows for mass, centre of mass and inertia of the bodies."""
     scales = Scales.of(robot)
     floors = {"mass": MASSLESS * scales.mass, "com": scales.length, "inertia": MASSLESS * scales.inertia}
     for quantity, floor in floors.items():
         if quantity not in theirs.values:
             continue
         a, b = ours.values[quantity], theirs.values[quantity]
-        if quantity == "com" and "mass" in theirs.values:  # the centre of nothing is anywhere
+        if quantity == "com" and "mass" in theirs.values:  # the centre of mass of a massless body is undefined
             a, b = (x * (theirs.values["mass"] > 0)[:, None] for x in (a, b))
         found = errors(a, b, floor)
         tolerance = TOLERANCE[level]
@@ -197,7 +200,7 @@ def model_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Itera
 
 
 def state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Iterator[Row]:
-    """Yield a row for every quantity of the states that the other engine returned."""
+    """Yield a row for every state-dependent quantity that the other engine returned."""
     scales = Scales.of(robot)
     condition = float(np.linalg.cond(ours.values["mass_matrix"]).max())
     usual, solved = TOLERANCE[level], solved_tolerance(level, condition)
@@ -216,7 +219,7 @@ def state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Itera
 
 
 def solved_tolerance(level: str, condition: float) -> float:
-    """Return the tolerance of what is solved for with matrices of such a condition."""
+    """Return the tolerance of solutions of linear systems whose matrix has this condition number."""
     return max(FORWARD_TOLERANCE, TOLERANCE[level], 10 * np.finfo(float).eps * condition)
 
 
@@ -230,8 +233,10 @@ def state_row(
     tolerance: float,
     note: str = "",
 ) -> Row:
-    """Return the row of one quantity (K, ...) of K states, errors relative to its largest entry, or to a scale where
-    that is more; it names the entry that is off most."""
+    """Return the row of one quantity (K, ...) at K states; it names the entry with the largest error.
+
+    Errors are relative to the largest entry of the quantity, or to `scale` if that is larger.
+    """
     found = errors(ours, theirs, scale)
     k = worst(found)
     allowed = tolerance * max(scale, np.abs(theirs[k]).max())

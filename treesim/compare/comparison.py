@@ -1,4 +1,4 @@
-"""`compare`: treesim beside one engine or several, each in a process of its own."""
+"""`compare`: compare treesim with one or several engines, each in a process of its own."""
 
 from __future__ import annotations
 
@@ -20,10 +20,22 @@ from .source import RobotSource, is_floating, read
 
 @dataclass(frozen=True, repr=False)
 class Comparison(ReprMixin):
-    """One robot beside several engines.
+    """Comparison of one robot with several engines.
 
-    robot, base, sha256, gravity [m/s^2], seed, states, steps, dt [s]: as in every report. reports: one for each engine
-    that takes the robot. refused: why others do not, by their names.
+    Parameters
+    ----------
+    robot : str
+        Name of the robot.
+    base : str
+        "fixed" or "floating".
+    seed, states, steps : int
+        As for `compare`.
+    dt : float
+        Time step [s] of the trajectories.
+    reports : tuple of Report
+        One report for each engine that supports the robot.
+    refused : dict
+        Reasons why the other engines do not support it, by their names.
     """
 
     robot: str
@@ -37,35 +49,57 @@ class Comparison(ReprMixin):
 
     def __repr__(self) -> str:
         outcome = "passed" if self.passed else "not passed"
-        return f"<Comparison: {self.robot!r} beside {', '.join(self.engines) or 'no engine'}, {outcome}>"
+        return f"<Comparison: {self.robot!r} against {', '.join(self.engines) or 'no engine'}, {outcome}>"
 
     def _repr_fields(self) -> list[tuple[Any, ...]]:
         return [(report.engine, report.summary) for report in self.reports] + list(self.refused.items())
 
     @property
     def engines(self) -> tuple[str, ...]:
-        """The names of the engines that take the robot."""
+        """Names of the engines that support the robot."""
         return tuple(report.engine for report in self.reports)
 
     @property
     def passed(self) -> bool:
-        """Whether every report passed; False if no engine takes the robot."""
+        """True if every report passed; False if no engine supports the robot."""
         return bool(self.reports) and all(report.passed for report in self.reports)
 
     @property
     def versions(self) -> dict[str, str]:
-        """The versions of treesim and of the engines."""
+        """Versions of treesim and of the engines."""
         return {name: number for report in self.reports for name, number in report.versions.items()}
 
     def report(self, engine: str) -> Report:
-        """Return the report of an engine; raises KeyError if there is none."""
+        """Return the report of an engine.
+
+        Parameters
+        ----------
+        engine : str
+            Name of the engine.
+
+        Returns
+        -------
+        Report
+            Report of the comparison with this engine.
+
+        Raises
+        ------
+        KeyError
+            If there is no report of this engine.
+        """
         for report in self.reports:
             if report.engine == engine:
                 return report
         raise KeyError(f"there is no report on {engine!r}; there are: {', '.join(self.engines) or 'none'}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain types: dictionaries, lists, numbers and words."""
+        """Return the comparison as dictionaries, lists, numbers and strings.
+
+        Returns
+        -------
+        dict
+            Arguments, versions, reports, and whether all passed.
+        """
         return {
             "robot": self.robot, "base": self.base, "seed": self.seed, "states": self.states, "steps": self.steps,
             "dt": self.dt, "versions": self.versions, "passed": self.passed, "refused": self.refused,
@@ -98,21 +132,50 @@ def compare(
 ) -> Report | Comparison:
     """Compare treesim with other engines on one robot.
 
-    robot_source: whatever `treesim.load` takes, or a Tree; a Tree has no file, so only the canonical level is compared.
-    against: an engine's name in `available("engines")`, which works in a process of its own and for at most timeout [s]
-    on one text of the robot, so that its crash is a finding; or an adapter, which works in this process (unless it is
-    `Isolated`); or a sequence of them. base: "fixed" or "floating", for anything but a Tree. states: random states.
-    steps, dt [s]: length and step of the trajectory, by the other engine's stepping rule. controls: repeat it all with
-    things made wrong on purpose, each of which must be noticed.
-    Returns the Report of one engine, the Comparison of a sequence. Raises UnsupportedError when the one engine cannot
-    evaluate the robot, PluginError when one is not installed.
+    An engine given by name runs in a process of its own, so that its crash becomes part of the report. An adapter runs
+    in this process, unless it is `Isolated`.
 
-    Example:
-        >>> from treesim.compare import compare
-        >>> compare("ur5", against="pybullet", base="fixed", states=5, steps=10)
-        <Report: 'ur5' beside 'pybullet', 19 rows, passed>
-        >>> compare("ur5", against=["pybullet", "mujoco"], base="fixed", states=5, steps=0)
-        <Comparison: 'ur5' beside pybullet, mujoco, passed>
+    Parameters
+    ----------
+    robot_source : str, path, file or Tree
+        Any source that `treesim.load` reads, or a Tree. A Tree has no file, so it is compared at the canonical level
+        only.
+    against : str, EngineAdapter, or a sequence of them
+        Name of an engine, as in `available("engines")`, or an adapter.
+    base : {"floating", "fixed"}
+        Base of the robot; ignored for a Tree.
+    seed : int
+        Seed of the random states.
+    states : int
+        Number of random states.
+    steps : int
+        Number of steps of the trajectory, by the integrator of the other engine.
+    dt : float
+        Time step [s] of the trajectory.
+    controls : bool
+        Repeat the comparison with deliberate errors (negative controls), each of which must be detected.
+    timeout : float
+        Time limit [s] of an engine for one level, if the engine is given by name.
+
+    Returns
+    -------
+    Report or Comparison
+        Report of one engine; Comparison of a sequence of engines.
+
+    Raises
+    ------
+    UnsupportedError
+        If a single engine cannot evaluate the robot.
+    PluginError
+        If an engine's plugin is not installed.
+
+    Examples
+    --------
+    >>> from treesim.compare import compare
+    >>> compare("ur5", against="pybullet", base="fixed", states=5, steps=10)
+    <Report: 'ur5' against 'pybullet', 19 rows, passed>
+    >>> compare("ur5", against=["pybullet", "mujoco"], base="fixed", states=5, steps=0)
+    <Comparison: 'ur5' against pybullet, mujoco, passed>
     """
     several = not isinstance(against, (str, EngineAdapter))
     asked = checked_parts("against", against, (str, EngineAdapter))
@@ -138,7 +201,7 @@ def compare(
 def _one(
     source: RobotSource, engine: EngineAdapter, apart: bool, controls: bool, timeout: float, how: dict[str, Any]
 ) -> Report:
-    """The report on one engine, which works in a process of its own if `apart`."""
+    """Return the report on one engine; `apart` runs it in a process of its own."""
     if apart:
         with Isolated(engine, timeout) as isolated:
             return _one(source, isolated, False, controls, timeout, how)

@@ -1,4 +1,4 @@
-"""What free motion should keep: energy, and, of a robot whose base is free, momentum but for gravity's impulse."""
+"""Conservation in free motion: energy, and momentum of a floating-base robot less the impulse of gravity."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .source import is_floating
 
 
 def conservation(run: str, robot: Tree, q: np.ndarray, v: np.ndarray, dt: float) -> Conservation:
-    """Return the errors in energy and momentum along q (K, nq), v (K, nv), up to the first state that is not finite."""
+    """Return the errors of energy and momentum along q (K, nq), v (K, nv), up to the first state that is not finite."""
     finite = np.isfinite(q).all(axis=1) & np.isfinite(v).all(axis=1)
     K = len(q) if finite.all() else int(np.argmin(finite))
     q, v, t = q[:K], v[:K], dt * np.arange(K)

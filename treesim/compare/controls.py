@@ -1,4 +1,4 @@
-"""Negative controls: what is made wrong on purpose, on treesim's side or the engine's, must be noticed."""
+"""Negative controls: deliberate errors in treesim or in the engine, which a comparison must detect."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from .treesim_engine import TreesimEngine, TreesimModel, random_batch
 
 HEAVIER = 1.001  # times the mass of the heaviest body
 STATES = 5
-VISIBLE = 1e-8  # of a quantity's largest number: what changes less cannot be asked to be noticed
+VISIBLE = 1e-8  # of a quantity's largest number; smaller changes need not be detected
 
 Change = Callable[[Tree], Tree]
 
 
 def controlled(report: Report, source: RobotSource, engine: EngineAdapter, seed: int) -> Report:
-    """Return a report on the engine with its negative controls, each a comparison of its own without motions."""
+    """Return a report with negative controls added; each is a comparison without motions."""
     found = [_own(report, source, engine, seed, name, own) for name, own in own_controls(engine.integrator).items()]
     wrong = engine.controls() if isinstance(engine, ControlledAdapter) else {}
     found += [_theirs(report, source, engine, seed, name, adapter) for name, adapter in wrong.items()]
@@ -36,7 +36,7 @@ def controlled(report: Report, source: RobotSource, engine: EngineAdapter, seed:
 
 
 def own_controls(integrator: str | None) -> dict[str, TreesimEngine]:
-    """Return what stands for treesim, made wrong, by what is wrong."""
+    """Return variants of treesim's engine with one deliberate error each, by the description of the error."""
     return {
         "mass of one body +0.1 %": AlteredEngine(integrator, heavier),
         "sign of a product of inertia flipped": AlteredEngine(integrator, flipped),
@@ -45,14 +45,17 @@ def own_controls(integrator: str | None) -> dict[str, TreesimEngine]:
 
 
 def heavier(robot: Tree) -> Tree:
-    """Return the robot with a heaviest body that weighs a thousandth more."""
+    """Return the robot with the mass of its heaviest body increased by 0.1 %."""
     masses = [body.inertia.mass for body in robot.bodies]
     return _with_inertia(robot, int(np.argmax(masses)), lambda inertia: replace(inertia, mass=HEAVIER * inertia.mass))
 
 
 def flipped(robot: Tree) -> Tree:
-    """Return the robot with its largest product of inertia of the other sign, and that of one more axis, if it is not
-    0: the body mirrored, so that its moments stay."""
+    """Return the robot with the sign of its largest product of inertia flipped.
+
+    The body is mirrored, so its moments of inertia do not change. A second product of inertia changes sign with the
+    first.
+    """
     products = [np.abs(np.triu(body.inertia.rotational, 1)) for body in robot.bodies]
     i, row, _ = np.unravel_index(np.argmax(products), (robot.n_bodies, 3, 3))
     mirror = np.ones(3)
@@ -69,22 +72,22 @@ def _with_inertia(robot: Tree, i: int, change: Callable[[Inertia], Inertia]) -> 
 
 
 class AlteredEngine(TreesimEngine):
-    """treesim on a robot that it has read wrongly."""
+    """treesim's engine with a change applied to every robot that it reads."""
 
     def __init__(self, integrator: str | None, change: Change) -> None:
         super().__init__(integrator)
         self.change = change
 
     def read(self, robot: Tree, urdf: str = "", level: str = CANONICAL) -> TreesimModel:
-        """Return the altered robot."""
+        """Return the model of the changed robot."""
         return TreesimModel(self.change(robot), self.integrator)
 
 
 class NonGyroscopicModel(TreesimModel):
-    """treesim, had it forgotten w x I w in Euler's equations."""
+    """treesim's model without the gyroscopic term w x I w of Euler's equations."""
 
     def evaluate(self, states: StateBatch) -> Results:
-        """Return the wrong results."""
+        """Return the results without the gyroscopic term."""
         results = super().evaluate(states)
         missing = np.array([gyroscopic(self.robot, q, v) for q, v in zip(states.q, states.v, strict=True)])
         values = dict(results.values)
@@ -96,10 +99,10 @@ class NonGyroscopicModel(TreesimModel):
 
 
 class NonGyroscopicEngine(TreesimEngine):
-    """treesim without the gyroscopic term."""
+    """treesim's engine without the gyroscopic term."""
 
     def read(self, robot: Tree, urdf: str = "", level: str = CANONICAL) -> TreesimModel:
-        """Return the robot in it."""
+        """Return the robot's model without the gyroscopic term."""
         return NonGyroscopicModel(robot, self.integrator)
 
 
@@ -151,7 +154,7 @@ def _batch(source: RobotSource, seed: int) -> tuple[Tree, StateBatch]:
 
 
 def _news(wrong: Report, right: Report) -> str:
-    """What the wrong comparison found that the right one did not; nothing if it noticed nothing."""
+    """Return the first failure of the altered comparison that the unaltered one lacks; empty if there is none."""
     known = {(row.quantity, row.level) for row in right.rows if not row.passed}
     rows = [row for row in wrong.rows if not row.passed and (row.quantity, row.level) not in known]
     failures = [why for level, why in wrong.failures.items() if level not in right.failures]
@@ -164,7 +167,7 @@ def _unnoticed(name: str, applies: bool) -> Control:
 
 
 def visible(right: Mapping[str, np.ndarray], altered: Mapping[str, np.ndarray]) -> bool:
-    """Return whether two sets of results differ by more than rounding, relative to the largest number of each."""
+    """Return whether two sets of results differ by more than rounding, relative to each quantity's largest number."""
     for quantity in right.keys() & altered.keys():
         a, b = right[quantity], altered[quantity]
         if a.size and not (entry_sizes(a - b) <= VISIBLE * max(np.abs(a).max(), np.finfo(float).tiny)).all():

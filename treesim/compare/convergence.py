@@ -1,4 +1,4 @@
-"""Whether an engine's motion converges as its stepping rule should: fitted orders, and Richardson's extrapolation."""
+"""Convergence of an engine's trajectories: fitted orders of error and of Richardson extrapolation."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from .treesim_engine import TreesimModel
 COARSEST, HALVINGS = 4e-3, 5  # [s] and how often it is halved: 4 ... 0.125 ms
 REFERENCE, FINEST = "rk4", COARSEST / 2 ** (HALVINGS + 1)  # the accurate integrator, and its dt [s]
 LONGEST, SHORTEST = 64, 4  # steps of the coarsest dt in a horizon
-SLOPE, EXTRAPOLATED_SLOPE = 0.05, 0.1  # how far fitted orders may be from the rule's
-EXACT = 1e-9  # an error below this, in m, rad, m/s, rad/s, is no measure of an order
+SLOPE, EXTRAPOLATED_SLOPE = 0.05, 0.1  # allowed deviation of fitted orders from the integrator's
+EXACT = 1e-9  # [m, rad, m/s, rad/s] no order can be fitted to smaller errors
 
 
 class Refinement(NamedTuple):
-    """One motion in steps of several dt: runs are their (steps, dt [s]); q (nq,), v (nv,): the accurate end."""
+    """One motion at several time steps.
+
+    order: of the integrator. runs: (steps, dt [s]) of each run. q (nq,), v (nv,): accurate final state.
+    """
 
     order: int
     runs: tuple[tuple[int, float], ...]
@@ -28,15 +31,15 @@ class Refinement(NamedTuple):
 
     @property
     def horizon(self) -> float:
-        """The length of the motion [s]."""
+        """Duration of the motion [s]."""
         return self.runs[0][0] * self.runs[0][1]
 
 
 def refinement_for(model: TreesimModel, order: int, q0: np.ndarray, v0: np.ndarray) -> Refinement | None:
-    """Return the longest motion from (q0, v0), of some lengths, on which treesim's own run of the rule, of this order,
-    is in the asymptotic regime; None if there is none, or it is exact.
+    """Return the longest motion from (q0, v0) on which treesim's own runs are in the asymptotic regime.
 
-    Errors of a robot that whips are not yet powers of dt at these dt: there, an order says nothing.
+    order: of the integrator of `model`. None if no tried length qualifies, or if the errors are at rounding level.
+    Outside the asymptotic regime, as in fast whipping motions, fitted orders are meaningless.
     """
     dts = [COARSEST / 2**k for k in range(HALVINGS + 1)]
     own = [model.trajectory(q0, v0, LONGEST * 2**k, dt) for k, dt in enumerate(dts)]
@@ -54,7 +57,7 @@ def refinement_for(model: TreesimModel, order: int, q0: np.ndarray, v0: np.ndarr
 
 
 def convergence(robot: Tree, motion: Refinement, theirs: Results) -> Convergence:
-    """Return how an engine's ends of the motion converge."""
+    """Return the fitted convergence orders of an engine's final states."""
     return _fitted(robot, motion, list(zip(theirs.values["ends_q"], theirs.values["ends_v"], strict=True)))
 
 
@@ -72,7 +75,7 @@ def _fitted(robot: Tree, motion: Refinement, ends: list[tuple[np.ndarray, np.nda
 
 
 def _error(robot: Tree, motion: Refinement, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Of the configuration and the velocity, (2 nv,); NaN where a run has one."""
+    """Return the error (2 nv,) of the final configuration and velocity; NaN if a state is not finite."""
     if not (np.isfinite(q).all() and np.isfinite(motion.q).all()):
         return np.full(2 * robot.nv, np.nan)
     return np.concatenate([robot.difference(motion.q, q), v - motion.v])

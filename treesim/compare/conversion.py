@@ -1,5 +1,4 @@
-"""Robots as models of other engines, and their layouts: made by the engines' plugins, and checked before they are given
-away."""
+"""Conversion of robots and state layouts for other engines, done by their plugins and checked here."""
 
 from __future__ import annotations
 
@@ -30,33 +29,38 @@ STATES = 5  # that a converted model is checked on
 
 @runtime_checkable
 class ModelMaker(Protocol):
-    """What an engine adapter has, too, whose engine can be given a robot for good."""
+    """Adapter of an engine whose plugin can convert a robot into a permanent model."""
 
     def convert(self, robot: Tree) -> EngineModel:
-        """Return the robot with its limits, losses and names, as it can be asked and checked; its `robot` is the
-        spanning tree where the engine has numbers of their own for joints that follow others. Raises UnsupportedError
-        for what the engine does not know."""
+        """Return the robot with its limits, damping, friction and names as a model that can be evaluated.
+
+        The model's `robot` is the spanning tree if mimic joints have coordinates of their own in the engine. Raises
+        UnsupportedError for features that the engine lacks.
+        """
         ...
 
 
 @runtime_checkable
 class MimicConstrained(Protocol):
-    """What a converted model of the spanning tree has, too, whose engine holds followers by constraints."""
+    """Converted model of the spanning tree in which the engine enforces mimic joints by constraints."""
 
     def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivative (nv,) of the spanning tree's v with its followers held, and the acceleration (m,) by
-        which each of them gives way to a unit force of its constraint."""
+        """Return the acceleration (nv,) of the spanning tree with mimic constraints, and their compliances (m,).
+
+        A compliance is the acceleration by which a mimic joint yields to a unit force of its constraint.
+        """
         ...
 
 
 def converted(robot: Tree, engine: str) -> Any:
-    """Return the `EngineModel` of a robot that an engine's plugin made for good, checked.
+    """Return the `EngineModel` that an engine's plugin made of a robot, after checking it.
 
-    On a few random states bodies, poses, mass matrix, bias and forward dynamics are those of treesim, to 1e-12 of their
-    scales, accelerations as far as rounding M allows, those with followers held softly as far as their constraints
-    should let them; else EngineError names the first that is not, with its body or joint. A ConversionWarning tells
-    what has another name there, and that loops are left open.
-    Raises PluginError, saying how to install the plugin, and UnsupportedError for joints that the engine does not know.
+    On a few random states, bodies, poses, mass matrix, bias and forward dynamics must agree with treesim to
+    1e-12 of their scales. The condition of M widens the tolerance of accelerations, soft constraints that of
+    mimic joints. Otherwise raises EngineError, which names the first difference with its body or joint.
+
+    A ConversionWarning lists renamed elements and loops that are left open. Raises PluginError if the plugin is
+    missing, and UnsupportedError for joints that the engine lacks.
     """
     adapter = find_engine(engine)
     if not isinstance(adapter, ModelMaker):
@@ -86,10 +90,10 @@ def differences(robot: Tree, model: EngineModel, states: int = STATES, seed: int
 
 
 def held_rows(robot: Tree, model: EngineModel, states: int = STATES, seed: int = 0) -> Iterator[Row]:
-    """Yield a row for the accelerations of a robot whose followers an engine holds, softly or not; none of others.
+    """Yield a row for the accelerations of a robot whose mimic joints the engine enforces by constraints, if any.
 
-    Constraints that give way by R to a unit force, A a = -R lambda with A v = 0 for followers that keep their leaders,
-    leave (M + A' R^-1 A) a = tau - C (Todorov 2014, eq. 8 and 12, with neither position nor velocity to be mended).
+    With A v = 0 for the mimic joints and constraints that yield by R to a unit force, A a = -R lambda, the acceleration
+    solves (M + A' R^-1 A) a = tau - C (Todorov 2014, eq. 8 and 12, with no position or velocity error to correct).
     """
     if robot.mimic_map is None or not isinstance(model, MimicConstrained):
         return
@@ -110,8 +114,10 @@ _layouts: WeakKeyDictionary[Tree, dict[str, Layout]] = WeakKeyDictionary()  # tr
 
 
 def layout_of(robot: Tree, engine: str) -> Layout:
-    """Return what converts states of a robot for an engine, kept as long as the robot: "treesim" itself, "drake", or a
-    name of `available("engines")`. Raises as `converted`."""
+    """Return the state layout of a robot in an engine; cached for the robot's lifetime.
+
+    engine: "treesim", "drake", or a name of `available("engines")`. Raises as `converted`.
+    """
     kept = _layouts.setdefault(robot, {})
     if engine not in kept:
         kept[engine] = _made_layout(robot, engine)
@@ -133,5 +139,5 @@ def _made_layout(robot: Tree, engine: str) -> Layout:
 
 
 def _with_mimic_joints(robot: Tree, whole: Layout) -> Layout:
-    """The layout of a robot in an engine that has numbers for all joints of the spanning tree."""
+    """Return the layout of a robot in an engine that has coordinates for all joints of the spanning tree."""
     return whole if robot.mimic_map is None else cast(Layout, SpanningLayout(robot, whole))

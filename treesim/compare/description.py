@@ -1,4 +1,4 @@
-"""A robot's document as hypotheses change it: elements with their lines, edited on copies and read again."""
+"""URDF documents as the search for causes edits them: elements with line numbers, edited on copies, built again."""
 
 from __future__ import annotations
 
@@ -30,14 +30,17 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 Edit = Callable[[Any], None]
-Line = tuple[str, float, float]  # the joint that another follows, multiplier, offset [rad, m]
+Line = tuple[str, float, float]  # mimicked joint, multiplier, offset [rad, m]
 PHYSICS = ("link", "joint")
 SHAPES = ("visual", "collision")
 
 
 @dataclass(frozen=True, eq=False)
 class Description:
-    """A checked URDF document without shapes: `root` keeps the lines of `file`; base: "fixed" or "floating"."""
+    """A checked URDF document without shapes.
+
+    root: its elements have the line numbers of `file`. base: "fixed" or "floating".
+    """
 
     root: _Element
     file: str
@@ -45,22 +48,22 @@ class Description:
 
     @cached_property
     def links(self) -> dict[str, _Element]:
-        """The links by name."""
+        """Links by name."""
         return {link.get("name", ""): link for link in self.root.findall("link")}
 
     @cached_property
     def joints(self) -> dict[str, _Element]:
-        """The joints by name, fixed ones too."""
+        """Joints by name, including fixed ones."""
         return {joint.get("name", ""): joint for joint in self.root.findall("joint")}
 
     @cached_property
     def carriers(self) -> dict[str, _Element]:
-        """The joint that carries each link, by the link's name; the root link has none."""
+        """Parent joint of each link, by the link's name; the root link has none."""
         return {end(joint, "child"): joint for joint in self.root.findall("joint")}
 
     @cached_property
     def mimics(self) -> dict[str, Line]:
-        """The joints with a `<mimic>`, and whom they follow, by chains of such joints too."""
+        """Mimicked joint, multiplier and offset of each mimic joint; chains of mimic joints are resolved."""
         lines, found = Mimics(self.joints, None).lines, {}
         for name, (mimicked, multiplier, offset) in lines.items():
             while mimicked in lines:
@@ -71,7 +74,7 @@ class Description:
 
     @cached_property
     def robot(self) -> Tree:
-        """The tree, joints that follow others freed."""
+        """Tree of the document, with mimic joints free."""
         findings = Findings(self.file)
         shapes = Collisions(self.root, _no_mesh, findings)
         inertias = Inertias(shapes, findings)
@@ -80,17 +83,17 @@ class Description:
 
     @cached_property
     def bodies_alone(self) -> Tree:
-        """The tree without damping, friction and armature, as engines are compared."""
+        """Tree without damping, friction and armature, as engines are compared."""
         return without_losses(self.robot)
 
     def edited(self, edit: Edit) -> Description:
-        """Return the description with an edit done on a copy of the document."""
+        """Return the description with an edit applied to a copy of the document."""
         root = deepcopy(self.root)
         edit(root)
         return Description(root, self.file, self.base)
 
     def line(self, tag: str, name: str, *inner: str) -> int | None:
-        """Return the line of the innermost element that is there, on the path `inner` within a link or joint."""
+        """Return the line of the innermost existing element on the path `inner` within a link or joint."""
         element = (self.links if tag == "link" else self.joints).get(name)
         for step in inner:
             below = None if element is None else element.find(step)
@@ -101,7 +104,7 @@ class Description:
 
     @cached_property
     def members(self) -> list[list[str]]:
-        """The links that each body is made of, its own first."""
+        """Links merged into each body, the body's own link first."""
         found: list[list[str]] = [[name] for name in self.robot.body_names]
         for name, frame in self.robot.frames.items():
             if frame.body and name in self.links and name not in found[frame.body - 1]:
@@ -109,12 +112,12 @@ class Description:
         return found
 
     def placement(self, body: int, link: str) -> Placement:
-        """Return where a link of body number `body` lies in the body's frame."""
+        """Return the pose of a link of body number `body` in the body's frame."""
         robot = self.robot
         return Placement() if robot.body_names[body - 1] == link else robot.frames[link].placement
 
     def carrying(self, body: int) -> list[str]:
-        """Return the joints between body number `body`'s parent and itself: its own, and fixed ones before it."""
+        """Return the joints between body number `body` and its parent: its own, and the fixed joints before it."""
         own = set(self.robot.body_names)
         link, found = self.robot.body_names[body - 1], []
         while link in self.carriers:
@@ -126,14 +129,14 @@ class Description:
         return found
 
     def welding(self, body: int) -> list[str]:
-        """Return the fixed joints that hold the links of body number `body` together."""
+        """Return the fixed joints between the links of body number `body`."""
         return [self.carriers[link].get("name", "") for link in self.members[body - 1][1:]]
 
 
 def read_description(source: object, base: Base) -> Description:
-    """Return the description of a source that `treesim.load` takes, or of a Tree, written out as URDF.
+    """Return the description of any source that `treesim.load` reads, or of a Tree, which is written as URDF.
 
-    Raises what `treesim.load` raises.
+    Raises as `treesim.load`.
     """
     findings = Findings("<source>", strict=False)
     if isinstance(source, Tree):
@@ -141,7 +144,7 @@ def read_description(source: object, base: Base) -> Description:
     else:
         document = open_source(cast(Source, source), findings)
     findings.file = document.label
-    treesim.load(document.path or document.data, base=base, mimic="free")  # all that is wrong is said here
+    treesim.load(document.path or document.data, base=base, mimic="free")  # raises and warns about all errors
     root = parse(document, findings)
     for element in list(root.iter(*SHAPES)):
         element.getparent().remove(element)
@@ -153,25 +156,25 @@ def read_description(source: object, base: Base) -> Description:
 
 
 def end(joint: _Element, role: str) -> str:
-    """Return the name of the link at one end of a joint: role "parent" or "child"."""
+    """Return the name of a joint's link of role "parent" or "child"."""
     element = joint.find(role)
     return "" if element is None else element.get("link", "")
 
 
 def named(root: _Element, tag: str, name: str) -> _Element:
-    """Return the link or joint of a document with a name."""
+    """Return the link or joint of a document by name."""
     return next(element for element in root.iterfind(tag) if element.get("name") == name)
 
 
 def numbers(parent: _Element | None, tag: str, attribute: str, default: tuple[float, ...]) -> np.ndarray:
-    """Return the numbers in an attribute of a child element, or the default where it is not given."""
+    """Return the numbers in an attribute of a child element; the default if the attribute is missing."""
     element = None if parent is None else parent.find(tag)
     text = None if element is None else element.get(attribute)
     return np.array(default if text is None else text.split(), dtype=float)
 
 
 def write(parent: _Element, tag: str, **values: object) -> None:
-    """Set attributes of a child element, which is made if it is not there; numbers are written exactly."""
+    """Set attributes of a child element, creating it if needed; numbers are written exactly."""
     from lxml import etree
 
     element = parent.find(tag)
@@ -182,7 +185,7 @@ def write(parent: _Element, tag: str, **values: object) -> None:
 
 
 def rotation_xyz(rpy: np.ndarray) -> np.ndarray:
-    """Return Rx(roll) Ry(pitch) Rz(yaw), the angles of URDF in the other order."""
+    """Return Rx(roll) Ry(pitch) Rz(yaw): URDF's angles applied in the opposite order."""
     return np.asarray(rotation_from_rpy((-rpy).tolist()).T)  # (Rz(-y) Ry(-p) Rx(-r))^T = Rx(r) Ry(p) Rz(y)
 
 

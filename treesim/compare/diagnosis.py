@@ -1,4 +1,4 @@
-"""From rows that fail to the likely cause: the quantities build on each other, so the first that fails says most."""
+"""Likely cause of failed rows: quantities build on each other, so the first failure is the most specific."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..model.tree import Tree
 from .measures import entry_sizes, worst
 from .report import Row
 
-# In order of dependence: what comes earlier, if wrong, spoils all that comes later.
+# In order of dependence: an error in one quantity causes errors in all later ones.
 CAUSES = {
     "mass": "the masses were read or merged differently",
     "com": "a centre of mass was read or merged differently (inertial <origin xyz>)",
@@ -26,8 +26,11 @@ CAUSES = {
 
 
 def summary(rows: Sequence[Row], engine: str, left_out: Collection[str] = ()) -> str:
-    """Return a summary of one sentence: agreement, and what was left out of it, or the first quantity that differs,
-    where, by how much, and the likely cause."""
+    """Return a one-sentence summary: agreement, or the first quantity that differs.
+
+    A difference is reported with its size, its body or joint, and the likely cause. left_out: quantities not
+    compared.
+    """
     failed = [row for row in rows if not row.passed]
     names = ", ".join(what.replace("_", " ") for what in left_out)
     if not rows:
@@ -44,10 +47,10 @@ def summary(rows: Sequence[Row], engine: str, left_out: Collection[str] = ()) ->
 
 
 def worst_entry(robot: Tree, quantity: str, difference: np.ndarray, allowed: float) -> str:
-    """Return the body or joint of the worst entry, given how much the entries of a quantity differ in one state.
+    """Return the body or joint to blame, from the differences of a quantity's entries in one state.
 
-    A misplaced joint displaces all bodies that it carries: the first of them is named. A wrong body changes the forces
-    of all joints that carry it: the deepest is named. Accelerations depend on everything: the largest is named.
+    A misplaced joint displaces all bodies behind it: the first displaced body is named. A wrong body changes the forces
+    of all joints before it: the deepest joint is named. Accelerations depend on everything: the largest is named.
     """
     sizes = entry_sizes(difference)
     beyond = np.flatnonzero(~(sizes <= allowed))

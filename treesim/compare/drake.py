@@ -1,4 +1,4 @@
-"""Between treesim's layout of states and that of Drake's MultibodyPlant, known by its documented conventions."""
+"""State layout of Drake's MultibodyPlant, after its documented conventions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ KNOWN = ("revolute", "continuous", "prismatic", "planar")
 
 
 class DrakeLayout(WorldAxes):
-    """The layout of one robot in a MultibodyPlant that parsed its URDF, and holds nothing else.
+    """Layout of one robot in a MultibodyPlant that parsed its URDF and contains nothing else.
 
     A floating base comes first: q = (quaternion w x y z, position of the body's origin), v = (angular velocity,
-    velocity of the origin), both in the world's axes. Then every joint has the numbers that it has here, in treesim's
-    order, depth-first as the URDF has its joints, but for the velocity of a planar joint, which is the rate of its
-    x, y and angle: along axes that do not turn with the body, as treesim's do.
-    Raises UnsupportedError for spherical joints, which Drake's URDF reader makes of three angles, and for floating ones
-    elsewhere.
+    velocity of the origin), both in world axes. The other joints follow in depth-first order of the URDF, which is
+    treesim's order, with the same coordinates. Only the velocity of a planar joint differs: in Drake it is the rate of
+    x, y and angle, along axes that do not rotate with the body.
+    Raises UnsupportedError for spherical joints, which Drake's URDF parser replaces by three angles, and for floating
+    joints other than the base.
     """
 
     def __init__(self, robot: Tree) -> None:
@@ -37,7 +37,7 @@ class DrakeLayout(WorldAxes):
         self._planar = [(robot.q_index[name].start, robot.v_index[name].start) for name in planar]
 
     def _turned(self, product: str, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Parts of the base's numbers turned to the world's axes, those of planar joints to the parent's; or back."""
+        """Rotate the base's components to world axes and planar joints' to the parent's axes; or back."""
         turned = np.array(super()._turned(product, q, x))
         for k, j in self._planar:
             R = rotation_in_plane(q[..., k + 2])
@@ -45,7 +45,7 @@ class DrakeLayout(WorldAxes):
         return turned
 
     def _with_turning_axes(self, v: np.ndarray, a: np.ndarray, sign: float) -> np.ndarray:
-        """Linear accelerations of the base and of planar joints with or without the turning of their axes."""
+        """Add (or subtract) the effect of rotating axes on linear accelerations of the base and planar joints."""
         turned = np.array(super()._with_turning_axes(v, a, sign))
         for _, j in self._planar:
             vx, vy, omega = np.moveaxis(v[..., j : j + 3], -1, 0)
@@ -54,6 +54,6 @@ class DrakeLayout(WorldAxes):
 
 
 def rotation_in_plane(angle: np.ndarray) -> np.ndarray:
-    """Return the rotations (..., 2, 2) by angles (...) [rad]."""
+    """Return the rotation matrices (..., 2, 2) of angles (...) [rad]."""
     c, s = np.cos(angle), np.sin(angle)
     return np.moveaxis(np.array([[c, -s], [s, c]]), (0, 1), (-2, -1))

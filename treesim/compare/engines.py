@@ -1,4 +1,4 @@
-"""The protocol of an adapter to another engine: `compare`, the benchmark and the tests ask all engines through it."""
+"""Protocol of an adapter to another engine, as `compare`, the benchmark and the tests use it."""
 
 from __future__ import annotations
 
@@ -20,25 +20,40 @@ from .layouts import Layout
 RAW = "raw"  # the user's own file: tests our reading of it
 CANONICAL = "canonical"  # our bodies, written out again: tests the dynamics alone
 INVERSE_MASS_MATRICES = 10  # states; an engine may need nv calls for each
-PUBLISHED = {  # plugins in the same repository, by name: what the engine is called, and how to install its plugin
+PUBLISHED = {  # plugins of this repository: name of the engine, command that installs its plugin
     "pinocchio": ("Pinocchio", installed_by("./plugins/treesim-pinocchio")),
     "mujoco": ("MuJoCo", installed_by("./plugins/treesim-mujoco")),
     "pybullet": ("PyBullet", installed_by("./plugins/treesim-pybullet")),
 }
-UNTIMED = {"drake": ("Drake", installed_by("./plugins/treesim-drake"))}  # published too, but not for the benchmark
+UNTIMED = {"drake": ("Drake", installed_by("./plugins/treesim-drake"))}  # in this repository too, but not benchmarked
 
 
 class EngineError(TreesimError):
-    """An engine failed on a robot or its states: the message says why."""
+    """Raised if an engine fails on a robot or its states; the message names the reason."""
 
 
 @dataclass(frozen=True, eq=False)
 class StateBatch:
     """States at which a robot is evaluated, in treesim's layout and units.
 
-    q (K, nq), v, a, tau (K, nv): states for the single evaluations.
-    q0 (nq,), v0 (nv,), steps, dt [s]: a free motion under gravity; none if steps is 0.
-    refinements: numbers of steps and their dt [s]; further free motions from the same start, of which the ends count.
+    Parameters
+    ----------
+    q : ndarray, shape (K, nq)
+        Configurations.
+    v, a : ndarray, shape (K, nv)
+        Velocities and accelerations.
+    tau : ndarray, shape (K, nv)
+        Joint forces [N, N m].
+    q0 : ndarray, shape (nq,)
+        Initial configuration of a free motion under gravity.
+    v0 : ndarray, shape (nv,)
+        Its initial velocity.
+    steps : int
+        Its number of steps; 0 for no motion.
+    dt : float
+        Its time step [s].
+    refinements : tuple of (int, float)
+        Number of steps and time step [s] of further free motions from the same start; only final states are compared.
     """
 
     q: np.ndarray
@@ -54,13 +69,21 @@ class StateBatch:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Results by quantity, in treesim's layout; what was left out and why; what was changed to suit the engine; faults
-    of the engine that are known to act on this robot, in words.
+    """Results of one model by quantity, in treesim's layout.
 
-    Quantities: mass (N,), com (N, 3), inertia (N, 3, 3) about the centre of mass, each in the body's frame;
-    pose (K, N, 4, 4), mass_matrix (K, nv, nv), bias, inverse_dynamics, forward_dynamics (K, nv),
-    inverse_mass_matrix (first few states, nv, nv), trajectory_q (steps + 1, nq), trajectory_v (steps + 1, nv),
-    ends_q (R, nq), ends_v (R, nv) of the R refinements.
+    Parameters
+    ----------
+    values : mapping
+        Arrays by quantity: mass (N,), com (N, 3), inertia (N, 3, 3) about the centre of mass, each in the body's frame;
+        pose (K, N, 4, 4), mass_matrix (K, nv, nv), bias, inverse_dynamics, forward_dynamics (K, nv),
+        inverse_mass_matrix (first few states, nv, nv), trajectory_q (steps + 1, nq), trajectory_v (steps + 1, nv),
+        ends_q (R, nq), ends_v (R, nv) of the R refinements.
+    skipped : dict
+        Quantities left out, and the reasons.
+    changes : tuple of str
+        Changes of the robot or of settings that the engine required.
+    known_faults : tuple of str
+        Known faults of the engine that act on this robot.
     """
 
     values: Mapping[str, np.ndarray]
@@ -70,13 +93,31 @@ class Results:
 
 
 class EngineModel:
-    """A robot in another engine. Adapters derive from it, and override what their engine has.
+    """Robot in another engine; adapters derive from it and override the methods that their engine supports.
 
-    robot: treesim's tree of the same robot, without joint damping, friction and armature. engine: the engine's name, as
-    messages and tables have it. layout: between treesim's numbers and the engine's. skipped: quantities that are never
-    compared, and why. changes: what was changed in the robot or the engine's settings. known_faults: of the engine that
-    would explain a difference on this robot. integrators: names of those that `free_motion` takes. followers: whether
-    `robot` may have joints that follow others; else it raises UnsupportedError for those.
+    A method that is not overridden raises UnsupportedError, and the comparison skips its quantity.
+
+    Parameters
+    ----------
+    robot : Tree
+        treesim's tree of the same robot, without joint damping, friction and armature.
+
+    Attributes
+    ----------
+    engine : str
+        Name of the engine in messages and tables.
+    layout : Layout
+        Map between treesim's and the engine's coordinates.
+    skipped : mapping
+        Quantities that are never compared, and the reasons.
+    changes : tuple of str
+        Changes made to the robot or to the engine's settings.
+    known_faults : tuple of str
+        Known faults of the engine that would explain a difference on this robot.
+    integrators : tuple of str
+        Names of the integrators that `free_motion` supports.
+    followers : bool
+        True if `robot` may have mimic joints; if False, they raise UnsupportedError.
     """
 
     engine = "the engine"
@@ -92,42 +133,152 @@ class EngineModel:
             refuse_mimic_joints(robot, "a model in another engine")
         self.robot = robot
 
-    # single states, in treesim's layout; each raises UnsupportedError where the engine has no such function, which a
-    # comparison then leaves out, and says so
+    # single states, in treesim's layout; UnsupportedError is raised for functions that the engine lacks, and a
+    # comparison then reports them as skipped
 
     def bodies(self) -> dict[str, np.ndarray]:
-        """Return the bodies' mass (N,), com (N, 3) and inertia (N, 3, 3) about it, each in the body's frame."""
+        """Return the bodies' inertial parameters.
+
+        Returns
+        -------
+        dict
+            mass (N,) [kg], com (N, 3) [m], and inertia (N, 3, 3) [kg m^2] about the centre of mass, in body frames.
+        """
         raise self._without("bodies")
 
     def body_poses(self, q: np.ndarray) -> np.ndarray:
-        """Return the bodies' poses (N, 4, 4) in the world."""
+        """Return the bodies' poses in the world.
+
+        Parameters
+        ----------
+        q : ndarray, shape (nq,)
+            Configuration.
+
+        Returns
+        -------
+        ndarray, shape (N, 4, 4)
+            Homogeneous transforms.
+        """
         raise self._without("body poses")
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M (nv, nv)."""
+        """Return the mass matrix.
+
+        Parameters
+        ----------
+        q : ndarray, shape (nq,)
+            Configuration.
+
+        Returns
+        -------
+        ndarray, shape (nv, nv)
+            Mass matrix M.
+        """
         raise self._without("mass matrix")
 
     def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return the inverse of M (nv, nv), by the engine's own means."""
+        """Return the inverse of the mass matrix, by the engine's own algorithm.
+
+        Parameters
+        ----------
+        q : ndarray, shape (nq,)
+            Configuration.
+
+        Returns
+        -------
+        ndarray, shape (nv, nv)
+            Inverse of M.
+        """
         raise self._without("inverse mass matrix")
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return tau (nv,)."""
+        """Return the joint forces of a motion under gravity.
+
+        Parameters
+        ----------
+        q : ndarray, shape (nq,)
+            Configuration.
+        v, a : ndarray, shape (nv,)
+            Velocity and acceleration.
+
+        Returns
+        -------
+        ndarray, shape (nv,)
+            Joint forces [N, N m].
+        """
         raise self._without("inverse dynamics")
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the derivative (nv,) of v."""
+        """Return the acceleration under joint forces and gravity.
+
+        Parameters
+        ----------
+        q : ndarray, shape (nq,)
+            Configuration.
+        v : ndarray, shape (nv,)
+            Velocity.
+        tau : ndarray, shape (nv,)
+            Joint forces [N, N m].
+
+        Returns
+        -------
+        ndarray, shape (nv,)
+            Time derivative of v.
+        """
         raise self._without("forward dynamics")
 
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion under gravity from (q0, v0)."""
+        """Return the free motion under gravity, by the engine's integrator.
+
+        Parameters
+        ----------
+        q0 : ndarray, shape (nq,)
+            Initial configuration.
+        v0 : ndarray, shape (nv,)
+            Initial velocity.
+        steps : int
+            Number of steps.
+        dt : float
+            Time step [s].
+
+        Returns
+        -------
+        q : ndarray, shape (steps + 1, nq)
+            Configurations.
+        v : ndarray, shape (steps + 1, nv)
+            Velocities.
+        """
         raise self._without("trajectories")
 
     def free_motion(
         self, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int, integrator: str
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return q (K, nq) and v (K, nv) of the free motion, K = steps / every, after every so many steps by one of
-        `integrators`, and the seconds that the stepping took."""
+        """Return the free motion by a named integrator at every `every`-th step, and its run time.
+
+        Parameters
+        ----------
+        q0 : ndarray, shape (nq,)
+            Initial configuration.
+        v0 : ndarray, shape (nv,)
+            Initial velocity.
+        dt : float
+            Time step [s].
+        steps : int
+            Number of steps.
+        every : int
+            Number of steps between stored states.
+        integrator : str
+            One of `integrators`.
+
+        Returns
+        -------
+        q : ndarray, shape (steps / every, nq)
+            Configurations.
+        v : ndarray, shape (steps / every, nv)
+            Velocities.
+        seconds : float
+            Run time [s] of the stepping.
+        """
         raise self._without("motions by a named integrator")
 
     def _without(self, what: str) -> UnsupportedError:
@@ -136,7 +287,23 @@ class EngineModel:
     # a batch of states, for `compare`
 
     def evaluate(self, states: StateBatch) -> Results:
-        """Return the results for a batch of states, here one call after the other; raises EngineError if it fails."""
+        """Evaluate a batch of states, by default one call after the other.
+
+        Parameters
+        ----------
+        states : StateBatch
+            States, and the free motions to compute.
+
+        Returns
+        -------
+        Results
+            Results by quantity.
+
+        Raises
+        ------
+        EngineError
+            If the engine fails.
+        """
         values: dict[str, np.ndarray] = {}
         skipped = dict(self.skipped)
         try:
@@ -151,39 +318,124 @@ class EngineModel:
                     skipped[quantity] = str(error)
         return Results(values, skipped, self.changes, self.known_faults)
 
-    # calls to be timed, for the benchmark; a list is empty where the engine has none
+    # timed calls of the benchmark; a list is empty if the engine has none
 
     def prepare_timing(self) -> None:
-        """Get ready to be timed in this process; raises UnsupportedError or EngineError if that cannot be."""
+        """Prepare the model for timing in this process.
+
+        Raises
+        ------
+        UnsupportedError, EngineError
+            If it cannot be timed.
+        """
 
     def calls(self, state: States) -> list[BenchmarkCase]:
-        """Return the calls on one state."""
+        """Return the timed calls on one state.
+
+        Parameters
+        ----------
+        state : States
+            One state.
+
+        Returns
+        -------
+        list of BenchmarkCase
+            Timed calls.
+        """
         return []
 
     def operational(self, state: States, frames: tuple[str, ...], regular: bool) -> list[BenchmarkCase]:
-        """Return the calls for the inverse operational inertia of frames, and, if it can be inverted (`regular`), for
-        the whole operational space; quantities as `cases.inverse_inertia` and `cases.operational_space` name them."""
+        """Return the timed calls for the inverse operational inertia and the full operational space of frames.
+
+        Parameters
+        ----------
+        state : States
+            One state.
+        frames : tuple of str
+            Names of the frames.
+        regular : bool
+            True if the inverse operational inertia can be inverted; otherwise the full operational space is left out.
+
+        Returns
+        -------
+        list of BenchmarkCase
+            Timed calls, with the quantities `cases.inverse_inertia` and `cases.operational_space`.
+        """
         return []
 
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
-        """Return the calls on many states, on so many threads."""
+        """Return the timed calls on many states.
+
+        Parameters
+        ----------
+        states : States
+            States.
+        threads : int
+            Number of threads.
+
+        Returns
+        -------
+        list of BenchmarkCase
+            Timed calls.
+        """
         return []
 
     def rollouts(self, motion: Motion, threads: int) -> list[BenchmarkCase]:
-        """Return the calls that simulate from many states, on so many threads."""
+        """Return the timed calls that simulate from many initial states.
+
+        Parameters
+        ----------
+        motion : Motion
+            Initial states and joint forces.
+        threads : int
+            Number of threads.
+
+        Returns
+        -------
+        list of BenchmarkCase
+            Timed calls.
+        """
         return []
 
     def steppings(self, scene: Standing) -> list[Stepping]:
-        """Return the ways of stepping the robot as it stands on a plane."""
+        """Return the methods of stepping the robot on a plane.
+
+        Parameters
+        ----------
+        scene : Standing
+            Robot under PD control on a plane.
+
+        Returns
+        -------
+        list of Stepping
+            Methods of stepping.
+        """
         return []
 
     def standing_rollouts(self, scene: Standing, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
-        """Return the calls that simulate so many of the robot as it stands on a plane, on so many threads."""
+        """Return the timed calls that simulate many copies of the robot on a plane.
+
+        Parameters
+        ----------
+        scene : Standing
+            Robot under PD control on a plane.
+        count : int
+            Number of copies.
+        steps : int
+            Number of steps.
+        threads : int
+            Number of threads.
+
+        Returns
+        -------
+        list of BenchmarkCase
+            Timed calls.
+        """
         return []
 
 
 def _evaluations(model: EngineModel, states: StateBatch) -> dict[str, Callable[[], dict[str, np.ndarray]]]:
-    """What evaluates each quantity, state after state."""
+    """Return the functions that evaluate each quantity, state after state."""
     q, v, a, tau = states.q, states.v, states.a, states.tau
 
     def trajectory() -> dict[str, np.ndarray]:
@@ -213,11 +465,20 @@ def _each(quantity: str, call: Callable[..., np.ndarray], arguments: tuple[np.nd
 
 @runtime_checkable
 class EngineAdapter(Protocol):
-    """An adapter to another engine; registered in the group `treesim.engines`, made without arguments.
+    """Adapter to another engine; registered in the entry-point group `treesim.engines`, created without arguments.
 
-    name: as registered. title: what tables call the engine. integrator: the name of treesim's integrator with the
-    engine's stepping rule; None for no trajectory. levels: of RAW and CANONICAL, the texts of a robot that it takes.
-    timed: the level at which the benchmark takes it.
+    Attributes
+    ----------
+    name : str
+        Registered name.
+    title : str
+        Name of the engine in tables.
+    integrator : str or None
+        Name of treesim's integrator that equals the engine's; None if trajectories are not compared.
+    levels : tuple of str
+        Levels (RAW, CANONICAL) at which the adapter reads a robot.
+    timed : str
+        Level at which the benchmark reads a robot.
     """
 
     name: str
@@ -231,34 +492,85 @@ class EngineAdapter(Protocol):
         ...
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return why the engine cannot evaluate this robot, or None."""
+        """Return why the engine cannot evaluate a robot.
+
+        Parameters
+        ----------
+        robot : Tree
+            Robot.
+
+        Returns
+        -------
+        str or None
+            Reason; None if the engine can evaluate it.
+        """
         ...
 
     def read(self, robot: Tree, urdf: str, level: str) -> EngineModel:
-        """Return the robot in the engine, read from its URDF text at a level.
+        """Return the engine's model of a robot, read from its URDF text at a level.
 
-        robot: treesim's tree of it, without losses. Raises UnsupportedError for what the engine does not know, and
-        EngineError when it fails on the text, or reads other joints from it than treesim.
+        Parameters
+        ----------
+        robot : Tree
+            treesim's tree of the robot, without damping, friction and armature.
+        urdf : str
+            URDF text.
+        level : str
+            RAW or CANONICAL.
+
+        Returns
+        -------
+        EngineModel
+            Robot in the engine.
+
+        Raises
+        ------
+        UnsupportedError
+            For features that the engine lacks.
+        EngineError
+            If the engine fails on the text, or finds other joints in it than treesim.
         """
         ...
 
 
 @runtime_checkable
 class ControlledAdapter(EngineAdapter, Protocol):
-    """An adapter that can also be set up wrongly, for the negative controls of a comparison."""
+    """Adapter that also offers deliberately wrong variants of itself, for the negative controls of a comparison."""
 
     def controls(self) -> Mapping[str, EngineAdapter]:
-        """Return the engine set up wrongly, by what is wrong: a comparison with each must fail."""
+        """Return deliberately wrong variants of the adapter; a comparison with each must fail.
+
+        Returns
+        -------
+        mapping
+            Adapters by the description of their error.
+        """
         ...
 
 
 def find_engine(name: str) -> EngineAdapter:
-    """Return the adapter that is registered under a name; raises PluginError, saying how to install one, if none is.
+    """Return the engine adapter registered under a name.
 
-    Example:
-        >>> from treesim.compare import find_engine
-        >>> find_engine("pinocchio").title
-        'Pinocchio'
+    Parameters
+    ----------
+    name : str
+        Registered name.
+
+    Returns
+    -------
+    EngineAdapter
+        The adapter.
+
+    Raises
+    ------
+    PluginError
+        If none is registered; the message contains the command that installs one.
+
+    Examples
+    --------
+    >>> from treesim.compare import find_engine
+    >>> find_engine("pinocchio").title
+    'Pinocchio'
     """
     known = plugins.available("engines")
     if name not in known:
@@ -271,14 +583,27 @@ def find_engine(name: str) -> EngineAdapter:
 
 
 def chosen_engines(label: str, given: object) -> list[EngineAdapter]:
-    """Return the adapters that are given, by themselves or by name, one or several; raises ArgumentError for what is
-    none, PluginError for a name that is not registered."""
+    """Return the adapters of an argument: one adapter or name, or several.
+
+    Raises ArgumentError for other types, PluginError for a name that is not registered.
+    """
     chosen: tuple[Any, ...] = checked_parts(label, given, (str, EngineAdapter))
     return [find_engine(each) if isinstance(each, str) else each for each in chosen]
 
 
 def installed_engines(notes: list[str]) -> list[EngineAdapter]:
-    """Return the adapters that are installed, the published ones first; notes: is told which are missing, or broken."""
+    """Return the installed engine adapters, those of this repository first.
+
+    Parameters
+    ----------
+    notes : list of str
+        Messages on missing or broken plugins are appended to it.
+
+    Returns
+    -------
+    list of EngineAdapter
+        Installed adapters.
+    """
     known = plugins.available("engines")
     found = []
     for name in dict.fromkeys([*PUBLISHED, *known]):
@@ -296,9 +621,9 @@ def installed_engines(notes: list[str]) -> list[EngineAdapter]:
 def read_by_engines(
     adapters: Sequence[EngineAdapter], robot: Tree, text: Callable[[str], str], notes: list[str]
 ) -> list[EngineModel]:
-    """Return the robot in each of the engines, ready to be timed; why some do not take it goes to `notes`.
+    """Return the models of a robot in each engine, prepared for timing.
 
-    text: returns the robot's URDF text at a level.
+    text: returns the robot's URDF text at a level. notes: reasons why engines do not support the robot are appended.
     """
     found = []
     for adapter in adapters:

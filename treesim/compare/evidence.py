@@ -1,4 +1,4 @@
-"""Where two sides differ: body by body, joint by joint, and in N m; the measure that explanations are judged by."""
+"""Mismatch between treesim's and another model: by body, by joint, and in N m; the measure of candidates."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .joint_terms import forces_of_terms
 from .measures import Scales, errors
 
 TOLERANCE = 1e-9  # relative to physical scales: numbers of a file have passed through two readers
-SOLVED = 1e-8  # of what accelerations that were solved for are multiplied with
+SOLVED = 1e-8  # relative tolerance of accelerations that were solved for
 INERTIAL = ("mass", "com", "inertia")
 PLACEMENT = ("origin", "rotation")
 Where = tuple[str, int]  # a quantity of INERTIAL or PLACEMENT, and the number of a body
@@ -26,10 +26,10 @@ Where = tuple[str, int]  # a quantity of INERTIAL or PLACEMENT, and the number o
 
 @dataclass(frozen=True, eq=False)
 class Mismatch:
-    """How far a side is from the other one.
+    """Difference between treesim's model with some changes and the other model.
 
-    bodies: the quantities of bodies that differ, with error / tolerance. forces: differences (K, nv) [N, N m] of the
-    joint forces that the same motion takes. allowed: what rounding may leave of them.
+    bodies: error / tolerance of each differing quantity and body. forces: differences (K, nv) [N, N m] of the
+    joint forces for the same motion. allowed: differences that rounding may cause.
     """
 
     bodies: dict[Where, float]
@@ -38,21 +38,21 @@ class Mismatch:
 
     @property
     def force(self) -> float:
-        """The largest difference [N, N m]; infinite if it is not a number."""
+        """Largest difference [N, N m]; infinite if it is not finite."""
         largest = float(np.abs(self.forces).max(initial=0.0))
         return largest if np.isfinite(largest) else np.inf
 
     @property
     def vanished(self) -> bool:
-        """Whether the two sides agree."""
+        """True if both models agree."""
         return not self.bodies and self.force <= self.allowed
 
     def numbers(self, quantities: tuple[str, ...]) -> list[int]:
-        """Return the bodies that differ in any of the quantities, in order."""
+        """Return the numbers of the bodies that differ in any of the quantities, in order."""
         return sorted({body for quantity, body in self.bodies if quantity in quantities})
 
     def like(self, other: Mismatch) -> bool:
-        """Return whether two hypotheses leave the same differences, so that nothing tells them apart."""
+        """Return whether two candidates leave the same differences and cannot be distinguished."""
         near = max(self.allowed, 1e-6 * min(self.force, other.force))
         return self.bodies.keys() == other.bodies.keys() and bool(
             np.abs(self.forces - other.forces).max(initial=0.0) <= near
@@ -60,11 +60,11 @@ class Mismatch:
 
 
 class Evidence:
-    """What the other side says of a robot at some states.
+    """Results of the other model at some states, with which candidates are compared.
 
-    robot: our tree of it, without losses. states: where both are evaluated. theirs: the other side's results by
-    quantity (`engines.Results`). solved: judge by its forward dynamics instead of its inverse dynamics, which then
-    shows forces that were left on. tolerance: of numbers, relative to physical scales.
+    robot: treesim's tree, without damping, friction and armature. states: where both models are evaluated. theirs: the
+    other model's results by quantity (`engines.Results`). solved: compare its forward dynamics instead of its inverse
+    dynamics; this reveals forces that its model adds. tolerance: relative to physical scales.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Evidence:
         self.a, self.tau, self.allowed = self._forces()
 
     def _forces(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """The motion whose forces are compared, the other side's forces, and what rounding may leave of them."""
+        """Return accelerations, the other model's forces for them, and the error that rounding may cause."""
         states, theirs = self.states, self.theirs
         if not self.solved:
             tau = theirs.get("inverse_dynamics")
@@ -96,33 +96,33 @@ class Evidence:
         return a, states.tau[: len(a)], max(self.tolerance * self.scales.force, SOLVED * _largest(terms))
 
     def forces(self, side: Side) -> np.ndarray:
-        """Return our joint forces (K, nv) for the motion that is compared."""
+        """Return treesim's joint forces (K, nv) for the compared motion."""
         count = len(self.a)
         q, v = self.states.q[:count], self.states.v[:count]
         return forces(side, q, v, self.a)
 
     def mismatch(self, side: Side) -> Mismatch:
-        """Return how far a side is from the other one."""
+        """Return the mismatch between a side and the other model."""
         found = self._inertials(side) | self._placements(side)
         return Mismatch(found, self.forces(side) - self.tau, self.allowed)
 
     @property
     def knows_bodies(self) -> bool:
-        """Whether the other side tells its bodies' inertias."""
+        """True if the other model reports its bodies' inertias."""
         return all(quantity in self.theirs for quantity in INERTIAL)
 
     def _inertials(self, side: Side) -> dict[Where, float]:
         return self.inertials([body.inertia for body in side.robot.bodies]) if self.knows_bodies else {}
 
     def inertials(self, parts: Sequence[Inertia]) -> dict[Where, float]:
-        """Return what differs if the bodies have these inertias (N)."""
+        """Return the inertial quantities that would differ if the bodies had these inertias (N)."""
         ours = bodies_of(parts)
         massive = (self.theirs["mass"] > 0)[:, None]
         floors = (MASSLESS * self.scales.mass, self.scales.length, MASSLESS * self.scales.inertia)
         found: dict[Where, float] = {}
         for quantity, floor in zip(INERTIAL, floors, strict=True):
             a, b = ours[quantity], self.theirs[quantity]
-            if quantity == "com":  # the centre of nothing is anywhere
+            if quantity == "com":  # the centre of mass of a massless body is undefined
                 a, b = a * massive, b * massive
             found |= self._beyond(quantity, errors(a, b, floor))
         return found
@@ -138,7 +138,7 @@ class Evidence:
         return self._beyond("origin", origins) | self._beyond("rotation", rotations)
 
     def _beyond(self, quantity: str, found: np.ndarray) -> dict[Where, float]:
-        """What exceeds the tolerance, NaN included."""
+        """Return the errors that exceed the tolerance, as error / tolerance by quantity and body; includes NaN."""
         wrong = np.flatnonzero(~(found <= self.tolerance))
         return {(quantity, int(i) + 1): float(found[i] / self.tolerance) for i in wrong}
 
@@ -152,8 +152,10 @@ def _largest(values: np.ndarray) -> float:
 
 
 def relative(poses: np.ndarray, parents: np.ndarray) -> np.ndarray:
-    """Return the poses (K, N, 4, 4) of bodies in their parents' frames, from those in the world; parents: (N,), 0 for
-    the world."""
+    """Return the poses (K, N, 4, 4) of bodies in their parents' frames, from their poses in the world.
+
+    parents: (N,), 0 for the world.
+    """
     K = len(poses)
     with_world = np.concatenate([np.broadcast_to(np.eye(4), (K, 1, 4, 4)), poses], axis=1)
     parent = with_world[:, parents]
@@ -166,7 +168,7 @@ def relative(poses: np.ndarray, parents: np.ndarray) -> np.ndarray:
 
 
 def bodies_of(parts: Sequence[Inertia]) -> dict[str, np.ndarray]:
-    """Return mass (N,), com (N, 3) and inertia (N, 3, 3) of inertias (N)."""
+    """Return mass (N,), com (N, 3) and inertia (N, 3, 3) of N inertias."""
     return {
         "mass": np.array([part.mass for part in parts]),
         "com": np.array([part.com for part in parts]).reshape(-1, 3),
@@ -175,14 +177,14 @@ def bodies_of(parts: Sequence[Inertia]) -> dict[str, np.ndarray]:
 
 
 def configuration(side: Side, q: np.ndarray) -> np.ndarray:
-    """Return q (..., nq) as the side takes it."""
+    """Return q (..., nq) after the side's layouts."""
     for layout in side.layouts:
         q = layout.configuration_to_engine(q)
     return q
 
 
 def forces(side: Side, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return the joint forces (K, nv) of a motion, in our layout, as the side has them."""
+    """Return a side's joint forces (K, nv) of a motion, in treesim's layout."""
     turned = []
     theirs = q, v, a
     for layout in side.layouts:

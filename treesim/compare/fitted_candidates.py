@@ -1,4 +1,4 @@
-"""Explanations by value: numbers of a link or joint that the other file has, or that follow from what it computed."""
+"""Candidates with fitted values: numbers of a link or joint from the other file, or from the other model's results."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .inertial_candidates import Inertial, inertial_of, with_inertial
 from .joint_candidates import Place, place_of, with_place
 from .regressor import fitted_change, inertia_from, parameters, regressor
 
-SMALL = 1e-6  # of the largest moment: below zero by less is rounding
-DIGITS = 12  # of what is computed from another engine's numbers: more are rounding
+SMALL = 1e-6  # of the largest moment: smaller negative moments are rounding
+DIGITS = 12  # of values fitted to another engine's numbers
 ZERO = np.zeros(3)
 
 
 def candidates_of_other_file(description: Description, other: Description, body: int) -> Iterator[Candidate]:
-    """Yield the candidates by which links and joints of a body have the numbers that the other file gives them."""
+    """Yield candidates that give the links and joints of a body the numbers of the other file."""
     for name in description.members[body - 1]:
         if name in other.links:
             yield from _inertials(description, name, inertial_of(other.links[name]))
@@ -37,8 +37,7 @@ def candidates_of_other_file(description: Description, other: Description, body:
 
 
 def fitted_candidates(side: Side, evidence: Evidence, body: int) -> Iterator[Candidate]:
-    """Yield the candidates by which one link, or the joint, of a body has the numbers that the other side's results
-    say."""
+    """Yield candidates that fit one link, or the joint, of a body to the other model's results."""
     if evidence.knows_bodies:
         for name in side.description.members[body - 1]:
             yield from _fitted_inertials(side, evidence, body, name)
@@ -47,7 +46,7 @@ def fitted_candidates(side: Side, evidence: Evidence, body: int) -> Iterator[Can
 
 
 def _inertials(description: Description, name: str, theirs: Inertial) -> Iterator[Candidate]:
-    """What differs of a link's inertial, one by one, then all of it."""
+    """Yield candidates that replace the differing numbers of a link's inertial, one by one, then all together."""
     ours = inertial_of(description.links[name])
     what = "the inertia is another one: principal moments"
     moments = _change(what, _moments(ours), _moments(theirs), "kg m^2")
@@ -95,7 +94,7 @@ def _places(description: Description, name: str, theirs: Place) -> Iterator[Cand
 
 
 def _fitted_inertials(side: Side, evidence: Evidence, body: int, name: str) -> Iterator[Candidate]:
-    """What a link's inertial must be if all others of its body are as we read them."""
+    """Yield candidates for a link's inertial, if all other inertials of its body are correct."""
     description, robot = side.description, side.robot
     placement = side.description.placement(body, name)
     ours = inertial_of(description.links[name])
@@ -109,14 +108,14 @@ def _fitted_inertials(side: Side, evidence: Evidence, body: int, name: str) -> I
     except ModelError:
         return
     moments = np.linalg.eigvalsh(found.rotational)
-    if moments[0] < -SMALL * moments[2]:  # no link has it
+    if moments[0] < -SMALL * moments[2]:  # not a valid inertia
         return
     fitted = Inertial(round(found.mass, DIGITS), np.round(found.com, DIGITS), ZERO, found.rotational)
     yield from _inertials(description, name, fitted)
 
 
 def _fitted_places(side: Side, evidence: Evidence, body: int) -> Iterator[Candidate]:
-    """What a joint's numbers must be, one at a time, from the pose of its body in its parent's frame."""
+    """Yield candidates for a joint's numbers, one at a time, from its body's pose in the parent's frame."""
     joint = side.robot.bodies[body - 1].joint
     if evidence.poses is None or joint.name not in side.description.joints or joint.nq != 1:
         return
@@ -138,7 +137,7 @@ def _fitted_places(side: Side, evidence: Evidence, body: int) -> Iterator[Candid
 
 
 def body_candidates(side: Side, evidence: Evidence, before: Mismatch, bodies: list[int]) -> Iterator[Candidate]:
-    """Yield the candidates by which one link has the mass, or one body the inertia, that fits the joint forces best."""
+    """Yield candidates with the mass of one link, or the inertia of one body, that fits the joint forces best."""
     count = len(evidence.a)
     state = evidence.states.q[:count], evidence.states.v[:count], evidence.a
     for body in bodies:
@@ -162,7 +161,10 @@ def body_candidates(side: Side, evidence: Evidence, before: Mismatch, bodies: li
 def _fitted_mass(
     side: Side, body: int, name: str, state: tuple[np.ndarray, ...], before: Mismatch
 ) -> Iterator[Candidate]:
-    """A link's mass by least squares: the forces are linear in it, since the inertia about its centre stays."""
+    """Yield candidates with a link's mass fitted by least squares.
+
+    The forces are linear in the mass: the rotational inertia about the centre of mass is unchanged.
+    """
     ours = inertial_of(side.description.links[name])
     place = side.description.placement(body, name)
     kilogram = parameters(Inertia(1.0, ours.xyz).in_frame(place))
@@ -179,7 +181,7 @@ def _with_inertia(body: int, inertia: Inertia, robot: Tree) -> Tree:
 
 
 def suspicious_bodies(side: Side, evidence: Evidence, before: Mismatch) -> list[int]:
-    """Return the bodies whose inertia, alone, may explain the difference of the joint forces, best first."""
+    """Return the bodies whose inertia alone may explain the difference of the joint forces, best first."""
     count = len(evidence.a)
     state = evidence.states.q[:count], evidence.states.v[:count], evidence.a
     left = {

@@ -1,4 +1,4 @@
-"""Ways to misread a link's <inertial>, each as a function from the numbers in the file to those that were meant."""
+"""Misreadings of a link's <inertial>, each a function of the numbers in the file."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ DEGREE = np.pi / 180
 
 @dataclass(frozen=True, eq=False)
 class Inertial:
-    """The numbers of an <inertial>: mass [kg], xyz (3,) [m], rpy (3,) [rad], inertia (3, 3) [kg m^2] about the
-    centre of mass along the axes that rpy turns."""
+    """Numbers of an <inertial> element.
+
+    mass [kg], xyz (3,) [m], rpy (3,) [rad], inertia (3, 3) [kg m^2] about the centre of mass along axes rotated by rpy.
+    """
 
     mass: float
     xyz: np.ndarray
@@ -36,16 +38,16 @@ class Inertial:
 
     @property
     def rotation(self) -> np.ndarray:
-        """The rotation (3, 3) of <origin rpy>."""
+        """Rotation (3, 3) of <origin rpy>."""
         return rotation_from_rpy(self.rpy.tolist())
 
     @property
     def in_link(self) -> Inertia:
-        """The inertia in the link's frame."""
+        """Inertia in the link's frame."""
         return Inertia(self.mass, rotational=self.inertia).in_frame(Placement(self.rotation, self.xyz))
 
     def same(self, other: Inertial) -> bool:
-        """Return whether both describe one body to the last digits."""
+        """Return whether both describe the same rigid body, up to rounding."""
         ours, theirs = ((x.mass, x.xyz, x.rotation @ x.inertia @ x.rotation.T) for x in (self, other))
         return all(np.allclose(a, b, rtol=1e-12, atol=1e-15) for a, b in zip(ours, theirs, strict=True))
 
@@ -54,7 +56,7 @@ Misreading = Callable[[Inertial], Inertial]
 
 
 def parallel_axis(part: Inertial) -> np.ndarray:
-    """Return m (|c|^2 1 - c c^T) (3, 3) along the axes that rpy turns."""
+    """Return m (|c|^2 1 - c c^T) (3, 3) along the axes rotated by rpy."""
     c = cross_matrix(part.rotation.T @ part.xyz)
     return -part.mass * c @ c
 
@@ -77,7 +79,7 @@ def _diagonal(part: Inertial) -> np.ndarray:
 
 
 def _mirrored(part: Inertial) -> Inertial:
-    """The body on the other side of the plane y = 0."""
+    """Return the inertial mirrored at the plane y = 0."""
     S = np.diag([1.0, -1.0, 1.0])
     return Inertial(part.mass, S @ part.xyz, np.array(rpy_from_rotation(S @ part.rotation @ S)), S @ part.inertia @ S)
 
@@ -146,7 +148,7 @@ MISREADINGS: dict[str, tuple[str, str, Misreading]] = {  # kind: (element, words
 
 
 def inertial_of(link: _Element) -> Inertial:
-    """Return a link's inertial; zeros where it has none."""
+    """Return the numbers of a link's <inertial>; zeros if it has none."""
     inertial = link.find("inertial")
     entries = np.zeros((3, 3))
     found = [numbers(inertial, "inertia", name, (0.0,))[0] for name in ENTRIES]
@@ -156,7 +158,7 @@ def inertial_of(link: _Element) -> Inertial:
 
 
 def write_inertial(link: _Element, part: Inertial) -> None:
-    """Put an inertial into a link."""
+    """Write an inertial into a link."""
     from lxml import etree
 
     inertial = link.find("inertial")
@@ -168,7 +170,7 @@ def write_inertial(link: _Element, part: Inertial) -> None:
 
 
 def with_inertial(kind: str, cause: str, name: str, part: Inertial, tag: str, description: Description) -> Candidate:
-    """Return the candidate by which a link has the inertial `part`; tag: the element within it that is to blame."""
+    """Return the candidate that gives a link the inertial `part`; tag: the misread element within it."""
 
     def change(side: Side) -> Side:
         return side.edited(lambda root: write_inertial(named(root, "link", name), part))
@@ -187,7 +189,7 @@ def inertial_candidates(description: Description, name: str) -> Iterator[Candida
 
 
 def inertial_candidates_everywhere(description: Description) -> Iterator[Candidate]:
-    """Yield the candidates of a reader that misreads the inertials of all links alike."""
+    """Yield the candidates that misread the inertials of all links in the same way."""
     parts = {name: inertial_of(link) for name, link in description.links.items()}
     for kind, (tag, cause, misread) in MISREADINGS.items():
         changed = {name: misread(part) for name, part in parts.items()}

@@ -1,4 +1,4 @@
-"""Engines in processes of their own: one that crashes or hangs ends its process, never the comparison."""
+"""Engines in processes of their own: an engine that crashes or hangs does not end the comparison."""
 
 from __future__ import annotations
 
@@ -16,17 +16,24 @@ TIME_LIMIT = 300.0  # [s] for one robot at one level
 
 
 class Isolated:
-    """Another engine in a process of its own, with a time limit; itself an adapter, for `compare`.
+    """Engine adapter that runs another adapter in a process of its own, with a time limit.
 
-    adapter: the engine's adapter, which must be possible to pickle. timeout [s]: after it the process is ended. The
-    process starts at the first evaluation, serves all robots, and ends with `close`, or with the block of a `with`
-    statement; the next evaluation starts another.
+    The process starts at the first evaluation, serves all robots, and ends with `close` or at the end of a `with`
+    block. The next evaluation starts a new process.
 
-    Example:
-        >>> from treesim.compare import Isolated, compare, find_engine
-        >>> with Isolated(find_engine("mujoco"), timeout=60) as engine:
-        ...     compare("ur5", engine, base="fixed", states=5, steps=10).passed
-        True
+    Parameters
+    ----------
+    adapter : EngineAdapter
+        Adapter of the engine; it must be picklable.
+    timeout : float
+        Time [s] after which the process is ended.
+
+    Examples
+    --------
+    >>> from treesim.compare import Isolated, compare, find_engine
+    >>> with Isolated(find_engine("mujoco"), timeout=60) as engine:
+    ...     compare("ur5", engine, base="fixed", states=5, steps=10).passed
+    True
     """
 
     def __init__(self, adapter: EngineAdapter, timeout: float = TIME_LIMIT) -> None:
@@ -36,25 +43,86 @@ class Isolated:
         self._process: EngineProcess | None = None
 
     def version(self) -> str:
-        """Return the engine's version."""
+        """Return the engine's version.
+
+        Returns
+        -------
+        str
+            Version.
+        """
         return self.adapter.version()
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return why the engine cannot evaluate this robot, or None."""
+        """Return why the engine cannot evaluate a robot.
+
+        Parameters
+        ----------
+        robot : Tree
+            Robot.
+
+        Returns
+        -------
+        str or None
+            Reason; None if the engine can evaluate it.
+        """
         return self.adapter.refuses(robot)
 
     def read(self, robot: Tree, urdf: str, level: str) -> IsolatedModel:
-        """Return the robot for the engine, which reads it when it evaluates."""
+        """Return a model of the robot; the engine itself reads it in its process, at evaluation.
+
+        Parameters
+        ----------
+        robot : Tree
+            treesim's tree of the robot.
+        urdf : str
+            URDF text.
+        level : str
+            RAW or CANONICAL.
+
+        Returns
+        -------
+        IsolatedModel
+            Model whose `evaluate` runs in the engine's process.
+        """
         return IsolatedModel(self, robot, urdf, level)
 
     def controls(self) -> dict[str, Isolated]:
-        """Return the engine set up wrongly, by what is wrong, each in a process of its own; none if it knows none."""
+        """Return deliberately wrong variants of the adapter, each in a process of its own.
+
+        Returns
+        -------
+        dict
+            Adapters by the description of their error; empty if the adapter has none.
+        """
         wrong = self.adapter.controls() if isinstance(self.adapter, ControlledAdapter) else {}
         return {name: Isolated(adapter, self.timeout) for name, adapter in wrong.items()}
 
     def results(self, robot: Tree, urdf: str, level: str, states: StateBatch) -> Results:
-        """Return the engine's results; raises UnsupportedError and EngineError as adapters do, and EngineError when the
-        engine crashes, or does not finish in time."""
+        """Evaluate a batch of states in the engine's process.
+
+        Parameters
+        ----------
+        robot : Tree
+            treesim's tree of the robot.
+        urdf : str
+            URDF text.
+        level : str
+            RAW or CANONICAL.
+        states : StateBatch
+            States.
+
+        Returns
+        -------
+        Results
+            Results of the engine.
+
+        Raises
+        ------
+        UnsupportedError
+            For features that the engine lacks.
+        EngineError
+            If the engine fails, crashes, or exceeds the time limit.
+        """
         self._process = self._process or EngineProcess()
         try:
             outcome, found = self._process.ask(Job(self.adapter, robot, urdf, level, states), self.timeout)
@@ -87,7 +155,7 @@ class Isolated:
 
 
 class IsolatedModel(EngineModel):
-    """A robot in an engine that works in another process: `evaluate` alone reaches it."""
+    """Model of a robot in an engine that runs in another process; it supports only `evaluate`."""
 
     def __init__(self, engine: Isolated, robot: Tree, urdf: str, level: str) -> None:
         super().__init__(robot)
@@ -100,14 +168,13 @@ class IsolatedModel(EngineModel):
 
 
 class EngineProcess:
-    """A process that runs `worker`, and the socket to it."""
+    """Process that runs `worker`, and the socket to it."""
 
     def __init__(self) -> None:
         self._process = PythonProcess(module_command("treesim.compare.worker"))
 
     def ask(self, job: Job, timeout: float) -> tuple[str, Any]:
-        """Return the answer to a job; raises EngineError when the process ends over it, or takes longer than timeout
-        [s]."""
+        """Return the answer to a job; raises EngineError if the process ends, or takes longer than timeout [s]."""
         try:
             return self._process.ask(job, timeout, f"{job.robot.name!r} ({job.level})")
         except ProcessFailure as error:

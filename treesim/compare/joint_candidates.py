@@ -1,4 +1,4 @@
-"""Ways to misread a joint's <origin> and <axis>, each as a function from the numbers in the file to those meant."""
+"""Misreadings of a joint's <origin> and <axis>, each a function of the numbers in the file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SWAPPED = {"revolute": "prismatic", "continuous": "prismatic", "prismatic": "rev
 
 @dataclass(frozen=True, eq=False)
 class Place:
-    """The numbers of a joint: xyz (3,) [m] and rpy (3,) [rad] of its <origin>, its axis (3,), and its type."""
+    """Numbers of a joint: xyz (3,) [m] and rpy (3,) [rad] of its <origin>, its axis (3,), and its type."""
 
     xyz: np.ndarray
     rpy: np.ndarray
@@ -33,11 +33,11 @@ class Place:
 
     @property
     def rotation(self) -> np.ndarray:
-        """The rotation (3, 3) of <origin rpy>."""
+        """Rotation (3, 3) of <origin rpy>."""
         return rotation_from_rpy(self.rpy.tolist())
 
     def same(self, other: Place) -> bool:
-        """Return whether both describe one joint to the last digits; the axis of one that has none does not count."""
+        """Return whether both describe the same joint, up to rounding; the axis counts only for types with an axis."""
         has_axis = self.type in JOINT_TYPES and JOINT_TYPES[self.type].has_axis
         numbers_of = ([x.xyz, x.rotation, *([x.axis] if has_axis else [])] for x in (self, other))
         alike = (np.allclose(a, b, rtol=1e-12, atol=1e-15) for a, b in zip(*numbers_of, strict=True))
@@ -94,7 +94,7 @@ def place_of(joint: _Element) -> Place:
 
 
 def write_place(joint: _Element, place: Place) -> None:
-    """Put the numbers into a joint."""
+    """Write the numbers into a joint."""
     write(joint, "origin", xyz=place.xyz, rpy=place.rpy)
     if place.type in JOINT_TYPES and JOINT_TYPES[place.type].has_axis:
         write(joint, "axis", xyz=place.axis)
@@ -102,7 +102,7 @@ def write_place(joint: _Element, place: Place) -> None:
 
 
 def with_place(kind: str, cause: str, name: str, place: Place, tag: str, description: Description) -> Candidate:
-    """Return the candidate by which a joint has the numbers `place`; tag: the element in it that is to blame."""
+    """Return the candidate that gives a joint the numbers `place`; tag: the misread element within it."""
 
     def change(side: Side) -> Side:
         return side.edited(lambda root: write_place(named(root, "joint", name), place))
@@ -111,7 +111,7 @@ def with_place(kind: str, cause: str, name: str, place: Place, tag: str, descrip
 
 
 def misreadings(place: Place) -> dict[str, tuple[str, str, Misreading]]:
-    """Return the misreadings that a joint of its type may meet."""
+    """Return the misreadings possible for this type of joint."""
     has_axis = place.type in JOINT_TYPES and JOINT_TYPES[place.type].has_axis
     return ORIGIN | AXIS if has_axis else ORIGIN
 
@@ -126,7 +126,7 @@ def joint_candidates(description: Description, name: str) -> Iterator[Candidate]
 
 
 def joint_candidates_everywhere(description: Description) -> Iterator[Candidate]:
-    """Yield the candidates of a reader that misreads all joints alike, or all fixed ones."""
+    """Yield the candidates that misread all joints, or all fixed joints, in the same way."""
     for which, words in ((None, "joints"), ("fixed", "fixed joints")):
         places = {
             name: place_of(joint) for name, joint in description.joints.items() if which in (None, joint.get("type"))

@@ -1,4 +1,4 @@
-"""Forces at single joints that are proportional to their motion: rotor inertia, damping, friction, a spring, a load."""
+"""Additional joint forces proportional to the motion: rotor inertia, damping, friction, spring, constant load."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TERMS: dict[str, tuple[str, str, str, Regressor]] = {  # name: (what acts, angul
 
 
 def positions(robot: Tree, q: np.ndarray) -> np.ndarray:
-    """Return the coordinate (K, nv) of each degree of freedom, 0 of joints that have several."""
+    """Return the coordinate (K, nv) of each degree of freedom; 0 for joints with several."""
     found = np.zeros((len(q), robot.nv))
     for name, where in robot.v_index.items():
         if where.stop - where.start == 1:
@@ -30,7 +30,7 @@ def positions(robot: Tree, q: np.ndarray) -> np.ndarray:
 def forces_of_terms(
     terms: Mapping[str, np.ndarray], robot: Tree, q: np.ndarray, v: np.ndarray, a: np.ndarray
 ) -> np.ndarray:
-    """Return the forces (K, nv) of {term: (nv,) or (K, nv)} at states q (K, nq), v, a (K, nv)."""
+    """Return the forces (K, nv) of coefficients {term: (nv,) or (K, nv)} at states q (K, nq), v, a (K, nv)."""
     at, total = positions(robot, q), np.zeros_like(v)
     for name, sizes in terms.items():
         total += TERMS[name][3](at, v, a) * sizes
@@ -38,5 +38,5 @@ def forces_of_terms(
 
 
 def joint_of(robot: Tree, k: int) -> str:
-    """Return the joint that owns degree of freedom k."""
+    """Return the name of the joint with degree of freedom k."""
     return next(name for name, where in robot.v_index.items() if where.start <= k < where.stop)

@@ -1,4 +1,4 @@
-"""Between treesim's layout of states and forces and another engine's: one object per robot and engine."""
+"""Maps between treesim's and another engine's coordinates, velocities and forces: one object per robot and engine."""
 
 from __future__ import annotations
 
@@ -10,56 +10,189 @@ from ..model.tree import Tree
 
 
 class Layout(Protocol):
-    """Every map with its way back; all take leading axes of states. q is the configuration in treesim's layout, at
-    which velocities and forces are turned where the two engines take other axes."""
+    """Map between treesim's and an engine's states and forces, in both directions.
+
+    All arguments may have leading batch axes. Velocities and forces are rotated at the configuration q, which is in
+    treesim's layout, if the engine uses other axes.
+    """
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
-        """Return q (..., nq) as the engine's numbers."""
+        """Convert a configuration to the engine's layout.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+            Configuration.
+
+        Returns
+        -------
+        ndarray
+            Configuration in the engine's layout.
+        """
         ...
 
     def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
-        """Return the engine's configuration as q (..., nq)."""
+        """Convert a configuration from the engine's layout.
+
+        Parameters
+        ----------
+        theirs : ndarray
+            Configuration in the engine's layout.
+
+        Returns
+        -------
+        ndarray, shape (..., nq)
+            Configuration q.
+        """
         ...
 
     def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return v (..., nv) as the engine's velocity."""
+        """Convert a velocity to the engine's layout.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+            Configuration.
+        v : ndarray, shape (..., nv)
+            Velocity.
+
+        Returns
+        -------
+        ndarray
+            Velocity in the engine's layout.
+        """
         ...
 
     def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return the engine's velocity as v (..., nv)."""
+        """Convert a velocity from the engine's layout.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+            Configuration.
+        theirs : ndarray
+            Velocity in the engine's layout.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            Velocity v.
+        """
         ...
 
     def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return a, the derivative of v (..., nv), as the derivative of the engine's velocity."""
+        """Convert an acceleration to the time derivative of the engine's velocity.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+            Configuration.
+        v : ndarray, shape (..., nv)
+            Velocity.
+        a : ndarray, shape (..., nv)
+            Time derivative of v.
+
+        Returns
+        -------
+        ndarray
+            Acceleration in the engine's layout.
+        """
         ...
 
     def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return the derivative of the engine's velocity as that of v (..., nv)."""
+        """Convert the time derivative of the engine's velocity to that of v.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+            Configuration.
+        v : ndarray, shape (..., nv)
+            Velocity, in treesim's layout.
+        theirs : ndarray
+            Acceleration in the engine's layout.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            Time derivative of v.
+        """
         ...
 
     def force_to_engine(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return generalised forces tau (..., nv) as the engine's."""
+        """Convert generalised forces to the engine's layout.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+            Configuration.
+        tau : ndarray, shape (..., nv)
+            Generalised forces.
+
+        Returns
+        -------
+        ndarray
+            Generalised forces in the engine's layout.
+        """
         ...
 
     def force_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return the engine's generalised forces as tau (..., nv)."""
+        """Convert generalised forces from the engine's layout.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+            Configuration.
+        theirs : ndarray
+            Generalised forces in the engine's layout.
+
+        Returns
+        -------
+        ndarray, shape (..., nv)
+            Generalised forces tau.
+        """
         ...
 
     def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """Return the mass matrix M (..., nv, nv) as the engine's."""
+        """Convert a mass matrix to the engine's layout.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+            Configuration.
+        M : ndarray, shape (..., nv, nv)
+            Mass matrix.
+
+        Returns
+        -------
+        ndarray
+            Mass matrix in the engine's layout.
+        """
         ...
 
     def matrix_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return the engine's mass matrix as M (..., nv, nv)."""
+        """Convert a mass matrix from the engine's layout.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+            Configuration.
+        theirs : ndarray
+            Mass matrix in the engine's layout.
+
+        Returns
+        -------
+        ndarray, shape (..., nv, nv)
+            Mass matrix M.
+        """
         ...
 
 
 class Reordered:
-    """A layout with the same numbers in another order.
+    """Layout with treesim's coordinates in another order.
 
-    q_order, v_order: for each of the engine's numbers, treesim's index of it. Where the engine's axes differ as well,
-    override what is needed: an orthogonal map of velocities, by `velocity_to_engine` and `velocity_from_engine`, is
-    that of forces and of the mass matrix too.
+    q_order, v_order: for each of the engine's coordinates, its index in treesim. If the engine's axes differ
+    too, override `velocity_to_engine` and `velocity_from_engine`. An orthogonal map of velocities also maps
+    forces and mass matrices.
     """
 
     def __init__(self, q_order: np.ndarray, v_order: np.ndarray) -> None:
@@ -82,38 +215,39 @@ class Reordered:
         return put_back(theirs, self.v_order)
 
     def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return a (..., nv) as velocities are: the axes do not turn."""
+        """Return a (..., nv) mapped as velocities are: the axes do not rotate."""
         return self.velocity_to_engine(q, a)
 
     def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return the engine's acceleration as velocities are: the axes do not turn."""
+        """Return the engine's acceleration mapped as velocities are: the axes do not rotate."""
         return self.velocity_from_engine(q, theirs)
 
     def force_to_engine(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return tau (..., nv) as velocities are: the map is orthogonal."""
+        """Return tau (..., nv) mapped as velocities are: the map is orthogonal."""
         return self.velocity_to_engine(q, tau)
 
     def force_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return the engine's forces as velocities are: the map is orthogonal."""
+        """Return the engine's forces mapped as velocities are: the map is orthogonal."""
         return self.velocity_from_engine(q, theirs)
 
     def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """Return M (..., nv, nv) with rows and columns as the engine's forces."""
+        """Return M (..., nv, nv) with rows and columns mapped as forces."""
         rows = self.force_to_engine(q[..., None, :], M)
         return np.swapaxes(self.force_to_engine(q[..., None, :], np.swapaxes(rows, -1, -2)), -1, -2)
 
     def matrix_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return the engine's matrix with rows and columns as treesim's forces."""
+        """Return the engine's matrix with rows and columns mapped as forces."""
         rows = self.force_from_engine(q[..., None, :], theirs)
         return np.swapaxes(self.force_from_engine(q[..., None, :], np.swapaxes(rows, -1, -2)), -1, -2)
 
 
 class SpanningLayout:
-    """The layout of a robot in an engine in which joints that follow others have numbers of their own: to the engine go
-    those that follow from their leaders' (`Tree.expand`), from the engine only the leaders' count.
+    """Layout of a robot in an engine that has separate coordinates for mimic joints.
 
-    robot: may have followers. whole: the layout of `robot.spanning`. Forces on the robot act on the leaders alone; with
-    G of v = G yd, forces of the engine count as G' tau, and its mass matrices as G' M G (RBDA eq. 3.9, 8.20).
+    Mimic coordinates are computed from the mimicked joints (`Tree.expand`) for the engine, and dropped on the way back.
+
+    robot: may have mimic joints. whole: the layout of `robot.spanning`. Forces are applied to independent joints only.
+    With G of v = G yd, the engine's forces map to G' tau and its mass matrices to G' M G (RBDA eq. 3.9, 8.20).
     """
 
     def __init__(self, robot: Tree, whole: Layout) -> None:
@@ -122,33 +256,33 @@ class SpanningLayout:
         self.G = np.eye(robot.nv) if robot.mimic_map is None else robot.mimic_map.G
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
-        """Return q (..., nq) as the engine's numbers, the followers' among them."""
+        """Return q (..., nq) in the engine's layout, including mimic joints."""
         return self.whole.configuration_to_engine(self.robot.expand(q))
 
     def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
-        """Return the engine's configuration as q (..., nq), wherever its followers are."""
+        """Return the engine's configuration as q (..., nq), ignoring mimic joints."""
         return self.whole.configuration_from_engine(theirs)[..., self.independent_q]
 
     def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return v (..., nv) as the engine's velocity, the followers' among it."""
+        """Return v (..., nv) in the engine's layout, including mimic joints."""
         return self.whole.velocity_to_engine(self.robot.expand(q), self.robot.expand_velocity(v))
 
     def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return the engine's velocity as v (..., nv), however its followers move."""
+        """Return the engine's velocity as v (..., nv), ignoring mimic joints."""
         return self.whole.velocity_from_engine(self.robot.expand(q), theirs)[..., self.independent_v]
 
     def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return a, the derivative of v (..., nv), as that of the engine's velocity, the followers' among it."""
+        """Return a, the derivative of v (..., nv), in the engine's layout, including mimic joints."""
         v, a = self.robot.expand_velocity(v), self.robot.expand_velocity(a)
         return self.whole.acceleration_to_engine(self.robot.expand(q), v, a)
 
     def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return the derivative of the engine's velocity as that of v (..., nv), however its followers move."""
+        """Return the derivative of the engine's velocity as that of v (..., nv), ignoring mimic joints."""
         v = self.robot.expand_velocity(v)
         return self.whole.acceleration_from_engine(self.robot.expand(q), v, theirs)[..., self.independent_v]
 
     def force_to_engine(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return tau (..., nv) as the engine's forces, all of them on joints that follow none."""
+        """Return tau (..., nv) in the engine's layout, with zeros for mimic joints."""
         whole = np.zeros((*tau.shape[:-1], len(self.G)))
         whole[..., self.independent_v] = tau
         return self.whole.force_to_engine(self.robot.expand(q), whole)
@@ -158,7 +292,7 @@ class SpanningLayout:
         return self.whole.force_from_engine(self.robot.expand(q), theirs) @ self.G
 
     def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """Return M (..., nv, nv) as a matrix of the engine's, zero in the followers' rows and columns."""
+        """Return M (..., nv, nv) in the engine's layout, with zero rows and columns for mimic joints."""
         whole = np.zeros((*M.shape[:-2], len(self.G), len(self.G)))
         whole[..., self.independent_v[:, None], self.independent_v] = M
         return self.whole.matrix_to_engine(self.robot.expand(q), whole)
@@ -169,10 +303,11 @@ class SpanningLayout:
 
 
 class WorldAxes(Reordered):
-    """A layout in which parts of the floating base's velocity are in the world's axes.
+    """Layout in which parts of the floating base's velocity are in world axes.
 
-    floating: whether body 0 is a floating base, whose q are position and quaternion, and whose v are linear and angular
-    velocity in its own axes. parts: how many of these two, the linear one first, the engine gives in the world's axes.
+    floating: True if body 0 is a floating base with q of position and quaternion, and v of linear and angular
+    velocity in its own axes. parts: number of these velocities, linear first, that the engine expresses in
+    world axes.
     """
 
     def __init__(self, q_order: np.ndarray, v_order: np.ndarray, floating: bool, parts: int) -> None:
@@ -188,7 +323,7 @@ class WorldAxes(Reordered):
         return self._turned("...ji,...j->...i", q, super().velocity_from_engine(q, theirs))
 
     def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return a, the derivative of v (..., nv) in axes that turn with the body, as that of the engine's velocity."""
+        """Return a, the derivative of v (..., nv) in rotating body axes, as that of the engine's velocity."""
         return self.velocity_to_engine(q, self._with_turning_axes(v, a, 1.0))
 
     def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
@@ -196,7 +331,7 @@ class WorldAxes(Reordered):
         return self._with_turning_axes(v, self.velocity_from_engine(q, theirs), -1.0)
 
     def _turned(self, product: str, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """These parts turned to the world's axes, or back."""
+        """Rotate the base's parts to world axes, or back."""
         if not self.floating:
             return x
         R, end = rotation_of(q[..., 3:7]), 3 * self.parts
@@ -204,14 +339,14 @@ class WorldAxes(Reordered):
         return np.concatenate([*turned, x[..., end:]], axis=-1)
 
     def _with_turning_axes(self, v: np.ndarray, a: np.ndarray, sign: float) -> np.ndarray:
-        """The base's linear acceleration with or without the turning of its axes."""
+        """Add (or subtract) the effect of rotating axes, w x v, on the base's linear acceleration."""
         if not self.floating:
             return a
         return np.concatenate([a[..., :3] + sign * np.cross(v[..., 3:6], v[..., :3]), a[..., 3:]], axis=-1)
 
 
 def rotation_of(quaternion: np.ndarray) -> np.ndarray:
-    """Return the rotations (..., 3, 3) of unit quaternions xyzw (..., 4)."""
+    """Return the rotation matrices (..., 3, 3) of unit quaternions xyzw (..., 4)."""
     x, y, z, w = np.moveaxis(quaternion, -1, 0)
     rows = [
         [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
@@ -222,13 +357,13 @@ def rotation_of(quaternion: np.ndarray) -> np.ndarray:
 
 
 def put_back(theirs: np.ndarray, order: np.ndarray) -> np.ndarray:
-    """Return what `x[..., order]` was taken from."""
+    """Invert the reordering `x[..., order]`."""
     ours = np.empty((*theirs.shape[:-1], len(order)), dtype=theirs.dtype)
     ours[..., order] = theirs
     return ours
 
 
 def both_triangles(upper: np.ndarray) -> np.ndarray:
-    """Return the symmetric matrix (..., n, n) of which only the upper triangle is given."""
+    """Return the symmetric matrix (..., n, n) with the given upper triangle."""
     upper = np.triu(upper)
     return upper + np.swapaxes(np.triu(upper, 1), -1, -2)

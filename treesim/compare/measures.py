@@ -1,4 +1,4 @@
-"""Errors relative to physical scales, and the two measures by which trajectories are compared."""
+"""Errors relative to physical scales, and distance and validity of trajectories."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ import numpy as np
 
 from ..model.tree import Tree
 
-CHAOS = 1e-10  # beyond this divergence of a run and its perturbed copy a trajectory says nothing about the rule
+CHAOS = 1e-10  # beyond this divergence of a run and its perturbed copy trajectories are not comparable
 PERTURBATION = 1e-15  # relative change of v0 that makes the perturbed run
 
 
 @dataclass(frozen=True)
 class Scales:
-    """Physical scales below which a number of the robot counts as zero: length [m], mass [kg], inertia [kg m^2],
-    force [N m], acceleration [m/s^2, rad/s^2]."""
+    """Physical scales below which numbers of the robot count as zero.
+
+    length [m], mass [kg], inertia [kg m^2], force [N m], acceleration [m/s^2, rad/s^2].
+    """
 
     length: float
     mass: float
@@ -25,7 +27,7 @@ class Scales:
 
     @classmethod
     def of(cls, robot: Tree) -> Scales:
-        """Return the scales of a robot: its longest link offset, its mass, and gravity."""
+        """Return the scales of a robot, from its longest link offset, its mass, and gravity."""
         offsets = [body.joint.placement.translation for body in robot.bodies]
         offsets += [body.inertia.com for body in robot.bodies]
         length = max((float(np.linalg.norm(offset)) for offset in offsets), default=0.0) or 1.0
@@ -35,7 +37,7 @@ class Scales:
 
 
 def errors(ours: np.ndarray, theirs: np.ndarray, scale: float | np.ndarray) -> np.ndarray:
-    """Return the error of each leading entry, max|d| / max(scale, max|reference|); NaN where either side has one.
+    """Return the error of each leading entry, max|d| / max(scale, max|reference|); NaN if either array contains NaN.
 
     Raises ValueError if the shapes differ.
     """
@@ -52,14 +54,16 @@ def entry_sizes(values: np.ndarray) -> np.ndarray:
 
 
 def worst(values: np.ndarray) -> int:
-    """Return the position of the largest value; NaN counts as the largest."""
+    """Return the index of the largest value; NaN counts as the largest."""
     return int(np.argmax(np.where(np.isnan(values), np.inf, values)))
 
 
 def distance(robot: Tree, q: np.ndarray, v: np.ndarray, q_other: np.ndarray, v_other: np.ndarray) -> np.ndarray:
-    """Return how far two runs (K, nq), (K, nv) are apart at each step: the largest coordinate of the difference on the
-    configuration manifold and of the velocities, the latter against the largest speed if that is above 1; NaN where a
-    run has one."""
+    """Return the distance (K,) between two runs (K, nq), (K, nv) at each step; NaN if a run is not finite.
+
+    It is the largest coordinate of the difference on the configuration manifold and of the velocities. Velocities are
+    relative to the largest speed of the step if that exceeds 1.
+    """
     finite = np.isfinite(q).all(axis=1) & np.isfinite(q_other).all(axis=1)
     apart = np.full(len(q), np.nan)
     for k in np.flatnonzero(finite):
@@ -69,9 +73,9 @@ def distance(robot: Tree, q: np.ndarray, v: np.ndarray, q_other: np.ndarray, v_o
 
 
 def valid_steps(divergence: np.ndarray) -> int:
-    """Return the number of valid steps: the first ones, over which a run and its perturbed copy stay within CHAOS.
+    """Return the number of initial steps over which a run and its perturbed copy stay within CHAOS.
 
-    NaN does not end it: a run that breaks down has not become chaotic, it has failed.
+    NaN does not end them: a run that breaks down has failed, not become chaotic.
     """
     beyond = np.flatnonzero(divergence >= CHAOS)
     return int(beyond[0]) if len(beyond) else len(divergence)

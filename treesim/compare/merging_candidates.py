@@ -1,4 +1,4 @@
-"""Ways to go wrong where links on fixed joints are merged into one body."""
+"""Errors of readers that merge links on fixed joints into one body."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .inertial_candidates import inertial_of
 
 
 def merging_candidates(side: Side) -> Iterator[Candidate]:
-    """Yield the candidates of readers that merge badly: at each body that has several links, and at all of them."""
+    """Yield candidates that merge links wrongly: at each body with several links, and at all of them."""
     description = side.description
     masses = [sum(inertial_of(description.links[name]).mass > 0 for name in links) for links in description.members]
     massive = [i for i, count in enumerate(masses, start=1) if count > 1]
@@ -51,13 +51,13 @@ def _without_axes(chosen: Sequence[int], robot: Tree) -> Tree:
 
 
 def _counts_massless(description: Description, links: Sequence[str]) -> bool:
-    """Whether any of the links that are merged into the first has inertia, but no mass."""
+    """Return whether any link merged into the first has rotational inertia but no mass."""
     parts = [inertial_of(description.links[name]) for name in links[1:]]
     return any(part.mass == 0 and part.inertia.any() for part in parts)
 
 
 def _massive_alone(description: Description, chosen: Sequence[int], robot: Tree) -> Tree:
-    """As MuJoCo merges with fusestatic."""
+    """Merge as MuJoCo does with fusestatic: massless links are ignored."""
     found = {}
     for i in chosen:
         own, *merged = description.members[i - 1]
@@ -70,7 +70,7 @@ def _massive_alone(description: Description, chosen: Sequence[int], robot: Tree)
 
 
 def _unturned(description: Description, chosen: Sequence[int], robot: Tree) -> Tree:
-    """As Bullet merges with URDF_MERGE_FIXED_LINKS."""
+    """Merge as Bullet does with URDF_MERGE_FIXED_LINKS: principal moments are added without rotation."""
     into = {end(joint, "parent") for joint in description.joints.values() if joint.get("type") == "fixed"}
     found = {}
     for i in chosen:

@@ -1,5 +1,4 @@
-"""Joints that follow others in two descriptions of one robot: whom, by which multiplier and offset, in a row and in
-words."""
+"""Differences between the mimic joints of two descriptions: mimicked joint, multiplier and offset."""
 
 from __future__ import annotations
 
@@ -18,8 +17,11 @@ LEFT = "follows none"
 def mimic_row(
     ours: Mapping[str, Line], theirs: Mapping[str, Line], shared: Collection[str], tolerance: float
 ) -> Iterator[Row]:
-    """Yield the row of the joints that follow others in either description, if there are any: multipliers relative to
-    the larger, offsets too where they are above 1 [rad, m]; 1 where the leader is another one, or there is none."""
+    """Yield one row for the mimic joints of both descriptions, if there are any.
+
+    Errors of multipliers are relative to the larger one; errors of offsets too, if it exceeds 1 [rad, m]. The
+    error is 1 if the mimicked joints differ, or if only one description has the mimic joint.
+    """
     found = {name: _apart(ours.get(name), theirs.get(name)) for name in shared if name in ours or name in theirs}
     if not found:
         return
@@ -37,8 +39,10 @@ def mimic_causes(
     shared: Collection[str],
     tolerance: float,
 ) -> Iterator[Explanation]:
-    """Yield an explanation for each joint that follows otherwise in the second description, called `label`; its
-    `<mimic>` in both files. No force is, as forces are compared with all joints free."""
+    """Yield an explanation for each mimic joint that differs in the second description, called `label`.
+
+    Each contains the lines of `<mimic>` in both files. Effects are 0: forces are compared with all joints free.
+    """
     for name in shared:
         line, another = ours.mimics.get(name), theirs.get(name)
         if _apart(line, another) <= tolerance:

@@ -1,4 +1,4 @@
-"""Free motion in both engines: by the same stepping rule, what it keeps, and how it converges."""
+"""Comparison of free motion: trajectories by the same integrator, conservation, and convergence."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_HORIZON = (
 
 
 class Motions(NamedTuple):
-    """What the motions show; skipped: what of it could not be shown, and why."""
+    """Results of comparing free motions; skipped: quantities left out, and the reasons."""
 
     row: Row
     trajectory: TrajectoryCurves
@@ -32,7 +32,7 @@ class Motions(NamedTuple):
 
 
 def refinement(ours: TreesimModel, engine: EngineAdapter, batch: StateBatch) -> Refinement | None:
-    """Return the motion on which the engine's convergence is to be measured, if it moves at all."""
+    """Return the motion on which the engine's convergence is measured; None if there is none."""
     if not batch.steps or engine.integrator is None:
         return None
     return refinement_for(ours, plugins.get("integrators", engine.integrator).order, batch.q0, batch.v0)
@@ -41,7 +41,10 @@ def refinement(ours: TreesimModel, engine: EngineAdapter, batch: StateBatch) -> 
 def compare_motions(
     name: str, batch: StateBatch, ours: TreesimModel, theirs: Results, refined: Refinement | None
 ) -> Motions | None:
-    """Return what the engine's motions show beside treesim's; None if it gives none. name: what to call the engine."""
+    """Compare an engine's free motion with treesim's; None if the engine returned none.
+
+    name: label of the engine.
+    """
     given = theirs.values
     if "trajectory_q" not in given or "trajectory_v" not in given:
         return None
@@ -61,7 +64,7 @@ def compare_motions(
 def _curves(
     ours: TreesimModel, batch: StateBatch, own: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]
 ) -> TrajectoryCurves:
-    """How far the engine's run, and a perturbed run of treesim's, are from treesim's own."""
+    """Return the distances of the engine's run, and of a perturbed run of treesim, from treesim's run."""
     perturbed = ours.trajectory(batch.q0, batch.v0 * (1 + PERTURBATION), batch.steps, batch.dt)
     divergence = distance(ours.robot, *perturbed, *own)
     apart = distance(ours.robot, *own, *other)

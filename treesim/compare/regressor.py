@@ -1,4 +1,4 @@
-"""Inverse dynamics as a linear function of the bodies' inertias: the regressor, and inertias fitted to forces."""
+"""Regressor of inverse dynamics, which is linear in the bodies' inertias, and inertias fitted to forces."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ROWS, COLUMNS = np.triu_indices(3)
 
 
 def parameters(inertia: Inertia) -> np.ndarray:
-    """Return the ten numbers (10,) in which the dynamics is linear: m [kg], m c [kg m], I about the origin [kg m^2]."""
+    """Return the ten inertial parameters (10,): m [kg], m c [kg m], I about the origin [kg m^2]."""
     about = inertia.about_origin()
     return np.concatenate([[inertia.mass], inertia.mass * np.asarray(inertia.com), about[ROWS, COLUMNS]])
 
 
 def _probes() -> list[Inertia]:
-    """Ten inertias whose parameters are independent: 1 kg in four places, and six matrices without mass."""
+    """Return ten inertias with linearly independent parameters: 1 kg at four points, and six massless matrices."""
     places = [np.zeros(3), *np.eye(3)]
     found = [Inertia(1.0, place) for place in places]
     for row, column in zip(ROWS, COLUMNS, strict=True):
@@ -69,15 +69,18 @@ def _with_inertia(body: treesim.Body, inertia: Inertia) -> treesim.Body:
 def fitted_change(robot: Tree, body: int, q: np.ndarray, v: np.ndarray, a: np.ndarray, forces: np.ndarray) -> tuple[
     np.ndarray, float
 ]:  # fmt: skip
-    """Return the smallest change (10,) of one body's parameters that makes the joint forces change by `forces` (K, nv)
-    as nearly as it can, and the largest force [N, N m] that is left; parameters without effect stay as they are."""
+    """Return the change (10,) of one body's parameters that fits the force change (K, nv), and the residual.
+
+    The change is the minimum-norm least-squares solution, so parameters without effect do not change. The
+    residual is the largest remaining force [N, N m].
+    """
     Y = regressor(robot, body, q, v, a)
     change, *_ = np.linalg.lstsq(Y, forces.ravel(), rcond=1e-10)
     return change, float(np.abs(Y @ change - forces.ravel()).max())
 
 
 def inertia_from(values: np.ndarray) -> Inertia:
-    """Return the inertia of ten parameters; raises ModelError (a ValueError) for a mass that is not positive."""
+    """Return the inertia with ten parameters; raises ModelError (a ValueError) if the mass is not positive."""
     mass, about = float(values[0]), np.zeros((3, 3))
     about[ROWS, COLUMNS] = about[COLUMNS, ROWS] = values[4:]
     com = values[1:4] / mass if mass else np.zeros(3)

@@ -1,4 +1,4 @@
-"""The results of a comparison: rows of errors against tolerances, motions, controls, and a summary in words."""
+"""Reports of comparisons: rows of errors against tolerances, motions, negative controls, and a summary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Curve = tuple[float, ...]
 
 
 def as_curve(values: np.ndarray) -> Curve:
-    """Return numbers (K,) as a curve, plain floats."""
+    """Return numbers (K,) as a tuple of floats."""
     return tuple(values.tolist())
 
 
@@ -21,8 +21,24 @@ def as_curve(values: np.ndarray) -> Curve:
 class Row:
     """One compared quantity.
 
-    states: how many states went in. largest, median: errors max|d| / max(physical scale, max|reference|) per state.
-    where: the body, joint or step that differs most. passed: largest <= tolerance, False for NaN.
+    Parameters
+    ----------
+    quantity : str
+        Name of the quantity.
+    level : str
+        RAW or CANONICAL.
+    states : int
+        Number of compared states.
+    largest, median : float
+        Error max|d| / max(physical scale, max|reference|) over the states.
+    tolerance : float
+        Largest error that passes.
+    passed : bool
+        True if largest <= tolerance; False for NaN.
+    where : str
+        Body, joint or step with the largest difference.
+    note : str
+        Remark.
     """
 
     quantity: str
@@ -38,10 +54,20 @@ class Row:
 
 @dataclass(frozen=True)
 class TrajectoryCurves:
-    """What the row "trajectory" was judged by, at every step.
+    """Distances at every step from which the row "trajectory" is computed.
 
-    t [s]; apart: distance of both engines' runs; divergence: distance of treesim's run and its perturbed copy; allowed:
-    the tolerance at each step. valid: the number of steps, from the first, over which the perturbed copy stays near.
+    Parameters
+    ----------
+    t : tuple of float
+        Time [s].
+    apart : tuple of float
+        Distance between both engines' runs.
+    divergence : tuple of float
+        Distance between treesim's run and its perturbed copy.
+    allowed : tuple of float
+        Tolerance at each step.
+    valid : int
+        Number of initial steps over which the perturbed copy stays close.
     """
 
     t: Curve
@@ -53,11 +79,26 @@ class TrajectoryCurves:
 
 @dataclass(frozen=True)
 class Convergence:
-    """How the end of an engine's motion nears that of an accurate integrator as dt falls.
+    """Convergence of the final state of an engine's motion as dt decreases.
 
-    order: of the engine's stepping rule. horizon [s]: length of the motion. dt [s], errors: of each run. extrapolated:
-    errors of Richardson's extrapolation of neighbouring runs, at the smaller dt. slope, extrapolated_slope: fitted in
-    logarithms. passed: they are order and order + 1, within the tolerances.
+    Parameters
+    ----------
+    order : int
+        Order of the engine's integrator.
+    horizon : float
+        Duration of the motion [s].
+    dt : tuple of float
+        Time step [s] of each run.
+    errors : tuple of float
+        Error of each run against an accurate integrator.
+    extrapolated : tuple of float
+        Errors of the Richardson extrapolation of neighbouring runs, at the smaller dt.
+    slope, extrapolated_slope : float
+        Orders fitted to the logarithms of both errors.
+    tolerance, extrapolated_tolerance : float
+        Largest deviations of the slopes that pass.
+    passed : bool
+        True if the slopes equal order and order + 1 within the tolerances.
     """
 
     order: int
@@ -74,12 +115,21 @@ class Convergence:
 
 @dataclass(frozen=True)
 class Conservation:
-    """What a run of free motion makes of what should stay: reported, not judged, for rules differ in it.
+    """Errors of conserved quantities along a free motion; reported without pass or fail, as integrators differ in them.
 
-    run: whose, by which rule. t [s]; energy: error at each step, as a part of the energy in play; linear_momentum,
-    angular_momentum: errors, as parts of the largest, gravity's impulse taken out, the latter about the centre of mass,
-    and as parts of the former on an arm of the robot's length where that is more; empty where a base is held, which
-    takes momentum.
+    Parameters
+    ----------
+    run : str
+        Engine and integrator of the run.
+    t : tuple of float
+        Time [s].
+    energy : tuple of float
+        Energy error at each step, relative to the energy range.
+    linear_momentum : tuple of float
+        Error relative to the largest linear momentum, less the impulse of gravity; empty for a fixed base.
+    angular_momentum : tuple of float
+        Error about the centre of mass, less the impulse of gravity; empty for a fixed base. Relative to the largest
+        angular momentum, or to the largest linear momentum times the robot's length if that is larger.
     """
 
     run: str
@@ -91,10 +141,18 @@ class Conservation:
 
 @dataclass(frozen=True)
 class Control:
-    """A negative control: something made wrong on purpose, which the comparison must notice.
+    """Negative control: a deliberate error that the comparison must detect.
 
-    applies: whether it changes any number of this robot by more than rounding. noticed: whether the comparison failed.
-    found: what it then said.
+    Parameters
+    ----------
+    name : str
+        Description of the error.
+    applies : bool
+        True if the error changes a number of this robot by more than rounding.
+    noticed : bool
+        True if the comparison failed.
+    found : str
+        Failure that the comparison reported.
     """
 
     name: str
@@ -104,20 +162,52 @@ class Control:
 
     @property
     def passed(self) -> bool:
-        """Whether the comparison noticed it, or could not."""
+        """True if the comparison detected the error, or the error has no effect on this robot."""
         return self.noticed or not self.applies
 
 
 @dataclass(frozen=True, repr=False)
 class Report(ReprMixin):
-    """The outcome of a comparison, with what is needed to repeat it.
+    """Result of a comparison, with all data needed to repeat it.
 
-    base: "fixed" or "floating". sha256: of the robot's file, if it has one. gravity [m/s^2], seed, dt [s]: as asked.
-    skipped: what was not compared, and why. changes: what was changed to suit the other engine, by level. failures: how
-    the engine failed, by level: it crashed, did not finish in time, or raised. trajectory, convergence, conservation:
-    of free motion, where the engine has it. controls: negative controls, where they were asked for. explanations:
-    causes that would explain what differs. summary: one sentence; where something disagrees it names the first body or
-    joint and the likely cause.
+    Parameters
+    ----------
+    robot : str
+        Name of the robot.
+    engine : str
+        Name of the engine.
+    base : str
+        "fixed" or "floating".
+    sha256 : str or None
+        SHA-256 of the robot's file, if it has one.
+    gravity : tuple of float
+        Gravity [m/s^2] in the world.
+    seed : int
+        Seed of the random states.
+    dt : float
+        Time step [s] of the trajectory.
+    versions : dict
+        Versions of treesim and of the engine.
+    rows : tuple of Row
+        Compared quantities.
+    skipped : dict
+        Quantities that were not compared, and the reasons.
+    changes : dict
+        Changes that the other engine required, by level.
+    summary : str
+        One sentence; if something disagrees it names the first body or joint and the likely cause.
+    failures : dict
+        Failures of the engine by level: a crash, the time limit, or an exception.
+    trajectory : TrajectoryCurves, optional
+        Distances of the runs, if the engine computes trajectories.
+    convergence : Convergence, optional
+        Fitted orders of the engine's runs.
+    conservation : tuple of Conservation
+        Energy and momentum errors of the runs.
+    controls : tuple of Control
+        Negative controls, if requested.
+    explanations : tuple of str
+        Causes that would explain differences.
     """
 
     robot: str
@@ -141,7 +231,7 @@ class Report(ReprMixin):
 
     def __repr__(self) -> str:
         outcome = "passed" if self.passed else "not passed"
-        return f"<Report: {self.robot!r} beside {self.engine!r}, {len(self.rows)} rows, {outcome}>"
+        return f"<Report: {self.robot!r} against {self.engine!r}, {len(self.rows)} rows, {outcome}>"
 
     def _repr_fields(self) -> list[tuple[Any, ...]]:
         rows = [(row.quantity, row.level, f"{row.largest:.2g}", f"{row.tolerance:.2g}", row.where) for row in self.rows]
@@ -149,20 +239,46 @@ class Report(ReprMixin):
 
     @property
     def passed(self) -> bool:
-        """Whether every quantity agrees, the motion converges, and every control was noticed; False if nothing was
-        compared, or the engine failed."""
+        """True if every quantity agrees, the motion converges, and every negative control was detected.
+
+        False if nothing was compared, or the engine failed.
+        """
         judged: list[Row | Control | Convergence] = [*self.rows, *self.controls]
         judged += [self.convergence] if self.convergence else []
         return bool(self.rows) and not self.failures and all(each.passed for each in judged)
 
     def row(self, quantity: str, level: str) -> Row:
-        """Return the row of a quantity at a level; raises KeyError if it was not compared."""
+        """Return the row of a quantity at a level.
+
+        Parameters
+        ----------
+        quantity : str
+            Name of the quantity.
+        level : str
+            RAW or CANONICAL.
+
+        Returns
+        -------
+        Row
+            The row.
+
+        Raises
+        ------
+        KeyError
+            If the quantity was not compared at this level.
+        """
         for row in self.rows:
             if (row.quantity, row.level) == (quantity, level):
                 return row
         raise KeyError(f"{quantity} was not compared in level {level}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain types: dictionaries, lists, numbers and words."""
+        """Return the report as dictionaries, lists, numbers and strings.
+
+        Returns
+        -------
+        dict
+            The fields, and `passed`.
+        """
         controls = [asdict(control) | {"passed": control.passed} for control in self.controls]
         return asdict(self) | {"passed": self.passed, "controls": controls}

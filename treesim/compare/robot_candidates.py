@@ -1,4 +1,4 @@
-"""Explanations that concern the robot as a whole: gravity, and what the numbers of a state mean."""
+"""Candidates that concern the whole robot: gravity, and the meaning of the coordinates of a state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNIT = 1e-9  # an axis is of length 1 within this
 
 
 class InWorldAxes(Reordered):
-    """The base's velocity, acceleration and force in the world's axes: the linear part alone, or the angular too."""
+    """Layout with the base's velocity, acceleration and force in world axes: the linear part, or both parts."""
 
     def __init__(self, robot: Tree, angular: bool) -> None:
         super().__init__(np.arange(robot.nq), np.arange(robot.nv))
@@ -31,38 +31,38 @@ class InWorldAxes(Reordered):
         return np.concatenate([np.einsum(product, R, x[..., :3]), angular, x[..., 6:]], axis=-1)
 
     def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return v (..., nv), whose base part is meant along the world's axes, along the body's."""
+        """Rotate the base's part of v (..., nv) from world to body axes."""
         return self._turned(q, v, "...ji,...j->...i")
 
     def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return a velocity or force along the body's axes with its base part along the world's."""
+        """Rotate the base's part of a velocity or force from body to world axes."""
         return self._turned(q, theirs, "...ij,...j->...i")
 
     def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return a, the rate of v in axes that do not turn, as the rate in the body's."""
+        """Return a, the rate of v in axes that do not rotate, as the rate in body axes."""
         velocity, found = self.velocity_to_engine(q, v), self.velocity_to_engine(q, a)
         found[..., :3] -= np.cross(velocity[..., 3:6], velocity[..., :3])
         return found
 
 
 class OtherOrder(Reordered):
-    """The numbers of joints in another order than ours; taken as ours, each reaches another joint."""
+    """Layout of an engine that orders joints differently; treesim's numbers are assigned to its joints unconverted."""
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
-        """Return the configuration (..., nq) that the numbers in q make there."""
+        """Return the configuration (..., nq) that results if q is read in the engine's order."""
         return put_back(q, self.q_order)
 
     def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the velocity (..., nv) that the numbers in v make there."""
+        """Return the velocity (..., nv) that results if v is read in the engine's order."""
         return put_back(v, self.v_order)
 
     def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return velocities or forces (..., nv) as the numbers that come back."""
+        """Return velocities or forces (..., nv) in the engine's order."""
         return theirs[..., self.v_order]
 
 
 class LongAxis(Reordered):
-    """A joint that moves by the length of its axis."""
+    """Layout of a joint whose motion is scaled by the length of its axis."""
 
     def __init__(self, robot: Tree, joint: str, length: float) -> None:
         super().__init__(np.arange(robot.nq), np.arange(robot.nv))
@@ -70,20 +70,20 @@ class LongAxis(Reordered):
         self.q_scale[robot.q_index[joint]] = self.v_scale[robot.v_index[joint]] = length
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
-        """Return q (..., nq) with the joint's number times its axis's length."""
+        """Return q (..., nq) with the joint's coordinate multiplied by the length of its axis."""
         return q * self.q_scale
 
     def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return v (..., nv) with the joint's number times its axis's length."""
+        """Return v (..., nv) with the joint's velocity multiplied by the length of its axis."""
         return v * self.v_scale
 
     def force_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
-        """Return forces (..., nv) with the same power."""
+        """Return forces (..., nv) that yield the same power."""
         return theirs * self.v_scale
 
 
 def robot_candidates(side: Side, evidence: Evidence, before: Mismatch) -> Iterator[Candidate]:
-    """Yield the candidates that concern the robot as a whole."""
+    """Yield the candidates that concern the whole robot."""
     yield from _gravities(side, evidence, before)
     yield from _velocities(side)
     yield from _orders(side)
@@ -106,7 +106,7 @@ def _gravities(side: Side, evidence: Evidence, before: Mismatch) -> Iterator[Can
 
 
 def fitted_gravity(side: Side, evidence: Evidence, before: Mismatch) -> np.ndarray:
-    """Return the change (3,) [m/s^2] of gravity that leaves the least of the forces' difference."""
+    """Return the change (3,) [m/s^2] of gravity that fits the difference of the forces best."""
     q = evidence.states.q[: len(evidence.a)]
     rest = np.zeros((len(q), side.robot.nv))
     columns = [treesim.inverse_dynamics(side.robot, q, rest, rest, gravity=unit).ravel() for unit in np.eye(3)]

@@ -1,4 +1,4 @@
-"""The two texts that describe a robot to another engine: the user's own file, and our bodies written out again."""
+"""Both texts that describe a robot to another engine: the user's file, and treesim's bodies written as URDF."""
 
 from __future__ import annotations
 
@@ -14,8 +14,17 @@ from ..types import Base
 
 @dataclass(frozen=True, eq=False)
 class RobotSource:
-    """A robot, the XML it came from (comments gone, xacro expanded; None for a hand-built one), and the SHA-256 of the
-    document itself."""
+    """A robot and the XML from which it was read.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    urdf : str, optional
+        XML with comments removed and xacro expanded; None for a robot without a file.
+    sha256 : str, optional
+        SHA-256 of the original document.
+    """
 
     robot: Tree
     urdf: str | None = None
@@ -23,10 +32,10 @@ class RobotSource:
 
 
 def read(source: object, base: Base) -> RobotSource:
-    """Return the robot that a source which `treesim.load` takes describes, or a Tree; joints that follow others are
-    freed, which other engines ignore, or hold softly. An installed robot keeps the name by which it was asked for.
+    """Return the robot of any source that `treesim.load` reads, or of a Tree, with mimic joints free.
 
-    Raises what `treesim.load` raises.
+    Mimic joints are freed because other engines ignore them, or enforce them softly. An installed robot keeps the name
+    under which it was requested. Raises as `treesim.load`.
     """
     if isinstance(source, Tree):
         return RobotSource(source.spanning)
@@ -45,15 +54,17 @@ def read(source: object, base: Base) -> RobotSource:
 
 
 def canonical(robot: Tree) -> str:
-    """Return the robot's bodies as a URDF with principal inertias and unit axes: no engine has to round anything."""
+    """Return the robot's bodies as URDF with principal inertias and unit axes, so that no engine has to round."""
     from ..urdf import to_urdf
 
     return to_urdf(robot, principal=True, shapes=False)
 
 
 def without_losses(robot: Tree) -> Tree:
-    """Return the robot's bodies alone, without joint damping, Coulomb friction and armature: engines treat these
-    differently, and frames and shapes have no part in the dynamics."""
+    """Return the robot's bodies without joint damping, Coulomb friction and armature, frames and shapes.
+
+    Engines treat damping, friction and armature differently; frames and shapes do not affect the dynamics.
+    """
     bodies = [
         replace(body, joint=replace(body.joint, damping=0.0, friction=0.0, armature=0.0)) for body in robot.bodies
     ]
@@ -61,5 +72,5 @@ def without_losses(robot: Tree) -> Tree:
 
 
 def is_floating(robot: Tree) -> bool:
-    """Return whether the robot hangs on one floating joint."""
+    """Return whether the first body of the robot has a floating joint."""
     return robot.n_bodies > 0 and robot.bodies[0].joint.type == "floating"

@@ -1,4 +1,4 @@
-"""Forces at the joints that another engine adds, fitted to what differs at each joint."""
+"""Candidates for forces that another engine adds at joints, fitted to the difference at each joint."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from .joint_terms import TERMS, joint_of, positions
 
 SMALL = 1e-9  # of the largest: a fitted term below this is rounding
 FULL = 1e-6  # relative: forces of one size
-OFTEN = 3  # times that a motor's largest force is seen
-STILL = 1e-3  # of the largest speed: what iterations of a motor's constraint may leave
-MOSTLY = 0.75  # part of the joints and states that motors bring to a stand
-FITS = 1e-6  # of what was there: what a term may leave where it explains a joint
+OFTEN = 3  # minimum number of states with a motor's largest force
+STILL = 1e-3  # of the largest speed: residual of a motor's constraint solver
+MOSTLY = 0.75  # fraction of joints and states that motors stop
+FITS = 1e-6  # of the difference: residual of a term that explains a joint
 
 
 def term_candidates(evidence: Evidence, side: Side, before: Mismatch) -> Iterator[Candidate]:
-    """Yield the terms that explain the difference at a joint, or at all joints that differ, by least squares."""
+    """Yield the force terms that explain the difference at one joint, or at all differing joints, by least squares."""
     count = len(evidence.a)
     q, v = evidence.states.q[:count], evidence.states.v[:count]
     at = positions(side.robot, q)
@@ -43,8 +43,11 @@ def term_candidates(evidence: Evidence, side: Side, before: Mismatch) -> Iterato
 
 
 def _motors(evidence: Evidence, side: Side, before: Mismatch) -> Iterator[Candidate]:
-    """Motors left on: each brakes a joint until it stands still, after the one step that gave the acceleration, or with
-    all its force, which is seen in several states and both directions."""
+    """Yield the candidate of joint motors that were left on.
+
+    Motors are recognised in two ways: they stop the joints within one step, or they brake with their maximum
+    force, which then occurs in several states and in both directions.
+    """
     sizes = np.abs(before.forces)
     largest, where = float(sizes.max()), np.flatnonzero(sizes.max(axis=0) > before.allowed)
     full = np.abs(sizes - largest) <= FULL * largest
@@ -59,7 +62,7 @@ def _motors(evidence: Evidence, side: Side, before: Mismatch) -> Iterator[Candid
 
 
 def _brought_to_a_stand(v: np.ndarray, a: np.ndarray) -> bool:
-    """Return whether v + h a = 0 at most joints and states (K, n), with one step h > 0, which is not told, for all."""
+    """Return whether v + h a = 0 at most joints and states (K, n), for one unknown step size h > 0."""
     moving = (np.abs(v) > 0) & (np.abs(a) > 0)
     if moving.sum() < OFTEN:
         return False

@@ -1,4 +1,4 @@
-"""treesim's own results, and the states at which both engines are evaluated."""
+"""treesim as an engine of comparisons, and the random states at which engines are evaluated."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ from .layouts import Reordered
 
 
 class TreesimModel(EngineModel):
-    """A robot in treesim, called as other engines are. integrator: the stepping rule of the trajectory. engine_of_runs:
-    `engine` of `treesim.Simulation`."""
+    """treesim's model of a robot, with the interface of other engines' models.
+
+    integrator: of the trajectory. engine_of_runs: argument `engine` of `treesim.Simulation`.
+    """
 
     engine = "treesim"
     mimic_joints = True
@@ -28,7 +30,7 @@ class TreesimModel(EngineModel):
         self.layout = Reordered(np.arange(robot.nq), np.arange(robot.nv))
 
     def evaluate(self, states: StateBatch) -> Results:
-        """Return treesim's arrays for a batch of states, each quantity in one call."""
+        """Return treesim's results for a batch of states, with one call for each quantity."""
         q, v = states.q, states.v
         mass_matrix = self.mass_matrix(q)
         values = self.bodies() | {
@@ -52,7 +54,7 @@ class TreesimModel(EngineModel):
         return treesim.body_poses(self.robot, q)[1:]
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M (..., nv, nv)."""
+        """Return the mass matrix M (..., nv, nv)."""
         return treesim.mass_matrix(self.robot, q)
 
     def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -60,17 +62,17 @@ class TreesimModel(EngineModel):
         return np.linalg.inv(self.mass_matrix(q))
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return tau (..., nv)."""
+        """Return the joint forces tau (..., nv)."""
         return treesim.inverse_dynamics(self.robot, q, v, a)
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the derivative (..., nv) of v."""
+        """Return the accelerations (..., nv), the time derivative of v."""
         return treesim.forward_dynamics(self.robot, q, v, tau)
 
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return q (steps + 1, nq) and v (steps + 1, nv) of the free motion from (q0, v0); NaN after an early end.
 
-        What energy the other engine's rule gains or loses is not judged here, and not warned of.
+        Energy warnings are suppressed: the integrator is the other engine's choice.
         """
         assert self.integrator is not None  # else there are no steps
         free = treesim.World(self.robot, limits=False)
@@ -92,8 +94,10 @@ class TreesimModel(EngineModel):
 
 
 class TreesimEngine:
-    """treesim as one of the engines compared. integrator: the stepping rule of its trajectories, None for none.
-    engine_of_runs: what runs them, as `engine` of `treesim.Simulation`."""
+    """treesim's engine adapter.
+
+    integrator: of its trajectories, None for none. engine_of_runs: argument `engine` of `treesim.Simulation`.
+    """
 
     name = title = "treesim"
     levels = (RAW, CANONICAL)
@@ -107,16 +111,16 @@ class TreesimEngine:
         return treesim.__version__
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return None: there is no robot that it refuses."""
+        """Return None: every robot is supported."""
         return None
 
     def read(self, robot: Tree, urdf: str = "", level: str = CANONICAL) -> TreesimModel:
-        """Return the robot that treesim has read already."""
+        """Return the model of a robot that treesim has already read."""
         return TreesimModel(robot, self.integrator, self.engine_of_runs)
 
 
 def random_batch(robot: Tree, states: int, seed: int, steps: int, dt: float) -> StateBatch:
-    """Return a batch of `states` random states; tau is that of a random acceleration of order 1."""
+    """Return a batch of `states` random states; tau belongs to a random acceleration of order 1."""
     rng = np.random.default_rng(seed)
     q = np.array([robot.random(rng) for _ in range(states)])
     v, a, target = rng.standard_normal((3, states, robot.nv))

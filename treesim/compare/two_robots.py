@@ -1,4 +1,4 @@
-"""Two descriptions of one robot: joints matched by name, every difference listed and led back to its cause."""
+"""Comparison of two descriptions of one robot: joints matched by name, differences listed with their causes."""
 
 from __future__ import annotations
 
@@ -32,63 +32,93 @@ from .treesim_engine import TreesimEngine, random_batch
 
 PARAMETERS = ("damping", "friction", "armature", "lower", "upper", "velocity", "effort")
 LOSSES = PARAMETERS[:3]
-SOLVED = ("inverse_mass_matrix", "forward_dynamics")  # in which the mass matrix's condition counts
+SOLVED = ("inverse_mass_matrix", "forward_dynamics")  # whose tolerance grows with the condition of the mass matrix
 
 
 class OtherRobot(Protocol):
-    """The second description of a robot."""
+    """Second description of a robot."""
 
     @property
     def label(self) -> str:
-        """What it is called."""
+        """Name of the description."""
         ...
 
     @property
     def joints(self) -> Mapping[str, str]:
-        """The types of its moving joints by name."""
+        """Types of its moving joints by name."""
         ...
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, float]]:
-        """By joint, those of PARAMETERS that it has."""
+        """Joint parameters, of those in PARAMETERS, by joint."""
         ...
 
     @property
     def mimics(self) -> Mapping[str, Line]:
-        """The joints that follow others: whom, multiplier and offset."""
+        """Mimicked joint, multiplier and offset of each mimic joint."""
         ...
 
     @property
     def tolerance(self) -> float:
-        """By how much its numbers may differ, relative to physical scales: what writing them into a file rounds."""
+        """Tolerance of its numbers relative to physical scales: the rounding of its file format."""
         ...
 
     @property
     def description(self) -> Description | None:
-        """Its URDF as `model` took it; None for other formats."""
+        """URDF from which `model` made its model; None for other formats."""
         ...
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:
-        """Return the robot for comparison with our tree, all joints but those named held at zero."""
+        """Return the description's model for comparison with treesim's tree.
+
+        Parameters
+        ----------
+        robot : Tree
+            treesim's tree.
+        joints : collection of str
+            Names of the joints that move; all others are fixed at zero.
+
+        Returns
+        -------
+        EngineModel
+            Model of the second description.
+        """
         ...
 
 
 @runtime_checkable
 class FileReader(Protocol):
-    """What an engine's adapter has besides if the engine reads a format of its own: "mujoco:robot.xml"."""
+    """Adapter of an engine that reads files of its own format, given as "mujoco:robot.xml"."""
 
     def open_file(self, path: str) -> OtherRobot:
-        """Return the robot in a file; raises UnsupportedError if the engine cannot read it."""
+        """Return the robot of a file; raises UnsupportedError if the engine cannot read it."""
         ...
 
 
 @dataclass(frozen=True, repr=False)
 class TwoRobots(ReprMixin):
-    """What two descriptions of one robot have in common, and what not.
+    """Agreement and differences of two descriptions of one robot.
 
-    first, second: their names. rows: as in a Report, with one for each joint parameter; joints that only one has are
-    held at zero. only_first, only_second: these joints, or joints of another type. frames: bodies whose frame the
-    second has elsewhere, which changes no motion, with its place in the first's. causes: what explains the differences.
+    Parameters
+    ----------
+    first, second : str
+        Names of the descriptions.
+    robot : str
+        Name of the robot.
+    base : str
+        "fixed" or "floating".
+    seed : int
+        Seed of the random states.
+    rows : tuple of Row
+        As in a Report, with one row for each joint parameter. Joints of only one description are fixed at zero.
+    only_first, only_second : tuple of str
+        Joints of only one description, or with different types.
+    frames : dict
+        Bodies whose frames differ, with the pose of the second frame in the first. This does not change the motion.
+    causes : Causes
+        Causes of the differences.
+    summary : str
+        Summary of one sentence.
     """
 
     first: str
@@ -113,16 +143,22 @@ class TwoRobots(ReprMixin):
 
     @property
     def passed(self) -> bool:
-        """Whether both describe the same robot; their frames may lie elsewhere."""
+        """True if both describe the same robot; body frames may differ."""
         return not self.only_first and not self.only_second and all(row.passed for row in self.rows)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain types: dictionaries, lists, numbers and words."""
+        """Return the comparison as dictionaries, lists, numbers and strings.
+
+        Returns
+        -------
+        dict
+            The fields, and `passed`.
+        """
         return asdict(self) | {"passed": self.passed}
 
 
 class SecondFile:
-    """A second URDF, as `treesim.load` reads it."""
+    """Second description given as URDF, or any other source that `treesim.load` reads."""
 
     tolerance = TOLERANCE
 
@@ -134,13 +170,13 @@ class SecondFile:
         self.parameters = {body.joint.name: model_parameters(body.joint) for body in description.robot.bodies}
 
     def model(self, robot: Tree, joints: Collection[str]) -> EngineModel:
-        """Return the second robot beside our tree."""
+        """Return the model of the second robot; joints that are not named are fixed at zero."""
         self.description = holding(self.whole, set(self.joints) - set(joints))
         return NamedModel(robot, self.description.bodies_alone)
 
 
 class NamedModel(EngineModel):
-    """A second tree in the place of another engine; joints, and the bodies that they move, are matched by name.
+    """Model of a second tree; joints, and the bodies that they move, are matched by name.
 
     other: the second tree, with the same joints in any order.
     """
@@ -158,15 +194,15 @@ class NamedModel(EngineModel):
         self._bodies = [other.joint_names.index(name) for name in robot.joint_names]
 
     def bodies(self) -> dict[str, np.ndarray]:
-        """Return the bodies' mass (N,), com (N, 3) and inertia (N, 3, 3), each in its own file's frame."""
+        """Return the bodies' mass (N,), com (N, 3) and inertia (N, 3, 3), each in the second file's frame."""
         return {key: values[self._bodies] for key, values in self.other.bodies().items()}
 
     def body_poses(self, q: np.ndarray) -> np.ndarray:
-        """Return the poses (N, 4, 4) of the second file's frames."""
+        """Return the poses (N, 4, 4) of the second file's body frames in the world."""
         return self.other.body_poses(self.layout.configuration_to_engine(q))[self._bodies]
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M (nv, nv)."""
+        """Return the mass matrix M (nv, nv)."""
         return self.layout.matrix_from_engine(q, self.other.mass_matrix(self.layout.configuration_to_engine(q)))
 
     def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -174,13 +210,13 @@ class NamedModel(EngineModel):
         return np.linalg.inv(self.mass_matrix(q))
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return tau (nv,)."""
+        """Return the joint forces tau (nv,)."""
         to = self.layout
         state = to.configuration_to_engine(q), to.velocity_to_engine(q, v), to.velocity_to_engine(q, a)
         return to.force_from_engine(q, self.other.inverse_dynamics(*state))
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the derivative (nv,) of v."""
+        """Return the accelerations (nv,), the time derivative of v."""
         to = self.layout
         state = to.configuration_to_engine(q), to.velocity_to_engine(q, v), to.force_to_engine(q, tau)
         return to.velocity_from_engine(q, self.other.forward_dynamics(*state))
@@ -194,18 +230,42 @@ def compare_robots(
     states: int = STATES,
     seconds: float = SECONDS,
 ) -> TwoRobots:
-    """Compare two descriptions of one robot, and lead what differs back to its causes.
+    """Compare two descriptions of one robot, and find the causes of their differences.
 
-    first: whatever `treesim.load` takes, or a Tree. second: the same, or "mujoco:robot.xml", a file that MuJoCo reads
-    (plugin treesim-mujoco). Joints are matched by name and by nothing else; links may have other names and frames.
-    base: "fixed" or "floating", of URDF. states: random states, from `seed`. seconds: after which the search for causes
-    ends with what it has found (`Causes.untried` tells so). Raises what `treesim.load` raises, UnsupportedError without
-    a shared joint, PluginError where the plugin is missing.
+    Joints are matched by name only; links may have different names and frames.
 
-    Example:
-        >>> from treesim.compare import compare_robots
-        >>> compare_robots("ur5", "ur5_limited", base="fixed").summary
-        'ur5_robot.urdf and ur5_joint_limited_robot.urdf differ; what differs: lower, upper'
+    Parameters
+    ----------
+    first : str, path, file or Tree
+        Any source that `treesim.load` reads, or a Tree.
+    second : str, path, file or Tree
+        The same, or "mujoco:robot.xml", a file that MuJoCo reads (plugin treesim-mujoco).
+    base : {"floating", "fixed"}
+        Base of robots read from URDF.
+    seed : int
+        Seed of the random states.
+    states : int
+        Number of random states.
+    seconds : float
+        Time limit [s] of the search for causes; `Causes.untried` reports that it was reached.
+
+    Returns
+    -------
+    TwoRobots
+        Rows, unmatched joints, and causes.
+
+    Raises
+    ------
+    UnsupportedError
+        If no joint is shared.
+    PluginError
+        If the plugin for `second` is missing.
+
+    Examples
+    --------
+    >>> from treesim.compare import compare_robots
+    >>> compare_robots("ur5", "ur5_limited", base="fixed").summary
+    'ur5_robot.urdf and ur5_joint_limited_robot.urdf differ; what differs: lower, upper'
     """
     states, seconds = whole_number("states", states, 1), positive_number("seconds", seconds)
     ours, other = read_description(first, base), open_second(second, base)
@@ -238,7 +298,7 @@ def compare_robots(
 
 
 def open_second(second: object, base: Base) -> OtherRobot:
-    """Return the second description: a file of another engine's where the source says so, else URDF."""
+    """Return the second description: another engine's file if the source has an engine's prefix, else URDF."""
     name, colon, path = second.partition(":") if isinstance(second, str) and "<" not in second else ("", "", "")
     if not colon or (name not in plugins.available("engines") and name not in PUBLISHED):
         return SecondFile(read_description(second, base))
@@ -249,7 +309,7 @@ def open_second(second: object, base: Base) -> OtherRobot:
 
 
 def _named_apart(ours: Description, other: Description) -> tuple[Description, SecondFile]:
-    """Two files of the same name, told apart in messages."""
+    """Label two files of the same name as first and second."""
     return replace(ours, file=f"first {ours.file}"), SecondFile(replace(other, file=f"second {other.file}"))
 
 
@@ -269,7 +329,7 @@ def _alike(ours: str, theirs: str | None) -> bool:
 
 
 def holding(description: Description, joints: set[str]) -> Description:
-    """Return a description whose joints of these names are fixed at zero; without ROOT_JOINT its base is fixed."""
+    """Return a description with the named joints fixed at zero; ROOT_JOINT fixes the base."""
 
     def edit(root: Any) -> None:
         for name in joints - {ROOT_JOINT}:
@@ -280,14 +340,17 @@ def holding(description: Description, joints: set[str]) -> Description:
 
 
 def model_parameters(joint: Joint) -> dict[str, float]:
-    """Return a joint's parameters; of joints with several degrees of freedom none."""
+    """Return a joint's parameters by name; none for joints with several degrees of freedom."""
     return {name: float(np.ravel(getattr(joint, name))[0]) for name in PARAMETERS} if joint.nv == 1 else {}
 
 
 def _differences(
     robot: Tree, theirs: Mapping[str, Mapping[str, float]], quantity: str, shared: Collection[str]
 ) -> dict[str, tuple[float, float, float]]:
-    """By joint: the relative difference of a parameter, our value and theirs; of joints that both give it."""
+    """Return the relative difference of a parameter, our value and theirs, by joint.
+
+    Only joints that have the parameter in both descriptions are included.
+    """
     found = {}
     for name in shared:
         ours = model_parameters(robot.joint(name))
@@ -314,7 +377,10 @@ def _parameter_rows(robot: Tree, other: OtherRobot, shared: Collection[str]) -> 
 def _parameter_causes(
     ours: Description, other: OtherRobot, shared: Collection[str], seed: int, states: int
 ) -> Iterator[Explanation]:
-    """Losses and limits that differ, joints with the same two values together; the former with their effect."""
+    """Yield an explanation for each differing damping, friction, armature or limit.
+
+    Joints with the same two values are grouped. Damping, friction and armature include their effect.
+    """
     robot = ours.robot
     batch = random_batch(without_losses(robot), states, seed, 0, 1e-3)
     for quantity in PARAMETERS:

@@ -1,6 +1,6 @@
-"""The process in which another engine works: started by `isolation`.
+"""Process in which another engine runs; started by `isolation`.
 
-It answers jobs that come over a socket, one after the other, until the other end is closed.
+It answers jobs from a socket, one after the other, until the other end is closed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DONE, UNSUPPORTED, FAILED = "done", "unsupported", "failed"
 
 
 class Job(NamedTuple):
-    """What an engine is asked: to read a robot from its text at a level, and to evaluate a batch of states."""
+    """Request to an engine: read a robot from its text at a level, and evaluate a batch of states."""
 
     adapter: EngineAdapter
     robot: Tree
@@ -28,7 +28,7 @@ class Job(NamedTuple):
 
 
 def answer(job: Job) -> tuple[str, Any]:
-    """Return DONE and the Results, or UNSUPPORTED or FAILED and the reason; no error of an engine goes further."""
+    """Return DONE and the Results, or UNSUPPORTED or FAILED and the reason; never raises an engine's error."""
     try:
         return DONE, job.adapter.read(job.robot, job.urdf, job.level).evaluate(job.states)
     except UnsupportedError as error:

@@ -1,1 +1,1 @@
-"""Contact: the ground and what else a robot meets, the tables that kernels read of it, and the solvers."""
+"""Contact: ground and collision shapes, the tables that kernels read, and contact solvers."""

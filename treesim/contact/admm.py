@@ -1,4 +1,4 @@
-"""The alternating direction method of multipliers: for stacks, and bodies of very different mass on one another."""
+"""The contact solver "admm": alternating direction method of multipliers, for stacks and large mass ratios."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .base import ContactSolver
 
 
 class Admm(ContactSolver):
-    """See `treesim.kernels.contact.admm`."""
+    """Alternating direction method of multipliers; see `treesim.kernels.contact.admm`."""
 
     name = "admm"
     about = "alternating direction method of multipliers"

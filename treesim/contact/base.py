@@ -1,4 +1,4 @@
-"""What a solver of contact problems is."""
+"""Interface of contact solvers."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from ..system.display import Implementation
 
 
 class ContactSolver(Implementation):
-    """A solver of the impulses of a step: sigma = G lambda + g under the law of every row (`kernels.contact.problem`).
+    """Interface of a solver for the impulses of a step: sigma = G lambda + g with complementarity conditions per row.
 
-    kernel: a static method `solve(problem, impulse, sigma, tolerance, most, memory)` in the kernels' Python, which
-    changes `impulse` from what it holds, leaves sigma = G lambda + g, and returns the iterations taken, of each of its
-    methods `most` at most. Arrays may be longer than `problem.rows`.
-    memory: a static method `memory(rows, q)` that lays out its scratch memory for at most so many rows, of the numbers
-    in q.
-    exact: whether the law is Signorini's and Coulomb's, else their convex relaxation, whose velocities are unique, and
-    which lifts what slides by mu |sigma_t| h in a step.
+    The problem is defined in `kernels.contact.problem`.
+
+    kernel: static method `solve(problem, impulse, sigma, tolerance, most, memory)` in the Python subset of kernels. It
+    starts from `impulse` and overwrites it, sets sigma = G lambda + g, and returns the number of iterations. Each of
+    its methods takes at most `most` iterations. Arrays may be longer than `problem.rows`. memory: static method
+    `memory(rows, q)` that allocates scratch memory for up to `rows` rows, with the dtype of q. exact: True for
+    Signorini's and Coulomb's conditions. False for their convex relaxation, whose velocities are unique, and which
+    separates sliding contacts by mu |sigma_t| h per step.
     """
 
     what: ClassVar[str] = "contact solver"
@@ -34,7 +35,7 @@ class ContactSolver(Implementation):
 
 
 def chosen_solver(solver: str | ContactSolver) -> ContactSolver:
-    """Return a contact solver of a name, or the one given; raises UnknownNameError, ArgumentError for none."""
+    """Return the contact solver of a name, or the one given; raises UnknownNameError or ArgumentError."""
     found = plugins.get("contact_solvers", solver) if isinstance(solver, str) else solver
     if not (hasattr(type(found), "kernel") and hasattr(type(found), "memory")):
         raise ArgumentError(f"contact_solver must be a name or a ContactSolver, got {short_repr(solver)}")

@@ -1,4 +1,4 @@
-"""Free bodies beside a robot, and which shapes of bodies may meet each other."""
+"""Free bodies, and the selection of pairs of body shapes that may collide."""
 
 from __future__ import annotations
 
@@ -22,14 +22,33 @@ ORDER = ("sphere", "capsule", "box")  # points of the one that comes first meet 
 
 
 def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float) -> Tree:
-    """Return a tree of one homogeneous rigid body that moves freely: a box for a robot to push, a ball.
+    """Return a tree of one homogeneous, free rigid body, such as a ball or a box for a robot to push.
 
-    kind and size: as in CollisionShape, "sphere", "capsule", "cylinder" or "box" [m]; mass [kg]. The body has the given
-    name, its floating joint that name and "_joint"; its frame is at its centre. Raises ArgumentError, ModelError.
+    Parameters
+    ----------
+    name : str
+        Name of the tree and its body; its floating joint is called `<name>_joint`.
+    kind : str
+        "sphere", "capsule", "cylinder" or "box".
+    size : sequence of float
+        Lengths as in `treesim.CollisionShape` [m].
+    mass : float
+        Mass [kg].
 
-    Example:
-        >>> treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
-        <Tree 'crate': 1 bodies, nq 7, nv 6, 1 kg>
+    Returns
+    -------
+    Tree
+        Tree with one body, whose frame is at its centre.
+
+    Raises
+    ------
+    ArgumentError
+        If an argument does not fit.
+
+    Examples
+    --------
+    >>> treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+    <Tree 'crate': 1 bodies, nq 7, nv 6, 1 kg>
     """
     checked_text("name of a free body", name)
     if not is_name_of(kind, SIZES) or kind == "hull":
@@ -45,7 +64,7 @@ def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float
 
 
 def _gyration(kind: str, size: tuple[float, ...]) -> np.ndarray:
-    """The rotational inertia (3,) per mass of a homogeneous body about its principal axes [m^2]."""
+    """Rotational inertia (3,) per mass of a homogeneous body about its principal axes [m^2]."""
     if kind == "box":
         a, b, c = (x * x / 12 for x in size)
         return np.array([b + c, a + c, a + b])
@@ -60,7 +79,7 @@ def _gyration(kind: str, size: tuple[float, ...]) -> np.ndarray:
 
 
 def solid_of_shape(shape: CollisionShape) -> Solid | None:
-    """Return the solid that a shape is for points of other bodies; None for cylinders and hulls, which have points."""
+    """Return the solid of a shape for points of other bodies; None for cylinders and hulls."""
     if shape.kind not in SOLIDS:
         return None
     size = [x / 2 for x in shape.size] if shape.kind == "box" else [shape.size[0], *(x / 2 for x in shape.size[1:])]
@@ -70,10 +89,10 @@ def solid_of_shape(shape: CollisionShape) -> Solid | None:
 def meeting(
     robot: Tree, shapes: Sequence[CollisionShape], parts: Sequence[int], among_robot: bool
 ) -> Iterator[tuple[CollisionShape, CollisionShape]]:
-    """Yield the pairs of shapes that may meet: of different parts of the world, unless both are on fixed bases, and, if
-    asked for, of bodies of the robot, part 0, that are no neighbours.
+    """Yield the pairs of shapes that may collide.
 
-    parts: of each shape, which tree of the world it comes from.
+    They belong to different trees of the world, and not both to fixed bases. With `among_robot`, pairs of bodies of the
+    robot that are not adjacent are included. parts: index of the tree of each shape; 0 is the robot.
     """
     for (a, part_a), (b, part_b) in combinations(zip(shapes, parts, strict=True), 2):
         own = part_a == part_b
@@ -82,8 +101,11 @@ def meeting(
 
 
 def ways(a: CollisionShape, b: CollisionShape) -> list[tuple[CollisionShape, CollisionShape]]:
-    """Return how two shapes meet in compiled code: points of the first against the solid of the second, once, or for
-    boxes both ways; of hulls the vertices alone; not at all for two hulls and for cylinders."""
+    """Return how compiled code treats two shapes, as (shape whose points collide, shape that is the solid).
+
+    There is one such pair, or two for two boxes. Hulls collide by their vertices only. There is none for two hulls, and
+    for cylinders.
+    """
     solids = [shape.kind in SOLIDS for shape in (a, b)]
     if "cylinder" in (a.kind, b.kind) or not any(solids):
         return []
@@ -95,10 +117,10 @@ def ways(a: CollisionShape, b: CollisionShape) -> list[tuple[CollisionShape, Col
 
 
 def wholly(a: CollisionShape, b: CollisionShape) -> bool:
-    """Whether compiled code finds wherever two shapes meet: spheres, capsules and boxes."""
+    """Return whether compiled code finds all contacts of two shapes: for spheres, capsules and boxes."""
     return a.kind in SOLIDS and b.kind in SOLIDS
 
 
 def _apart(robot: Tree, a: int, b: int) -> bool:
-    """Whether two bodies of a tree, of which 0 is the fixed base, are neither one, nor joined by a joint."""
+    """Return whether two bodies of a tree (0 = the fixed base) are different and not adjacent."""
     return a != b and (not a or robot.bodies[a - 1].parent != b) and (not b or robot.bodies[b - 1].parent != a)

@@ -1,4 +1,4 @@
-"""The convex relaxation of contact, as engines with soft contact solve it: its velocities are unique."""
+"""The contact solver "convex": the convex relaxation of contact, whose velocities are unique."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .base import ContactSolver
 
 
 class Convex(ContactSolver):
-    """See `treesim.kernels.contact.admm`, without De Saxcé's shift."""
+    """Alternating direction method of multipliers without De Saxcé's shift; see `treesim.kernels.contact.admm`."""
 
     name = "convex"
     about = "alternating direction method of multipliers"

@@ -1,4 +1,4 @@
-"""Contacts of convex shapes that compiled code does not find, hulls and cylinders, by the library coal."""
+"""Contacts of pairs that compiled code does not support, such as hulls and cylinders, by the library coal."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ NOTHING_FOUND = np.full((1, FOUND), -1.0)
 
 
 def nothing_found(q: np.ndarray) -> np.ndarray:
-    """Return the contacts (..., 1, 9) of states (..., nq) where nothing is looked at from outside."""
+    """Return external contacts (..., 1, 9) that are empty, for states (..., nq)."""
     return NOTHING_FOUND if q.ndim == 1 else np.full((*q.shape[:-1], 1, FOUND), -1.0)
 
 
 class Posed(NamedTuple):
-    """A convex shape where it is: rotation (3, 3) and place (3,) in the world, and these as coal takes them."""
+    """A convex shape with its rotation R (3, 3) and position x (3,) in the world, and coal's transform of these."""
 
     shape: ConvexShape
     R: np.ndarray
@@ -39,18 +39,17 @@ class Posed(NamedTuple):
 
 
 def posed(shape: ConvexShape, R: np.ndarray, x: np.ndarray) -> Posed:
-    """Return a shape with its rotation (3, 3) and place (3,) in the world."""
+    """Return a shape with its rotation (3, 3) and position (3,) in the world."""
     return Posed(shape, R, x, require_coal().Transform3s(R, x))
 
 
 class ConvexPairs:
-    """Pairs of shapes of a robot whose contacts are told to steps from outside, the first of number `first` in the
-    tables (`treesim.contact.tables`).
+    """Pairs of shapes of a robot whose contacts are found outside compiled code, by coal.
 
-    For a near pair, coal tells one normal, and the patch in which the shapes face each other (Montaut et al. 2024); of
-    each of its corners the gap along that normal is then found on both shapes themselves. Costs about 0.1 ms a state,
-    as much for each pair that touches, and a fifth for one that is near, in Python. Raises ArgumentError where coal is
-    not installed, or a hull is flat.
+    `first` is the number of the first pair in the tables (`treesim.contact.tables`). For a near pair, coal computes one
+    normal, and the patch in which the shapes face each other (Montaut et al. 2024). At each corner of the patch, the
+    gap along the normal is measured on both shapes. Costs in Python: about 0.1 ms a state, 0.1 ms for each pair that
+    touches, and 0.02 ms for each near pair. Raises ArgumentError if coal is not installed, or a hull is flat.
     """
 
     def __init__(self, robot: Tree, pairs: Sequence[tuple[CollisionShape, CollisionShape]], first: int) -> None:
@@ -70,9 +69,11 @@ class ConvexPairs:
         self._room = min(PER_PAIR * len(pairs), MOST_EXTERNAL)
 
     def found(self, q: np.ndarray, q_free: np.ndarray, good: np.ndarray | None = None) -> np.ndarray:
-        """Return the contacts (..., F, 9) at q (..., nq), of gaps that a free step to q_free may close, of those states
-        that are `good` (None: all): the pair's number, or -1 behind the last one, the place within the pair, gap,
-        point and normal."""
+        """Return the external contacts (..., F, 9) at q (..., nq), whose gaps may close in a step to q_free.
+
+        A row has the number of the pair (-1 after the last contact), the index within the pair, gap, point and normal.
+        good: mask of the states to compute (None: all).
+        """
         found = np.full((*q.shape[:-1], self._room, FOUND), -1.0)
         which = np.ones(q.shape[:-1], bool) if good is None else np.asarray(good)
         if which.any():
@@ -84,7 +85,7 @@ class ConvexPairs:
         return found
 
     def depths(self, q: np.ndarray) -> dict[int, float]:
-        """Return how deep [m] the pairs that touch at q (nq,) overlap, by their place in `pairs`."""
+        """Return {index in `pairs`: depth [m]} of the pairs that touch or overlap at q (nq,)."""
         if not self.pairs:
             return {}
         W = _poses(self.robot, q[None])[0]
@@ -95,8 +96,10 @@ class ConvexPairs:
         return deepest
 
     def _near(self, W: np.ndarray, after: np.ndarray) -> Iterator[tuple[int, float]]:
-        """Pairs whose balls may touch on the way from poses W (S, 4, 4) of the shapes' bodies to those `after`, and up
-        to which gap."""
+        """Yield the pairs whose bounding balls may touch, with the largest gap to consider.
+
+        The motion is from poses W to `after`. W, after (S, 4, 4): poses of the shapes' bodies.
+        """
         now, then = ((P[:, :3, :3] @ self._centers[:, :, None])[:, :, 0] + P[:, :3, 3] for P in (W, after))
         turn = np.linalg.norm(after[:, :3, :3] - W[:, :3, :3], axis=(1, 2))
         moved = np.linalg.norm(then - now, axis=1) + self._radii * turn
@@ -107,7 +110,7 @@ class ConvexPairs:
             yield int(k), float(margin[k])
 
     def _contacts(self, W: np.ndarray, after: np.ndarray) -> list[list[float]]:
-        """The contacts of all pairs, in poses W (N + 1, 4, 4) of the bodies, on the way to those `after`."""
+        """Return the contacts of all pairs at body poses W (N + 1, 4, 4) that may close on the way to `after`."""
         P = W[self._bodies]
         R, x = P[:, :3, :3] @ self._R, (P[:, :3, :3] @ self._x[:, :, None])[:, :, 0] + P[:, :3, 3]
         near = list(self._near(P, after[self._bodies]))
@@ -124,7 +127,7 @@ TOUCHING = 1e-9  # m: shapes so near each other touch
 
 
 def require_coal() -> Any:
-    """Return the library; raises ArgumentError, saying how to install it, where it is missing."""
+    """Return the module coal; raises ArgumentError, with installation instructions, if it is missing."""
     try:
         import coal
     except ImportError:
@@ -133,7 +136,7 @@ def require_coal() -> Any:
 
 
 def unmet(pairs: Sequence[tuple[CollisionShape, CollisionShape]]) -> str:
-    """Return a text of pairs of shapes that pass through each other, and what to do about it."""
+    """Return a message about pairs of shapes whose contact is not supported, with the remedy."""
     named = [f"{a.kind} of {quoted(a.link)} and {b.kind} of {quoted(b.link)}" for a, b in pairs[:MOST_PAIRS]]
     more = f", and {len(pairs) - MOST_PAIRS} more pairs" if len(pairs) > MOST_PAIRS else ""
     return (
@@ -143,8 +146,11 @@ def unmet(pairs: Sequence[tuple[CollisionShape, CollisionShape]]) -> str:
 
 
 def manifold(a: Posed, b: Posed, margin: float) -> list[list[float]]:
-    """Return at most four contacts of two shapes that are nearer to each other than `margin`: gap, point midway (3),
-    and normal from b to a (3), in the order of their angle about their middle, which stays while shapes slide."""
+    """Return at most four contacts of two shapes whose gap is below `margin`.
+
+    A contact is the gap, the point midway (3) and the normal from b to a (3). Contacts are ordered by angle about their
+    centre; this order does not change while shapes slide.
+    """
     contact, points = patch(a, b, margin)
     if contact is None:
         return []
@@ -162,8 +168,7 @@ def manifold(a: Posed, b: Posed, margin: float) -> list[list[float]]:
 
 
 def patch(a: Posed, b: Posed, margin: float) -> tuple[Any, np.ndarray]:
-    """Return coal's contact of two shapes that are nearer to each other than `margin`, else None, and the corners
-    (k, 3) of the patch in which they face each other."""
+    """Return coal's contact of two shapes whose gap is below `margin`, or None, and the corners (k, 3) of the patch."""
     coal = require_coal()
     request, found = coal.CollisionRequest(), coal.CollisionResult()
     request.security_margin = margin
@@ -180,7 +185,7 @@ def patch(a: Posed, b: Posed, margin: float) -> tuple[Any, np.ndarray]:
 
 
 def along_face(n: np.ndarray, a: Posed, b: Posed) -> np.ndarray:
-    """Return the normal (3,) of the face that faces along n, from b to a, to 1e-3 rad; n itself where there is none."""
+    """Return the face normal (3,) that is within 1e-3 rad of n, the normal from b to a, or n if there is none."""
     faces = np.vstack([-a.shape.normals @ a.R.T, b.shape.normals @ b.R.T])
     cosine = faces @ n
     best = int(cosine.argmax()) if len(faces) else -1
@@ -188,8 +193,10 @@ def along_face(n: np.ndarray, a: Posed, b: Posed) -> np.ndarray:
 
 
 def spanning(points: np.ndarray, gaps: np.ndarray, n: np.ndarray) -> list[int]:
-    """Return at most four of the points (k, 3), by the angle about their middle: the deepest, the farthest from it, and
-    on either side of the line through these the farthest from it."""
+    """Return the indices of at most four of the points (k, 3), ordered by angle about their centre.
+
+    They are the deepest point, the farthest point from it, and the farthest point on either side of their line.
+    """
     x, y, z = n
     if abs(x) < 0.9:  # n x e_x and n x (n x e_x), or the same of e_y
         flat = points @ np.array([[0, -y * y - z * z], [z, x * y], [-y, x * z]])

@@ -1,4 +1,4 @@
-"""Convex shapes as the library coal takes them, and where rays leave them."""
+"""Convex shapes as coal's geometries, and ray casting from inside them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ SAME = 1e-9  # of two faces' planes, that are one face cut in two
 
 @dataclass(frozen=True, eq=False)
 class ConvexShape:
-    """A shape in its own axes: coal's geometry, a ball about it (its centre (3,) in the body's axes), placement on the
-    body, the planes of its faces n . x = d, normals (k, 3) and offsets (k,), and, where it is round, the half length of
-    its axis along z and its radius about that; round_ends: a capsule's and a sphere's."""
+    """A convex shape with coal's geometry.
+
+    center (3,), radius: bounding ball, in body axes [m]. rotation, translation: pose on the body. normals (k, 3),
+    offsets (k,): planes n . x = d of the flat faces, in the shape's axes. half_length, roundness: half length along z
+    and radius of a sphere, capsule or cylinder [m]. round_ends: True for a sphere or capsule.
+    """
 
     geometry: Any
     center: np.ndarray
@@ -34,7 +37,7 @@ class ConvexShape:
     round_ends: bool = False
 
     def exits(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
-        """Return how far from points x (k, 3) along d (3,), of length 1, the surface is (k,); negative behind them."""
+        """Return distances (k,) of the surface from points x (k, 3) along the unit vector d; negative if behind."""
         cosine = self.normals @ d
         toward = cosine > LEAVING
         planes = (self.offsets[toward] - x @ self.normals[toward].T) / cosine[toward]
@@ -42,7 +45,7 @@ class ConvexShape:
         return np.minimum(found, self._round_exits(x, d)) if self.roundness else found
 
     def _round_exits(self, x: np.ndarray, d: np.ndarray) -> np.ndarray:
-        """Where rays leave the ball about the nearest point of the axis, or the cylinder about it."""
+        """Return distances (k,) of a cylinder about z, or of the ball about the nearest point of a capsule's axis."""
         w = x.copy()
         if self.round_ends:
             w[:, 2] -= np.clip(x[:, 2], -self.half_length, self.half_length)
@@ -57,7 +60,7 @@ class ConvexShape:
 
 
 def convex_shape(shape: CollisionShape) -> ConvexShape:
-    """Return a shape as coal takes it; raises ArgumentError for a hull that is flat, which has no inside."""
+    """Return a shape with coal's geometry; raises ArgumentError for a flat hull."""
     import coal
 
     place = shape.placement
@@ -81,7 +84,7 @@ def convex_shape(shape: CollisionShape) -> ConvexShape:
 
 
 def _faces(shape: CollisionShape) -> tuple[np.ndarray, np.ndarray]:
-    """Normals (k, 3) and offsets (k,) of the flat faces of a shape."""
+    """Return the normals (k, 3) and offsets (k,) of the flat faces of a shape."""
     if shape.kind in ("sphere", "capsule"):
         return NO_NORMALS, np.zeros(0)
     if shape.kind == "cylinder":

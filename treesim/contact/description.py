@@ -1,4 +1,4 @@
-"""The ground in plain values, as files keep it, and back."""
+"""Serialization of ground surfaces to plain values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ GROUNDS = {kind.__name__: kind for kind in (Ground, StaticBox, HeightField)}
 
 
 def described(surface: Surface) -> dict[str, Any]:
-    """Return a surface as what JSON can hold: its kind, the name of its class, and all of its fields.
+    """Return a surface as a JSON-compatible dictionary of its class name ("kind") and all of its fields.
 
-    Example:
-        >>> from treesim.contact.description import described
-        >>> plain = described(treesim.Ground(height=0.1))
-        >>> plain["kind"], plain["height"], plain["normal"]
-        ('Ground', 0.1, [0.0, 0.0, 1.0])
+    Examples
+    --------
+    >>> from treesim.contact.description import described
+    >>> plain = described(treesim.Ground(height=0.1))
+    >>> plain["kind"], plain["height"], plain["normal"]
+    ('Ground', 0.1, [0.0, 0.0, 1.0])
     """
     return {"kind": type(surface).__name__} | {
         field.name: _plain(getattr(surface, field.name)) for field in fields(surface)
@@ -29,15 +30,16 @@ def described(surface: Surface) -> dict[str, Any]:
 
 
 def surface_of(description: Mapping[str, Any]) -> Surface:
-    """Return the surface that `described` describes, a plane's normal to rounding.
+    """Return the surface of a dictionary that `described` returned; the normal of a plane is equal to rounding.
 
-    Raises UnknownNameError for another kind, ArgumentError for values that are no surface's.
+    Raises UnknownNameError for an unknown kind, ArgumentError for invalid values.
 
-    Example:
-        >>> from treesim.contact.description import described, surface_of
-        >>> box = treesim.StaticBox((1, 1, 0.2))
-        >>> surface_of(described(box)) == box
-        True
+    Examples
+    --------
+    >>> from treesim.contact.description import described, surface_of
+    >>> box = treesim.StaticBox((1, 1, 0.2))
+    >>> surface_of(described(box)) == box
+    True
     """
     values = dict(checked_part("the description of a surface", description, Mapping))  # type: ignore[type-abstract]
     kind = values.pop("kind", None)

@@ -1,4 +1,4 @@
-"""What a robot meets: planes, boxes that stay where they are, and heights over a grid, each with its surface."""
+"""Ground surfaces: planes, static boxes and height fields, with their contact parameters."""
 
 from __future__ import annotations
 
@@ -23,15 +23,30 @@ LEAST = 1e-9  # m: of lengths, whose squares do not vanish beside others
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)
 class Surface(ReprMixin):
-    """How something feels: friction (Coulomb's coefficient mu, 0 or more, static and dynamic), restitution in [0, 1]
-    (Newton's, of impacts faster than 0.05 m/s), stiffness [N/m] (None: rigid) of a pair of shapes, divided among the
-    points at which they touch, and dissipation_time [s], the ratio of damping to stiffness. name: by which contact with
-    a surface of the world is asked for; "" is "ground[k]", of the k-th of a world, from 0 on. Raises ArgumentError, as
-    all surfaces do, for numbers that are none, or beyond these bounds; places and lengths lie within 1e9 m.
+    """Contact parameters of a surface.
 
-    Example:
-        >>> treesim.Surface(friction=0.5)
-        <Surface: friction 0.5, restitution 0, rigid>
+    Parameters
+    ----------
+    friction : float
+        Coulomb's friction coefficient mu, static and dynamic, 0 or more. 0.8 by default.
+    restitution : float
+        Newton's coefficient of restitution in [0, 1], for impacts faster than 0.05 m/s. 0 by default.
+    stiffness : float, optional
+        Stiffness of a pair of shapes [N/m], divided among its contact points. None, the default, is rigid.
+    dissipation_time : float
+        Ratio of damping to stiffness [s]. 0 by default.
+    name : str
+        Name of the surface in contact reports. "ground[k]" for the k-th surface of a world, from 0, if empty.
+
+    Raises
+    ------
+    ArgumentError
+        If a value is not a number or out of bounds. Positions and lengths of all surfaces are at most 1e9 m.
+
+    Examples
+    --------
+    >>> treesim.Surface(friction=0.5)
+    <Surface: friction 0.5, restitution 0, rigid>
     """
 
     friction: float = 0.8
@@ -62,7 +77,7 @@ class Surface(ReprMixin):
         return hash(self._numbers())
 
     def _numbers(self) -> tuple[Any, ...]:
-        """All that it is made of, as numbers and bytes."""
+        """Return all fields in comparable and hashable form."""
         return tuple(_plain(getattr(self, field.name)) for field in fields(self))
 
     def _place(self) -> str:
@@ -74,11 +89,27 @@ class Surface(ReprMixin):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Ground(Surface):
-    """A plane: everything below n . x = height belongs to it. normal: (3,), of any length; height [m] along it.
+    """Ground plane: all points x with n . x <= height are inside the ground.
 
-    Example:
-        >>> treesim.Ground(friction=0.8)
-        <Ground: normal (0, 0, 1), height 0 m, friction 0.8, restitution 0, rigid>
+    Parameters
+    ----------
+    normal : array_like
+        (3,) normal n in world axes, scaled to length 1. z by default.
+    height : float
+        Distance of the plane from the origin along the normal [m]. 0 by default.
+    friction, restitution : float
+        As in `treesim.Surface`.
+    stiffness : float, optional
+        As in `treesim.Surface`.
+    dissipation_time : float
+        As in `treesim.Surface`.
+    name : str
+        As in `treesim.Surface`.
+
+    Examples
+    --------
+    >>> treesim.Ground(friction=0.8)
+    <Ground: normal (0, 0, 1), height 0 m, friction 0.8, restitution 0, rigid>
     """
 
     normal: ArrayLike = field(default=(0.0, 0.0, 1.0), kw_only=True)
@@ -98,13 +129,30 @@ class Ground(Surface):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StaticBox(Surface):
-    """A box that does not move: its full lengths (3,) [m] and where its centre is.
+    """A box that does not move.
 
-    Points of a robot meet its faces; its edges and corners do not cut into faces of the robot.
+    All points of a robot's shapes collide with it. Its edges and corners also collide with spheres, capsules and boxes,
+    but not with the faces of hulls and cylinders.
 
-    Example:
-        >>> treesim.StaticBox((1, 1, 0.2), treesim.Placement(translation=(0, 0, 0.1)), friction=0.6)
-        <StaticBox: 1 x 1 x 0.2 m at (0, 0, 0.1), friction 0.6, restitution 0, rigid>
+    Parameters
+    ----------
+    size : array_like
+        (3,) full lengths along its x, y, z [m].
+    placement : Placement
+        Pose of its centre in the world. Identity by default.
+    friction, restitution : float
+        As in `treesim.Surface`.
+    stiffness : float, optional
+        As in `treesim.Surface`.
+    dissipation_time : float
+        As in `treesim.Surface`.
+    name : str
+        As in `treesim.Surface`.
+
+    Examples
+    --------
+    >>> treesim.StaticBox((1, 1, 0.2), treesim.Placement(translation=(0, 0, 0.1)), friction=0.6)
+    <StaticBox: 1 x 1 x 0.2 m at (0, 0, 0.1), friction 0.6, restitution 0, rigid>
     """
 
     size: ArrayLike
@@ -125,7 +173,20 @@ class StaticBox(Surface):
         return f"{lengths} m at {vector(self.placement.translation)}"
 
     def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
-        """Return q (nq,) with the floating base moved until the first shape touches: see `treesim.standing`."""
+        """Return q with the floating base moved until the first shape touches the box, as `treesim.standing` does.
+
+        Parameters
+        ----------
+        robot : Tree
+            Robot with a floating base.
+        q : numpy.ndarray
+            Configuration (nq,).
+
+        Returns
+        -------
+        numpy.ndarray
+            Configuration (nq,).
+        """
         from .standing import set_down
 
         return set_down(robot, q, self)
@@ -133,14 +194,32 @@ class StaticBox(Surface):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class HeightField(Surface):
-    """Heights (nx, ny) [m] over a grid with these spacings [m] along x and y, whose centre is at `center` (2,).
+    """Terrain of heights over a regular grid.
 
-    Between four heights the surface is two triangles, cut along the diagonal from the corner of least x and y. Beside
-    the grid is nothing. Points of a robot meet the triangle below them.
+    Each cell of the grid consists of two triangles, which share the diagonal from its corner of least x and y. There is
+    no ground outside of the grid. Points of a robot's shapes collide with the triangle below them.
 
-    Example:
-        >>> treesim.HeightField(np.zeros((20, 20)), spacing=(0.1, 0.1))
-        <HeightField: 20 x 20 heights, friction 0.8, restitution 0, rigid>
+    Parameters
+    ----------
+    heights : array_like
+        (nx, ny) heights of the grid's nodes [m].
+    spacing : array_like
+        (2,) distances of the nodes along x and y [m]. 0.1 by default.
+    center : array_like
+        (2,) x and y of the grid's centre [m]. Origin by default.
+    friction, restitution : float
+        As in `treesim.Surface`.
+    stiffness : float, optional
+        As in `treesim.Surface`.
+    dissipation_time : float
+        As in `treesim.Surface`.
+    name : str
+        As in `treesim.Surface`.
+
+    Examples
+    --------
+    >>> treesim.HeightField(np.zeros((20, 20)), spacing=(0.1, 0.1))
+    <HeightField: 20 x 20 heights, friction 0.8, restitution 0, rigid>
     """
 
     heights: ArrayLike
@@ -168,21 +247,34 @@ class HeightField(Surface):
         return f"{nx} x {ny} heights"
 
     def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
-        """Return q (nq,) with the floating base moved until the first shape touches: see `treesim.standing`."""
+        """Return q with the floating base moved until the first shape touches the terrain, as `treesim.standing` does.
+
+        Parameters
+        ----------
+        robot : Tree
+            Robot with a floating base.
+        q : numpy.ndarray
+            Configuration (nq,).
+
+        Returns
+        -------
+        numpy.ndarray
+            Configuration (nq,).
+        """
         from .standing import set_down
 
         return set_down(robot, q, self)
 
 
 def _plain(value: Any) -> Any:
-    """A field's value as what can be compared and hashed."""
+    """Return a field's value in comparable and hashable form."""
     if isinstance(value, Placement):
         return value.rotation.tobytes(), value.translation.tobytes()
     return (value.shape, value.tobytes()) if isinstance(value, np.ndarray) else value
 
 
 def _within(name: str, value: Any, low: float, high: float) -> float:
-    """The number that `value` is, between two others; infinite ones stand for none."""
+    """Return `value` as a float; raises ArgumentError unless it lies in low ... high, where infinite means no bound."""
     number = finite_or_nan(value)
     if not low <= number <= high:
         allowed = "finite" if low == -np.inf else f"{low:g} or more" if high == np.inf else f"{low:g} ... {high:g}"

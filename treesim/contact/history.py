@@ -1,4 +1,4 @@
-"""What contact did in every step of a simulation."""
+"""Contact results of every step of a simulation."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ SOLVER_INFO_NAMES = (
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ContactHistory(ReprMixin):
-    """Contact in the steps that start at K recorded states; the last state has none.
+    """Contact results of the steps that start at K recorded states; those of the last state are zero.
 
-    bodies: those whose shapes may touch. wrench (K, number of bodies, 6): the mean force [N] and moment [N m] of
-    contacts in the step, along the world's axes, at the body's origin. told (K, 7): see `ContactReport`.
-    surfaces: names of what does not move: surfaces of the world, and links of fixed bases. pairs: those that touched at
-    some time, of bodies or of a body and a surface; pair_wrench (K, number of pairs, 12): what they do to each other,
-    on the first, then on the second. Files of older versions have no pairs. Raises ArgumentError for names, numbers and
-    shapes that are none of these.
+    bodies: names of bodies whose shapes may touch. wrench (K, number of bodies, 6): mean contact force [N] and moment
+    [N m] on them during the step, in world axes at the body's origin. told (K, 7): diagnostics, see `ContactReport`.
+    surfaces: names of surfaces of the world, and of links on fixed bases. pairs: pairs of bodies, or of a body and a
+    surface, that touched at some time. pair_wrench (K, number of pairs, 12): wrench on the first, then on the second,
+    of each pair. Files of older versions have no pairs. Raises ArgumentError for invalid names, numbers and shapes.
 
-    Example:
-        >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
-        >>> world = treesim.World(robot, ground=treesim.Ground())
-        >>> run = treesim.Simulation(world).run(0.01, q0=treesim.standing(robot, robot.neutral()))
-        >>> run.contact.wrench.shape[2], float(run.penetration.max()) < 1e-9
-        (6, True)
+    Examples
+    --------
+    >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+    >>> world = treesim.World(robot, ground=treesim.Ground())
+    >>> run = treesim.Simulation(world).run(0.01, q0=treesim.standing(robot, robot.neutral()))
+    >>> run.contact.wrench.shape[2], float(run.penetration.max()) < 1e-9
+    (6, True)
     """
 
     bodies: tuple[str, ...]
@@ -72,8 +72,10 @@ class ContactHistory(ReprMixin):
             object.__setattr__(self, label, array)
 
     def of_body(self, body: str, other: str | None = None) -> np.ndarray:
-        """Return the wrench (K, 6) on a body, or a surface of the world: of all others, or of one; "ground" is all
-        surfaces together. Raises UnknownNameError for what cannot touch anything."""
+        """Return the wrench (K, 6) on a body or surface, from all others or from `other`.
+
+        "ground" is all surfaces together. Raises UnknownNameError for a name that is not among bodies and surfaces.
+        """
         if other is not None:
             return between(self.pairs, self.pair_wrench, self.bodies, self.surfaces, body, other)
         if body not in self.bodies:
@@ -81,7 +83,7 @@ class ContactHistory(ReprMixin):
         return self.wrench[:, self.bodies.index(body)]
 
     def columns(self) -> Iterator[tuple[str, np.ndarray]]:
-        """Name and numbers (K,) of every column of a table."""
+        """Yield the name and the values (K,) of every column of a table."""
         for b, body in enumerate(self.bodies):
             for p, part in enumerate(PARTS):
                 yield f"contact.{body}.{part}", self.wrench[:, b, p]
@@ -91,7 +93,7 @@ class ContactHistory(ReprMixin):
             yield f"contact:{name}", self.solver_info[:, k]
 
     def description(self) -> dict[str, Any]:
-        """Return the names, as files keep them."""
+        """Return the names, for storage in files."""
         return {"touching": self.bodies, "surfaces": self.surfaces, "pairs": self.pairs}
 
     @classmethod
@@ -103,8 +105,7 @@ class ContactHistory(ReprMixin):
         surfaces: tuple[str, ...],
         pairs: tuple[tuple[str, str], ...],
     ) -> ContactHistory | None:
-        """Return what the columns of a table hold of these bodies, surfaces and pairs; None if it has none of
-        contact."""
+        """Return the contact results in columns `names` of a table; None if it has no contact columns."""
         at = {name: k for k, name in enumerate(names)}
         if f"contact:{SOLVER_INFO_NAMES[0]}" not in at:
             return None
@@ -129,11 +130,11 @@ class ContactHistory(ReprMixin):
 
 
 def pair_columns(pairs: Sequence[tuple[str, str]]) -> list[str]:
-    """Return the names of columns of pairs: of what the second exerts on the first, then of the other way round."""
+    """Return the names of pairs' columns: wrench of the second on the first, then of the first on the second."""
     ways = [way for one, other in pairs for way in ((one, other), (other, one))]
     return distinct([f"contact[{one}, {other}].{part}" for one, other in ways for part in PARTS])
 
 
 def no_contact(count: int) -> np.ndarray:
-    """Return what is told of `count` steps in which nothing touches."""
+    """Return zero diagnostics (count, 7) of steps without contact."""
     return np.zeros((count, SOLVER_INFO))

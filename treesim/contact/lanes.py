@@ -1,4 +1,4 @@
-"""What contact makes of many states at once, eight side by side in each of the processor's vectors."""
+"""Contact solve of many states at once, eight in the SIMD lanes of a processor."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ BETWEEN_POINTS = 10  # the column that tells of capsules' sides and boxes' edges
 
 
 class ContactLanes:
-    """Compiled code of what contact makes of free steps on lanes. States that lanes leave, as those whose solves take
-    long, go through the stage of single states.
+    """Compiled contact solve of a batch on SIMD lanes.
 
-    A state's bits do not depend on the other states, nor on how many there are."""
+    States that the SIMD code does not finish, such as those that need many iterations, are solved one by one. A state's
+    result does not depend, to the bit, on the other states or on their number.
+    """
 
     def __init__(self, stage: ContactStage) -> None:
         self.stage = stage
@@ -39,8 +40,11 @@ class ContactLanes:
         self.code = compiled(contact_step_on_lanes).with_tables(*self.constants)
 
     def run(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
-        """Turn the free steps of a batch, arrays (count, n), into ones with contact: q, v, q_free, v_free, force, the
-        free step's work and impulses before, then q_new, v_new, impulses and work; return the residuals (count,)."""
+        """Add contact to the unconstrained steps of a batch; return the residuals (count,).
+
+        inputs (count, n): q, v, q_free, v_free, force, the unconstrained step's work, and impulses for the warm start.
+        results (count, n), overwritten: q_new, v_new, impulses, work.
+        """
         solver_info = self._on_lanes(inputs, results)
         left = np.flatnonzero(solver_info[:, 1] == FOR_ONE)
         if left.size:
@@ -51,7 +55,7 @@ class ContactLanes:
         return solver_info[:, 0]
 
     def _on_lanes(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
-        """The states on lanes; what is told (count, SIMD_SOLVER_INFO)."""
+        """Solve all states on SIMD lanes; return the diagnostics (count, TOLD)."""
         q_new, v_new, impulses, work = results
         solver_info = np.empty((len(q_new), SIMD_SOLVER_INFO))
         impulses[...] = 0.0
@@ -65,7 +69,7 @@ class ContactLanes:
         return solver_info
 
     def _one_by_one(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
-        """The states through the stage of single states; the larger residual (count,) of each."""
+        """Solve states one by one; return the larger residual (count,) of each."""
         q_new, v_new, impulses, work = results
         _, wrench, pairs, solver_info = self.stage.memory((len(q_new),))
         self.stage.run(*inputs, nothing_found(q_new), q_new, v_new, impulses, wrench, pairs, solver_info, work)
@@ -73,9 +77,12 @@ class ContactLanes:
 
 
 def begin_lanes(stage: ContactStage) -> bool:
-    """Return whether there is code on lanes of a stage, and let it be compiled while other code is. There is none for
-    solids with edges, what touches between points, held rows, followers, other solvers than "pgs", and in plain Python;
-    nor where joint limits are all there is, which few states reach."""
+    """Return whether SIMD code supports a contact solve, and start its background compilation.
+
+    It does not support solids with edges, contact between points (of capsules and boxes), constrained frames and loops,
+    mimic joints, solvers other than "pgs", and uncompiled Python. It is not used where there are only joint limits,
+    which few states reach.
+    """
     touching = stage.touching
     if touching.only_limits or not runs_compiled():
         return False

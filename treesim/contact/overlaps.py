@@ -1,4 +1,4 @@
-"""Which pairs of shapes overlap in a configuration."""
+"""Overlaps of pairs of shapes at a configuration."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ MARGIN = 1e-9  # m: shapes so near each other touch
 
 
 def overlapping(robot: Tree, tables: Touching, q: np.ndarray) -> dict[int, float]:
-    """Return the numbers of the pairs of points and solids of which some touch at q (nq,), and how deep [m], by the
-    kernels' own text in the interpreter: about 0.1 ms a pair."""
+    """Return {number of pair: depth [m]} of the pairs of points and solids that touch at q (nq,).
+
+    The kernels run in the Python interpreter: about 0.1 ms a pair.
+    """
     whole, own = robot.spanning, robot.expand(q)
     touch, tree = touch_tables(tables.layout, tables.geometry), tree_tables(*constants_of(whole))
     found, rows = contacts_memory(touch, own), rows_memory(tree, 1, own)
@@ -31,8 +33,10 @@ def overlapping(robot: Tree, tables: Touching, q: np.ndarray) -> dict[int, float
 
 
 def contacts_of(robot: Tree, tables: Touching, q: np.ndarray, margin: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return gaps (k,) [m] and normals (k, 3), toward the robot, of all points at q (nq,) that are nearer to a
-    solid than the margin."""
+    """Return gaps (k,) [m] and normals (k, 3) of all points at q (nq,) whose gap to a solid is below `margin`.
+
+    The normals point toward the robot.
+    """
     whole, own = robot.spanning, robot.expand(q)
     touch, tree = touch_tables(tables.layout, tables.geometry), tree_tables(*constants_of(whole))
     found, rows = contacts_memory(touch, own), rows_memory(tree, 1, own)
@@ -49,5 +53,5 @@ def contacts_of(robot: Tree, tables: Touching, q: np.ndarray, margin: float) -> 
 
 
 def _least_gap(touch: Any, k: int, rows: Any, found: Any) -> float:
-    """The gap of the deepest point of pair k [m]."""
+    """Return the gap of the deepest point of pair k [m]."""
     return float(found.distance[: meet(touch, k, rows, 0.0, MARGIN, found, SOLIDS)].min())

@@ -1,4 +1,4 @@
-"""Which wrenches of pairs of bodies are asked for: what one body, or surface of the world, does to another."""
+"""Contact wrenches between two bodies, or a body and a surface of the world."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ def between(
     body: str,
     other: str,
 ) -> np.ndarray:
-    """Return the wrench (..., 6) that `other` exerts on `body`, at the origin of `body`, the world's for surfaces.
+    """Return the wrench (..., 6) that `other` exerts on `body`, at the origin of `body` (of the world for a surface).
 
-    pairs: names of what may touch, P of them; wrench (..., P, 12): on the first of each, then on the second. bodies,
-    surfaces: all names; "ground" is all surfaces together. Nothing is exerted by what does not touch. Raises
+    pairs: names of the P pairs that may touch. wrench (..., P, 12): on the first of each, then on the second. bodies,
+    surfaces: all names; "ground" is all surfaces together. The result is zero for pairs that cannot touch. Raises
     UnknownNameError for other names.
     """
     known = (*bodies, *surfaces, *([GROUND] if surfaces else []))

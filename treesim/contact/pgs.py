@@ -1,4 +1,4 @@
-"""Block Gauss-Seidel with the exact solve of each contact, active sets where it is slow, and ADMM where both stall."""
+"""The contact solver "pgs": block Gauss-Seidel with exact contact solves, active sets if slow, ADMM if both stall."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .base import ContactSolver
 
 
 class Pgs(ContactSolver):
-    """See `treesim.kernels.contact.pgs`."""
+    """Block Gauss-Seidel with active sets and ADMM; see `treesim.kernels.contact.pgs`."""
 
     name = "pgs"
     about = "block Gauss-Seidel, active sets, and ADMM"

@@ -1,4 +1,4 @@
-"""What contact did in a step."""
+"""Contact results of a step."""
 
 from __future__ import annotations
 
@@ -29,18 +29,27 @@ SUMS, LAST = [CERTIFICATE, ITERATIONS], CONTACTS
 
 @dataclass(frozen=True, repr=False)
 class ContactReport(ReprMixin):
-    """Contacts, joint limits and joint friction in a step of one state or a batch.
+    """Results of contacts, joint limits and joint friction in a step of one state or a batch.
 
-    wrench (..., N + 1, 6): the mean force [N] and moment [N m] of contacts on every body, the base first, along the
-    world's axes, at the body's origin. told (..., 7), the rows of `penetration` and so on. touching: the tables of what
-    may touch; pairs (..., P, 12): the same of what those do to each other that `touching.groups` names, on the first,
-    then on the second, one row of zeros where nothing can touch; see `between`.
+    Parameters
+    ----------
+    wrench : numpy.ndarray
+        (..., N + 1, 6) mean contact force [N] and moment [N m] on every body during the step, the base first, in world
+        axes at the body's origin.
+    told : numpy.ndarray
+        (..., 7) diagnostics, which the properties return by name.
+    touching : Touching
+        Tables of the pairs that may touch.
+    pairs : numpy.ndarray
+        (..., P, 12) wrenches of the pairs `touching.groups`: on the first, then on the second. One row of zeros if
+        there are no pairs. See `between`.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> stepper = treesim.Stepper(robot)
-        >>> stepper.step(stepper.reset())[1].contact
-        <ContactReport: no contacts>
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> stepper = treesim.Stepper(robot)
+    >>> stepper.step(stepper.reset())[1].contact
+    <ContactReport: no contacts>
     """
 
     wrench: np.ndarray
@@ -50,13 +59,42 @@ class ContactReport(ReprMixin):
 
     @classmethod
     def empty(cls, robot: Tree, touching: Touching, batch: tuple[int, ...]) -> ContactReport:
-        """Return that of a step in which nothing touches."""
+        """Return the report of a step without contact.
+
+        Parameters
+        ----------
+        robot : Tree
+            Robot.
+        touching : Touching
+            Tables of the pairs that may touch.
+        batch : tuple of int
+            Shape of the batch; () for one state.
+
+        Returns
+        -------
+        ContactReport
+            Report of zeros.
+        """
         pairs = np.zeros((*batch, int(touching.layout[8]), 12))
         return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, SOLVER_INFO)), touching, pairs)
 
     @classmethod
     def of(cls, touching: Touching, parts: Sequence[tuple[np.ndarray, ...]]) -> ContactReport:
-        """Return that of a step whose equal parts have these wrenches, of bodies and pairs, and this told of them."""
+        """Return the report of a step that consists of equal substeps.
+
+        Parameters
+        ----------
+        touching : Touching
+            Tables of the pairs that may touch.
+        parts : sequence of tuple
+            Wrenches of bodies, wrenches of pairs, and diagnostics of each substep.
+
+        Returns
+        -------
+        ContactReport
+            Mean wrenches; the largest diagnostics, but sums of energy dissipation and iterations, and the last number
+            of contacts.
+        """
         wrench, pairs, solver_info = parts[-1]
         if len(parts) > 1:
             wrench, pairs = (np.stack(each).mean(axis=0) for each in list(zip(*parts, strict=True))[:2])
@@ -67,9 +105,23 @@ class ContactReport(ReprMixin):
         return cls(wrench, solver_info, touching, pairs)
 
     def between(self, body: str, other: str) -> np.ndarray:
-        """Return the mean force and moment (..., 6) that `other` exerts on `body` in the step [N, N m], along the
-        world's axes, at the origin of `body`. Each is a body, or a surface of the world by its name, whose origin is
-        the world's; "ground" is all surfaces together. Raises UnknownNameError for what cannot touch anything.
+        """Return the mean wrench that one body or surface exerts on another in the step.
+
+        Parameters
+        ----------
+        body, other : str
+            Names of bodies, or of surfaces of the world; "ground" is all surfaces together.
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., 6) force [N] and moment [N m] of `other` on `body`, in world axes at the origin of `body` (of the
+            world for a surface).
+
+        Raises
+        ------
+        UnknownNameError
+            If a name is not among the bodies and surfaces that may touch.
         """
         names = tuple(dict.fromkeys(name for group in self.touching.groups for name in group))
         surfaces = self.touching.surfaces
@@ -78,39 +130,43 @@ class ContactReport(ReprMixin):
 
     @property
     def penetration(self) -> np.ndarray:
-        """The largest overlap (...) at the end of the step [m]."""
+        """Largest overlap (...) at the end of the step [m]."""
         return self.solver_info[..., PENETRATION]
 
     @property
     def residual(self) -> np.ndarray:
-        """By how much the worst contact, limit or joint misses its law (...) [m/s, rad/s]."""
+        """Largest complementarity residual (...) of velocities [m/s, rad/s] of contacts, limits and friction."""
         return self.solver_info[..., RESIDUAL]
 
     @property
     def position_residual(self) -> np.ndarray:
-        """By how much the worst contact or limit misses what positions ask for, that no gap becomes negative and
-        overlaps shrink (...) [m/s, rad/s]."""
+        """Largest complementarity residual (...) of positions, over contacts and limits [m/s, rad/s].
+
+        The conditions on positions are that no gap becomes negative and overlaps shrink.
+        """
         return self.solver_info[..., POSITION_RESIDUAL]
 
     @property
     def certificate(self) -> np.ndarray:
-        """By how much impulses, but for those of soft surfaces' springs, changed the kinetic energy (...) [J]: never
-        upwards, see docs/contact.md."""
+        """Change of kinetic energy (...) by the impulses [J], which is never positive; see docs/contact.md.
+
+        Impulses of the springs of soft surfaces are excluded.
+        """
         return self.solver_info[..., CERTIFICATE]
 
     @property
     def count(self) -> np.ndarray:
-        """Number of contacts (...) that were near enough to act."""
+        """Number of contacts (...) in the contact problem."""
         return self.solver_info[..., CONTACTS].astype(int)
 
     @property
     def iterations(self) -> np.ndarray:
-        """Sweeps and iterations of the solver (...)."""
+        """Number of sweeps and iterations (...) of the contact solver."""
         return self.solver_info[..., ITERATIONS].astype(int)
 
     @property
     def left_out(self) -> np.ndarray:
-        """Contacts (...) for which there was no room."""
+        """Number of contacts (...) that were omitted because memory was exceeded."""
         return self.solver_info[..., LEFT_OUT].astype(int)
 
     def __repr__(self) -> str:

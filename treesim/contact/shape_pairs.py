@@ -1,4 +1,4 @@
-"""Which shapes of a world's bodies meet each other, and by which code."""
+"""Selection of the pairs of a world's shapes that collide, and of the code that finds their contacts."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ def shape_pairs(
     with_coal: bool,
     held: tuple[np.ndarray, np.ndarray],
 ) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
-    """Return the pairs of shapes that meet in compiled code, points of the first against the solid of the second, and
-    those that coal looks at.
+    """Return the pairs of shapes whose contacts compiled code finds, and those for coal.
 
-    robot: the tree of a world, made of these trees, the robot's first, whose shapes follow each other in it; shapes on
-    a fixed base are static. self_collision: whether bodies of the robot meet, which are no neighbours, and do not touch
-    in its neutral pose. with_coal: whether hulls and cylinders do; without it, those that pass through each other are
-    told in a ShapeWarning. held: see `tables.touching`. Raises ArgumentError where coal is missing.
+    A compiled pair is (shape whose points collide, shape that is the solid). robot: merged tree of a world. trees: the
+    trees that it was made of, the robot's first, with shapes in the same order; shapes on a fixed base are static.
+    self_collision: include pairs of robot bodies that are not adjacent and do not touch in the neutral configuration.
+    with_coal: include hulls and cylinders; without it a ShapeWarning names the pairs that are omitted. held: see
+    `tables.touching`. Raises ArgumentError if coal is missing.
     """
     part = dict(
         zip(map(id, robot.shapes), np.repeat(np.arange(len(trees)), [len(x.shapes) for x in trees]), strict=True)
@@ -53,7 +53,7 @@ def shape_pairs(
 def _met(
     robot: Tree, compiled: Sequence[Shapes], convex: Sequence[Shapes], held: tuple[np.ndarray, np.ndarray]
 ) -> set[frozenset[CollisionShape]]:
-    """Those of these pairs that touch in the robot's neutral pose."""
+    """Return the pairs that touch in the robot's neutral configuration."""
     q = robot.neutral()
     tables = touching(robot, (), False, False, held, compiled)
     met = {frozenset(compiled[k]) for k in overlapping(robot, tables, q)}

@@ -1,4 +1,4 @@
-"""Solids: what points of other bodies meet."""
+"""Solids: collision geometry for the points of other bodies."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from ..model.inertia import Placement
 
 @dataclass(frozen=True)
 class Solid:
-    """A solid on a body (0 = the world): its kind (`kernels.contact.collision`), sizes (4,), placement on the body, and
-    heights, of a grid."""
+    """A solid on a body (0 = the world), with which points of other bodies collide.
+
+    kind: as in `kernels.contact.signed_distance`. size (4,): see `kernels.contact.tables`. placement: pose on the body.
+    heights: of a height field.
+    """
 
     body: int
     kind: int

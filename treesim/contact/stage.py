@@ -1,4 +1,4 @@
-"""The part of a step in which bodies touch: what turns the free step into one with contact, limits and friction."""
+"""The contact solve of a step: adds contacts, joint limits and friction to the unconstrained step."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SWEEPS = 500  # of the solver, and as many iterations of the one that takes over
 
 
 class ContactStage:
-    """Compiled code of what contact makes of a free step, for single states and batches."""
+    """Compiled contact solve for single states and batches."""
 
     def __init__(
         self,
@@ -76,23 +76,27 @@ class ContactStage:
             self.quick = BoundEntry(near_limits_states, tables, *shapes, engine="generic")
 
     def pushed_entry(self) -> Callable[..., int]:
-        """Return the entry of the same stage with one array more, `external` (nv,) behind `force`: external forces of
-        the joints, which no effort limit bounds."""
+        """Return the entry of the same contact solve with an additional array `external` (nv,) after `force`.
+
+        It contains external joint forces, to which effort limits do not apply.
+        """
         return contact_step_entry(*self._made_of, pushed=True)
 
     def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-        """Return memory for what the stage gives beside states and work: impulses, wrenches of the bodies and of pairs
-        of them, and what is told."""
+        """Return uninitialized arrays for impulses, wrenches of bodies, wrenches of pairs, and diagnostics."""
         return tuple([np.empty(batch + shape) for shape in self.shapes[2:-1]])
 
     def begin(self) -> None:
-        """Let the stage's code be made while the free step's is, if it will surely be needed."""
+        """Start background compilation of the contact solve if it will certainly be needed."""
         if self.quick is None:
             compiled_soon(self.entry)
 
     def near(self, q: np.ndarray, q_free: np.ndarray, varied: Varied | None = None) -> np.ndarray | None:
-        """Return which states (...) of a free step from q to q_free need the stage, where joint limits are all there
-        is, and the stage is then not even compiled before; None if all of them do, or may, since limits vary."""
+        """Return a mask (...) of the states that need the contact solve in an unconstrained step from q to q_free.
+
+        It is computed where there are only joint limits, by a quick test that avoids compiling the contact solve. None
+        means that all states may need it: there is contact or friction, or the limits are batched parameters.
+        """
         if self.quick is None or (varied is not None and self.geometry_at in varied.tables):
             return None
         flags = np.empty((*q.shape[:-1], 1))
@@ -103,11 +107,11 @@ class ContactStage:
 
     @property
     def geometry_at(self) -> int:
-        """The place of the table of what may touch among the constants."""
+        """Index of the table of contact geometry among the constants."""
         return next(k for k, table in enumerate(self.constants) if table is self.touching.geometry)
 
     def run_varied(self, varied: Varied, *arrays: np.ndarray) -> int:
-        """The same as `run` of a batch (count, ...) whose states have numbers of their own in the constants."""
+        """Run a batch (count, ...) as `run` does, with batched parameters in the constants."""
         status = self._run_varied(varied, *arrays)
         while self._makes_room(arrays[-2]):
             status = self._run_varied(varied, *arrays)
@@ -128,11 +132,13 @@ class ContactStage:
         return over_threads(part, count, STATES_PER_TASK)
 
     def run(self, *arrays: np.ndarray) -> int:
-        """Turn the free step of one state or a batch into one with contact: q, v, q_free, v_free, force, its work,
-        impulses before, contacts that are told from outside, then q_new, v_new, impulses, wrenches of bodies and of
-        pairs, told, work; return the worst status.
+        """Add contact to the unconstrained step of one state or a batch; return the worst status.
 
-        There is memory for as many contacts as have been met so far; it grows with the square of their number.
+        arrays, inputs: q, v, q_free, v_free, force, the unconstrained step's work, impulses for the warm start,
+        external contacts. Outputs, overwritten: q_new, v_new, impulses, wrenches of bodies, wrenches of pairs,
+        diagnostics, work.
+
+        Memory grows with the square of the largest number of contacts so far.
         """
         status = self._run(*arrays)
         while self._makes_room(arrays[-2]):
@@ -140,7 +146,7 @@ class ContactStage:
         return status
 
     def _makes_room(self, solver_info: np.ndarray) -> bool:
-        """Make room for contacts that a step has left out; return whether there were any, and there is room now."""
+        """Allocate memory for contacts that a step omitted; return True if the step should be repeated."""
         if not solver_info[..., LEFT_OUT].any():
             return False
         layout = self.constants[self._layout_at].copy()

@@ -1,4 +1,4 @@
-"""A robot set down on a static box or a height field: its base moved until the first of its shapes touches."""
+"""Placement of a robot on a static box or a height field: its base moves until the first of its shapes touches."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ NOTHING_HELD = np.zeros(2, np.int64), np.zeros(0)
 
 
 def set_down(robot: Tree, q: np.ndarray, surface: StaticBox | HeightField) -> np.ndarray:
-    """Return q (nq,) with the floating base moved along the way up (`way_up`) until the first shape touches.
+    """Return q (nq,) with the floating base moved along the upward direction (`way_up`) until the first shape touches.
 
-    From the plane on which nothing can touch the surface any more, downward by Newton's steps: the distance of convex
-    shapes is convex along a line, so that no step goes too far; between points and a height field it is linear. Raises
-    ArgumentError where nothing is above the surface.
+    Starts with the lowest point of the robot at the height of the surface's highest point, and moves downward by Newton
+    steps. The distance of convex shapes is convex along a line, so no step goes too far; between points and a height
+    field it is linear. Raises ArgumentError if no shape is above the surface.
     """
     up, top = way_up(surface)
     q = standing(robot, q, Ground(normal=up, height=top))
@@ -42,8 +42,10 @@ def set_down(robot: Tree, q: np.ndarray, surface: StaticBox | HeightField) -> np
 
 
 def way_up(surface: StaticBox | HeightField) -> tuple[np.ndarray, float]:
-    """Return the normal (3,) of a static box's face that is turned upward most, or z over a height field, and how far
-    along it [m] the highest point of the surface is from the origin."""
+    """Return the upward direction (3,) of a surface, and the height of its highest point along it [m].
+
+    The direction is z for a height field, and the normal of the face that is turned upward most for a static box.
+    """
     if isinstance(surface, HeightField):
         return np.array([0.0, 0.0, 1.0]), float(np.max(surface.heights))
     R, half = surface.placement.rotation, np.asarray(surface.size) / 2
@@ -53,6 +55,6 @@ def way_up(surface: StaticBox | HeightField) -> tuple[np.ndarray, float]:
 
 
 def _extent(robot: Tree, q: np.ndarray, up: np.ndarray, top: float) -> float:
-    """How far the lowest and the highest candidate point of a robot are apart along `up` [m]."""
+    """Return an upper bound of the distances along `up` between candidate points and the surface [m]."""
     above = gaps(robot, q, up, top)
     return float(np.ptp(above) + np.abs(above).max())

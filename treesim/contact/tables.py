@@ -1,4 +1,4 @@
-"""From shapes, surfaces and joints to the flat tables of what may touch (see `treesim.kernels.contact.collision`)."""
+"""Construction of the flat contact tables from shapes, surfaces and joints (see `treesim.kernels.contact.tables`)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Shapes = tuple[CollisionShape, CollisionShape]
 
 @dataclass(frozen=True)
 class Touching:
-    """The tables of a world, and what stands in which slot."""
+    """Contact tables of a world, and the names that belong to their rows."""
 
     layout: np.ndarray
     geometry: np.ndarray
@@ -52,33 +52,36 @@ class Touching:
 
     @property
     def rows(self) -> int:
-        """Number of impulses that a state keeps: three a slot, one a limit, joint with friction, limit of a speed, and
-        row that holds."""
+        """Number of impulses that a state stores for the warm start.
+
+        There are three for each slot, and one for each limit, joint with friction, speed limit, and row of frame and
+        loop constraints.
+        """
         return 3 * self.slots + self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
 
     @property
     def external(self) -> int:
-        """Number of contacts of one state, at most, that are told from outside."""
+        """Largest number of external contacts of one state."""
         return int(self.layout[9])
 
     @property
     def on_planes(self) -> bool:
-        """Whether nothing but planes of the world is met."""
+        """True if all collision geometry of the world is planes."""
         pairs = self.layout[NUMBERS : NUMBERS + COLUMNS * self.layout[0]].reshape(-1, COLUMNS)
         return bool((pairs[:, 2] == PLANE).all())
 
     @property
     def only_limits(self) -> bool:
-        """Whether there are joint limits, and nothing else that could act."""
+        """True if nothing but joint limits can act."""
         return not (self.slots or self.frictions or self.speeds)
 
     @property
     def active(self) -> bool:
-        """Whether there is anything that may touch, be reached, or rub."""
+        """True if there is any contact, joint limit, joint friction or speed limit."""
         return bool(self.slots or self.limits or self.frictions or self.speeds)
 
     def without_groups(self) -> np.ndarray:
-        """The layout under which a step tells nothing of pairs of bodies."""
+        """Return a layout for steps that do not report wrenches of pairs."""
         layout = self.layout.copy()
         layout[8], layout[10] = 1, 0
         return layout
@@ -95,9 +98,12 @@ def touching(
     speed_limits: bool = False,
     convex: Sequence[Shapes] = (),
 ) -> Touching:
-    """Return the tables for a robot whose shapes meet these surfaces of the world, with or without its joint limits and
-    joint friction; held: layout and geometry of the rows that hold frames and loops; pairs: shapes whose points meet
-    the solids of others, all of one surface; convex: those whose contacts are told from outside."""
+    """Return the contact tables of a robot in a world.
+
+    grounds: surfaces of the world. limits, friction, speed_limits: include joint limits, joint friction, limits of
+    joint speeds. held: layout and geometry of the constrained rows of frames and loops. pairs: shapes whose points
+    collide with the solids of others, all with the parameters `surface`. convex: pairs with external contacts.
+    """
     made = _Pairs(robot)
     _add_grounds(made, robot, grounds)
     for one, other in pairs:
@@ -145,18 +151,19 @@ def touching(
 
 
 def surface_names(grounds: Sequence[Surface]) -> tuple[str, ...]:
-    """Return the name of each surface of the world, "ground[k]" of one that has none.
+    """Return the name of each surface of the world, "ground[k]" if it has none.
 
-    Example:
-        >>> from treesim.contact.tables import surface_names
-        >>> surface_names([treesim.Ground(), treesim.Ground(name="table", height=0.7)])
-        ('ground[0]', 'table')
+    Examples
+    --------
+    >>> from treesim.contact.tables import surface_names
+    >>> surface_names([treesim.Ground(), treesim.Ground(name="table", height=0.7)])
+    ('ground[0]', 'table')
     """
     return tuple(ground.name or f"ground[{k}]" for k, ground in enumerate(grounds))
 
 
 def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
-    """The robot's shapes against surfaces of the world, and corners of static boxes against the robot's boxes."""
+    """Add pairs of the robot's shapes and the world's surfaces, and of static boxes' corners and robot boxes."""
     shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
     solids = [solid_of_surface(ground) for ground in grounds]
     names = surface_names(grounds)
@@ -173,7 +180,7 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
 
 
 def solid_of_surface(surface: Surface) -> Solid:
-    """Return the solid of a surface of the world; raises ArgumentError for what is none."""
+    """Return the solid of a surface of the world; raises ArgumentError for other values."""
     if isinstance(surface, Ground):
         n = np.asarray(surface.normal)
         across = np.array([1.0, 0, 0]) if abs(n[0]) < 0.9 else np.array([0, 1.0, 0])
@@ -190,7 +197,7 @@ def solid_of_surface(surface: Surface) -> Solid:
 
 
 class _Pairs:
-    """Pairs of points and solids, as they are collected."""
+    """Builder of the tables of pairs of points and solids."""
 
     def __init__(self, robot: Tree) -> None:
         self.robot = robot
@@ -204,8 +211,11 @@ class _Pairs:
         self._first: dict[int, tuple[CollisionShape, int, np.ndarray]] = {}
 
     def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, seams: int = 0) -> None:
-        """One shape's points against one solid; met: the link, or the surface of the world, that this is of; seams: 1 +
-        the number of the pair whose solid other solids of the world may cover where these meet, 0 for none."""
+        """Add the pair of one shape's points and one solid.
+
+        met: name of the solid's link, or of the surface of the world. seams: 1 + number of the pair whose solid other
+        solids of the world may cover at internal edges; 0 for none.
+        """
         first, points = self._points(shape)
         cylinder, between, slots = int(shape.kind == "cylinder"), _between(shape, solid), _slots(shape, solid, points)
         nx, ny, start = 0, 0, len(self.heights)
@@ -230,7 +240,7 @@ class _Pairs:
         self.capacity += min(slots, PER_PAIR)
 
     def _group(self, shape: CollisionShape, solid: Solid, met: str) -> tuple[int, int]:
-        """The number of the pair of bodies, or of a body and a surface, and whether the solid's comes first in it."""
+        """Return the number of the pair of bodies or surfaces, and 1 if the solid's body comes first in it."""
         flipped = shape.body == 0 or 0 < solid.body < shape.body
         names = [self._name(shape.body, shape.link), self._name(solid.body, met)]
         one, other = reversed(names) if flipped else names
@@ -240,7 +250,7 @@ class _Pairs:
         return self.robot.body_names[body - 1] if body else surface
 
     def _points(self, shape: CollisionShape) -> tuple[int, np.ndarray]:
-        """The place of a shape's points in the table, and the points (n, 4)."""
+        """Return the index of a shape's first point in the table, and its points and radii (n, 4)."""
         if id(shape) not in self._first:
             turn = self.robot.body_rotations[shape.body].T
             own = points_of(shape)
@@ -252,7 +262,10 @@ class _Pairs:
 
 
 def _between(shape: CollisionShape, solid: Solid) -> int:
-    """What touches between the points of a shape and a solid; of two boxes' edges one pair of them tells."""
+    """Return the kind of contact between the points of a shape and a solid: AXIS, CROSSING or 0.
+
+    Edges of two boxes are assigned to one of their two pairs.
+    """
     if shape.kind == "capsule" and solid.kind in (CAPSULE, BOX):
         return AXIS
     own = shape.body > 0 and (solid.body == 0 or shape.body < solid.body)
@@ -260,7 +273,7 @@ def _between(shape: CollisionShape, solid: Solid) -> int:
 
 
 def _slots(shape: CollisionShape, solid: Solid, points: np.ndarray) -> int:
-    """How many places the contacts of a pair have."""
+    """Return the number of slots for the contacts of a pair."""
     if solid.kind == CONVEX:
         return PER_PAIR
     more = {AXIS: 2, CROSSING: 1 + CROSSINGS}.get(_between(shape, solid), 0)
@@ -268,7 +281,7 @@ def _slots(shape: CollisionShape, solid: Solid, points: np.ndarray) -> int:
 
 
 def points_of(shape: CollisionShape) -> np.ndarray:
-    """Return a shape's points, and their radius, (n, 4) in its own axes; of a cylinder the centres of its rims."""
+    """Return a shape's points and radii (n, 4) in its own axes; for a cylinder the centres of its rims."""
     points = candidate_points(shape)
     return np.column_stack([points, np.full(len(points), 0.0 if shape.kind == "box" else sum(shape.size[:1]))])
 
@@ -281,7 +294,7 @@ def bounding_ball(points: np.ndarray) -> np.ndarray:
 
 
 def _around(points: np.ndarray, extra: float) -> np.ndarray:
-    """The ball around a cylinder, from the centres of its rims and their radius."""
+    """Return the bounding ball (4,) of a cylinder, from the centres of its rims and their radius `extra`."""
     center = points[:, :3].mean(axis=0)
     half = np.linalg.norm(points[0, :3] - center)
     return np.array([*center, np.hypot(half, extra)])
@@ -293,7 +306,7 @@ def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
 
 
 def _speeds(robot: Tree) -> tuple[list[list[int]], list[float], list[float]]:
-    """The limits of speeds: (degree of freedom, side), where they are, and the efforts that keep them."""
+    """Return the speed limits: rows (degree of freedom, side), speeds, and the efforts that enforce them."""
     limited = np.flatnonzero(np.isfinite(robot.velocity_limit) & (robot.velocity_limit > 0)).tolist()
     _, independent_v = robot.kept()
     rows = [[int(independent_v[k]), side] for k in limited for side in (1, -1)]
@@ -303,8 +316,10 @@ def _speeds(robot: Tree) -> tuple[list[list[int]], list[float], list[float]]:
 
 
 def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:
-    """The limits of joints with one coordinate: (degree of freedom, coordinate, side), in the spanning tree, and where
-    they are; those of followers are their leaders'."""
+    """Return the position limits of joints with one coordinate: rows (degree of freedom, coordinate, side), and bounds.
+
+    Indices are those of the spanning tree. Limits of mimic joints are included in those of their mimicked joints.
+    """
     independent_q, independent_v = robot.kept()
     found: Iterable[tuple[list[int], float]] = (
         (

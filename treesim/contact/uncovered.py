@@ -1,4 +1,4 @@
-"""Warnings of geometry and friction that contact does not cover, once, by name, when a world is made."""
+"""Warnings, when a world is built, of geometry and friction that the contact model does not cover."""
 
 from __future__ import annotations
 
@@ -17,8 +17,7 @@ AT_POINTS = ("hull", "cylinder")  # shapes that meet static boxes at their point
 
 
 def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], stacklevel: int) -> None:
-    """Warn of shapes that edges of static boxes and height fields may pierce, and of friction that a robot's
-    description gives single links."""
+    """Warn of shapes that edges of static boxes and height fields may penetrate, and of link friction in the URDF."""
     if not surfaces:
         return
     try:
@@ -52,5 +51,5 @@ _REMEDY = {
 
 
 def _links(shapes: Sequence[Any], kinds: tuple[str, ...] | None) -> list[str]:
-    """The links of shapes of some kinds, of all for None."""
+    """Return the links of shapes of some kinds (None: all)."""
     return list(dict.fromkeys(shape.link for shape in shapes if kinds is None or shape.kind in kinds))

@@ -1,4 +1,4 @@
-"""Warnings of steps in which contact was not solved, one for each run."""
+"""Warnings of steps whose contact problem was not solved, one for each run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REMEDY = (
 
 
 def is_solved(solver_info: np.ndarray) -> np.ndarray:
-    """Return whether steps (...) are solved, of which `solver_info` (..., 7) is reported (`ContactReport`)."""
+    """Return whether the contact problems of steps (...) are solved, from diagnostics (..., 7) (`ContactReport`)."""
     if solver_info.ndim == 1:  # of one state, many thousand times a second
         within = solver_info.item(RESIDUAL) <= UNSOLVED and solver_info.item(POSITION_RESIDUAL) <= UNSOLVED
         return np.array(within and solver_info.item(LEFT_OUT) == 0)
@@ -35,7 +35,7 @@ def worst_residual(solver_info: np.ndarray) -> np.ndarray:
 
 
 def misses(solver_info: np.ndarray) -> list[str]:
-    """Return what steps (K, 7) that are not solved miss, in words."""
+    """Return texts that describe the residuals of unsolved steps, from diagnostics (K, 7)."""
     facts = []
     for k, what in ((RESIDUAL, "law of contact missed"), (POSITION_RESIDUAL, "positions, which may sink, missed")):
         worst = solver_info[:, k].max()
@@ -45,8 +45,10 @@ def misses(solver_info: np.ndarray) -> list[str]:
 
 
 def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: float, stacklevel: int) -> None:
-    """Warn once of a simulation whose steps, which start at times t (K,) [s], were not all solved, naming the bodies
-    that touched in the worst of them; energy_range: of the run [J]."""
+    """Warn once of a simulation with unsolved steps, naming the bodies that touched in the worst of them.
+
+    t (K,): start times of the steps [s]. energy_range: of the run [J].
+    """
     if history is None or not len(history):
         return
     solver_info = history.solver_info
@@ -72,14 +74,14 @@ def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: flo
 
 
 def _touching(history: ContactHistory, step: int) -> str:
-    """The bodies with the largest contact forces in a step, in words."""
+    """Return a text that names the bodies with the largest contact forces in a step."""
     size = np.linalg.norm(history.wrench[step, :, :3], axis=1)
     names = [history.bodies[b] for b in np.argsort(-size)[:NAMED] if size[b] > 0]
     return f"{listed(names)} had the largest contact forces" if names else "nothing but joints was at its limits"
 
 
 def warn_of_states(residual: np.ndarray, what: str, stacklevel: int) -> None:
-    """Warn once of states or rollouts (B,) with steps whose residual is too large; what: as messages call them."""
+    """Warn once of states or rollouts (B,) with steps of too large residual; `what` names them in the message."""
     wrong = np.flatnonzero(residual > UNSOLVED)
     if len(wrong):
         worst = int(np.argmax(residual))
@@ -92,8 +94,10 @@ def warn_of_states(residual: np.ndarray, what: str, stacklevel: int) -> None:
 
 
 def warn_of_step(solver_info: np.ndarray, wrench: np.ndarray, bodies: Sequence[str], stacklevel: int) -> None:
-    """Warn of a step of one state or a batch that was not solved, of which `solver_info` (..., 7) and wrenches (..., N
-    + 1, 6) are reported."""
+    """Warn of an unsolved step of one state or a batch.
+
+    told (..., 7): diagnostics. wrench (..., N + 1, 6): contact wrenches of the bodies.
+    """
     flat, forces = solver_info.reshape(-1, solver_info.shape[-1]), wrench.reshape(-1, *wrench.shape[-2:])
     worst = int(np.argmax(np.where(flat[:, LEFT_OUT] > 0, np.inf, worst_residual(flat))))
     size = np.linalg.norm(forces[worst, 1:, :3], axis=1)

@@ -1,4 +1,4 @@
-"""What a file tells of a trajectory besides its numbers: one JSON text, the same in every format."""
+"""Description of a trajectory besides its numbers: one JSON text, the same in every format."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ OLD_NAMES = {"followers": "mimic_joints"}  # of fields, in files of older versio
 
 
 def described(trajectory: Trajectory) -> str:
-    """Return names, metadata, followers, recipe, the number of states and digests of all that as JSON.
+    """Return names, metadata, mimic joints, provenance, number of states, and digests of all data as JSON.
 
-    Raises ArgumentError for metadata that JSON does not hold.
+    Raises ArgumentError for metadata that JSON cannot represent.
 
     Example:
         >>> import json
@@ -52,8 +52,9 @@ def described(trajectory: Trajectory) -> str:
 
 @dataclass(frozen=True)
 class Description:
-    """What `described` writes, parsed and of the right types; files of older versions lack some of it.
+    """Parsed and type-checked output of `described`; files of older versions lack some fields.
 
+    followers: mimic joints, with mimicked joint, multiplier and offset. recipe: provenance of the run.
     touching, surfaces, pairs: names of a ContactHistory. digests: as `formats.digests` computes them.
     """
 
@@ -70,13 +71,15 @@ class Description:
     digests: Mapping[str, str] = field(default_factory=dict)
 
     def contact(self, wrench: np.ndarray, solver_info: np.ndarray, pair_wrench: np.ndarray | None) -> ContactHistory:
-        """Return what contact did, by its arrays; pair_wrench: None in files of older versions."""
+        """Return the contact history with these arrays.
+
+        told: diagnostics of contact. pair_wrench: None in files of older versions.
+        """
         return ContactHistory(self.touching, wrench, solver_info, self.surfaces, self.pairs, pair_wrench)  # type: ignore[arg-type]
 
 
 def read_description(text: str | bytes) -> Description:
-    """Return the description that a text holds; raises ArgumentError, naming what is wrong, for one that treesim did
-    not write, or whose digest differs."""
+    """Return the description in a JSON text; raises ArgumentError if it is damaged or not written by treesim."""
     values = parsed(text, "its description")
     renamed = (
         {OLD_NAMES.get(name, name): value for name, value in values.items()} if isinstance(values, dict) else values
@@ -89,7 +92,7 @@ def read_description(text: str | bytes) -> Description:
 def restored(description: Description, arrays: Mapping[str, Any]) -> Trajectory:
     """Return the trajectory of a description and the arrays t, q, v, tau, energy, work and contact.
 
-    Raises ArgumentError where they do not fit together, or are not those that were written.
+    Raises ArgumentError if they do not match each other, or their digests differ.
     """
     names = ("robot_name", "joint_names", "joint_types", "metadata", "mimic_joints", "recipe")
     trajectory = Trajectory(**{name: getattr(description, name) for name in names}, **arrays)

@@ -1,4 +1,4 @@
-"""Names and places of the coordinates and degrees of freedom of joints, by the joints' types."""
+"""Names and indices of joint coordinates and degrees of freedom, by joint type."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ V_PARTS = {
 
 
 def configuration_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
-    """Return a name for each of the nq coordinates: "elbow", or "root_joint.qw" in a joint that has several."""
+    """Return a name for each of the nq coordinates: the joint's, or "root_joint.qw" for one of several."""
     return _part_names(joints, types, Q_PARTS)
 
 
 def velocity_names(joints: Sequence[str], types: Sequence[str]) -> tuple[str, ...]:
-    """Return a name for each of the nv degrees of freedom: "elbow", or "root_joint.wx" in a joint that has several."""
+    """Return a name for each of the nv degrees of freedom: the joint's, or "root_joint.wx" for one of several."""
     return _part_names(joints, types, V_PARTS)
 
 
@@ -41,7 +41,7 @@ def _part_names(joints: Sequence[str], types: Sequence[str], parts: Mapping[str,
 
 
 def distinct(names: Sequence[str]) -> list[str]:
-    """Return names of columns in their order, of which no two are the same: "p.x", and then "p.x (2)"."""
+    """Return column names in order, with duplicates numbered: "p.x", "p.x (2)"."""
     given, taken, result = set(names), set[str](), list[str]()
     for name in names:
         new, count = name, 1
@@ -54,14 +54,20 @@ def distinct(names: Sequence[str]) -> list[str]:
 
 
 def place_of(types: Sequence[str], k: int, parts: Mapping[str, tuple[str, ...]]) -> int | slice:
-    """Where joint number k stands among all coordinates: an index if it has one."""
+    """Return the index of joint k among all coordinates, or a slice if the joint has several.
+
+    parts: names of the coordinates of each joint type that has several (`Q_PARTS` or `V_PARTS`).
+    """
     sizes = [len(parts[kind]) if kind in parts else 1 for kind in types[: k + 1]]
     end = sum(sizes)
     return end - 1 if sizes[k] == 1 else slice(end - sizes[k], end)
 
 
 def position_of(label: str, value: Any, size: int) -> np.ndarray:
-    """Return a joint's position of so many numbers; raises ArgumentError naming `label` for anything else."""
+    """Return a joint position as an array of `size` numbers.
+
+    Raises ArgumentError, naming `label`, if it does not fit.
+    """
     array = coerce(Argument(label, value, ()))
     if array.shape != (size,) and not (size == 1 and array.shape == ()):
         wanted = "one number" if size == 1 else f"{size} numbers"

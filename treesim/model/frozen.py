@@ -1,4 +1,4 @@
-"""What cannot be changed: arrays whose memory nobody may write to, and objects whose attributes stay."""
+"""Immutability: read-only arrays, and base class and decorator for objects with constant attributes."""
 
 from __future__ import annotations
 
@@ -14,17 +14,18 @@ T = TypeVar("T")
 def frozen(values: Any, number: type = float) -> np.ndarray:
     """Return a copy of `values`, an array of `number`, that can neither be written to nor be made writable.
 
-    numpy lets whoever owns an array's memory unlock it. This memory belongs to a `bytes` object, so neither the array
-    nor its views nor its base can be unlocked. O(size).
+    numpy lets the owner of an array's memory make it writable again. Here the memory belongs to a `bytes` object, so
+    neither the array nor its views nor its base can be made writable. O(size).
     """
     array: np.ndarray = np.asarray(values, number)
     return np.ndarray(array.shape, array.dtype, array.tobytes())
 
 
 class Immutable:
-    """A base of classes whose `__init__` sets all attributes, named in `__slots__`, and `_frozen` last, for good.
+    """Base class of objects whose attributes cannot change after `__init__`.
 
-    Copies, deep ones too, are the object itself. A subclass says by `__reduce__` what it is made of: pickles hold that.
+    `__init__` sets all attributes, which `__slots__` names, and sets `_frozen` last. `copy` and `deepcopy` return the
+    object itself. A subclass defines `__reduce__` for pickling.
     """
 
     __slots__ = ("__weakref__", "_frozen")
@@ -48,10 +49,11 @@ class Immutable:
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(*, eq: bool = True) -> Callable[[type[T]], type[T]]:
-    """Decorate a dataclass that is frozen and has no `__dict__` by which to get around that.
+    """Decorate a class as a frozen dataclass with slots.
 
-    Dataclasses with slots stumble over names that are no fields, in some versions of Python; these refuse them too.
-    Copies, deep ones too, are the object itself; what is unpickled is frozen as well.
+    Without a `__dict__` no attribute can be changed behind the dataclass. In some versions of Python, dataclasses with
+    slots raise TypeError for names that are no fields; these raise FrozenInstanceError for every name. `copy` and
+    `deepcopy` return the object itself; an unpickled record is frozen as well.
     """
 
     def made(plain: type[T]) -> type[T]:
@@ -71,7 +73,7 @@ def _itself(self: T, memo: object = None) -> T:
 
 
 def _restore(self: Any, values: list[Any]) -> None:
-    """Set the fields of a record that comes out of a pickle, bit for bit, to arrays that stay as they are."""
+    """Set the fields of an unpickled record, bit for bit; arrays become read-only."""
     for label, value in zip(type(self).__slots__, values, strict=True):
         kept = frozen(value, value.dtype) if isinstance(value, np.ndarray) else value
         object.__setattr__(self, label, kept)

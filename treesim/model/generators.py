@@ -1,8 +1,8 @@
-"""Trees made by rule: chains, binary trees, side branches, grids, the papers' robots, and random trees.
+"""Generators of trees: chains, binary trees, side branches, grids, the papers' robots, and random trees.
 
 The papers give connectivity only. Bodies here are solid cylinders ("rods") that reach from their own joint to the
-next one: RADIUS 4 cm and the density of water unless a mass is given, so a 25 cm rod weighs 1.26 kg. Every body has
-mass and a positive definite inertia, and a shape to draw.
+next one. Their radius is 4 cm, and their density that of water unless a mass is given: a 25 cm rod weighs 1.26 kg.
+Every body has mass, a positive definite inertia, and a visual shape.
 """
 
 from __future__ import annotations
@@ -32,12 +32,14 @@ X, Y, Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 def chain(n: int, joint_types: Sequence[str] = ("revolute",), axes: Sequence[Sequence[float]] = (Z, Y)) -> Tree:
     """Return an unbranched chain of `n` rods along x, with joint types and joint axes taken in turn.
 
-    Raises ArgumentError for n < 1 or no joint type, and UnknownNameError for an unknown joint type, as all do here.
+    All generators raise ArgumentError for sizes that are too small or for no joint type, and UnknownNameError for an
+    unknown joint type.
 
-    Example:
-        >>> from treesim.model import generators
-        >>> generators.chain(30)
-        <Tree 'chain_30': 30 bodies, nq 30, nv 30, 37.6991 kg>
+    Examples
+    --------
+    >>> from treesim.model import generators
+    >>> generators.chain(30)
+    <Tree 'chain_30': 30 bodies, nq 30, nv 30, 37.6991 kg>
     """
     return _rods(f"chain_{_at_least_one(n, 'n')}", range(n), joint_types, axes)
 
@@ -52,9 +54,9 @@ def balanced_binary_tree(levels: int, joint_types: Sequence[str] = ("revolute",)
 
 
 def chain_with_side_branches(k: int, joint_types: Sequence[str] = ("revolute",)) -> Tree:
-    """Return a main chain of `k` bodies with one more body hanging on each: 2k bodies.
+    """Return a main chain of `k` bodies with one side body on each: 2k bodies.
 
-    The main chain has the odd numbers, and body 2j hangs on body 2j - 1.
+    The main chain has the odd numbers, and body 2j is a child of body 2j - 1.
     Source: Featherstone 2005, Table 2. Raises ArgumentError for k < 1.
     """
     parent = [p for j in range(_at_least_one(k, "k")) for p in (max(0, 2 * j - 1), 2 * j + 1)]
@@ -64,7 +66,7 @@ def chain_with_side_branches(k: int, joint_types: Sequence[str] = ("revolute",))
 def square_grid(k: int, joint_types: Sequence[str] = ("revolute",)) -> Tree:
     """Return a spanning tree of the k x k square grid, rooted in a corner, along shortest paths: k^2 bodies.
 
-    The first row is the main chain and a column hangs on each of its bodies; rows are numbered one after the other.
+    The first row is the main chain, and each of its bodies starts a column. Rows are numbered one after the other.
     Source: Featherstone 2005, Table 2. Raises ArgumentError for k < 1.
     """
     first_row = list(range(_at_least_one(k, "k")))
@@ -130,15 +132,16 @@ def featherstone_2005_humanoid() -> Tree:
 def asimo() -> Tree:
     """Return the ASIMO-like humanoid of Featherstone 2010, section 9: 35 bodies, 40 degrees of freedom.
 
-    A floating torso carries a head of three joints, two arms of seven joints, each palm with two fingers of one
-    joint, and a waist joint with two legs of six joints. Figure 11, which draws it, was not at hand; this connectivity
-    reproduces every number of its Tables 2 and 3 (D1 = 334, D2 = 1779, 708 entries in H). Sizes and masses (62.5 kg)
-    are ours.
+    The floating torso has a head of three joints, two arms of seven joints, and a waist joint with two legs of six
+    joints. Each palm has two fingers of one joint. The connectivity is inferred from Tables 2 and 3, not read from
+    Figure 11; it reproduces every number there (D1 = 334, D2 = 1779, 708 entries in H). Sizes and masses (62.5 kg) are
+    ours.
 
-    Example:
-        >>> from treesim.model import generators
-        >>> generators.asimo()
-        <Tree 'asimo': 35 bodies, nq 41, nv 40, 62.5 kg>
+    Examples
+    --------
+    >>> from treesim.model import generators
+    >>> generators.asimo()
+    <Tree 'asimo': 35 bodies, nq 41, nv 40, 62.5 kg>
     """
     robot = _Assembly("asimo", torso_mass=15.0)
     robot.limb("head", 1, _HEAD, at=(0, 0, 0.45))
@@ -153,7 +156,7 @@ def asimo() -> Tree:
 
 
 class _Assembly:
-    """A floating torso 45 cm high on which limbs are built; bodies are numbered depth-first as they are added."""
+    """A floating torso 45 cm high, to which limbs are added; bodies are numbered depth-first."""
 
     def __init__(self, name: str, torso_mass: float) -> None:
         self.name = name
@@ -161,7 +164,7 @@ class _Assembly:
         self.visuals = [_rod_visual(1, np.array([0, 0, 0.45]), 0.1)]
 
     def limb(self, name: str, parent: int, links: Sequence[_Link], at: Sequence[float]) -> int:
-        """Hang `links` one on another, the first at the point `at` [m] of body `parent`; return the last's number."""
+        """Add a serial limb of `links` at the point `at` [m] of body `parent`; return the number of its last body."""
         for link in links:
             reach = np.array(link.reach, dtype=float)
             joint = Joint(
@@ -188,16 +191,17 @@ def random_tree(
 ) -> Tree:
     """Return a random tree of `n_bodies` >= 3 bodies whose numbering is regular but not depth-first.
 
-    At least two bodies sit on the base, and any joint may be of any of `joint_types`. Placements and axes are random;
-    a body weighs 0.5 to 2.5 kg with its centre of mass within 0.1 m (per axis) of its frame and radii of gyration of
-    about 0.1 m, and carries an operational frame `tool_<i>`. `armature` [kg m^2, kg] and `damping` [N m s/rad, N s/m]
-    are upper bounds of uniform draws.
+    At least two bodies are children of the base. Joint types are drawn from `joint_types`; placements and axes are
+    random. A body weighs 0.5 to 2.5 kg. Its centre of mass is within 0.1 m (per axis) of its frame, and its radii of
+    gyration are about 0.1 m. Each body has an operational frame `tool_<i>`. `armature` [kg m^2, kg] and `damping`
+    [N m s/rad, N s/m] are upper bounds of uniform draws.
     Raises ArgumentError for n_bodies < 3 and UnknownNameError for an unknown joint type.
 
-    Example:
-        >>> from treesim.model import generators
-        >>> generators.random_tree(np.random.default_rng(0), 8, ("revolute", "prismatic")).nv
-        8
+    Examples
+    --------
+    >>> from treesim.model import generators
+    >>> generators.random_tree(np.random.default_rng(0), 8, ("revolute", "prismatic")).nv
+    8
     """
     if n_bodies < 3:
         raise ArgumentError(f"n_bodies must be at least 3, or every numbering is depth-first; got {n_bodies}")
@@ -219,7 +223,7 @@ def random_tree(
 
 
 def is_depth_first(parent: Sequence[int]) -> bool:
-    """Return whether the numbering `parent` = (λ(1) ... λ(N)) visits every subtree in one piece. Cost O(N depth)."""
+    """Return whether the numbering `parent` = (λ(1) ... λ(N)) is depth-first. Cost O(N depth)."""
     path: list[int] = [0]
     for i, p in enumerate(parent, start=1):
         if p not in path:
@@ -257,7 +261,10 @@ def _random_inertia(rng: np.random.Generator) -> Inertia:
 def _rods(
     name: str, parent: Sequence[int], joint_types: Sequence[str], axes: Sequence[Sequence[float]] = (Z, Y)
 ) -> Tree:
-    """A tree of equal rods along x: each starts where its parent ends, siblings spread 90 degrees about z."""
+    """Return a tree of equal rods along x.
+
+    Each rod starts where its parent ends; siblings are spread by 90 degrees about z.
+    """
     _check_joint_types(joint_types)
     reach = np.array([LENGTH, 0, 0])
     parent = list(parent)
@@ -273,7 +280,7 @@ def _rods(
 
 
 def _rod(reach: np.ndarray, radius: float, mass: float | None = None) -> Inertia:
-    """A solid cylinder from the origin to `reach`, of water unless a `mass` is given."""
+    """Inertia of a solid cylinder from the origin to `reach`, with the density of water unless `mass` is given."""
     length = float(np.linalg.norm(reach))
     mass = DENSITY * np.pi * radius**2 * length if mass is None else mass
     along = np.outer(reach, reach) / length**2

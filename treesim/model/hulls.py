@@ -1,4 +1,4 @@
-"""Convex hulls of mesh files, as few vertices as stand for them to 0.1 % of their size."""
+"""Convex hulls of mesh files, reduced to few vertices within 0.1 % of the mesh's size."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ FLAT = 1e-9  # thickness over extent below which points are a plane's or a line'
 
 @lru_cache(maxsize=4096)
 def hull_of_file(file: str, scale: tuple[float, ...]) -> np.ndarray:
-    """Return the vertices (n, 3) that stand for the convex hull of a scaled mesh file, to 0.1 % of its size.
+    """Return vertices (n, 3) of the convex hull of a scaled mesh file, reduced to within 0.1 % of its size.
 
-    A file is read once in a process. Raises ModelError for what cannot be read, and for a scale that makes it too
-    large.
+    The result is cached. Raises ModelError for a file that cannot be read and for a scale that makes it too large.
     """
     with np.errstate(over="ignore"):
         points = mesh_points(file) * scale
@@ -31,7 +30,7 @@ def hull_of_file(file: str, scale: tuple[float, ...]) -> np.ndarray:
 
 
 def hull_vertices(points: np.ndarray) -> np.ndarray:
-    """Return those of `points` (n, 3) that are vertices of their convex hull, which may be flat, a line or a point."""
+    """Return the vertices of the convex hull of `points` (n, 3), which may be flat, a line or a point."""
     points = distinct(points)
     centred = points - points.mean(axis=0)
     _, extents, axes = np.linalg.svd(centred, full_matrices=False)
@@ -47,18 +46,18 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
 
 
 def distinct(points: np.ndarray) -> np.ndarray:
-    """Return each of `points` (n, 3) once, ordered by x, then y, then z; faster than np.unique of rows."""
+    """Return `points` (n, 3) without duplicates, ordered by x, then y, then z; faster than np.unique of rows."""
     ordered = points[np.lexsort(points.T[::-1])]
     new = np.append(True, (ordered[1:] != ordered[:-1]).any(axis=1))
     return ordered[new]
 
 
 def reduced(points: np.ndarray, error: float = ERROR) -> np.ndarray:
-    """Return few of the vertices (n, 3) of a convex hull, whose own hull all others are near: by `error` times the
-    diagonal of the box around them at most.
+    """Return a subset of the vertices (n, 3) of a convex hull, whose hull approximates the full one.
 
-    Beginning with those that are farthest along the axes, the farthest beyond each face is added until none is beyond
-    by more (as in quickhull, Barber et al. 1996). Flat hulls stay whole.
+    All other vertices lie beyond the reduced hull by at most `error` times the diagonal of the bounding box. The
+    subset starts with the extreme vertices along 7 directions. The farthest vertex beyond each face is added until none
+    is farther than allowed (as in quickhull, Barber et al. 1996). A flat hull is returned unchanged.
     """
     from scipy.spatial import ConvexHull, QhullError
 
@@ -80,5 +79,5 @@ def reduced(points: np.ndarray, error: float = ERROR) -> np.ndarray:
 
 
 def mesh_points(file: str) -> np.ndarray:
-    """Return the vertices (n, 3) of all triangles in a mesh file [m]; raises ModelError for what cannot be read."""
+    """Return the vertices (n, 3) of all triangles in a mesh file [m]; raises ModelError if it cannot be read."""
     return np.concatenate([part.vertices for part in read_parts(file)])

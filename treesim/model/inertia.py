@@ -1,4 +1,4 @@
-"""Placements (rigid displacements) and rigid-body inertias, as the model holds them."""
+"""Placements (rigid displacements) and rigid-body inertias of the model."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _finite(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
 
 
 def _is_rotation(matrix: np.ndarray) -> bool:
-    """Whether a finite (3, 3) matrix is a rotation to 1e-6; products of far larger elements would overflow."""
+    """Return whether a finite (3, 3) matrix is a rotation to 1e-6; avoids overflow of products of large elements."""
     if np.abs(matrix).max() > 2:
         return False
     return bool(np.abs(matrix @ matrix.T - np.eye(3)).max() <= 1e-6 and np.linalg.det(matrix) > 0)
@@ -61,14 +61,30 @@ def unit_vector(vector: np.ndarray) -> np.ndarray:
 
 @record(eq=False)
 class Placement(ReprMixin):
-    """A frame in another: `rotation` (3, 3) takes the frame's coordinates to the other's, `translation` (3,) [m] is
-    the frame's origin in the other's coordinates. `A @ B` composes. Raises ModelError unless rotation is one (1e-6),
-    ArgumentError for what are no arrays of real numbers.
+    """Pose of a frame in another frame: a rotation and a translation.
 
-    Example:
-        >>> A = treesim.Placement.from_xyz_rpy((1, 0, 0), (0, 0, np.pi / 2))
-        >>> A @ treesim.Placement(translation=(2, 0, 0))
-        <Placement at (1, 2, 0), turned by 1.571 rad>
+    `A @ B` composes two placements: if A is the pose of frame 2 in frame 1, and B that of frame 3 in frame 2, it is the
+    pose of frame 3 in frame 1.
+
+    Parameters
+    ----------
+    rotation : array_like
+        (3, 3) rotation matrix that maps coordinates of the frame to those of the other frame. Identity by default.
+    translation : array_like
+        (3,) origin of the frame in the other frame's coordinates [m]. Zero by default.
+
+    Raises
+    ------
+    ModelError
+        If `rotation` is not a rotation matrix (to 1e-6), or a number is not finite.
+    ArgumentError
+        If an argument is not an array of real numbers.
+
+    Examples
+    --------
+    >>> A = treesim.Placement.from_xyz_rpy((1, 0, 0), (0, 0, np.pi / 2))
+    >>> A @ treesim.Placement(translation=(2, 0, 0))
+    <Placement at (1, 2, 0), turned by 1.571 rad>
     """
 
     rotation: np.ndarray = field(default_factory=lambda: np.eye(3))
@@ -87,7 +103,20 @@ class Placement(ReprMixin):
 
     @classmethod
     def from_xyz_rpy(cls, xyz: Sequence[float] = (0, 0, 0), rpy: Sequence[float] = (0, 0, 0)) -> Placement:
-        """Return the placement of a URDF `<origin xyz rpy>` [m, rad]."""
+        """Return the placement of a URDF `<origin xyz rpy>`.
+
+        Parameters
+        ----------
+        xyz : sequence of float
+            (3,) translation [m].
+        rpy : sequence of float
+            (3,) roll, pitch and yaw [rad] about the fixed axes x, y, z.
+
+        Returns
+        -------
+        Placement
+            Pose with rotation Rz(yaw) Ry(pitch) Rx(roll).
+        """
         return cls(rotation_from_rpy(finite_vector("rpy", rpy, 3).tolist()), finite_vector("xyz", xyz, 3))
 
     def __matmul__(self, other: Placement) -> Placement:
@@ -96,7 +125,13 @@ class Placement(ReprMixin):
         return Placement(self.rotation @ other.rotation, self.rotation @ other.translation + self.translation)
 
     def inverse(self) -> Placement:
-        """Return the placement of the other frame in this one."""
+        """Return the pose of the other frame in this frame.
+
+        Returns
+        -------
+        Placement
+            Inverse of this placement.
+        """
         return Placement(self.rotation.T, -self.rotation.T @ self.translation)
 
     def __repr__(self) -> str:
@@ -107,7 +142,13 @@ class Placement(ReprMixin):
         return [*matrix("rotation", self.rotation), ("translation [m]", vector(self.translation))]
 
     def matrix(self) -> np.ndarray:
-        """Return the (4, 4) homogeneous matrix."""
+        """Return the homogeneous transformation matrix.
+
+        Returns
+        -------
+        numpy.ndarray
+            (4, 4) matrix [R p; 0 1], with p in metres.
+        """
         matrix = np.eye(4)
         matrix[:3, :3], matrix[:3, 3] = self.rotation, self.translation
         return matrix
@@ -115,16 +156,35 @@ class Placement(ReprMixin):
 
 @record(eq=False)
 class Inertia(ReprMixin):
-    """A rigid body's inertia in some frame: mass [kg], centre of mass `com` (3,) [m], and `rotational` (3, 3)
-    [kg m^2] about the centre of mass along the frame's axes. `A + B` welds two bodies given in one frame.
+    """Inertia of a rigid body in a frame.
 
-    Raises ModelError for a negative mass, NaN, or an asymmetric matrix, ArgumentError for what are no arrays of real
-    numbers; `treesim.load` checks more: whether the numbers are physically plausible.
+    `A + B` is the inertia of two bodies welded together, both given in the same frame.
 
-    Example:
-        >>> bob = treesim.Inertia(1.0, com=(0, 0, -0.5))
-        >>> bob + treesim.Inertia(3.0, com=(0, 0, -1.0))
-        <Inertia of 4 kg at (0, 0, -0.875)>
+    Parameters
+    ----------
+    mass : float
+        Mass [kg], 0 or more.
+    com : array_like
+        (3,) centre of mass in the frame [m].
+    rotational : array_like
+        (3, 3) rotational inertia about the centre of mass, along the frame's axes [kg m^2].
+
+    Raises
+    ------
+    ModelError
+        If the mass is negative or NaN, an array has the wrong shape or is not finite, or `rotational` is not symmetric.
+    ArgumentError
+        If an argument is not an array of real numbers.
+
+    Notes
+    -----
+    `treesim.load` also checks that the numbers are physically plausible.
+
+    Examples
+    --------
+    >>> bob = treesim.Inertia(1.0, com=(0, 0, -0.5))
+    >>> bob + treesim.Inertia(3.0, com=(0, 0, -1.0))
+    <Inertia of 4 kg at (0, 0, -0.875)>
     """
 
     mass: float = 0.0
@@ -155,12 +215,29 @@ class Inertia(ReprMixin):
         return [("mass [kg]", self.mass), center, *matrix("rotational [kg m^2]", self.rotational)]
 
     def in_frame(self, placement: Placement) -> Inertia:
-        """Return the same inertia in the frame in which this one's frame has the given placement."""
+        """Return the same inertia expressed in another frame.
+
+        Parameters
+        ----------
+        placement : Placement
+            Pose of this inertia's frame in the other frame.
+
+        Returns
+        -------
+        Inertia
+            Inertia in the other frame.
+        """
         R = placement.rotation
         return Inertia(self.mass, R @ self.com + placement.translation, _symmetric(R @ self.rotational @ R.T))
 
     def about_origin(self) -> np.ndarray:
-        """Return the (3, 3) rotational inertia about the frame's origin."""
+        """Return the rotational inertia about the frame's origin.
+
+        Returns
+        -------
+        numpy.ndarray
+            (3, 3) rotational inertia [kg m^2].
+        """
         cx = cross_matrix(self.com)
         return self.rotational - self.mass * cx @ cx
 

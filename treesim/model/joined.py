@@ -1,4 +1,4 @@
-"""Several trees as one: a robot and the free bodies beside it, all on the same world."""
+"""Merging of several trees into one: a robot and free bodies on the same fixed base."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from .tree import Body, Frame, Tree
 
 
 def joined(trees: Sequence[Tree]) -> Tree:
-    """Return one tree of all bodies of several, in order, with the name, gravity and notes of the first.
+    """Return one tree with the bodies of several trees, in order.
 
-    Names of bodies, joints and frames stay as they are; one that an earlier tree has already gets its own tree's name
-    and a dot in front. Raises ModelError where that is taken, too.
+    Name, gravity and notes are those of the first tree. A name of a body, joint or frame that an earlier tree has
+    already is prefixed with its own tree's name and a dot. Raises ModelError if that name is taken, too.
     """
     first, *others = trees
     whole = _Parts(first)
@@ -34,7 +34,7 @@ def joined(trees: Sequence[Tree]) -> Tree:
 
 
 class _Parts:
-    """What the joined tree is made of, so far."""
+    """Constructor arguments of the merged tree, collected tree by tree."""
 
     def __init__(self, first: Tree) -> None:
         frames = list(first.frames.values())
@@ -44,7 +44,7 @@ class _Parts:
         self.names = {"link": set(first.frames), "joint": set(first.joint_names), "loop": loops}
 
     def add(self, tree: Tree) -> None:
-        """One more tree, beside the others."""
+        """Add the bodies, frames, shapes and loops of one more tree."""
         count = len(self.bodies)
         links = {name: self._free_name("link", tree, name) for name in tree.frames}
         joints = {name: self._free_name("joint", tree, name) for name in tree.joint_names}

@@ -1,8 +1,8 @@
-"""Joint types: each joint is a run of unit screws that stay fixed in the frame of the body it moves.
+"""Joint types: each joint is a sequence of unit screws fixed in the frame of the body that it moves.
 
 A revolute joint is one rotation about z, a spherical joint the rotations about x, y, z, a floating joint three
-translations and three rotations. Since the screws of one joint share one frame, treating them one after the other
-gives the multi-DoF joint exactly; no kernel needs a block of its own for any joint type.
+translations and three rotations. The screws of one joint share one frame. Treating them one after the other
+therefore gives the multi-DoF joint exactly, and no kernel needs special code for a joint type.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NO_DIRECTION = 1e-12  # an axis shorter than this is what rounding has left of z
 
 @record()
 class JointType:
-    """A joint type: `code` as the kernels know it, coordinates `nq`, and the unit screws of its degrees of freedom."""
+    """Joint type: its `code` in kernels, number of coordinates `nq`, and unit screws of its degrees of freedom."""
 
     name: str
     code: int
@@ -59,22 +59,51 @@ JOINT_TYPES: dict[str, JointType] = {
 
 @record()
 class Joint(ReprMixin):
-    """A joint: where it sits on the parent body, how it moves, and its limits.
+    """A joint: its placement on the parent body, its type, and its limits.
 
-    placement: frame of the child body in the frame of the parent body when the joint is at its neutral configuration.
-    axis: unit vector in the child's frame; of rotation, translation, or the plane's normal; unused otherwise.
-    lower, upper: (nq,) position limits [rad, m]; infinite when there are none.
-    velocity, effort: (nv,) limits [rad/s, m/s; N m, N]; infinite when there are none.
-    damping [N m s/rad, N s/m], friction (Coulomb) [N m, N], armature (rotor inertia) [kg m^2, kg]: (nv,).
-    mimic: the joint that it follows, if any; in a tree it then has no coordinate of its own.
-    Scalars are repeated over the joint's coordinates. Raises ModelError for a value that cannot be meant, ArgumentError
-    for one of another type.
+    Scalars are repeated over the joint's coordinates.
 
-    Example:
-        >>> treesim.Joint("elbow", "revolute", axis=(0, 1, 0), lower=-2, upper=2)
-        <Joint 'elbow': revolute, axis (0, 1, 0), -2 ... 2>
-        >>> treesim.Joint("shoulder", "spherical").nv
-        3
+    Parameters
+    ----------
+    name : str
+        Name of the joint.
+    type : str
+        "revolute", "continuous", "prismatic", "planar", "spherical" or "floating".
+    placement : Placement
+        Pose of the child body's frame in the parent body's frame, at the neutral configuration.
+    axis : array_like
+        (3,) axis of rotation or translation, or normal of a planar joint, in the child's frame; scaled to length 1.
+        Spherical and floating joints do not use it.
+    lower, upper : array_like
+        (nq,) position limits [rad, m]; infinite for no limit.
+    velocity : array_like
+        (nv,) velocity limits [rad/s, m/s]; infinite for no limit.
+    effort : array_like
+        (nv,) effort limits [N m, N]; infinite for no limit.
+    damping : array_like
+        (nv,) viscous damping [N m s/rad, N s/m].
+    friction : array_like
+        (nv,) Coulomb friction [N m, N].
+    armature : array_like
+        (nv,) rotor inertia [kg m^2, kg].
+    mimic : Mimic, optional
+        Makes this a mimic joint, which has no coordinate of its own in a tree.
+
+    Raises
+    ------
+    UnknownNameError
+        If the type is unknown.
+    ModelError
+        If a number is not allowed: a lower limit above the upper, an axis of length zero, a negative armature.
+    ArgumentError
+        If an argument has another type.
+
+    Examples
+    --------
+    >>> treesim.Joint("elbow", "revolute", axis=(0, 1, 0), lower=-2, upper=2)
+    <Joint 'elbow': revolute, axis (0, 1, 0), -2 ... 2>
+    >>> treesim.Joint("shoulder", "spherical").nv
+    3
     """
 
     name: str
@@ -175,7 +204,7 @@ class Joint(ReprMixin):
 
 
 def displacement(joint: Joint, position: float) -> Placement:
-    """Return where a revolute or prismatic joint's body is, in the joint's own frame, at a position [rad, m]."""
+    """Return the pose of a revolute or prismatic joint's body in the joint's own frame at a position [rad, m]."""
     axis = np.asarray(joint.axis)
     if joint.type == "prismatic":
         return Placement(translation=position * axis)

@@ -1,4 +1,4 @@
-"""Loops: joints that a tree is cut open at, and what they hold of the two frames that they join."""
+"""Loop joints: joints that close the kinematic loops of a spanning tree."""
 
 from __future__ import annotations
 
@@ -23,16 +23,32 @@ LOOP_TYPES = get_args(LoopType)
 
 @record(eq=False)
 class Loop(ReprMixin):
-    """A joint that closes a loop: it joins two frames of a tree, `first` and `second`, which no branch of it joins.
+    """A joint that closes a kinematic loop: a constraint between two frames of a tree.
 
-    type: "spherical" holds their origins together, "revolute" also the `axis` (3,), of the same coordinates in both
-    frames, "fixed" all of them. A `treesim.World` closes the loops of its robot; the functions of a tree, such as
-    `forward_dynamics`, are those of the tree that is cut open. Raises ModelError for another type, and an axis without
-    direction.
+    A `treesim.World` closes the loops of its robot. Functions of a tree, such as `forward_dynamics`, ignore loops: they
+    compute the spanning tree.
 
-    Example:
-        >>> treesim.Loop("pin", "coupler_tip", "rocker_tip", type="revolute", axis=(0, 1, 0))
-        <Loop 'pin': revolute about (0, 1, 0), joins 'coupler_tip' and 'rocker_tip'>
+    Parameters
+    ----------
+    name : str
+        Name of the loop.
+    first, second : str
+        Names of the two frames.
+    type : str
+        "spherical" constrains the frames' origins to coincide, "revolute" also their axes, "fixed" all six degrees of
+        freedom.
+    axis : array_like
+        (3,) axis of a revolute loop joint, with the same coordinates in both frames. x by default.
+
+    Raises
+    ------
+    ModelError
+        If the type is unknown, or the axis is not a direction.
+
+    Examples
+    --------
+    >>> treesim.Loop("pin", "coupler_tip", "rocker_tip", type="revolute", axis=(0, 1, 0))
+    <Loop 'pin': revolute about (0, 1, 0), joins 'coupler_tip' and 'rocker_tip'>
     """
 
     name: str
@@ -68,7 +84,7 @@ class Loop(ReprMixin):
 
 
 def checked_loops(robot: str, loops: Sequence[Loop], frames: Container[str]) -> tuple[Loop, ...]:
-    """Return the loops of a tree with these frames; raises ModelError for a name used twice, or a frame unknown."""
+    """Return the loops of a tree; raises ModelError for a repeated name, or a frame that is not in `frames`."""
     unique("loop", [loop.name for loop in loops])
     for loop in loops:
         for end in (loop.first, loop.second):

@@ -1,8 +1,8 @@
-"""Joints that follow others, q_b = k q_a + o: the independent coordinates y of a tree, and what they make of the rest.
+"""Mimic joints, q_b = k q_a + o: the map from the independent coordinates y to those of the spanning tree.
 
-In Featherstone's words the tree with all joints moving on their own is the spanning tree, with coordinates q and v;
-the coordinates of the joints that follow none are the independent ones, y. Here q = G y + o and v = G yd (RBDA eq. 3.9
-and 8.20, with a constant G), so that M_y = G' M G, C_y = G' C, tau_y = G' tau, and J_y = J G.
+In the spanning tree all joints move independently; its coordinates are q and v. The coordinates of all joints but
+mimic joints are the independent ones, y. Here q = G y + o and v = G yd (RBDA eq. 3.9 and 8.20, with a constant G), so
+that M_y = G' M G, C_y = G' C, tau_y = G' tau, and J_y = J G.
 """
 
 from __future__ import annotations
@@ -29,14 +29,29 @@ REGULARIZATION = (
 
 @record()
 class Mimic(ReprMixin):
-    """A joint follows another one: its position is `multiplier` times that of `joint`, plus `offset` [rad, m].
+    """A mimic joint's relation to another joint: its position is `multiplier` times the other's, plus `offset`.
 
-    Both have one degree of freedom; the other one may follow a third. Raises ModelError for a multiplier that is zero,
-    which holds the joint still (then leave it out, and place its body at the offset), or numbers that are not finite.
+    Both joints have one degree of freedom. The mimicked joint may be a mimic joint itself.
 
-    Example:
-        >>> treesim.Mimic("left_finger", multiplier=-1)
-        <Mimic: -1 times joint 'left_finger' + 0>
+    Parameters
+    ----------
+    joint : str
+        Name of the mimicked joint.
+    multiplier : float
+        Ratio of the positions, not zero. 1 by default.
+    offset : float
+        Position of the mimic joint where the mimicked joint is at zero [rad, m]. 0 by default.
+
+    Raises
+    ------
+    ModelError
+        If a number is not finite, or the multiplier is zero. A joint with multiplier zero is fixed: weld its body at
+        the offset instead.
+
+    Examples
+    --------
+    >>> treesim.Mimic("left_finger", multiplier=-1)
+    <Mimic: -1 times joint 'left_finger' + 0>
     """
 
     joint: str
@@ -63,11 +78,11 @@ class Mimic(ReprMixin):
 
 
 class MimicMap(NamedTuple):
-    """The followers of a tree, each with the joint that leads it and follows none itself: q_b = k q_a + o.
+    """The mimic joints b of a tree, each with the independent joint a that it finally mimics: q_b = k q_a + o.
 
-    names, leaders: the joints' names. v, onto: the followers' degrees of freedom in the spanning tree, and the leaders'
-    among the independent ones. independent_q, independent_v: indices of the independent coordinates and velocities in
-    the spanning tree. ints, reals: all of it as kernels read it (`kernels.mimic.mimic`).
+    names, leaders: names of joints b and a. v: degrees of freedom of b in the spanning tree. onto: those of a among the
+    independent ones. independent_q, independent_v: indices of the independent coordinates and velocities in the
+    spanning tree. ints, reals: the same numbers as flat tables for kernels (`kernels.mimic.mimic`).
     """
 
     names: tuple[str, ...]
@@ -83,12 +98,12 @@ class MimicMap(NamedTuple):
 
     @property
     def regularization(self) -> np.ndarray:
-        """(n,) rotor inertias that joints of the spanning tree lend each other, which y does not feel."""
+        """Rotor inertias (n,) that regularize the spanning tree's mass matrix; G' diag(lent) G = 0."""
         return self.reals[3 * len(self.names) :]
 
     @property
     def G(self) -> np.ndarray:
-        """(n, n_y): v = G yd."""
+        """Matrix G (n, n_y) of v = G yd."""
         G = np.zeros((self.independent_v.size + self.v.size, self.independent_v.size))
         G[self.independent_v, np.arange(self.independent_v.size)] = 1.0
         G[self.v, self.onto] = self.multiplier
@@ -96,20 +111,23 @@ class MimicMap(NamedTuple):
 
     @property
     def A(self) -> np.ndarray:
-        """(m, n): A v = 0 is v = G yd."""
+        """Matrix A (m, n) of the mimic joints' constraints, A v = 0; A G = 0."""
         A = np.zeros((self.v.size, self.independent_v.size + self.v.size))
         A[np.arange(self.v.size), self.v] = 1.0
         A[np.arange(self.v.size), self.independent_v[self.onto]] = -self.multiplier
         return A
 
     def lines(self) -> dict[str, tuple[str, float, float]]:
-        """Return {follower: (leader, multiplier, offset)}."""
+        """Return {mimic joint: (mimicked joint, multiplier, offset)}."""
         numbers = self.multiplier.tolist(), self.offset.tolist()
         return dict(zip(self.names, zip(self.mimicked_joints, *numbers, strict=True), strict=True))
 
     def gathered(self, values: np.ndarray, powers: int) -> np.ndarray:
-        """Return what acts on y of numbers (n,) that act on the spanning tree's degrees of freedom: |k|^powers times
-        the followers', beside the leaders' own. Raises ModelError naming a follower with which that is no number."""
+        """Return numbers (n,) of the spanning tree's degrees of freedom, summed over the independent ones (n_y,).
+
+        A mimic joint's number is multiplied by |k|^powers: 1 for efforts, 2 for inertias and damping. Raises
+        ModelError, naming the mimic joint, where the product overflows.
+        """
         total = values[self.independent_v]
         with np.errstate(over="ignore", invalid="ignore"):
             added = np.abs(self.multiplier) ** powers * values[self.v]
@@ -124,8 +142,10 @@ class MimicMap(NamedTuple):
         return total
 
     def shared(self, values: np.ndarray) -> np.ndarray:
-        """Return rotor inertias (n,) of the spanning tree that are those (n_y,) of y, spread evenly over each leader
-        and its followers, with what these lend each other (`kernels.mimic_joints.with_shared_rotors`)."""
+        """Return rotor inertias (n,) of the spanning tree that are equivalent to those (n_y,) of y.
+
+        Each inertia is spread evenly over the mimicked joint and its mimic joints, and `regularization` is added.
+        """
         F = len(self.names)
         share = self.reals[2 * F : 3 * F]
         whole = np.empty(self.independent_v.size + self.v.size)
@@ -135,7 +155,7 @@ class MimicMap(NamedTuple):
         return whole + self.regularization
 
     def limited(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return position limits of y: those of the leaders that keep the followers within theirs, all (n_q,)."""
+        """Return position limits of the independent coordinates (n_q,) that keep the mimic joints within theirs."""
         low, high = lower[self.independent_q], upper[self.independent_q]
         places = {int(v): place for place, v in enumerate(self.independent_q)}
         F = len(self.names)
@@ -150,15 +170,16 @@ class MimicMap(NamedTuple):
 
 
 def mimicked_limits(lower: float, upper: float, multiplier: float, offset: float) -> tuple[float, float]:
-    """Return the limits of a leader's position that keep its follower within lower ... upper."""
+    """Return the limits of a mimicked joint's position that keep its mimic joint within lower ... upper."""
     first, second = (lower - offset) / multiplier, (upper - offset) / multiplier
     return min(first, second) + 0.0, max(first, second) + 0.0  # no zeros below zero
 
 
 def mimic_map_of(bodies: Sequence[Body]) -> MimicMap | None:
-    """Return the followers among the joints of bodies, in the order of these, or None if there are none.
+    """Return the mimic joints among the joints of bodies, in the order of bodies, or None if there are none.
 
-    Chains are resolved to the joint at their end. Raises ModelError naming the joint that follows what it cannot.
+    Chains of mimic joints are resolved to the independent joint at their end. Raises ModelError, naming the joint, for
+    a mimicked joint that does not exist or has several degrees of freedom, and for cycles.
     """
     joints = [body.joint for body in bodies]
     if not any(joint.mimic for joint in joints):
@@ -196,9 +217,12 @@ def mimic_map_of(bodies: Sequence[Body]) -> MimicMap | None:
 
 
 def _regularization(bodies: Sequence[Body], own: np.ndarray, led: np.ndarray, multiplier: np.ndarray) -> np.ndarray:
-    """Rotor inertias of all joints that y does not feel: those of a leader and its followers add up to zero, times
-    k^2: what joints that carry no inertia get from the one that carries most. Then the spanning tree's mass matrix is
-    regular where the robot's is. own, led: the followers' and their leaders' bodies, from 0. O(N)."""
+    """Return rotor inertias (N,) by joint that make the spanning tree's mass matrix regular where the robot's is.
+
+    Within a mimicked joint and its mimic joints, joints that move no inertia get some, and the one of largest reflected
+    inertia loses as much. Reflected to the mimicked joint (times k^2) they sum to zero, so the motion in y is
+    unchanged. own, led: indices of the bodies of mimic joints and of their mimicked joints, from 0. O(N).
+    """
     regularization, loaded = np.zeros(len(bodies)), carry_inertia(bodies)
     groups: dict[int, list[tuple[int, float]]] = {}
     for mimic_joint, mimicked, k in zip(own.tolist(), led.tolist(), multiplier.tolist(), strict=True):
@@ -215,7 +239,7 @@ def _regularization(bodies: Sequence[Body], own: np.ndarray, led: np.ndarray, mu
 
 
 def carry_inertia(bodies: Sequence[Body]) -> list[bool]:
-    """Return whether each of the bodies, or any that it carries, has inertia. O(N)."""
+    """Return for each body whether it, or any of its descendants, has inertia. O(N)."""
     loaded = [bool(body.inertia.mass or body.inertia.rotational.any()) for body in bodies]
     for i in range(len(bodies), 0, -1):
         parent = bodies[i - 1].parent
@@ -225,7 +249,7 @@ def carry_inertia(bodies: Sequence[Body]) -> list[bool]:
 
 
 def _inertia_about(body: Body) -> float:
-    """What a joint of one degree of freedom feels of its own body: its mass, or its inertia about the axis."""
+    """Inertia of a body about its joint's axis [kg m^2], or its mass [kg] for a prismatic joint."""
     inertia, axis = body.inertia, np.asarray(body.joint.axis)
     if body.joint.type == "prismatic":
         return inertia.mass
@@ -234,7 +258,7 @@ def _inertia_about(body: Body) -> float:
 
 
 def _resolved(joint: Joint, joints: Sequence[Joint], places: dict[str, int]) -> tuple[str, float, float]:
-    """The joint at the end of the chain that a follower is part of, and multiplier and offset to it."""
+    """Return the independent joint that a mimic joint finally mimics, with multiplier and offset to it."""
     multiplier, offset, now, chain = 1.0, 0.0, joint, [joint.name]
     while now.mimic is not None:
         line = now.mimic
@@ -253,7 +277,7 @@ def _resolved(joint: Joint, joints: Sequence[Joint], places: dict[str, int]) -> 
 
 
 def no_mimic_joints(robot: str, names: Sequence[str], what: str) -> UnsupportedError:
-    """Return the error for what does not serve a robot whose joints `names` follow others."""
+    """Return the error for a feature `what` that does not support the mimic joints `names` of a robot."""
     details = listed(list(names), limit=3)
     return UnsupportedError(
         f"{what} does not serve joints that follow others, as {details} of {quoted(robot)}: load the robot with "
@@ -262,15 +286,18 @@ def no_mimic_joints(robot: str, names: Sequence[str], what: str) -> UnsupportedE
 
 
 class Withheld(np.ndarray):
-    """What stands in the place of a table of the spanning tree in a robot with followers: compiled code of other robots
-    finds a tree that cannot move, whose sizes fit no state, and Python that reads it gets an UnsupportedError. What
-    serves such robots takes `Tree.spanning_tables()`."""
+    """A placeholder for the spanning tree's tables in a robot with mimic joints, where reading them would be a mistake.
+
+    Python code that reads it raises UnsupportedError. Compiled code that does not support mimic joints finds the table
+    of a tree without bodies, whose sizes do not match any state. Code that supports mimic joints uses the robot's own
+    method instead, which returns the spanning tree's tables and those of the mimic joints.
+    """
 
     reason: UnsupportedError
 
     @classmethod
     def instead_of(cls, table: np.ndarray, reason: UnsupportedError) -> Withheld:
-        """Return one in the place of a table, whose numbers are those of a tree without bodies."""
+        """Return a placeholder for a table, of the same shape, with the numbers of a tree without bodies."""
         withheld = np.ndarray.__new__(cls, table.shape, table.dtype, np.zeros_like(table).tobytes())
         withheld.reason = reason
         return withheld

@@ -1,4 +1,4 @@
-"""Tables by name that tell near misses of a name that they do not have."""
+"""Tables by name whose KeyErrors suggest similar names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def unique(kind: str, names: list[str]) -> tuple[str, ...]:
-    """Return the names; raises ModelError for one that is empty, or twice among them."""
+    """Return the names as a tuple; raises ModelError for an empty or repeated name."""
     seen: set[str] = set()
     for name in names:
         if not name:
@@ -30,7 +30,10 @@ def unique(kind: str, names: list[str]) -> tuple[str, ...]:
 def slices(
     robot: str, joints: Sequence[Joint], sizes: Sequence[int], mimic_map: MimicMap | None
 ) -> Mapping[str, slice]:
-    """Return where the coordinates of joints of these sizes are, by name; followers are named in errors."""
+    """Return a table {joint: slice of its coordinates}, from the joints' numbers of coordinates `sizes`.
+
+    Looking up a mimic joint raises UnknownNameError, which names its mimicked joint.
+    """
     edges = np.cumsum([0, *sizes]).tolist()
     table = {joint.name: slice(edges[i], edges[i + 1]) for i, joint in enumerate(joints)}
     led = {} if mimic_map is None else dict(zip(mimic_map.names, mimic_map.mimicked_joints, strict=True))
@@ -38,7 +41,10 @@ def slices(
 
 
 class _Named(dict[str, T]):
-    """What has names, by name; `kind` is what an unknown name is called in the error; led: followers' leaders."""
+    """A dictionary that raises UnknownNameError for a missing key.
+
+    kind: what the error calls the key. led: {mimic joint: mimicked joint}.
+    """
 
     kind: str
     led: Mapping[str, str]
@@ -53,7 +59,7 @@ class _Named(dict[str, T]):
 
 
 def named(kind: str, table: Mapping[str, T], led: Mapping[str, str] | None = None) -> Mapping[str, T]:
-    """Return a table that cannot be changed, and that tells near misses of a name that it does not have."""
+    """Return a read-only table that raises UnknownNameError, with similar names, for a missing name."""
     found = _Named(table)
     found.kind, found.led = kind, led or {}
     return MappingProxyType(found)

@@ -1,4 +1,4 @@
-"""From a tree to the flat tables that kernels read, in frames that make a joint's screws unit vectors."""
+"""Conversion of a tree to the flat tables that kernels read, in frames where a joint's screws are unit vectors."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ CYCLE = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # x -> y 
 
 
 def axis_rotation(axis: np.ndarray) -> np.ndarray:
-    """Return a rotation that takes z to the unit vector `axis`: a cyclic renaming of axes for x, y and z themselves,
-    so that transforms between such joints stay cheap, else the smallest rotation."""
+    """Return a rotation that takes z to the unit vector `axis`.
+
+    It is a cyclic permutation of axes if `axis` is x, y or z, so that transforms between such joints stay cheap.
+    Otherwise it is the smallest rotation.
+    """
     x, y, z = axis
     for cycled in (CYCLE, CYCLE.T):
         if np.array_equal(axis, cycled[:, 2]):
@@ -31,7 +34,7 @@ def axis_rotation(axis: np.ndarray) -> np.ndarray:
 
 
 def _rotation_kind(code: int, fixed: np.ndarray) -> int:
-    """Return the kind of rotation (see kernels.rotations) of a joint whose placement turns by `fixed`."""
+    """Return the kind of rotation (see kernels.algebra.rotations) of a joint whose placement has rotation `fixed`."""
     if code == REVOLUTE:
         for kind, renaming in ((TURN, np.eye(3)), (TURN_CYCLED, CYCLE), (TURN_CYCLED_BACK, CYCLE.T)):
             if np.array_equal(fixed, renaming):
@@ -42,9 +45,9 @@ def _rotation_kind(code: int, fixed: np.ndarray) -> int:
 def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the flat integer and real tables that kernels read, and the (N+1, 3, 3) rotations of kernel frames.
 
-    Kernels see every body in a frame turned so that its joint's axis is z: then a joint's screws are unit vectors and
-    a column of an inertia is just a column. Rotation i takes kernel coordinates of body i to the body's own. All three
-    arrays are read-only. Their order is that of `treesim.kernels.algebra.tables.tree_tables`. O(N + n).
+    In kernels every body's frame is rotated so that its joint's axis is z. Then a joint's screws are unit vectors, and
+    I S is a column of the inertia. Rotation i maps kernel coordinates of body i to the body's own. All three arrays are
+    read-only. Their order is that of `treesim.kernels.algebra.tables.tree_tables`. O(N + n).
     """
     turns, placement, inertia = _body_tables(tree)
     reals = np.concatenate([placement.ravel(), inertia.ravel(), tree.armature, tree.gravity])
@@ -52,7 +55,7 @@ def pack(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _body_tables(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The rotations of kernel frames, and placements (N+1, 12) and inertias (N+1, 10) in these frames."""
+    """Return the rotations of kernel frames, and placements (N+1, 12) and inertias (N+1, 10) in these frames."""
     N = tree.n_bodies
     turns = np.broadcast_to(np.eye(3), (N + 1, 3, 3)).copy()
     placement = np.zeros((N + 1, 12))
@@ -72,7 +75,7 @@ def _body_tables(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _integer_table(tree: Tree, placement: np.ndarray) -> np.ndarray:
-    """Sizes, connectivity, joint types and starts, in the order that `tree_tables` takes apart."""
+    """Return sizes, connectivity, joint types and start indices, in the order that `tree_tables` reads."""
     topology, kinds = tree.topology, [body.joint.kind for body in tree.bodies]
     rotations = [
         _rotation_kind(kind.code, row[:9].reshape(3, 3)) for kind, row in zip(kinds, placement[1:], strict=True)

@@ -1,4 +1,4 @@
-"""What trees are made of: bodies with their joints, frames, and shapes to draw."""
+"""Parts of trees: bodies with their joints, frames, and visual shapes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,33 @@ LENGTHS = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}  # num
 
 @record(eq=False)
 class Body(ReprMixin):
-    """A moving body: its name, its parent (number, 0 = the fixed base), the joint that carries it, its inertia in its
-    own frame (the frame that the joint places), and the line of the file in which its link stands, if it has one.
-    Raises ModelError for a parent that is no body's number, ArgumentError for parts of other types.
+    """A moving body of a tree, with the joint that connects it to its parent.
 
-    Example:
-        >>> pole = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
-        >>> treesim.Body("pole", 0, pole, treesim.Inertia(1.5, com=(0, 0, -0.5)))
-        <Body 'pole': 1.5 kg, on body 0 by the revolute joint 'hinge'>
+    Parameters
+    ----------
+    name : str
+        Name of the body (of its link in a URDF).
+    parent : int
+        Number of the parent body, from 1; 0 is the fixed base.
+    joint : Joint
+        Joint between the parent and this body.
+    inertia : Inertia
+        Inertia in the body's frame, which is the joint's child frame. Zero by default.
+    line : int, optional
+        Line of the source file in which the link is defined.
+
+    Raises
+    ------
+    ModelError
+        If `parent` is not the number of a body.
+    ArgumentError
+        If an argument has another type.
+
+    Examples
+    --------
+    >>> pole = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
+    >>> treesim.Body("pole", 0, pole, treesim.Inertia(1.5, com=(0, 0, -0.5)))
+    <Body 'pole': 1.5 kg, on body 0 by the revolute joint 'hinge'>
     """
 
     name: str
@@ -64,12 +83,28 @@ class Body(ReprMixin):
 
 @record(eq=False)
 class Frame(ReprMixin):
-    """A named frame fixed to body number `body` (0 = the fixed base) at `placement` in that body's frame. Raises
-    ModelError for what is no body's number, ArgumentError for a name or placement of another type.
+    """A named operational frame, fixed to a body.
 
-    Example:
-        >>> treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
-        <Frame 'tip': on body 1 at (0, 0, -1)>
+    Parameters
+    ----------
+    name : str
+        Name of the frame.
+    body : int
+        Number of the body, from 1; 0 is the fixed base.
+    placement : Placement
+        Pose of the frame in the body's frame. Identity by default.
+
+    Raises
+    ------
+    ModelError
+        If `body` is not the number of a body.
+    ArgumentError
+        If an argument has another type.
+
+    Examples
+    --------
+    >>> treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
+    <Frame 'tip': on body 1 at (0, 0, -1)>
     """
 
     name: str
@@ -90,15 +125,39 @@ class Frame(ReprMixin):
 
 @record(eq=False)
 class Visual(ReprMixin):
-    """A shape to draw: fixed to body number `body` at `placement`, `kind` "box", "sphere", "cylinder", "capsule" or
-    "mesh" with its `size` (box: x y z; sphere: radius; cylinder, capsule: radius and length along z [m]; mesh: scale),
-    `file` for a mesh (a path; missing files are the viewer's to report), an rgba `color` if one is given, and a
-    `texture`, the file of an image (PNG, JPEG) for a mesh that has texture coordinates and no image of its own. Raises
-    ModelError for a negative size and what is no body's number, ArgumentError for values of other types and counts.
+    """A shape to draw, fixed to a body.
 
-    Example:
-        >>> treesim.Visual(1, treesim.Placement(), "sphere", (0.1,), color=(1, 0, 0, 1))
-        <Visual: sphere (0.1), on body 1 at (0, 0, 0)>
+    Parameters
+    ----------
+    body : int
+        Number of the body, from 1; 0 is the fixed base.
+    placement : Placement
+        Pose of the shape in the body's frame.
+    kind : str
+        "box", "sphere", "cylinder", "capsule" or "mesh".
+    size : tuple of float
+        Lengths x, y, z of a box; radius of a sphere; radius and length along z of a cylinder or capsule [m]; scale
+        factors along x, y, z of a mesh.
+    file : str, optional
+        Path of a mesh. Viewers report missing files.
+    color : tuple of float, optional
+        Red, green, blue and alpha.
+    texture : str, optional
+        Image file (PNG, JPEG) for a mesh that has texture coordinates and no image of its own.
+
+    Raises
+    ------
+    UnknownNameError
+        If the kind is unknown.
+    ModelError
+        If a size is negative or `body` is not the number of a body.
+    ArgumentError
+        If an argument has another type or another number of elements.
+
+    Examples
+    --------
+    >>> treesim.Visual(1, treesim.Placement(), "sphere", (0.1,), color=(1, 0, 0, 1))
+    <Visual: sphere (0.1), on body 1 at (0, 0, 0)>
     """
 
     body: int
@@ -134,7 +193,7 @@ class Visual(ReprMixin):
 
 
 def body_number(label: str, value: Any) -> int:
-    """Return `value` as an int; raises ModelError naming `label` if it is no whole number, or negative."""
+    """Return `value` as an int; raises ModelError, naming `label`, unless it is an integer of 0 or more."""
     number = index_or_none(value)
     if number is None or not 0 <= number <= MOST:
         raise ModelError(f"{label} must be the number of a body, got {short_repr(value)}")

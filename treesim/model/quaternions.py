@@ -1,4 +1,4 @@
-"""Configurations that users give, and the quaternions in them: of length 1 up to rounding, which is scaled out."""
+"""Validation of configurations: quaternions must have length 1 to a thousandth, and are normalized."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def configuration(robot: Tree, value: Any, label: str = "q") -> Argument:
-    """Return an argument of configurations (..., nq), in which quaternions are of length 1; label: its name."""
+    """Return the argument `label` of configurations (..., nq), whose validation checks the lengths of quaternions."""
     return Argument(label, value, (robot.nq,), refuse=partial(refuse_lengths, robot, label))
 
 
 def unit_quaternions(robot: Tree, label: str, q: np.ndarray) -> np.ndarray:
     """Return configurations q (..., nq) with the quaternions of spherical and floating joints scaled to length 1.
 
-    label: what to call q in an error. Raises ArgumentError as `refuse_lengths`.
+    label: name of q in errors. Raises ArgumentError as `refuse_lengths`.
     """
     q = q.copy()
     for _, part in _quaternions(robot, q):
@@ -36,8 +36,10 @@ def unit_quaternions(robot: Tree, label: str, q: np.ndarray) -> np.ndarray:
 
 
 def refuse_lengths(robot: Tree, label: str, q: np.ndarray) -> None:
-    """Raise ArgumentError naming the joint, and the state among several, of the first quaternion in configurations
-    q (..., nq) whose length differs from 1 by more than a thousandth."""
+    """Raise ArgumentError if a quaternion's length differs from 1 by more than a thousandth.
+
+    The error names the joint, and the index of the state in q (..., nq). Without such a quaternion nothing is raised.
+    """
     for joint, part in _quaternions(robot, q):
         wrong = np.argwhere(~_sensible(_square(part)))
         if len(wrong):
@@ -52,8 +54,10 @@ def refuse_lengths(robot: Tree, label: str, q: np.ndarray) -> None:
 
 
 def of_unit_length(robot: Tree, q: np.ndarray) -> np.ndarray:
-    """Return whether (...) all quaternions of configurations q (..., nq), finite and of sensible size, are of length
-    1, to a thousandth."""
+    """Return whether (...) all quaternions of configurations q (..., nq) have length 1 to a thousandth.
+
+    The numbers in q must be finite and small enough to be squared.
+    """
     good = np.ones(q.shape[:-1], bool)
     for _, part in _quaternions(robot, q):
         good &= _sensible(_square(part))
@@ -61,24 +65,24 @@ def of_unit_length(robot: Tree, q: np.ndarray) -> np.ndarray:
 
 
 def _square(part: np.ndarray) -> np.ndarray:
-    """Squares of the lengths of quaternions (..., 4); infinite for what is too large."""
+    """Squared lengths of quaternions (..., 4); infinite on overflow."""
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(np.square(part).sum(axis=-1))
 
 
 def _sensible(square: np.ndarray) -> np.ndarray:
-    """Whether squares of lengths are 1, to a thousandth each way; NaN is not."""
+    """Return whether squared lengths are those of lengths of 1 to a thousandth; False for NaN."""
     return np.asarray((square >= SHORTEST) & (square <= LONGEST))
 
 
 def _quaternions(robot: Tree, q: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """Each joint with a quaternion, and its part (..., 4) of configurations q, in place."""
+    """Yield the name of each joint with a quaternion, and a view (..., 4) of it in configurations q."""
     for joint, end in _ends(robot):
         yield joint, q[..., end - 4 : end]
 
 
 @lru_cache(maxsize=256)
 def _ends(robot: Tree) -> tuple[tuple[str, int], ...]:
-    """Each joint with a quaternion, and where that ends in a configuration."""
+    """Return the name of each joint with a quaternion, and the index after it in a configuration."""
     joints = [body.joint for body in robot.bodies if body.joint.type in ("spherical", "floating")]
     return tuple((joint.name, robot.q_index[joint.name].stop) for joint in joints)

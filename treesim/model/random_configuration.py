@@ -1,4 +1,4 @@
-"""Random configurations of a tree, within its limits."""
+"""Random configurations of a tree within its position limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes that touch: what a link's collision geometry is, and which links of a robot have any."""
+"""Collision shapes of links, and summaries of a robot's collision shapes."""
 
 from __future__ import annotations
 
@@ -30,19 +30,42 @@ UNUSABLE, MISSING_MESH = "U505", "U506"  # codes of findings on collisions that 
 
 
 class CollisionShape(Immutable, ReprMixin):
-    """A convex shape that touches: fixed to body number `body` (0 = the fixed base) at `placement` in the body's frame.
+    """A convex collision shape, fixed to a body.
 
-    kind and size: "sphere" with its radius; "capsule" and "cylinder" with radius and length along z (of a capsule
-    between the centres of its caps); "box" with its lengths along x, y, z; "hull", of no size, with the `vertices`
-    (n, 3) of a convex hull in the shape's own axes, all [m]. link: the name of the link that it belongs to.
-    file: a mesh file that a hull is made of when `vertices` is asked for the first time, `scale` the factors along its
-    x, y, z; the found vertices, which stand for all to 0.1 % of the size, are kept for the process. A pickle holds the
-    file's name, not what was found in it. Raises ModelError for what is no such shape; `vertices` raises it for a file
-    that cannot be read.
+    Parameters
+    ----------
+    body : int
+        Number of the body, from 1; 0 is the fixed base.
+    placement : Placement
+        Pose of the shape in the body's frame.
+    kind : str
+        "sphere", "capsule", "cylinder", "box" or "hull".
+    size : tuple of float
+        Radius of a sphere; radius and length along z of a capsule (between the centres of its caps) or cylinder;
+        lengths x, y, z of a box [m]; empty for a hull.
+    vertices : array_like, optional
+        (n, 3) vertices of a convex hull in the shape's own axes [m].
+    link : str
+        Name of the link that has the shape.
+    file : str, optional
+        Mesh file of a hull, read at the first access to `vertices`.
+    scale : tuple of float
+        Scale factors of the mesh file along x, y, z.
 
-    Example:
-        >>> treesim.CollisionShape(1, treesim.Placement(), "sphere", size=(0.1,), link="foot")
-        <CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>
+    Raises
+    ------
+    ModelError
+        If the arguments do not describe such a shape.
+
+    Notes
+    -----
+    The hull of a mesh file is reduced to few vertices, within 0.1 % of its size, and cached. A pickle contains the name
+    of the file, not its vertices.
+
+    Examples
+    --------
+    >>> treesim.CollisionShape(1, treesim.Placement(), "sphere", size=(0.1,), link="foot")
+    <CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>
     """
 
     __slots__ = ("_vertices", "body", "file", "kind", "link", "placement", "scale", "size")
@@ -81,7 +104,20 @@ class CollisionShape(Immutable, ReprMixin):
         return self._maker(self.body, self.link), ()
 
     def attached_to(self, body: int, link: str) -> Self:
-        """Return the shape on another body, as of a link of that name."""
+        """Return the same shape on another body and link.
+
+        Parameters
+        ----------
+        body : int
+            Number of the other body, from 1; 0 is the fixed base.
+        link : str
+            Name of the other link.
+
+        Returns
+        -------
+        CollisionShape
+            Shape with the same placement in the other body's frame.
+        """
         return self._maker(body, link)()
 
     def _maker(self, body: int, link: str) -> partial[Self]:
@@ -90,7 +126,10 @@ class CollisionShape(Immutable, ReprMixin):
 
     @property
     def vertices(self) -> np.ndarray:
-        """(n, 3) vertices of a hull in the shape's own axes [m], read-only; none for other kinds."""
+        """Vertices (n, 3) of a hull in the shape's own axes [m], read-only; empty for other kinds.
+
+        Raises ModelError for a mesh file that cannot be read.
+        """
         if self._vertices is not None:
             return self._vertices
         return NO_VERTICES if self.file is None else hull_of_file(self.file, self.scale)
@@ -113,23 +152,24 @@ def _points(vertices: ArrayLike) -> np.ndarray:
 
 
 def shape_counts(robot: Tree) -> dict[str, int]:
-    """Return how many collision shapes of each kind a robot has, without kinds of which it has none."""
+    """Return {kind: number of collision shapes} of a robot, without kinds that do not occur."""
     counts = Counter(shape.kind for shape in robot.shapes)
     return {kind: counts[kind] for kind in KINDS if counts[kind]}
 
 
 def shape_links(robot: Tree) -> tuple[str, ...]:
-    """Return the names of the links that declare collision shapes, in order."""
+    """Return the names of the links that have collision shapes, in order."""
     return tuple(dict.fromkeys(shape.link for shape in robot.shapes))
 
 
 def supports(robot: Tree) -> str:
-    """Return a text for messages: how many collision shapes a robot has, on which links, and what was not found.
+    """Return a text for messages: number, kinds and links of a robot's collision shapes, and those left out.
 
-    Example:
-        >>> from treesim.model.shapes import supports
-        >>> supports(treesim.load("simple_humanoid"))
-        '2 collision shapes (1 capsule, 1 hull) on ...'
+    Examples
+    --------
+    >>> from treesim.model.shapes import supports
+    >>> supports(treesim.load("simple_humanoid"))
+    '2 collision shapes (1 capsule, 1 hull) on ...'
     """
     notes: tuple[Any, ...] = robot.notes
     lost = [note.message for note in notes if getattr(note, "code", "") in (UNUSABLE, MISSING_MESH)][:MOST_NOTES]

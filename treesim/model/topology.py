@@ -1,7 +1,7 @@
-"""The connectivity of a kinematic tree as the papers describe it: λ, μ, κ, ν, depths, and the expansion λe.
+"""Connectivity of a kinematic tree in the papers' notation: λ, μ, κ, ν, depths, and the expansion λe.
 
-Body 0 is the fixed base; bodies and degrees of freedom are numbered from 1 in the papers' notation, which this module
-keeps: `parent[i - 1]` is λ(i).
+Body 0 is the fixed base. As in the papers, bodies and degrees of freedom are numbered from 1: `parent[i - 1]` is
+λ(i).
 """
 
 from __future__ import annotations
@@ -20,22 +20,45 @@ MOST_DOFS = 1 << 24  # whose tables take gigabytes
 
 
 class Topology(Immutable, ReprMixin):
-    """Connectivity of `parent` = (λ(1) ... λ(N)) with joints of `dofs` = (n_1 ... n_N) degrees of freedom.
+    """Connectivity of a kinematic tree.
 
-    Any regular numbering is accepted (0 <= λ(i) < i), depth-first or not. Raises ModelError naming the first body
-    that breaks it. Cost O(N + n); κ, ν and the counts cost what they return. Immutable.
+    Any regular numbering is accepted (0 <= λ(i) < i), depth-first or not. Cost O(N + n). Immutable.
 
-    Attributes, all read-only: parent and dofs (N,); dof_parent (n,), λe; dof_depth (n,), the depths in the expanded
-    graph; last_dof, the last degree of freedom on the path to each body, the base first.
+    Parameters
+    ----------
+    parent : array_like
+        (N,) parents λ(1) ... λ(N) of the bodies; 0 is the fixed base.
+    dofs : array_like, optional
+        (N,) numbers of degrees of freedom of the joints. 1 by default.
+
+    Attributes
+    ----------
+    parent, dofs : numpy.ndarray
+        (N,) as above, read-only.
+    dof_parent : numpy.ndarray
+        (n,) parents λe(1) ... λe(n) of the degrees of freedom in the expanded graph.
+    dof_depth : numpy.ndarray
+        (n,) depths in the expanded graph.
+    last_dof : tuple of int
+        (N + 1,) last degree of freedom on the path to each body, base first; 0 if there is none.
+
+    Raises
+    ------
+    ModelError
+        If the numbering is not regular; the error names the first such body.
+
+    Notes
+    -----
     Source: Featherstone 2005, section 2 (λ, μ, κ, ν), and 2010, Figure 4 (expansion), extended to joints without
-    degrees of freedom, which the expansion skips.
+    degrees of freedom, which the expansion omits.
 
-    Example:
-        >>> topology = treesim.Topology([0, 1, 1, 3])
-        >>> topology.children(1), topology.support(4)
-        ((2, 3), (1, 3, 4))
-        >>> topology.depth, topology.D1
-        (3, 4)
+    Examples
+    --------
+    >>> topology = treesim.Topology([0, 1, 1, 3])
+    >>> topology.children(1), topology.support(4)
+    ((2, 3), (1, 3, 4))
+    >>> topology.depth, topology.D1
+    (3, 4)
     """
 
     __slots__ = ("dof_depth", "dof_parent", "dofs", "last_dof", "parent")
@@ -71,8 +94,11 @@ class Topology(Immutable, ReprMixin):
         return type(self), (self.parent, self.dofs)
 
     def _expand(self) -> tuple[np.ndarray, tuple[int, ...]]:
-        """λe(1..n): inside a joint each degree of freedom hangs on the one before; the first on the parent's last; and
-        the last degree of freedom on the path to each body."""
+        """Return λe(1..n), and the last degree of freedom on the path to each body.
+
+        Within a joint the parent of a degree of freedom is the one before it; the parent of the first is the last of
+        the parent body.
+        """
         last = [0] * (self.n_bodies + 1)  # last DoF on the path from the base to each body
         expanded: list[int] = []
         for i, (p, count) in enumerate(zip(self.parent.tolist(), self.dofs.tolist(), strict=True), start=1):
@@ -84,20 +110,42 @@ class Topology(Immutable, ReprMixin):
 
     @property
     def n_bodies(self) -> int:
-        """N, the number of moving bodies."""
+        """Number N of moving bodies."""
         return len(self.parent)
 
     @property
     def n_dofs(self) -> int:
-        """n, the number of degrees of freedom."""
+        """Number n of degrees of freedom."""
         return len(self.dof_parent)
 
     def children(self, i: int) -> tuple[int, ...]:
-        """Return μ(i), the bodies whose parent is i (0 = base)."""
+        """Return μ(i), the bodies whose parent is i.
+
+        Parameters
+        ----------
+        i : int
+            Number of a body; 0 is the base.
+
+        Returns
+        -------
+        tuple of int
+            Numbers of the children, in increasing order.
+        """
         return tuple(int(j) + 1 for j in np.flatnonzero(self.parent == i))
 
     def support(self, i: int) -> tuple[int, ...]:
-        """Return κ(i), the joints on the path from the base to body i, in increasing order."""
+        """Return κ(i), the joints on the path from the base to body i.
+
+        Parameters
+        ----------
+        i : int
+            Number of a body.
+
+        Returns
+        -------
+        tuple of int
+            Numbers of the joints, in increasing order.
+        """
         path = []
         while i:
             path.append(i)
@@ -105,14 +153,36 @@ class Topology(Immutable, ReprMixin):
         return tuple(reversed(path))
 
     def subtree(self, i: int) -> tuple[int, ...]:
-        """Return ν(i), the bodies that joint i supports; ν(0) is all of them."""
+        """Return ν(i), the bodies that joint i supports.
+
+        Parameters
+        ----------
+        i : int
+            Number of a joint; 0 for all bodies.
+
+        Returns
+        -------
+        tuple of int
+            Numbers of the bodies, in increasing order, i included.
+        """
         inside = [j == i for j in range(self.n_bodies + 1)]
         for j in range(i + 1, self.n_bodies + 1):
             inside[j] = inside[int(self.parent[j - 1])]
         return tuple(j for j in range(1, self.n_bodies + 1) if inside[j])
 
     def nearest_common_ancestor(self, p: int, q: int) -> int:
-        """Return the body at which the paths to p and q part; 0 if only the base is common."""
+        """Return the last body that the paths to bodies p and q have in common.
+
+        Parameters
+        ----------
+        p, q : int
+            Numbers of two bodies.
+
+        Returns
+        -------
+        int
+            Number of the body; 0 if only the base is common.
+        """
         while p != q:
             if p > q:
                 p = int(self.parent[p - 1])
@@ -122,7 +192,7 @@ class Topology(Immutable, ReprMixin):
 
     @property
     def body_depth(self) -> np.ndarray:
-        """(N,) depths |κ(i)|. O(N)."""
+        """Depths (N,) of the bodies, |κ(i)|. O(N)."""
         return _depths(self.parent)
 
     @property
@@ -142,15 +212,30 @@ class Topology(Immutable, ReprMixin):
         return int((d * (d - 1) // 2).sum())
 
     def sparsity(self) -> np.ndarray:
-        """Return the (n, n) boolean pattern of the mass matrix: H_ij may differ from 0 only along a path."""
+        """Return the sparsity pattern of the mass matrix: H_ij may be non-zero only along a path.
+
+        Returns
+        -------
+        numpy.ndarray
+            (n, n) boolean pattern.
+        """
         pattern = np.zeros((self.n_dofs, self.n_dofs), dtype=bool)
         rows, columns = self.packed_pattern()
         pattern[rows, columns] = pattern[columns, rows] = True
         return pattern
 
     def packed_pattern(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return row and column, as indices from 0, of each entry of a packed mass matrix (D1 + n,): in row k those of
-        k's ancestors, root first, and k itself."""
+        """Return row and column of each entry of a packed mass matrix.
+
+        Row k has the columns of the ancestors of k, root first, and then k itself.
+
+        Returns
+        -------
+        rows : numpy.ndarray
+            (D1 + n,) indices of rows, from 0.
+        columns : numpy.ndarray
+            (D1 + n,) indices of columns, from 0.
+        """
         depth = self.dof_depth
         rows = np.repeat(np.arange(self.n_dofs), depth)
         start, columns = np.cumsum(depth) - depth, rows.copy()
@@ -161,12 +246,11 @@ class Topology(Immutable, ReprMixin):
 
 
 def elimination_tree(pattern: np.ndarray) -> np.ndarray:
-    """Return the parents (n,), counted from 1, 0 = none, of the elimination tree of a symmetric boolean pattern (n, n),
-    rows eliminated from the last to the first as LTL and LTDL do it.
+    """Return the elimination tree of a symmetric boolean pattern (n, n), as parents (n,) from 1; 0 = none.
 
-    Every entry of the matrix and of its factors lies on a path of this tree, what fills in included; of the pattern of
-    a kinematic tree it is λe. Source: Liu 1990, The role of elimination trees in sparse factorization. Cost: O(n) and
-    the number of these entries.
+    Rows are eliminated from the last to the first, as in LTL and LTDL. Every entry of the matrix and of its factors,
+    fill-in included, lies on a path of this tree. For the pattern of a kinematic tree it is λe.
+    Source: Liu 1990, The role of elimination trees in sparse factorization. Cost: O(n) and the number of these entries.
     """
     n = len(pattern)
     before = [set(np.flatnonzero(row[:k]).tolist()) for k, row in enumerate(pattern)]
@@ -187,7 +271,7 @@ def _depths(parent: np.ndarray) -> np.ndarray:
 
 
 def _whole_numbers(label: str, value: ArrayLike) -> np.ndarray:
-    """An array of int64; raises ArgumentError for what is none, or is rounded in becoming one."""
+    """Return an array of int64; raises ArgumentError for other values, floats included."""
     try:
         given = np.asarray(value)
     except (TypeError, ValueError):

@@ -39,32 +39,65 @@ T = TypeVar("T")
 class Tree(Immutable):
     """A kinematic tree of rigid bodies, immutable and safe to share between threads.
 
-    name: the robot's name. bodies: in a regular numbering, body i at bodies[i - 1]; any order in which parents come
-    before children. frames: operational frames besides each body's own, which carries the body's name.
-    visuals: shapes for viewers. gravity: (3,) [m/s^2] in base axes. notes: findings of the reader of the source.
-    shapes: CollisionShapes, those that touch. loops: Loops, joints between frames that worlds close.
+    Parameters
+    ----------
+    name : str
+        Name of the robot.
+    bodies : sequence of Body
+        Bodies in a regular numbering: body i is bodies[i - 1], and parents come before children.
+    frames : sequence of Frame
+        Operational frames. Each body's own frame, with the body's name, is always defined.
+    visuals : sequence of Visual
+        Shapes for viewers.
+    gravity : array_like
+        (3,) gravity in base axes [m/s^2].
+    notes : sequence
+        Findings from reading the source file.
+    shapes : sequence of CollisionShape
+        Collision shapes.
+    loops : sequence of Loop
+        Loop joints, which a `treesim.World` closes.
 
-    Attributes: n_bodies, nq, nv, nnz (numbers of a packed mass matrix), mass [kg] (a fixed robot's root link is part of
-    the world, and does not count), parent = (λ(1) ... λ(N)), dof_parent = (λe(1) ... λe(n)), topology, q_index and
-    v_index (joint name -> slice; other names raise UnknownNameError with near misses), dof_names (nv,), lower and
-    upper (nq,), velocity_limit, effort_limit, damping, friction, armature (nv,). Arrays are read-only and cannot be
-    made writable.
+    Attributes
+    ----------
+    n_bodies, nq, nv, nnz : int
+        Numbers of bodies, coordinates, degrees of freedom, and entries of the packed mass matrix.
+    mass : float
+        Mass of the moving bodies [kg]; the root link of a fixed robot is not included.
+    topology : Topology
+        Connectivity of the bodies.
+    q_index, v_index : mapping
+        {joint: slice} of its coordinates and degrees of freedom; unknown names raise UnknownNameError.
+    lower, upper : numpy.ndarray
+        (nq,) position limits [rad, m].
+    velocity_limit, effort_limit, damping, friction, armature : numpy.ndarray
+        (nv,) as in Joint. All arrays are read-only.
+    mimic_map : MimicMap or None
+        Mimic joints and their relation to independent joints.
 
-    A joint whose `mimic` names another one follows it, q_b = k q_a + o, exactly: it has no coordinate of its own, and
-    nq, nv, q_index, v_index and the arrays are those of the others, its limits, effort, damping, friction and armature
-    part of theirs. followers: their names; spanning: the tree in which they move on their own (else the tree itself),
-    whose q and v are `expand(q)` and `expand_velocity(v)`; topology and parent are that one's, dof_parent is the
-    robot's own. mimic_map: their numbers.
+    Raises
+    ------
+    ModelError
+        If a body, joint, frame, shape or loop does not fit; the error names it.
+    ArgumentError
+        If a part has another type.
 
-    A copy is the tree itself; a pickle holds what it is made of, and what comes out has the same bits.
-    Raises ModelError naming the body, joint or frame that does not fit, ArgumentError for parts of other types.
+    Notes
+    -----
+    A mimic joint has the position q_b = k q_a + o exactly, and no coordinate of its own. nq, nv, q_index, v_index and
+    the arrays describe the independent joints. Their limits, effort, damping, friction and armature include those of
+    their mimic joints. `topology` and `parent` are those of the tree `spanning`, in which mimic joints move
+    independently; `expand` and `expand_velocity` convert q and v to it. `dof_parent` is the robot's own.
 
-    Example:
-        >>> hinge = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
-        >>> pole = treesim.Body("pole", 0, hinge, treesim.Inertia(1.5, com=(0, 0, -0.5)))
-        >>> tip = treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
-        >>> treesim.Tree("pendulum", [pole], frames=[tip])
-        <Tree 'pendulum': 1 bodies, nq 1, nv 1, 1.5 kg>
+    `copy` returns the tree itself. An unpickled tree is equal to the bit.
+
+    Examples
+    --------
+    >>> hinge = treesim.Joint("hinge", "revolute", axis=(0, 1, 0))
+    >>> pole = treesim.Body("pole", 0, hinge, treesim.Inertia(1.5, com=(0, 0, -0.5)))
+    >>> tip = treesim.Frame("tip", 1, treesim.Placement(translation=(0, 0, -1)))
+    >>> treesim.Tree("pendulum", [pole], frames=[tip])
+    <Tree 'pendulum': 1 bodies, nq 1, nv 1, 1.5 kg>
     """
 
     __slots__ = (
@@ -156,7 +189,7 @@ class Tree(Immutable):
         self._frozen = True
 
     def _reduce(self, mimic_map: MimicMap) -> None:
-        """Give the independent coordinates what the joints together have, and keep the spanning tree."""
+        """Set limits, tables and topology of a tree with mimic joints, from those of its spanning tree."""
         alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
         frames = tuple(self.frames.values())[self.n_bodies :]
         self._spanning = whole = Tree(
@@ -187,18 +220,25 @@ class Tree(Immutable):
 
     @property
     def mimic_joints(self) -> tuple[str, ...]:
-        """The names of the joints that follow others, in the order of their bodies."""
+        """Names of the mimic joints, in the order of their bodies."""
         return () if self.mimic_map is None else self.mimic_map.names
 
     @property
     def spanning(self) -> Tree:
-        """The tree in which every joint moves on its own; the tree itself where none follows another."""
+        """The spanning tree, in which mimic joints move independently; the tree itself if it has none."""
         return self if self._spanning is None else self._spanning
 
     def with_shared_rotors(self) -> Tree:
-        """Return the spanning tree with the rotors of each leader and its followers spread evenly over them, as y feels
-        them (`kernels.mimic_joints.with_shared_rotors`); itself where there are none. Rotors that are lent, which are
-        negative, are in its tables alone."""
+        """Return the spanning tree with rotor inertias that are equivalent to the armature of y.
+
+        The armature of an independent joint is spread evenly over it and its mimic joints (`MimicMap.shared`). Negative
+        rotor inertias, which regularize, occur only in the flat tables.
+
+        Returns
+        -------
+        Tree
+            Spanning tree without visuals, notes, shapes and loops; `spanning` itself if no joint has a rotor inertia.
+        """
         if self.mimic_map is None:
             return self.spanning
         whole, rotors = self.spanning, self.mimic_map.shared(self.armature)
@@ -218,31 +258,77 @@ class Tree(Immutable):
         return effective
 
     def kept(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the places of all coordinates (nq,) and degrees of freedom (nv,) in the spanning tree."""
+        """Return the indices of the tree's coordinates and degrees of freedom in the spanning tree.
+
+        Returns
+        -------
+        q_indices : numpy.ndarray
+            (nq,) indices of coordinates.
+        v_indices : numpy.ndarray
+            (nv,) indices of degrees of freedom.
+        """
         if self.mimic_map is None:
             return np.arange(self.nq), np.arange(self.nv)
         return self.mimic_map.independent_q, self.mimic_map.independent_v
 
     def spanning_tables(self) -> tuple[np.ndarray, ...]:
-        """The tables that entries take first: the spanning tree's, and behind them those of followers, if any."""
+        """Return the tables that entries take first: the spanning tree's, followed by those of mimic joints, if any.
+
+        Returns
+        -------
+        tuple of numpy.ndarray
+            Two or four flat arrays.
+        """
         whole = self.spanning
         return (whole.ints, whole.reals) if self.mimic_map is None else (whole.ints, whole.reals, *self.mimic_map[-2:])
 
     def expand(self, q: ArrayLike) -> np.ndarray:
-        """Return the configuration (..., spanning.nq) in which followers have coordinates of their own, from q
-        (..., nq): `robot.expand(q)[..., robot.spanning.q_index["finger"]]`. Raises ArgumentError.
+        """Return the configuration of all joints of the spanning tree.
 
-        Example:
-            >>> hinge = treesim.Joint("a", "revolute")
-            >>> follower = treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2.0, 0.5))
-            >>> robot = treesim.Tree("gear", [treesim.Body("first", 0, hinge), treesim.Body("second", 0, follower)])
-            >>> robot.nq, robot.expand([1.0])
-            (1, array([ 1. , -1.5]))
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+
+        Returns
+        -------
+        numpy.ndarray
+            Configurations (..., spanning.nq), which include the coordinates of mimic joints. A joint's coordinates are
+            `robot.expand(q)[..., robot.spanning.q_index["finger"]]`.
+
+        Raises
+        ------
+        ArgumentError
+            If q has another shape.
+
+        Examples
+        --------
+        >>> hinge = treesim.Joint("a", "revolute")
+        >>> mimic = treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2.0, 0.5))
+        >>> robot = treesim.Tree("gear", [treesim.Body("first", 0, hinge), treesim.Body("second", 0, mimic)])
+        >>> robot.nq, robot.expand([1.0])
+        (1, array([ 1. , -1.5]))
         """
         return self._expanded(coerce(Argument("q", q, (self.nq,))), "q")
 
     def expand_velocity(self, v: ArrayLike) -> np.ndarray:
-        """Return the velocity, or acceleration, (..., spanning.nv) of all joints from that of y, (..., nv)."""
+        """Return the velocities, or accelerations, of all joints of the spanning tree.
+
+        Parameters
+        ----------
+        v : array_like
+            Velocities or accelerations (..., nv) of the independent joints.
+
+        Returns
+        -------
+        numpy.ndarray
+            Velocities or accelerations (..., spanning.nv).
+
+        Raises
+        ------
+        ArgumentError
+            If v has another shape.
+        """
         return self._expanded(coerce(Argument("v", v, (self.nv,))), "v")
 
     def _expanded(self, y: np.ndarray, which: str) -> np.ndarray:
@@ -260,8 +346,15 @@ class Tree(Immutable):
         return whole
 
     def sparsity(self) -> np.ndarray:
-        """Return the (nv, nv) boolean pattern of the mass matrix: where it may differ from zero; followers couple what
-        their joints and their leaders' carry. O(nv^2)."""
+        """Return the sparsity pattern of the mass matrix: True where it may differ from zero.
+
+        A mimic joint adds the entries that its subtree couples to the mimicked joint. O(nv^2).
+
+        Returns
+        -------
+        numpy.ndarray
+            (nv, nv) boolean pattern.
+        """
         pattern = self.topology.sparsity()
         if self.mimic_map is None:
             return pattern
@@ -295,7 +388,18 @@ class Tree(Immutable):
         return partial(type(self), self.name, **self._parts()), ()
 
     def with_name(self, name: str) -> Self:
-        """Return the same tree under another name."""
+        """Return the same tree under another name.
+
+        Parameters
+        ----------
+        name : str
+            New name.
+
+        Returns
+        -------
+        Tree
+            Renamed tree.
+        """
         return type(self)(name, **self._parts())
 
     def _parts(self) -> dict[str, Any]:
@@ -309,24 +413,42 @@ class Tree(Immutable):
 
     @property
     def parent(self) -> np.ndarray:
-        """(N,) λ(1..N)."""
+        """Parents (N,) of the bodies, λ(1..N)."""
         return self.topology.parent
 
     @property
     def dof_parent(self) -> np.ndarray:
-        """(n,) λe(1..n): non-zeros of the mass matrix, and of its factors, lie on the paths of this tree. With
-        followers it is the elimination tree of its pattern (`sparsity`), on whose paths there may be zeros as well."""
+        """Parents (n,) of the degrees of freedom, λe(1..n).
+
+        Non-zeros of the mass matrix and of its factors lie on the paths of this tree. With mimic joints it is the
+        elimination tree of the pattern `sparsity()`, on whose paths there may also be zeros.
+        """
         return self.dof_topology.dof_parent
 
     @property
     def dof_topology(self) -> Topology:
-        """The topology whose λe is `dof_parent`: the tree's own, or, with followers, one of as many bodies as there are
-        independent degrees of freedom. O(1)."""
+        """Topology whose λe is `dof_parent`. O(1).
+
+        It is the tree's own topology. With mimic joints it has one body for each independent degree of freedom.
+        """
         return self.topology if self._dof_topology is None else self._dof_topology
 
     def last_dof(self, body: int) -> int:
-        """Return the last degree of freedom, from 1, that moves a body; 0 if none does. In `dof_parent` all others that
-        move it are on the path to this one: with followers, since the body's inertia couples them. O(nv N)."""
+        """Return the last degree of freedom that moves a body.
+
+        All others that move the body are on the path to it in `dof_parent`; with mimic joints too, because the body's
+        inertia couples them. O(nv N).
+
+        Parameters
+        ----------
+        body : int
+            Number of the body, from 1.
+
+        Returns
+        -------
+        int
+            Number of the degree of freedom, from 1; 0 if none moves the body.
+        """
         if self.mimic_map is None:
             return self.topology.last_dof[body]
         joints = np.repeat(np.arange(1, self.n_bodies + 1), self.topology.dofs)
@@ -334,25 +456,79 @@ class Tree(Immutable):
         return int(np.flatnonzero(moving).max(initial=-1)) + 1
 
     def frame(self, name: str) -> Frame:
-        """Return the frame called `name`; raises UnknownNameError with near misses."""
+        """Return the frame of a name.
+
+        Parameters
+        ----------
+        name : str
+            Name of an operational frame or of a body.
+
+        Returns
+        -------
+        Frame
+            The frame.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such frame; the error suggests similar names.
+        """
         try:
             return self.frames[name]
         except TypeError:  # what cannot even be looked for
             raise unknown_name(f"frame of {self.name!r}", name, self.frames) from None
 
     def joint(self, name: str) -> Joint:
-        """Return the joint called `name`; raises UnknownNameError with near misses."""
+        """Return the joint of a name.
+
+        Parameters
+        ----------
+        name : str
+            Name of a joint.
+
+        Returns
+        -------
+        Joint
+            The joint.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such joint; the error suggests similar names.
+        """
         if name not in self.joint_names:
             raise unknown_name(f"joint of {self.name!r}", name, self.joint_names)
         return self.bodies[self.joint_names.index(name)].joint
 
     def dof_name(self, k: int) -> str:
-        """Return the joint that owns degree of freedom k (from 0), with its place in the joint if it has several."""
+        """Return the name of a degree of freedom.
+
+        Parameters
+        ----------
+        k : int
+            Index of the degree of freedom, from 0.
+
+        Returns
+        -------
+        str
+            Name of its joint, followed by the index within the joint if that has several: "root_joint[3]".
+        """
         joint = self.dof_joint(k)
         return _dof_name(joint, self.v_index[joint], k)
 
     def dof_joint(self, k: int) -> str:
-        """Return the joint that owns degree of freedom k (from 0)."""
+        """Return the name of the joint of a degree of freedom.
+
+        Parameters
+        ----------
+        k : int
+            Index of the degree of freedom, from 0.
+
+        Returns
+        -------
+        str
+            Name of the joint.
+        """
         for joint, where in self.v_index.items():
             if where.start <= k < where.stop:
                 return joint
@@ -360,14 +536,21 @@ class Tree(Immutable):
 
     @property
     def dof_names(self) -> tuple[str, ...]:
-        """The name of each degree of freedom (nv), as `dof_name` gives it. O(nv)."""
+        """Names of the degrees of freedom (nv,), as `dof_name` returns them. O(nv)."""
         return tuple(
             _dof_name(joint, where, k) for joint, where in self.v_index.items() for k in range(where.start, where.stop)
         )
 
     def neutral(self) -> np.ndarray:
-        """Return the neutral configuration (nq,): every joint at zero, quaternions at the identity; limits are not
-        looked at."""
+        """Return the neutral configuration: every joint at zero, quaternions at the identity.
+
+        Position limits are not considered; see `clamp`.
+
+        Returns
+        -------
+        numpy.ndarray
+            Configuration (nq,).
+        """
         q = np.zeros(self.nq)
         for body in self.bodies:
             if body.joint.type in ("spherical", "floating"):
@@ -375,12 +558,26 @@ class Tree(Immutable):
         return q
 
     def configuration(self, positions: Mapping[str, ArrayLike]) -> np.ndarray:
-        """Return the configuration (nq,) with the given positions, {joint: position}, and all else neutral.
+        """Return the neutral configuration with some joints at given positions.
 
-        A position is one number [rad, m] for a joint of one coordinate, else as many numbers as it has: planar x, y, θ;
-        spherical a quaternion xyzw; floating x, y, z and a quaternion. Quaternions are scaled to length 1, limits are
-        not looked at. Raises UnknownNameError with near misses, ArgumentError naming the joint whose position does not
-        fit.
+        Parameters
+        ----------
+        positions : mapping
+            {joint: position}. A position is one number [rad, m] for a joint of one coordinate. A planar joint has x, y,
+            θ; a spherical joint a quaternion xyzw; a floating joint x, y, z and a quaternion. Quaternions are scaled to
+            length 1. Position limits are not considered.
+
+        Returns
+        -------
+        numpy.ndarray
+            Configuration (nq,).
+
+        Raises
+        ------
+        UnknownNameError
+            If a joint does not exist, or is a mimic joint.
+        ArgumentError
+            If a position does not fit its joint.
         """
         if not isinstance(positions, Mapping):
             raise ArgumentError(f"positions must be a dictionary {{joint: position}}, got {quoted(positions)}")
@@ -391,8 +588,20 @@ class Tree(Immutable):
         return unit_quaternions(self, "positions", q)
 
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
-        """Return a random configuration (nq,): uniform within the limits, one beyond 1e6 rad or m replaced by pi rad or
-        1 m from zero, or twice that from the other if zero lies beyond it; uniform rotations. rng: generator or seed.
+        """Return a random configuration, uniform within the position limits; rotations are uniform.
+
+        A limit beyond 1e6 rad or m counts as infinite. It is replaced by pi rad or 1 m from zero. If the other limit
+        excludes zero, it is replaced by twice that distance from the other limit, where this is farther.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator or int, optional
+            Generator or seed.
+
+        Returns
+        -------
+        numpy.ndarray
+            Configuration (nq,).
         """
         return random_configuration(self, np.random.default_rng(rng))
 
@@ -424,28 +633,71 @@ class Tree(Immutable):
         return np.clip(coerce(Argument("q", q, (self.nq,))), self.lower, self.upper)
 
     def integrate(self, q: ArrayLike, displacement: ArrayLike) -> np.ndarray:
-        """Return the configuration (..., nq) reached from q (..., nq) by a displacement (..., nv): velocity times time.
+        """Return the configuration reached from q by a displacement: velocity times time.
 
-        Every joint moves by the exponential of its part (of SE(3) in a floating joint). Raises ArgumentError,
-        NonFiniteError.
+        Every joint moves by the exponential of its part of the displacement (of SE(3) for a floating joint).
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        displacement : array_like
+            Displacements (..., nv) [rad, m].
+
+        Returns
+        -------
+        numpy.ndarray
+            Configurations (..., nq).
+
+        Raises
+        ------
+        ArgumentError
+            If an array has another shape, or a quaternion is not of length 1.
+        NonFiniteError
+            If an argument is not finite.
         """
         from ..states.configurations import INTEGRATE
 
         return INTEGRATE(self, self.ints, self.reals, q, displacement)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> np.ndarray:
-        """Return the displacement (..., nv) from q0 to q1 (..., nq): integrate(q0, difference(q0, q1)) is q1.
+        """Return the displacement from q0 to q1: integrate(q0, difference(q0, q1)) is q1.
 
-        Rotations take the shorter way. Raises ArgumentError, NonFiniteError.
+        Parameters
+        ----------
+        q0, q1 : array_like
+            Configurations (..., nq).
+
+        Returns
+        -------
+        numpy.ndarray
+            Displacements (..., nv) [rad, m]; rotations take the shorter way.
+
+        Raises
+        ------
+        ArgumentError
+            If an array has another shape, or a quaternion is not of length 1.
+        NonFiniteError
+            If an argument is not finite.
         """
         from ..states.configurations import DIFFERENCE
 
         return DIFFERENCE(self, self.ints, self.reals, q0, q1)
 
     def standing(self, q: ArrayLike, ground: Plane | Surface | None = None) -> np.ndarray:
-        """Return q (..., nq) with the base moved along the ground's normal until the lowest collision shape touches.
+        """Return q with the floating base moved along the ground's normal until the lowest collision shape touches.
 
-        ground: see `treesim.standing`, which this is, and which tells the errors.
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        ground : Ground, StaticBox or HeightField, optional
+            Ground, as in `treesim.standing`, which also documents the errors.
+
+        Returns
+        -------
+        numpy.ndarray
+            Configurations (..., nq).
         """
         from ..states.standing import standing
 

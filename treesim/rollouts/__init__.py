@@ -1,4 +1,4 @@
-"""Many runs at once: rollouts, their measures, results and files, and steppers of many states."""
+"""Rollouts of many simulations, their measures, results and files, and steppers of many states."""
 
 from ..errors import DivergedWarning, StoppedWarning
 from .rollout import read_unfinished

@@ -1,4 +1,4 @@
-"""Arguments of rollouts, checked and laid out for the kernels."""
+"""Argument validation of rollouts, and conversion to the kernels' arrays."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ COUNTED_IN_SINGLE = 1 << 24  # steps: a policy's clock counts them, and float32 
 
 
 class Method(NamedTuple):
-    """How rollouts are stepped: work: whether it is counted. rule: of one substep."""
+    """Settings of the steps of rollouts.
+
+    work: whether the work is integrated. rule: integrator of one substep.
+    """
 
     world: World
     dt: float
@@ -52,7 +55,7 @@ class Method(NamedTuple):
 
     @property
     def sizes(self) -> tuple[int, ...]:
-        """Of what is carried from step to step: q, v, and the work, if it is counted."""
+        """Sizes of the arrays passed from step to step: q, v, and the work if it is integrated."""
         robot = self.world.robot
         return (robot.nq, robot.nv, 2) if self.work else (robot.nq, robot.nv)
 
@@ -70,10 +73,10 @@ def method_of(
     contact_solver: str | ContactSolver,
     own_inertia: bool,
 ) -> Method:
-    """Return how rollouts are stepped; warns the caller of `rollout` of friction that is left out.
+    """Return the settings of the steps; warns the caller of `rollout` of friction that the integrator leaves out.
 
-    own_inertia: whether rollouts may have other inertia than the robot. Raises SingularInertiaError, where they have
-    the robot's and its world has no rows, for a joint that moves none.
+    own_inertia: whether model parameters may change the inertia. Otherwise raises SingularInertiaError for a
+    joint that moves no inertia, in a world without constrained rows.
     """
     given: Any = (
         world, dt, integrator, chosen_backend(backend), substeps, _hashable(kp), _hashable(kd), bool(work), engine,
@@ -90,7 +93,7 @@ def method_of(
 
 
 def _hashable(gain: ArrayLike) -> ArrayLike:
-    """A row of gains as a tuple, by which a method is remembered; anything else as it is."""
+    """Return an array of gains as a tuple, for the cache of methods; any other value unchanged."""
     row = isinstance(gain, np.ndarray) and gain.ndim == 1 and gain.dtype == np.float64
     return tuple(gain.tolist()) if row else gain  # type: ignore[union-attr]
 
@@ -107,7 +110,7 @@ def _method(
     engine: Engine,
     contact_solver: ContactSolver,
 ) -> Method:
-    """How rollouts are stepped, of arguments that were looked at."""
+    """Return the settings of the steps from validated arguments."""
     check_rows(world, integrator)
     robot, dynamics, rule = world.robot, forward_kernel(world.robot, backend), compiled_rule(integrator)
     substeps = substeps_of(robot, rule, dt, substeps)
@@ -127,8 +130,11 @@ _remembered = lru_cache(maxsize=16)(_method)  # rollouts of one step are made ag
 
 
 class Start(NamedTuple):
-    """Where rollouts start, and what drives them: q (B, nq), v (B, nv), controls u (B, steps, nv), 0 under a policy's
-    law with parameters p (B, k); all of one type of number."""
+    """Initial states and controls of B rollouts.
+
+    number: type of all numbers. q (B, nq), v (B, nv). u: controls (B, steps, nv), 0 under a policy. p:
+    parameters (B, k). law: the policy, None for controls.
+    """
 
     number: Any
     q: np.ndarray
@@ -139,7 +145,7 @@ class Start(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """How many each of them is carried through."""
+        """Number of steps of each rollout."""
         return self.u.shape[1]
 
 
@@ -153,9 +159,11 @@ def start_of(
     counts: Iterable[int] = (),
     measures: bool = False,
 ) -> Start:
-    """Return where rollouts start, and what drives them; warns the caller of `rollout` of a robot without effort.
+    """Return the initial states and controls; warns the caller of `rollout` of a robot whose effort limits are all 0.
 
-    counts: other numbers of rollouts that are asked for. measures: whether there are any, which may take parameters."""
+    counts: numbers of rollouts in model_parameters. measures: whether there are measures, which may take
+    parameters.
+    """
     world = method.world
     law = control if callable(control) else None
     if law is not None:
@@ -183,9 +191,10 @@ def state_arrays(
     number: type[np.floating],
     counts: Iterable[int] = (),
 ) -> list[np.ndarray]:
-    """q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); what all rollouts share is not repeated.
+    """Return q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); shared values are broadcast.
 
-    counts: numbers of rollouts that model_parameters is for."""
+    number: type of the arrays. counts: numbers of rollouts in model_parameters.
+    """
     if steps is not None:
         steps = whole_number("steps", steps)
     if control is None:
@@ -221,7 +230,7 @@ def state_arrays(
 
 
 def _policy_parameters(value: ArrayLike, number: type[np.floating]) -> np.ndarray:
-    """A policy's parameters (k,) or (B, k), finite."""
+    """Return a policy's parameters (k,) or (B, k), checked to be finite."""
     argument = Argument("parameters", value, ())
     p = coerce(argument, number)
     if p.ndim not in (1, 2):
@@ -231,19 +240,19 @@ def _policy_parameters(value: ArrayLike, number: type[np.floating]) -> np.ndarra
 
 
 def _repeated(x: np.ndarray, count: int, own: int) -> np.ndarray:
-    """x, whose last `own` axes are one rollout's, for so many rollouts."""
+    """Broadcast x, whose last `own` axes are one rollout's, to `count` rollouts."""
     return x if x.ndim > own and len(x) == count else np.broadcast_to(x, (count, *x.shape[x.ndim - own :]))
 
 
 def refuse_non_finite_controls(part: np.ndarray, controls: np.ndarray) -> None:
-    """Raise NonFiniteError, naming the place in all controls (B, steps, nv), if a part of them is not finite."""
+    """Raise NonFiniteError, naming the first place in all controls (B, steps, nv), if a part of them is not finite."""
     if not all_finite(part):
         shared = controls.strides[0] == 0
         refuse_non_finite([Argument("control", controls, controls.shape[-1:])], [controls[0] if shared else controls])
 
 
 def check_clock(steps: int, number: Any) -> None:
-    """Raise ArgumentError if a policy's clock cannot count so many steps."""
+    """Raise ArgumentError if a policy's clock cannot count that many steps in its number type."""
     if number == np.float32 and steps > COUNTED_IN_SINGLE:
         raise ArgumentError(
             f"steps must be at most {COUNTED_IN_SINGLE} under a policy in float32, got {steps}: give float64 arrays"

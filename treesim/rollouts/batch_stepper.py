@@ -1,4 +1,4 @@
-"""Many states, each carried through the same number of steps at every call: what vector environments call."""
+"""Stepper of many states by the same number of steps a call, for vector environments."""
 
 from __future__ import annotations
 
@@ -36,26 +36,67 @@ from .rollout import varied_of
 
 
 class BatchStepper(ReprMixin):
-    """States of B simulations of one robot, which every call carries on through `steps` steps of dt [s].
+    """Stepper of B states of one robot; each call of `step` advances all of them by `steps` steps.
 
-    robot: a tree, or a World. count: B. kp, kd: controls are targets where these are not 0, else forces. integrator,
-    backend, substeps, contact_solver, engine, threads, model_parameters: as in `treesim.rollout`, with
-    the same states, bit for bit, under the same controls, however many calls they are divided into.
-    q (B, nq), v (B, nv): the states now, read-only; neutral and at rest at first. finite (B,): which are finite.
-    residual (B,): by how much contacts, limits and joint friction have missed their laws at most since a state was put
-    [m/s, rad/s]; None where there are none of these.
-    Copies and pickles go on from the same states with the same bits, and share no array with the original.
-    Warns once with LimitWarning where joints start beyond their position limits.
-    Raises ArgumentError, UnknownNameError, UnsupportedError, as `treesim.rollout` does. A batch stepper has one state:
-    two threads that use it at once get an ArgumentError.
+    Under the same controls the states equal those of `treesim.rollout` to the bit, for any division into calls.
+    A copy or pickle continues from the same states with the same bits, and shares no array with the original.
+    At the start the robot is neutral and at rest.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> stepper = treesim.BatchStepper(robot, 100, dt=1e-3, steps=10, kp=50.0, kd=5.0)
-        >>> stepper.put(slice(0, 50), robot.random(0), np.zeros(6))
-        >>> stepper.step(np.full((100, 6), 0.1))
-        >>> stepper.q.shape, bool(stepper.finite.all())
-        ((100, 6), True)
+    Parameters
+    ----------
+    robot : Tree or World
+        The robot, or a world.
+    count : int
+        Number of states B.
+    dt : float
+        Step [s].
+    steps : int
+        Steps of each call.
+    kp : float or array_like, shape (nv,)
+        Position gains [N m/rad, N/m]. Where a gain is not 0, controls are targets; elsewhere forces [N, N m].
+    kd : float or array_like, shape (nv,)
+        Velocity gains [N m s/rad, N s/m].
+    integrator : str
+        As in `treesim.rollout`.
+    backend : str or DynamicsBackend
+        As in `treesim.rollout`.
+    substeps : int, optional
+        As in `treesim.rollout`.
+    contact_solver : str or ContactSolver
+        As in `treesim.rollout`.
+    engine : str
+        As in `treesim.rollout`.
+    threads : int, optional
+        As in `treesim.rollout`.
+    model_parameters : mapping, optional
+        As in `treesim.rollout`, for B states.
+
+    Attributes
+    ----------
+    finite : ndarray of bool, shape (B,)
+        States that are finite.
+    residual : ndarray, shape (B,)
+        Largest complementarity residual of contacts, joint limits and joint friction since `put` [m/s, rad/s];
+        None if there are none of these.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError, UnsupportedError
+        As `treesim.rollout`. ArgumentError also if two threads use the stepper at the same time.
+
+    Warns
+    -----
+    LimitWarning
+        Once, if joints start beyond their position limits.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> stepper = treesim.BatchStepper(robot, 100, dt=1e-3, steps=10, kp=50.0, kd=5.0)
+    >>> stepper.put(slice(0, 50), robot.random(0), np.zeros(6))
+    >>> stepper.step(np.full((100, 6), 0.1))
+    >>> stepper.q.shape, bool(stepper.finite.all())
+    ((100, 6), True)
     """
 
     def __init__(
@@ -113,7 +154,7 @@ class BatchStepper(ReprMixin):
             check_supported(chosen_backend(backend), self.robot, 1.0)
 
     def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> RolloutSegment:
-        """What carries the states; its controls are those of `_control`, whatever the step."""
+        """Return the rollout segment that steps the states, with the controls in `_control`."""
         held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
         start = Start(float, self._q, self._v, held, np.empty((self.count, 0)), None)
         if self.residual is None:
@@ -147,18 +188,33 @@ class BatchStepper(ReprMixin):
 
     @property
     def q(self) -> np.ndarray:
-        """Configurations (B, nq), read-only; overwritten by the second call of `step` from now."""
+        """Configurations (B, nq), read-only; overwritten by the second next call of `step`."""
         return _read_only(self._q)
 
     @property
     def v(self) -> np.ndarray:
-        """Velocities (B, nv), as q."""
+        """Velocities (B, nv), read-only; overwritten by the second next call of `step`."""
         return _read_only(self._v)
 
     def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:
-        """Let the states of `rows`, a slice, indices or a mask, be q (..., nq) and v (..., nv), without impulses of a
-        step before. In a world, gaps below 1e-6 are closed. Raises ArgumentError, also for larger gaps and for starts
-        deep inside the ground, NonFiniteError."""
+        """Set the states of some rows, and reset the warm start of their contact.
+
+        Parameters
+        ----------
+        rows : slice or array_like
+            Rows to set: a slice, indices or a mask.
+        q : array_like, shape (..., nq)
+            Configurations; gaps of constraints below 1e-6 are closed.
+        v : array_like, shape (..., nv)
+            Velocities.
+
+        Raises
+        ------
+        ArgumentError
+            For a wrong shape, larger gaps, or a start deep inside the ground.
+        NonFiniteError
+            For a number that is not finite.
+        """
         given = Argument("q", q, (self.robot.nq,)), Argument("v", v, (self.robot.nv,))
         q, v = (coerce(argument) for argument in given)
         refuse_non_finite(given, (q, v))
@@ -183,9 +239,27 @@ class BatchStepper(ReprMixin):
                 self._kept.kept[rows] = 0.0
 
     def step(self, control: ArrayLike | None = None) -> None:
-        """Carry all states through the steps under a control (nv,) or (B, nv), held meanwhile; None is no force, or,
-        with gains, the target 0. States that are not finite stay as they are found, and `finite` tells them. Raises
-        ArgumentError for shapes that do not fit, NonFiniteError for a control. Cost: 20 us besides the steps."""
+        """Advance all states by `steps` steps under a constant control; `finite` marks states that are finite.
+
+        Cost: 20 us plus the steps.
+
+        Parameters
+        ----------
+        control : array_like, shape (nv,) or (B, nv), optional
+            Forces [N, N m] or, with gains, targets. None is 0.
+
+        Raises
+        ------
+        ArgumentError
+            For a wrong shape.
+        NonFiniteError
+            For a control that is not finite.
+
+        Warns
+        -----
+        ContactWarning
+            Once, if contact was not solved.
+        """
         given = 0.0 if control is None else self._given(control)
         with self._alone("step"):
             self._control[...] = given
@@ -223,7 +297,7 @@ class BatchStepper(ReprMixin):
 
     @contextmanager
     def _alone(self, what: str) -> Iterator[None]:
-        """Refuse what another thread would do to the states meanwhile."""
+        """Lock the states; raises ArgumentError if another thread uses them."""
         if not self._used.acquire(blocking=False):
             raise ArgumentError(f"{what}: another thread uses this batch stepper now: make one for each thread")
         try:

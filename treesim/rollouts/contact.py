@@ -1,4 +1,4 @@
-"""Rollouts with contact: the free step of all rollouts on lanes, then what contact makes of each, step after step."""
+"""Rollouts with contact: in each step the unconstrained motion of all rollouts by SIMD, then their contact solves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .parameters import Physics
 
 
 def _free_step(code: StepCode) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
-    """The entry of steps that know no contact, its constants, and the sizes of what it takes and gives."""
+    """Return the entry of unconstrained steps, its constants, and the sizes of its inputs and results."""
     bound = code.bound
     assert bound is not None
     sizes, results = ([math.prod(shape) for shape in group] for group in (bound.inputs, bound.results))
@@ -32,14 +32,15 @@ def _free_step(code: StepCode) -> tuple[Any, tuple[Any, ...], list[int], list[in
 
 @lru_cache(maxsize=16)  # as many as the ways of stepping that are remembered
 def free_code(code: StepCode, engine: str) -> BatchCode | None:
-    """Return the code on lanes of steps that know no contact, if there is any."""
+    """Return the SIMD code of unconstrained steps, None if there is none."""
     return lanes_for(*_free_step(code), np.dtype(float), engine)
 
 
 class ContactSteps:
-    """Steps of many rollouts, in double precision, and the impulses from which their next steps start.
+    """Steps with contact of many rollouts in double precision, and the impulses of their warm start.
 
-    A rollout's bits depend on no other, and not on how many are carried at once."""
+    A rollout's bits depend neither on other rollouts nor on their number.
+    """
 
     def __init__(
         self, method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray,
@@ -65,7 +66,7 @@ class ContactSteps:
         self.wrench = np.empty(0)  # mean wrenches in the step at work, times substeps
 
     def _varied(self, physics: Physics | None) -> tuple[Varied | None, Varied | None]:
-        """Numbers of every rollout's own in the constants of free steps, and of the stage of contact."""
+        """Return the batched model parameters in the constants of unconstrained steps, and of the contact solve."""
         if physics is None:
             return None, None
         bound, stage, count = self.code.bound, self.code.stage, len(self.start.q)
@@ -75,7 +76,7 @@ class ContactSteps:
         return free, physics.within(stage.entry, "reals", "geometry", "settings", count=count)
 
     def _free_code(self) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
-        """The entry of free steps, its constants, and the sizes of what it takes and gives."""
+        """Return entry, constants and sizes of unconstrained steps with batched model parameters."""
         entry, constants, sizes, results = _free_step(self.code)
         if self.free is None:
             return entry, constants, sizes, results
@@ -83,20 +84,20 @@ class ContactSteps:
         return *taken, [*sizes, self.free.numbers.shape[1]], results
 
     def _lane_code(self, engine: str) -> BatchCode | None:
-        """The code of free steps on lanes, if there is any."""
+        """Return the SIMD code of unconstrained steps, None if there is none."""
         if self.free is None:
             return free_code(self.code, engine)
         return lanes_for(*self._free_code(), np.dtype(float), engine)
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
-        """Carry the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
+        """Step the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
         self._begin(rows, steps, len(states[0]))
         controls = partial(self._control, rows)
         own = self.measured and self.measured.of(rows)
         return self._walk(controls, self.residual[rows], steps, states, results, every, own)
 
     def _begin(self, rows: slice, steps: slice, count: int) -> None:
-        """Forget the impulses of other rollouts, and of an earlier run; take the rollouts' own physics."""
+        """Reset the warm start unless the same rollouts continue; select these rollouts' model parameters."""
         self.own = [] if self.free is None else [self.free.numbers[rows]]
         self.own_touching = None if self.touching is None else self.touching.of(rows)
         if steps.start == 0 or rows.start != self.first:
@@ -107,7 +108,11 @@ class ContactSteps:
         self, controls: Callable[[int, Arrays], np.ndarray], worst: np.ndarray, steps: slice, states: Arrays,
         results: Arrays, every: int, measured: Measured | None,
     ) -> Carried:  # fmt: skip
-        """Carry states step by step; worst: residuals so far; measured: of these rollouts."""
+        """Step states one by one.
+
+        controls(step, states): returns the control. worst: residuals (B,), overwritten. measured: measures of these
+        rollouts.
+        """
         now = [np.array(x, dtype=float, order="C") for x in states]
         kept = [now.pop()] if measured else []
         finite = True
@@ -150,7 +155,10 @@ class ContactSteps:
         return [q_new, v_new, *(x + work for x in total)]
 
     def _step_on_lanes(self, touch: ContactLanes, *arrays: np.ndarray) -> np.ndarray:
-        """The same on lanes, all the way; what is not finite stays as the free step has left it. Returns residuals."""
+        """Step by SIMD code with SIMD contact solves; returns the residuals (B,).
+
+        States that are not finite keep the unconstrained step.
+        """
         q, v, control, q_new, v_new, force, work = arrays
         *ends, done, impulses = np.empty_like(q), np.empty_like(v), np.empty_like(work), self.next
         status = self._free(q, v, control, *ends, force, done)
@@ -168,7 +176,7 @@ class ContactSteps:
         return solver_info
 
     def _free(self, *arrays: Any) -> int:
-        """The free step of a batch, by the same code for any number of states."""
+        """Take the unconstrained step of a batch, by the same code for any number of states."""
         count = len(arrays[0])
         flat = [x.reshape(count, -1) for x in (*arrays[:3], *self.own, *arrays[3:])]
         if self.lanes is not None:

@@ -1,4 +1,4 @@
-"""The energy of rollouts: of their states, when asked for, and whether it is what the work has made of it."""
+"""Energy of rollouts, and its comparison with the work."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ ROUNDING_SINGLE = 1e-3  # of kinetic energy, in single precision: less than that
 
 
 class Balance(NamedTuple):
-    """Of B rollouts: the energy at their starts [J]; of each its largest error [J], the record that has it, and the
-    energy in play [J], all (B,). Errors are NaN where a state has no energy."""
+    """Energy balance of B rollouts, all arrays (B,).
+
+    start: energy at the start [J]. error: largest energy error [J], NaN if a state has no energy. record: the
+    record with this error. in_play: energy range [J].
+    """
 
     start: np.ndarray
     error: np.ndarray
@@ -34,14 +37,14 @@ class Balance(NamedTuple):
 
 
 class BatchedRobots(NamedTuple):
-    """Of B rollouts: numbers of the robot's table, mass [kg] and size of gravity [m/s^2] of each."""
+    """Model parameters of B rollouts' robots: entries of the robot's table, mass [kg], magnitude of gravity [m/s^2]."""
 
     numbers: Numbers
     mass: np.ndarray
     gravity: np.ndarray
 
     def of(self, rows: slice | np.ndarray) -> BatchedRobots:
-        """Return those of some rollouts."""
+        """Return the model parameters of some rollouts."""
         return BatchedRobots(
             Numbers(self.numbers.places, self.numbers.values[rows]), self.mass[rows], self.gravity[rows]
         )
@@ -53,8 +56,11 @@ NOTHING = Balance(np.empty(0), np.empty(0), np.empty(0, int), np.empty(0))
 def total_energy(
     robot: Tree, q: np.ndarray, v: np.ndarray, done: np.ndarray, own: BatchedRobots | None = None
 ) -> np.ndarray:
-    """Return the energy (B, K) of states q (B, K, nq), v (B, K, nv), of which so many (B,) of each rollout are done, in
-    double precision [J]; NaN of those that are not done, not finite, or too large for a number. Cost O(N) each."""
+    """Return the energy (B, K) [J] of states q (B, K, nq), v (B, K, nv) in double precision.
+
+    done (B,): number of computed states of each rollout. NaN where a state was not computed, is not finite, or
+    its energy overflows. Cost O(N) each.
+    """
     total = np.full(q.shape[:2], np.nan)
     records = max(1, min(STATES, q.shape[1]))
     for rows in _parts(q.shape[0], STATES // records):
@@ -74,8 +80,11 @@ def balance(
     steps: int,
     own: BatchedRobots | None = None,
 ) -> Balance:
-    """Return how the energy of rollouts of so many steps compares with their work (B, K, 2), at a few of K records;
-    starts: q0 (B, nq), v0 (B, nv); own: the physics of each. Cost O(N) for each of these."""
+    """Compare the energy of rollouts with their work (B, K, 2) at a few of K records.
+
+    starts: q0 (B, nq), v0 (B, nv). steps: number of steps of a rollout. own: model parameters of each. Cost
+    O(N) per state.
+    """
     records = q.shape[1]
     wanted = min(records, RECORDS, 1 + steps // STEPS)
     picked = np.unique(np.linspace(records - 1, 0, wanted).round().astype(int))
@@ -101,8 +110,10 @@ def _balance(
     rounding: float,
     own: BatchedRobots | None,
 ) -> Balance:
-    """The same of some rollouts, from the states (B, 1 + K, n) at their starts and K records of these numbers; work
-    (B, K)."""
+    """Compare the energy of some rollouts with their work (B, K).
+
+    q, v: the initial state and K records (B, 1 + K, n). picked: indices of these records.
+    """
     kinetic, potential = _energies(robot, q, v, np.ones(q.shape[:2], bool), None if own is None else own.numbers)
     total = kinetic + potential
     errors = np.concatenate([np.zeros((len(q), 1)), total[:, 1:] - total[:, :1] - work], axis=1)
@@ -123,7 +134,7 @@ def _in_play(
     own: BatchedRobots | None,
     good: np.ndarray,
 ) -> np.ndarray:
-    """The energy in play of the rollouts that are good."""
+    """Return the energy range [J] of the rollouts in the mask `good`."""
     if own is None:
         return in_play(robot, q, v, kinetic, potential, rounding=rounding)
     part = own.of(good)
@@ -136,8 +147,10 @@ def _in_play(
 def warn_of_errors(
     robot: Tree, found: Balance, finite: np.ndarray, t: np.ndarray, dt: float, integrator: str, stacklevel: int
 ) -> None:
-    """Warn, once, of rollouts whose energy is off by more than 1 % of that in play, `stacklevel` calls from here;
-    finite (B,): which are done, with states that are; t (K,): times of records [s]."""
+    """Warn once of rollouts whose energy error exceeds 1 % of their energy range.
+
+    finite (B,): rollouts that are complete and finite. t (K,): times of records [s].
+    """
     parts = np.abs(found.error) / found.in_play
     parts[finite & np.isnan(parts)] = np.inf
     wrong = int(np.count_nonzero(parts > TOLERATED))
@@ -155,8 +168,10 @@ def warn_of_errors(
 
 
 def _energies(robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray, own: Numbers | None = None) -> np.ndarray:
-    """Kinetic and potential energies (2, B, K) of the states that are known (B, K), NaN of those that have none; own:
-    numbers of the robot's table of each of B."""
+    """Return kinetic and potential energies (2, B, K); NaN where `known` (B, K) is False or there is no energy.
+
+    own: entries of the robot's table of each of B robots.
+    """
     q, v = (x.astype(float, copy=False) for x in (q, v))
     good = known & (np.abs(q) < LARGEST).all(axis=-1) & (np.abs(v) < LARGEST).all(axis=-1)  # not where they are NaN
     physics = None if own is None else np.broadcast_to(own.values[:, None], (*good.shape, own.places.size))
@@ -178,6 +193,6 @@ def _energies(robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray, own:
 
 
 def _parts(count: int, size: int) -> Iterator[slice]:
-    """Slices of so many entries, the last of fewer."""
+    """Return slices of `size` entries, the last one shorter."""
     size = max(1, size)
     return (slice(first, min(first + size, count)) for first in range(0, count, size))

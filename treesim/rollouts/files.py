@@ -1,11 +1,11 @@
-"""Results of rollouts in files: written under other names, with a record of how far they are, until they are whole.
+"""Result files of rollouts, with temporary names and a progress record until they are complete.
 
-While rollouts run, "<out>_q.npy.part" and "<out>_v.npy.part" hold the states, "<out>_work.npy.part" the work, if it is
-counted, and "<out>_unfinished.json" tells how many of them are there: `complete` rollouts, and of the `partial` ones
-that follow, `records` each. At the end they take their names, and the record goes. What a process that was killed
-leaves behind is read by `treesim.rollouts.read_unfinished`, or as
-np.load("<out>_q.npy.part", mmap_mode="r")[:complete]; the next run of that name replaces it. (When power fails, files
-hold what the system has written to the disk by then.)
+While rollouts run, "<out>_q.npy.part" and "<out>_v.npy.part" contain the states, and "<out>_work.npy.part"
+the work if it is integrated. "<out>_unfinished.json" records the progress: `complete` rollouts, and
+`records` records of each of the next `partial` ones. At the end the files are renamed and the record is
+removed. `treesim.rollouts.read_unfinished` reads the files of a killed process, and so does
+np.load("<out>_q.npy.part", mmap_mode="r")[:complete]. The next run of that name replaces them. (After a
+power failure, files contain what the system had written to the disk.)
 """
 
 from __future__ import annotations
@@ -31,16 +31,15 @@ LABELS = ("q", "v", "work")
 
 
 class ResultFiles:
-    """The files of a run, which no other run writes at the same time."""
+    """Files of a run, locked against other runs."""
 
     def __init__(
         self, out: str | os.PathLike[str], shapes: Sequence[tuple[int, ...]], number: Any, facts: Mapping[str, Any]
     ) -> None:
-        """Make room for arrays of these shapes, q's, v's, and those of the work, if it is counted; facts: plain values
-        for the record, of what they hold.
+        """Create files for q, v and, if it is integrated, the work.
 
-        Raises ArgumentError naming the file that cannot be written, with the bytes that it needs and those that are
-        free, or that another run is writing.
+        shapes: of these arrays. facts: plain values for the record. Raises ArgumentError naming a file that cannot
+        be written, with the bytes needed and free, or that another run is writing.
         """
         every = result_paths(out)
         self.paths, self._others = every[: len(shapes)], every[len(shapes) :]
@@ -65,7 +64,7 @@ class ResultFiles:
         return [_mapped(part, "r+") for part in self._parts]
 
     def tell(self, done: Done) -> None:
-        """Write down what is done: called when it is in the files."""
+        """Record the progress, after the results are in the files."""
         record = {**self._repr_fields, **done._asdict()}
         text = json.dumps({**record, "digest": digest_of(record)}).ljust(RECORD_BYTES - 1) + "\n"
         try:
@@ -75,7 +74,7 @@ class ResultFiles:
             raise cannot_write(Path(self._record.name), error, RECORD_BYTES) from error
 
     def finish(self) -> list[np.ndarray]:
-        """Give the files their names, and return them, mapped. Never leaves files of two runs side by side."""
+        """Rename the files to their final names and return them, memory-mapped; never mixes files of two runs."""
         self.arrays = []  # some systems rename no file that is mapped
         try:
             for path in (*self.paths[1:], *self._others):
@@ -88,7 +87,7 @@ class ResultFiles:
         return [_mapped(path, "r+") for path in self.paths]
 
     def leave(self) -> str:
-        """Leave the files unfinished; return where they are and how to read them."""
+        """Close the unfinished files; return a sentence on where they are and how to read them."""
         self._record.close()
         return (
             f"what is done is in {' and '.join(map(str, self._parts))}, and {self._record.name} tells how far they "
@@ -110,19 +109,19 @@ class ResultFiles:
 
 
 def result_paths(out: str | os.PathLike[str]) -> list[Path]:
-    """Return the names of finished files: q's, v's, and the work's, which need not be there."""
+    """Return the final paths of q, v and work; the last file need not exist."""
     return [Path(f"{os.fspath(out)}_{label}.npy") for label in LABELS]
 
 
 def record_path(out: str | os.PathLike[str]) -> Path:
-    """Return the name of the record of unfinished files."""
+    """Return the path of the progress record."""
     return Path(f"{os.fspath(out)}_unfinished.json")
 
 
 def read_record(out: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """Return what the record of an unfinished run tells, and its arrays, mapped, not to be written to.
+    """Return the progress record of an unfinished run, and its arrays, memory-mapped read-only.
 
-    Raises ArgumentError where there are none, or none that treesim wrote.
+    Raises ArgumentError if there are none, or none that treesim wrote.
     """
     path = record_path(out)
     try:
@@ -139,7 +138,7 @@ def read_record(out: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.nd
 
 
 def _check_record(record: dict[str, Any], shapes: list[tuple[int, ...]], arrays: list[np.ndarray]) -> None:
-    """Raise ValueError or KeyError where a record does not fit the arrays, or is not the one that was written."""
+    """Raise ValueError or KeyError if a record does not fit the arrays or its digest."""
     digest = record.pop("digest", None)  # older versions wrote none
     if digest is not None and digest != digest_of(record):
         raise ValueError("its digest is that of another record: it is damaged")
@@ -183,7 +182,7 @@ def _mapped(path: Path, mode: Any) -> np.ndarray:
 
 
 def _reserved(path: Path, part: Path, shape: tuple[int, ...], number: np.dtype[Any]) -> None:
-    """A file of zeros, all of it on the disk."""
+    """Write an array file of zeros, with all its disk space allocated."""
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         header, {"descr": np.lib.format.dtype_to_descr(number), "fortran_order": False, "shape": shape}
@@ -200,7 +199,7 @@ def _reserved(path: Path, part: Path, shape: tuple[int, ...], number: np.dtype[A
 
 
 def _locked(path: Path) -> Any:
-    """The record, open, and held against other runs until it is closed or the process ends."""
+    """Return the open record file, locked against other runs until it is closed or the process ends."""
     while True:
         try:
             stream = path.open("r+b" if path.exists() else "w+b", buffering=0)
@@ -231,7 +230,7 @@ def _lock() -> Callable[[int], None] | None:
 
 
 def _taken(stream: Any, lock: Callable[[int], None]) -> bool:
-    """Whether nobody else holds the file; where the file system knows no locks, nobody does."""
+    """Return whether the lock was acquired; True on file systems without locks."""
     try:
         lock(stream.fileno())
     except OSError as error:

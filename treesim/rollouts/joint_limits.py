@@ -1,4 +1,4 @@
-"""Rollouts of robots with joint limits alone: on lanes through all steps, and again where a limit is near."""
+"""Rollouts with joint limits only: SIMD through all steps, repeated step by step where a limit is near."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ def under_contact(
     method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray,
     physics: Physics | None = None, measured: Measured | None = None,
 ) -> ContactSteps:  # fmt: skip
-    """Return what carries rollouts through steps with contact, under controls, or under a policy; residual (B,): takes
-    by how much each misses the laws of contact at most; physics: that of each."""
+    """Return the stepper of rollouts with contact, under controls or a policy.
+
+    residual (B,): overwritten by each rollout's largest complementarity residual. physics: batched model
+    parameters.
+    """
     world = method.world
     watched = world.touching.only_limits and world.robot.mimic_map is None and not world.m and policy is None
     return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, residual, physics, measured)
@@ -35,12 +38,12 @@ def under_contact(
 
 @lru_cache(maxsize=64)
 def _begun(count: int, nv: int) -> tuple[np.ndarray, ...]:
-    """Slack, force and work of so many rollouts before the first step, to be read."""
+    """Return read-only slack, force and work of `count` rollouts before the first step."""
     return tuple(np.broadcast_to(np.full((1, n), x), (count, n)) for n, x in ((1, np.inf), (nv, 0.0), (2, 0.0)))
 
 
 def _watching(code: StepCode, dynamics: Any) -> tuple[Any, tuple[Any, ...], list[int]]:
-    """The entry of free steps that watch the limits, its constants, and the sizes of what is carried."""
+    """Return the entry of unconstrained steps that monitor limits, its constants, and the sizes of its state."""
     robot, touching = code.world.robot, code.world.touching
     assert code.bound is not None
     constants = (*code.bound.constants, touching.layout, touching.geometry)
@@ -49,20 +52,23 @@ def _watching(code: StepCode, dynamics: Any) -> tuple[Any, tuple[Any, ...], list
 
 @lru_cache(maxsize=16)  # as many as the ways of stepping that are remembered
 def watching_code(code: StepCode, dynamics: Any, engine: str) -> BatchCode | None:
-    """Return the code on lanes of free steps that watch the limits, if there is any."""
+    """Return the SIMD code of unconstrained steps that monitor limits, None if there is none."""
     entry, constants, sizes = _watching(code, dynamics)
     return step_code(entry, constants, [*sizes, code.world.robot.nv], sizes, float, engine)
 
 
 class WatchedSteps(ContactSteps):
-    """Steps of robots that nothing but joint limits can hold up. Lanes carry all rollouts through a whole piece of free
-    motion, and watch how near they come to limits; those that may have reached one are carried again, step by step, by
-    the same code for what is free: into which pieces rollouts are cut changes no bit."""
+    """Steps of robots whose only contact is that with joint limits.
+
+    SIMD code steps all rollouts through a segment of unconstrained motion and monitors their distance from
+    limits. Rollouts that may have reached one are repeated step by step, with the same code for the
+    unconstrained motion. The bits do not depend on the division into segments.
+    """
 
     crowded = False  # whether most were at their limits in the piece before
 
     def _lane_code(self, engine: str) -> BatchCode | None:
-        """The code of free steps that watch the limits."""
+        """Return the SIMD code of unconstrained steps that monitor limits."""
         own = self.watched
         if own is None and self.measured is None:
             return watching_code(self.code, self.method.dynamics, engine)
@@ -75,7 +81,7 @@ class WatchedSteps(ContactSteps):
         return step_code(entry, constants, inputs, sizes, float, engine, self.measured, held, invariant=len(fixed))
 
     def _varied(self, physics: Physics | None) -> tuple[Varied | None, Varied | None]:
-        """Limits are watched by the free steps' code."""
+        """Return the batched model parameters, which here include limits monitored by the unconstrained steps."""
         entry = watched_step_entry(self.code.rule, self.method.dynamics)
         tables, count = ("reals", "settings", "geometry"), len(self.start.q)
         self.watched = None if physics is None else physics.within(entry, *tables, count=count)
@@ -101,7 +107,7 @@ class WatchedSteps(ContactSteps):
         return self.lanes.run(given, len(q))
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
-        """Carry the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
+        """Step the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
         if self.lanes is None or self.crowded or results[0].dtype != float:
             carried = super().carry(rows, steps, states, results, every)
             self.crowded = bool(np.count_nonzero(self.kept.any(axis=1)) > CROWDED * len(self.kept))
@@ -119,7 +125,7 @@ class WatchedSteps(ContactSteps):
     def _freely(
         self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int
     ) -> tuple[list[np.ndarray], np.ndarray]:
-        """Carry all as if there were no limits; returns where they end, and which have come near to one."""
+        """Step all rollouts without limits; return their final states and the mask of those that came near a limit."""
         assert self.lanes is not None
         count, many, held = len(states[0]), steps.stop - steps.start, self.method.substeps
         (q, v, *total), kept = states[: len(self.method.sizes)], states[len(self.method.sizes) :]
@@ -143,7 +149,7 @@ class WatchedSteps(ContactSteps):
         self, near: np.ndarray, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int,
         ends: list[np.ndarray],
     ) -> Carried:  # fmt: skip
-        """Carry those that came near to a limit again, step by step."""
+        """Repeat the rollouts `near` with limits, step by step."""
         part = copy(self)
         part.own, part.own_watched = ([x[near] for x in group] for group in (self.own, self.own_watched))
         part.own_touching = None if self.own_touching is None else self.own_touching.of(near)

@@ -1,13 +1,13 @@
-"""Measures of rollouts: what is reduced of their states, in compiled code, while they run; see docs/measures.md.
+"""Measures of rollouts: reductions of their states in compiled code while they run; see docs/measures.md.
 
-A measure is made around a function of (t, q, v), (t, q, v, p) or (t, q, v, p, c): time [s], configuration (nq,),
-velocity (nv,), the rollout's row of `parameters`, and the mean wrenches (N + 1, 6) of contacts in the step, as in
-`ContactReport.wrench`. It returns a number, or a condition: what <, <=, > and >= give, joined by & and |, turned round
-by ~; any number but 0 holds, too. It is called once, on numbers that write down what is done to them, as policies are
-(`treesim.rollout`), and cannot branch on them.
+A measure is made from a function of (t, q, v), (t, q, v, p) or (t, q, v, p, c): time [s], configuration
+(nq,), velocity (nv,), the rollout's row of `parameters`, and the mean contact wrenches (N + 1, 6) in the
+step, as in `ContactReport.wrench`. It returns a number or a condition. A condition is the result of <, <=,
+> and >=, combined by &, | and ~; a number other than 0 counts as true. The function is traced, as a policy
+is (`treesim.rollout`): it is called once with symbolic numbers, and cannot branch on them.
 
-A measure sees the state after each step, not the start, until a `stop` ends its rollout (it sees that state, too), or
-the state is no longer finite (that state it does not see).
+A measure is updated with the state after each step, not with the initial state. It ends with the state at
+which a `stop` ends its rollout, or with the last state that is finite.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ Function = Callable[..., Any]
 
 @dataclass(frozen=True)
 class Measure:
-    """What is reduced of the values x that a function has along a rollout. Kinds of measures say what is kept from step
-    to step, all of it finite."""
+    """Base class of reductions of a function's values x along a rollout.
+
+    Subclasses define the memory that is updated after every step; all of it stays finite.
+    """
 
     function: Function
     stops: ClassVar[bool] = False
@@ -47,110 +49,109 @@ class Measure:
             raise ArgumentError(f"a measure needs a function of (t, q, v), got {short_repr(self.function)}")
 
     def begin(self, largest: float) -> list[float]:
-        """Return what is kept before the first step; largest: of the numbers that it is kept in."""
+        """Return the memory before the first step; largest: the largest finite number of its type."""
         return [0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """Return what is kept after a step that ends at t with the value x."""
+        """Return the memory after a step that ends at time t with the value x; kept: the memory before."""
         raise NotImplementedError
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Return the measure (B,), or (B, bins), from what is kept (B, n) of rollouts of which so many steps (B,) were
-        seen."""
+        """Return the measure (B,) or (B, bins) from the memory (B, n); seen (B,): number of measured steps."""
         raise NotImplementedError
 
 
 class Any_(Measure):  # as its function
-    """Whether a condition held after any step."""
+    """Condition that held after any step."""
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """1 from then on."""
+        """Return 1 once the condition has held."""
         return [select(x, 1.0, kept[0])]
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Conditions."""
+        """Return conditions (B,)."""
         return kept[:, 0] != 0
 
 
 class All_(Any_):  # as its function
-    """Whether a condition held after all steps."""
+    """Condition that held after all steps."""
 
     def begin(self, largest: float) -> list[float]:
-        """It has, so far."""
+        """Return 1."""
         return [1.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """0 once it has not."""
+        """Return 0 once the condition has not held."""
         return [select(x, kept[0], 0.0)]
 
 
 class FirstTime(Measure):
-    """When a condition first held."""
+    """Time at which a condition first held."""
 
     def begin(self, largest: float) -> list[float]:
-        """No time."""
+        """Return -1: no time yet."""
         return [-1.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """The first time."""
+        """Return the first time at which the condition held."""
         return [select(x, select(less(kept[0], 0.0), t, kept[0]), kept[0])]
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Times; infinity is never."""
+        """Return times (B,) [s], infinity for never."""
         return np.where(kept[:, 0] < 0, np.inf, kept[:, 0])
 
 
 class Stop(FirstTime):
-    """When a condition first held, and ended the rollout."""
+    """Time at which a condition first held and ended the rollout."""
 
     stops = True
 
 
 class Minimum(Measure):
-    """The smallest value."""
+    """Smallest value."""
 
     def begin(self, largest: float) -> list[float]:
-        """More than any."""
+        """Return the largest finite number."""
         return [largest]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """The smaller one; what is no number is not smaller."""
+        """Return the smaller of the two numbers; NaN is ignored."""
         return [select(less(x, kept[0]), x, kept[0])]
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Numbers, NaN where none was seen."""
+        """Return numbers (B,), NaN where no step was measured."""
         return np.where(seen > 0, kept[:, 0], np.nan)
 
 
 class Maximum(Minimum):
-    """The largest value."""
+    """Largest value."""
 
     def begin(self, largest: float) -> list[float]:
-        """Less than any."""
+        """Return the negative of the largest finite number."""
         return [-largest]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """The larger one."""
+        """Return the larger of the two numbers; NaN is ignored."""
         return [select(less(kept[0], x), x, kept[0])]
 
 
 class Last(Minimum):
-    """The last value."""
+    """Last value."""
 
     def begin(self, largest: float) -> list[float]:
-        """None yet."""
+        """Return 0: no value yet."""
         return [0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """This one."""
+        """Return this value."""
         return [x]
 
 
 class Mean(Measure):
-    """The mean value, by compensated summation (Kahan 1965): a sum, and what rounding has added to it too much."""
+    """Mean value by compensated summation (Kahan 1965); its memory is the sum s and its rounding error c."""
 
     def begin(self, largest: float) -> list[float]:
-        """Nothing yet."""
+        """Return sum and rounding error 0."""
         return [0.0, 0.0]
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
@@ -161,158 +162,289 @@ class Mean(Measure):
         return [total, (total - s) - y]
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Numbers, NaN where none was seen."""
+        """Return numbers (B,), NaN where no step was measured."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return kept[:, 0] / seen
 
 
 @dataclass(frozen=True)
 class Histogram(Measure):
-    """How many values fell between these edges: np.histogram's counts."""
+    """Number of values in each bin, as counted by np.histogram."""
 
     edges: tuple[float, ...]
 
     def begin(self, largest: float) -> list[float]:
-        """None yet."""
+        """Return counts of 0."""
         return [0.0] * (len(self.edges) - 1)
 
     def after(self, kept: Sequence[Any], x: Any, t: Any) -> list[Any]:
-        """One more in the bin of x, if it has one."""
+        """Increment the count of the bin of x, if it has one."""
         below = [less(x, edge) for edge in self.edges]
         return [count + (more - less_) for count, less_, more in zip(kept, below, below[1:], strict=False)]
 
     def value(self, kept: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Counts (B, bins)."""
+        """Return counts (B, bins)."""
         return kept.astype(int)
 
 
 def any_(function: Function) -> Measure:
-    """Return the measure of whether a condition held after any step: (B,) of bool.
+    """Return the measure of whether a condition held after any step.
 
-    Raises ArgumentError for what is no function.
+    Parameters
+    ----------
+    function : callable
+        Returns the condition, see `treesim.measures`.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> fast = treesim.measures.any_(lambda t, q, v: (v[2] > 1) | (v[2] < -1))
-        >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=200, measure={"fast": fast}, keep="last")
-        >>> runs.measures["fast"], runs.q.shape
-        (array([ True]), (1, 1, 6))
+    Returns
+    -------
+    Measure
+        Its value is bool (B,).
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> fast = treesim.measures.any_(lambda t, q, v: (v[2] > 1) | (v[2] < -1))
+    >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=200, measure={"fast": fast}, keep="last")
+    >>> runs.measures["fast"], runs.q.shape
+    (array([ True]), (1, 1, 6))
     """
     return Any_(function)
 
 
 def all_(function: Function) -> Measure:
-    """Return the measure of whether a condition held after all steps: (B,) of bool.
+    """Return the measure of whether a condition held after all steps.
 
-    Raises ArgumentError for what is no function.
+    Parameters
+    ----------
+    function : callable
+        Returns the condition, see `treesim.measures`.
 
-    Example:
-        >>> treesim.measures.all_(lambda t, q, v: q[2] > 0.4).stops
-        False
+    Returns
+    -------
+    Measure
+        Its value is bool (B,).
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable.
+
+    Examples
+    --------
+    >>> treesim.measures.all_(lambda t, q, v: q[2] > 0.4).stops
+    False
     """
     return All_(function)
 
 
 def first_time(function: Function) -> Measure:
-    """Return the measure of the time after whose step a condition first held: (B,) [s], infinity where it never did.
+    """Return the measure of the time at the end of the first step after which a condition held.
 
-    Raises ArgumentError for what is no function.
+    Parameters
+    ----------
+    function : callable
+        Returns the condition, see `treesim.measures`.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> moving = treesim.measures.first_time(lambda t, q, v: v[2] < -0.5)
-        >>> treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=200, measure={"moving": moving}).measures["moving"]
-        array([0.03])
+    Returns
+    -------
+    Measure
+        Its value is the time (B,) [s], infinity if the condition never held.
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> moving = treesim.measures.first_time(lambda t, q, v: v[2] < -0.5)
+    >>> treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=200, measure={"moving": moving}).measures["moving"]
+    array([0.03])
     """
     return FirstTime(function)
 
 
 def stop(function: Function) -> Measure:
-    """Return the measure of the time [s] (B,) after whose step a condition first held, infinity where it never did,
-    which ends the rollout: its states stay as they are after that step, whose number is in `Rollouts.ended`.
+    """Return the measure that ends a rollout when a condition first holds after a step.
 
-    Raises ArgumentError for what is no function.
+    The rollout's state is constant from then on. `Rollouts.ended` is the number of that step.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> measure = {"fell": treesim.measures.stop(lambda t, q, v: v[2] < -0.5)}
-        >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=200, measure=measure)
-        >>> runs.ended, bool((runs.v[0, 30:] == runs.v[0, 29]).all())
-        (array([30]), True)
+    Parameters
+    ----------
+    function : callable
+        Returns the condition, see `treesim.measures`.
+
+    Returns
+    -------
+    Measure
+        Its value is the time (B,) [s] at the end of that step, infinity if the condition never held.
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> measure = {"fell": treesim.measures.stop(lambda t, q, v: v[2] < -0.5)}
+    >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=200, measure=measure)
+    >>> runs.ended, bool((runs.v[0, 30:] == runs.v[0, 29]).all())
+    (array([30]), True)
     """
     return Stop(function)
 
 
 def minimum(function: Function) -> Measure:
-    """Return the measure of the smallest value after a step: (B,), NaN where no step was seen.
+    """Return the measure of the smallest value after a step; NaN values are ignored.
 
-    Values that are no numbers are passed over. Raises ArgumentError for what is no function.
+    Parameters
+    ----------
+    function : callable
+        Returns the value, see `treesim.measures`.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> lowest = treesim.measures.minimum(lambda t, q, v: q[1])
-        >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"lowest": lowest})
-        >>> bool(runs.measures["lowest"][0] == runs.q[0, :, 1].min())
-        True
+    Returns
+    -------
+    Measure
+        Its value is a number (B,), NaN where no step was measured.
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> lowest = treesim.measures.minimum(lambda t, q, v: q[1])
+    >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"lowest": lowest})
+    >>> bool(runs.measures["lowest"][0] == runs.q[0, :, 1].min())
+    True
     """
     return Minimum(function)
 
 
 def maximum(function: Function) -> Measure:
-    """Return the measure of the largest value after a step: (B,), NaN where no step was seen.
+    """Return the measure of the largest value after a step; NaN values are ignored.
 
-    Values that are no numbers are passed over. Raises ArgumentError for what is no function.
+    Parameters
+    ----------
+    function : callable
+        Returns the value, see `treesim.measures`.
 
-    Example:
-        >>> treesim.measures.maximum(lambda t, q, v: np.sqrt(v @ v)).stops
-        False
+    Returns
+    -------
+    Measure
+        Its value is a number (B,), NaN where no step was measured.
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable.
+
+    Examples
+    --------
+    >>> treesim.measures.maximum(lambda t, q, v: np.sqrt(v @ v)).stops
+    False
     """
     return Maximum(function)
 
 
 def mean(function: Function) -> Measure:
-    """Return the measure of the mean of the values after all steps that were seen: (B,), NaN where there was none.
+    """Return the measure of the mean of the values after all measured steps.
 
-    The sum is compensated: it is exact to a few units in the last place for any number of steps. Raises ArgumentError
-    for what is no function.
+    The sum is compensated: it is exact to a few units in the last place for any number of steps.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> slope = treesim.measures.mean(lambda t, q, v: v[1])
-        >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"slope": slope})
-        >>> bool(abs(runs.measures["slope"][0] - runs.v[0, :, 1].mean()) < 1e-15)
-        True
+    Parameters
+    ----------
+    function : callable
+        Returns the value, see `treesim.measures`.
+
+    Returns
+    -------
+    Measure
+        Its value is a number (B,), NaN where no step was measured.
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> slope = treesim.measures.mean(lambda t, q, v: v[1])
+    >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"slope": slope})
+    >>> bool(abs(runs.measures["slope"][0] - runs.v[0, :, 1].mean()) < 1e-15)
+    True
     """
     return Mean(function)
 
 
 def last(function: Function) -> Measure:
-    """Return the measure of the value after the last step that was seen: (B,), NaN where there was none.
+    """Return the measure of the value after the last measured step.
 
-    Raises ArgumentError for what is no function.
+    Parameters
+    ----------
+    function : callable
+        Returns the value, see `treesim.measures`.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> total = treesim.measures.energy(robot)
-        >>> end = treesim.measures.last(lambda t, q, v: total(q, v))
-        >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"energy": end}, keep="last")
-        >>> bool(abs(runs.measures["energy"][0] - runs.energy[0, 0]) < 1e-12)
-        True
+    Returns
+    -------
+    Measure
+        Its value is a number (B,), NaN where no step was measured.
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> total = treesim.measures.energy(robot)
+    >>> end = treesim.measures.last(lambda t, q, v: total(q, v))
+    >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"energy": end}, keep="last")
+    >>> bool(abs(runs.measures["energy"][0] - runs.energy[0, 0]) < 1e-12)
+    True
     """
     return Last(function)
 
 
 def histogram(function: Function, bins: int, range: tuple[float, float]) -> Measure:  # as np.histogram
-    """Return the measure of how many values after a step fell into each of `bins` (64 at most) parts of `range`, of
-    equal size: (B, bins) of int, counted as np.histogram does; what is missing in their sum lay outside.
+    """Return the measure of a histogram of the values after all steps, as counted by np.histogram.
 
-    Raises ArgumentError for what is no function, bins that are not a whole number, and no range of numbers.
+    Parameters
+    ----------
+    function : callable
+        Returns the value, see `treesim.measures`.
+    bins : int
+        Number of bins of equal size, at most 64.
+    range : (float, float)
+        Lower and upper end of the bins; values outside are not counted.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> speeds = treesim.measures.histogram(lambda t, q, v: v[1], bins=4, range=(-1, 1))
-        >>> treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"speeds": speeds}).measures["speeds"]
-        array([[0, 2, 18, 0]])
+    Returns
+    -------
+    Measure
+        Its value is int (B, bins).
+
+    Raises
+    ------
+    ArgumentError
+        If `function` is not callable, or for invalid bins or range.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> speeds = treesim.measures.histogram(lambda t, q, v: v[1], bins=4, range=(-1, 1))
+    >>> treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"speeds": speeds}).measures["speeds"]
+    array([[0, 2, 18, 0]])
     """
     bins = whole_number("bins", bins, 1, MOST_BINS)
     try:
@@ -325,17 +457,33 @@ def histogram(function: Function, bins: int, range: tuple[float, float]) -> Meas
 
 
 def position(robot: Tree, frame: str) -> Callable[[Any], np.ndarray]:
-    """Return a function of q whose value is the position (3,) of a frame's origin in the world [m], to be called in
-    functions of measures and policies; of numbers q (..., nq) its value is that of `treesim.frame_pose`.
+    """Return a function of q that computes the position of a frame's origin, for use in measures and policies.
 
-    Raises UnknownNameError (frame). O(depth).
+    Parameters
+    ----------
+    robot : Tree
+        The robot.
+    frame : str
+        Name of the frame.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> hand = treesim.measures.position(robot, "ee_link")
-        >>> hand(np.full(6, 0.5)).round(3)
-        array([ 0.346,  0.396, -0.491])
-        >>> highest = treesim.measures.maximum(lambda t, q, v: hand(q)[2])
+    Returns
+    -------
+    callable
+        Position (3,) [m] in the world, cost O(depth). For numbers q (..., nq) it is that of
+        `treesim.frame_pose`.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown frame.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> hand = treesim.measures.position(robot, "ee_link")
+    >>> hand(np.full(6, 0.5)).round(3)
+    array([ 0.346,  0.396, -0.491])
+    >>> highest = treesim.measures.maximum(lambda t, q, v: hand(q)[2])
     """
     robot = checked_robot(robot)
     robot.frame(frame)
@@ -353,13 +501,24 @@ def position(robot: Tree, frame: str) -> Callable[[Any], np.ndarray]:
 
 
 def energy(robot: Tree) -> Callable[[Any, Any], Any]:
-    """Return a function of q and v whose value is the robot's kinetic and potential energy [J], to be called in
-    functions of measures and policies; of numbers q (..., nq), v (..., nv) its value is that of `treesim.energy`. O(N).
+    """Return a function of q and v that computes the robot's energy, for use in measures and policies.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> print(f"{treesim.measures.energy(robot)(np.full(6, 0.5), np.ones(6)):.3f} J")
-        -13.082 J
+    Parameters
+    ----------
+    robot : Tree
+        The robot.
+
+    Returns
+    -------
+    callable
+        Kinetic plus potential energy [J], cost O(N). For numbers q (..., nq), v (..., nv) it is that of
+        `treesim.energy`.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> print(f"{treesim.measures.energy(robot)(np.full(6, 0.5), np.ones(6)):.3f} J")
+    -13.082 J
     """
     robot = checked_robot(robot)
     entry, constants = serving(energy_and_momentum_states, robot, constants_of(robot))

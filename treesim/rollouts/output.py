@@ -1,4 +1,4 @@
-"""Where the results of rollouts go: fresh memory, the caller's arrays, or files."""
+"""Destination of rollout results: new memory, the caller's arrays, or files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .time_slices import Done
 
 
 class Results:
-    """Where q, v, and the work, if it is counted, of all rollouts go: fresh memory, the caller's arrays, or files."""
+    """Arrays for q, v and, if it is integrated, the work of all rollouts: new memory, the caller's, or files."""
 
     def __init__(
         self, out: Any, shapes: Sequence[Shape], number: Any, arguments: Sequence[np.ndarray], facts: dict[str, Any]
@@ -38,17 +38,17 @@ class Results:
             raise ArgumentError(f"out must be a file name or two arrays (q, v), got {short_repr(out)}")
 
     def tell(self, done: Done) -> None:
-        """So much is done, and in its place."""
+        """Record the progress, after the results are in their place."""
         if self.files is not None:
             self.files.tell(done)
 
     def finish(self) -> None:
-        """All is done."""
+        """Complete the results."""
         if self.files is not None:
             self.arrays = self.files.finish()
 
     def leave(self, done: Done) -> str:
-        """No more will be done: return where what is done is found, where that is in files."""
+        """Stop before completion; return a sentence on where unfinished files are, empty without files."""
         if self.files is None:
             return ""
         if done == Done():
@@ -71,7 +71,7 @@ def _fresh(shapes: Sequence[Shape], number: Any) -> list[np.ndarray]:
 def _given(
     out: Sequence[Any], shapes: Sequence[Shape], number: Any, arguments: Sequence[np.ndarray]
 ) -> list[np.ndarray]:
-    """The caller's arrays, which nothing else may lie in."""
+    """Return the caller's arrays; raises ArgumentError if they overlap each other or an argument."""
     arrays = [check_out(x, shape, number) for x, shape in zip(out, shapes, strict=True)]
     for k, x in enumerate(arrays):
         others = [*arguments, *arrays[:k]]

@@ -1,4 +1,4 @@
-"""Physics that every rollout has of its own, as numbers in the tables that compiled steps read."""
+"""Batched model parameters of rollouts, as entries of the tables that compiled steps read."""
 
 from __future__ import annotations
 
@@ -63,20 +63,23 @@ STATES = 1024  # rollouts whose mass matrices are held at a time
 
 
 class Physics(NamedTuple):
-    """Numbers that every rollout has of its own, by the table that they stand in: of the robot, of a step's settings,
-    and of contact; and the fields which they are made of."""
+    """Batched model parameters.
+
+    tables: entries by table: of the robot, of a step's settings, and of contact. fields: the fields that they
+    come from.
+    """
 
     tables: dict[str, Numbers]
     fields: dict[str, Given]
 
     @property
     def counts(self) -> set[int]:
-        """Numbers of rollouts that they are for, where they are for several."""
+        """Numbers of rollouts for which the parameters are given, without 1."""
         sizes = {x.values.shape[0] for x in self.tables.values() if x.values.ndim > 1}
         return sizes - {1}
 
     def within(self, entry: Any, *names: str, count: int, number: Any = float) -> Varied | None:
-        """Return those of the tables named among an entry's constants, for so many rollouts; None if there are none."""
+        """Return the entries of the named tables for `count` rollouts, as varied constants of an entry; or None."""
         constants = ["ints", "reals", *entry.signature.tables]
         used = [name for name in names if self.tables[name].places.size]
         if not used:
@@ -88,7 +91,7 @@ class Physics(NamedTuple):
         return Varied(tuple(constants.index(name) for name in used), places, numbers.astype(number, copy=False))
 
     def of_robots(self, robot: Tree, count: int) -> BatchedRobots:
-        """Return what the first so many rollouts' robots are."""
+        """Return the model parameters of the first `count` rollouts' robots."""
         numbers = self.tables["reals"]
         mass = self.fields["mass"].over(_masses(robot)).sum(axis=-1) if "mass" in self.fields else robot.mass
         gravity = self.fields["gravity"].values[..., 0, :] if "gravity" in self.fields else robot.gravity
@@ -99,7 +102,7 @@ class Physics(NamedTuple):
 
     @property
     def needs_armature(self) -> bool:
-        """Whether anything is added to the mass matrix's diagonal."""
+        """True if a field adds to the mass matrix's diagonal."""
         return not {"armature", "damping", "kp", "kd"}.isdisjoint(self.fields)
 
 
@@ -108,10 +111,11 @@ def _masses(robot: Tree) -> np.ndarray:
 
 
 def given_fields(world: World, model_parameters: Parameters | None, integrator: str) -> dict[str, Given]:
-    """Return the fields given for rollouts in a world.
+    """Return the validated fields of `model_parameters` for rollouts in a world.
 
-    Raises what `given_physics` raises, ArgumentError for what no rollout can have, and for limits, friction and a
-    ground that the world leaves out, UnsupportedError for those under integrators that know no contact.
+    Raises what `given_physics` raises. Raises ArgumentError for values that no rollout can have, and for
+    limits, friction or ground that the world leaves out. Raises UnsupportedError for these under integrators
+    without a contact solve.
     """
     fields = {} if model_parameters is None else given_physics(world.robot, model_parameters, FIELDS, "rollouts")
     for name, given in fields.items():
@@ -142,7 +146,7 @@ def _check_gains(robot: Tree, fields: Mapping[str, Given]) -> None:
 
 
 def _check_limits(robot: Tree, fields: Mapping[str, Given]) -> None:
-    """Limits are of joints with one coordinate, and leave a position."""
+    """Raise ArgumentError for limits of joints of several coordinates, or a lower limit above the upper one."""
     given = {name: fields[name] for name in ("lower", "upper") if name in fields}
     simple = simple_joints(robot)
     for name, field in given.items():
@@ -158,12 +162,12 @@ def _check_limits(robot: Tree, fields: Mapping[str, Given]) -> None:
 
 
 def _fit(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether batch axes are the same, or there are none; what does not fit is refused with the other fields."""
+    """Return whether two arrays' batch axes broadcast; mismatches are reported elsewhere."""
     return one.ndim != other.ndim or 1 in (len(one), len(other)) or len(one) == len(other)
 
 
 def _limits(robot: Tree, fields: Mapping[str, Given], name: str) -> np.ndarray:
-    """All lower or upper limits (..., nv), infinite for joints of several degrees of freedom."""
+    """Return all lower or upper limits (..., nv), infinite for joints of several degrees of freedom."""
     own = np.full(robot.nv, -np.inf if name == "lower" else np.inf)
     for joint, where in robot.v_index.items():
         if where.stop - where.start == 1:
@@ -172,16 +176,17 @@ def _limits(robot: Tree, fields: Mapping[str, Given], name: str) -> np.ndarray:
 
 
 def own_limits(robot: Tree, fields: Mapping[str, Given]) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return lower and upper position limits (..., nv) of rollouts that have some of their own, None where all are the
-    robot's."""
+    """Return batched lower and upper position limits (..., nv), None if no limits are given."""
     if fields.keys().isdisjoint(("lower", "upper")):
         return None
     return _limits(robot, fields, "lower"), _limits(robot, fields, "upper")
 
 
 def world_with_rows(world: World, fields: Mapping[str, Given]) -> World:
-    """Return a world whose robot has a limit, and friction, wherever some rollout may: what is solved for in a step
-    depends on which fields are given, on no number in them."""
+    """Return a world whose robot has limits and friction wherever a field gives them for some rollout.
+
+    The rows of a step's contact solve then depend on the names of given fields, not on their values.
+    """
     robot, simple = world.robot, simple_joints(world.robot) > 0
     wanted = []
     for name, there in (
@@ -216,9 +221,11 @@ def _with_rows(world: World, friction: tuple[int, ...], lower: tuple[int, ...], 
 def physics_of_rollouts(
     world: World, fields: dict[str, Given], rule: str, h: float, kp: ArrayLike, kd: ArrayLike
 ) -> Physics | None:
-    """Return what fields put into the tables of steps of h [s] by a rule, in a world of `world_with_rows`; kp, kd: the
-    gains where none are given for each rollout. None without fields. Raises ArgumentError where batch axes do not
-    fit."""
+    """Return the table entries of fields, for steps of h [s] by an integrator; None without fields.
+
+    world: as `world_with_rows` returns it. kp, kd: gains where no field gives them. Raises ArgumentError if
+    batch axes do not fit.
+    """
     if not fields:
         return None
     own = robot_numbers(world.robot, fields)
@@ -233,7 +240,7 @@ def physics_of_rollouts(
 def _settings_numbers(
     robot: Tree, fields: Mapping[str, Given], own: Numbers, rule: str, h: float, kp: ArrayLike, kd: ArrayLike
 ) -> Numbers:
-    """Damping, gains, effort limits, and theta where it depends on what is given (see `StepSettings`)."""
+    """Return entries for damping, gains, effort limits, and theta where it depends on fields (see `StepSettings`)."""
     gains = gains_of(robot, kp, kd)
     full = {
         name: fields[name].over(x) if name in fields else x
@@ -254,7 +261,7 @@ def _settings_numbers(
 def _theta_numbers(
     robot: Tree, fields: Mapping[str, Given], full: Mapping[str, np.ndarray], own: Numbers, h: float
 ) -> list[Numbers]:
-    """Theta of the joints whose damping, gains or least inertia depend on the rollout."""
+    """Return entries for theta of joints whose damping, gains or least effective inertia depend on the rollout."""
     gains = full["kp"], full["kd"]
     dofs = _which(fields, "kp", "kd", "damping")
     least = lightest(robot)
@@ -273,8 +280,11 @@ def _rotors(robot: Tree, fields: Mapping[str, Given]) -> np.ndarray:
 
 
 def _least_of_each(robot: Tree, own: Numbers, rotors: np.ndarray, stiffness: np.ndarray) -> np.ndarray:
-    """The least inertias (..., nv) that the joints of each rollout's robot move, see `lightest`. It is no less than
-    their rotors': where stiffness is at most twice that, theta is 1/2, and no mass matrix is looked at."""
+    """Return the least effective inertias (..., nv) of each rollout's robot, see `lightest`.
+
+    They are at least the armature. Where the stiffness is at most twice the armature, theta is 1/2 for any
+    inertia; the armature is then returned without computing a mass matrix.
+    """
     batch = np.broadcast_shapes(own.values.shape[:-1], rotors.shape[:-1], stiffness.shape[:-1])
     least = np.broadcast_to(rotors, (*batch, robot.nv)).reshape(-1, robot.nv).copy()
     rows = np.broadcast_to(own.values, (*batch, own.places.size)).reshape(len(least), -1)
@@ -290,7 +300,7 @@ def _least_of_each(robot: Tree, own: Numbers, rotors: np.ndarray, stiffness: np.
 
 
 def _free_inertias(M: np.ndarray) -> np.ndarray:
-    """1 / (M^-1)_kk (B, nv) of mass matrices (B, nv, nv); 0 where there is no inverse."""
+    """Return 1 / (M^-1)_kk (B, nv) of mass matrices (B, nv, nv); 0 for singular ones."""
     try:
         return 1 / np.diagonal(np.linalg.inv(M), axis1=1, axis2=2)
     except np.linalg.LinAlgError:
@@ -300,19 +310,19 @@ def _free_inertias(M: np.ndarray) -> np.ndarray:
 
 
 def _which(fields: Mapping[str, Given], *names: str) -> np.ndarray:
-    """The degrees of freedom that any of these fields is given for."""
+    """Return the degrees of freedom for which any of the named fields is given."""
     found: np.ndarray = np.unique(np.concatenate([np.empty(0, int), *(fields[x].which for x in names if x in fields)]))
     return found
 
 
 def _column(robot: Tree, name: str, which: np.ndarray, values: np.ndarray) -> Numbers:
-    """Numbers of degrees of freedom in a column of the table of settings."""
+    """Return entries of degrees of freedom in one column of the settings table."""
     kept, column = robot.kept()[1], Settings._fields.index(name) - 1
     return Numbers(1 + column * robot.spanning.nv + kept[which], np.array(values))
 
 
 def _contact_numbers(world: World, fields: Mapping[str, Given]) -> Numbers:
-    """Limits, friction of joints and of the ground, in the table of what may touch (`kernels.contact.tables`)."""
+    """Return entries for limits, joint friction and ground friction in the contact table (`kernels.contact.tables`)."""
     layout, robot = world.touching.layout, world.robot
     pairs, points, limits, frictions = (int(layout[k]) for k in range(4))
     rows = layout[NUMBERS + PAIR_COLUMNS * pairs :]
@@ -334,7 +344,7 @@ def _contact_numbers(world: World, fields: Mapping[str, Given]) -> Numbers:
 
 
 def _bounds(given: Given, kept: np.ndarray, limits: np.ndarray, side: int, first: int) -> Numbers:
-    """Limits of one side, where joints have any; one that is infinite is farther than any joint goes."""
+    """Return entries for the limits of one side, for joints with a limit; infinite ones become UNLIMITED."""
     places = {int(k): row for row, (k, _, way) in enumerate(limits) if way == side}
     rows = [places.get(int(k), -1) for k in kept[given.which]]
     there = np.array([row >= 0 for row in rows], bool)

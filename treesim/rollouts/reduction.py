@@ -1,4 +1,4 @@
-"""The measures of rollouts: all of them as one expression of the state after a step, and what is kept of each."""
+"""Reduction of rollouts by measures: one expression of the state after a step that updates all measures' memory."""
 
 from __future__ import annotations
 
@@ -23,17 +23,19 @@ WRENCH = 6
 
 
 class Reduction(Expression):
-    """What measures keep after a step, from q, v, p, wrenches c, which may be left out, and what they kept before.
+    """Expression that updates the measures' memory after a step.
 
-    kept: what `kernels.stepping.measured_step` says, then the measures' own numbers, one after the other. stops:
-    whether any of them ends rollouts. contact: whether any of them looks at wrenches."""
+    Inputs: q, v, p, contact wrenches c (optional), and the memory before. Memory: the header of
+    `kernels.stepping.measured_step`, then each measure's own. stops: whether a measure ends rollouts. contact:
+    whether a measure takes wrenches.
+    """
 
     def __init__(self, measures: Mapping[str, Measure], nq: int, nv: int, k: int, bodies: int, dt: float, number: Any):
-        """Write down what measures do to states of arrays of `number`, after steps of dt [s], with k parameters, and
-        contact of so many bodies, the base among them, 0 without it.
+        """Trace the measures.
 
-        Raises UnsupportedError for a function that branches, ArgumentError for one that takes something else, or does
-        not return a number.
+        k: number of parameters. bodies: number of bodies with contact, including the base; 0 without contact. dt:
+        step [s]. number: type of the arrays. Raises UnsupportedError for a function that branches, ArgumentError
+        for one with other arguments, or that does not return a number.
         """
         self.measures, self.largest = measures, float(np.finfo(number).max)
         self.takes = {name: _taken(name, measure.function) for name, measure in measures.items()}
@@ -52,7 +54,7 @@ class Reduction(Expression):
                 raise ArgumentError(f"measure {name!r} takes parameters p, but no parameters are given")
 
     def _after(self, q: Any, v: Any, p: Any, c: Any, kept: Any) -> list[Any]:
-        """What is kept after a step that ends in q and v."""
+        """Return the memory after a step that ends in q and v."""
         t = self.dt * (kept[STEP] + 1)
         finite = less(absolute(sum(q) + sum(v)), self.largest)
         alive = finite * (1 - kept[ENDED])
@@ -69,7 +71,7 @@ class Reduction(Expression):
         return [*header, *own]
 
     def _value(self, name: str, function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
-        """The number that a measure's function returns, as one of the trace."""
+        """Return the traced value of a measure's function."""
         t = given[0]
         try:
             x = function(*(copy(one) for one in given[: self.takes[name]]))  # which it may change
@@ -92,7 +94,7 @@ class Reduction(Expression):
 
 
 class Measuring:
-    """Measures of rollouts while they run: kept (B, n), all of each rollout."""
+    """Memory (B, n) of the measures of all rollouts while they run."""
 
     def __init__(self, reduction: Reduction, parameters: np.ndarray, number: Any) -> None:
         self.reduction, self.number = reduction, number
@@ -100,7 +102,7 @@ class Measuring:
         self.kept = np.tile(reduction.begin, (len(parameters), 1))
 
     def over(self, piece: RolloutSegment) -> RolloutSegment:
-        """Return what carries rollouts, by a piece that takes measures, and keeps these."""
+        """Return a rollout segment that runs `piece` and updates this memory."""
 
         def measured(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
             kept = self.kept[rows]
@@ -119,26 +121,26 @@ class Measuring:
 
     @property
     def seen(self) -> np.ndarray:
-        """How many steps (B,) were measured."""
+        """Number of measured steps (B,)."""
         return self.kept[:, SEEN].astype(int)
 
     @property
     def ended(self) -> np.ndarray:
-        """After how many steps (B,) rollouts were ended, -1 where they were not."""
+        """Number of the step (B,) at which a measure ended the rollout, -1 if none did."""
         return np.where(self.kept[:, ENDED] != 0, self.seen, -1)
 
     def seen_to_diverge(self, diverged: np.ndarray) -> np.ndarray:
-        """Return the first record (B,) that is not finite, -1 for none; 0 if a state was not that left no record."""
+        """Return `diverged` (B,), with 0 for rollouts that were not finite in a state without a record."""
         wrong = (self.seen < self.kept[:, STEP]) & (self.kept[:, ENDED] == 0)
         return np.where(wrong[: len(diverged)] & (diverged < 0), 0, diverged)
 
     def fields(self, count: int) -> dict[str, Any]:
-        """Return what `Rollouts` tells of measures of the first rollouts."""
+        """Return the arguments of `Rollouts` on measures, for the first `count` rollouts."""
         measures = {name: x[:count] for name, x in self._values().items()}
         return {"measures": measures, "measured": self.seen[:count], "ended": self.ended[:count]}
 
     def _values(self) -> dict[str, np.ndarray]:
-        """The measures by name, (B,) or (B, bins) each."""
+        """Return the measures by name, (B,) or (B, bins) each."""
         found, place, seen = {}, HEADER, self.seen
         for name, measure in self.reduction.measures.items():
             size = len(measure.begin(1.0))
@@ -150,7 +152,7 @@ class Measuring:
 
 
 def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None:
-    """Return what measures rollouts, None where nothing is to be measured; raises ArgumentError, UnsupportedError."""
+    """Return the measuring of rollouts, None without measures; raises ArgumentError, UnsupportedError."""
     measures = checked_measures(measure)
     if not measures:
         return None
@@ -166,7 +168,7 @@ def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None
 
 
 def _taken(name: str, function: Callable[..., Any]) -> int:
-    """How many of ARGUMENTS a measure's function takes."""
+    """Return how many of ARGUMENTS a measure's function takes."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""`replay`: a recorded simulation runs again from what its file tells, and every bit is compared."""
+"""`replay`: run a recorded simulation again from its provenance and compare every bit."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ AT_ONCE = 1 << 20  # numbers that are compared at a time
 
 @dataclass(frozen=True)
 class Difference:
-    """Where a run first differs from its recording.
+    """First difference between a run and its recording.
 
-    step, t [s]: of the state. quantity: an array of the trajectory. name: whose number it is, a joint's where it has
-    one. recorded, repeated: the two numbers. largest: by how much the quantity differs at most in the whole run.
+    step, t [s]: of the state. quantity: an array of the trajectory. name: the joint or other name of the
+    number. recorded, repeated: the two numbers. largest: largest difference of the quantity in the whole run.
     """
 
     step: int
@@ -65,17 +65,29 @@ class Difference:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Repetition(ReprMixin):
-    """What came of running a recorded simulation again.
+    """Result of `treesim.replay`.
 
-    robot_name. states: how many there were to compare. first: where the run first differs, None where every bit of
-    every state is the same. reasons: what may have changed bits, as far as it is known: versions,
-    interpreter, libraries on another processor; empty where nothing differs. notes: what else has changed, without
-    changing the run, such as the processor, or the file that the robot was read from. trajectory: the new run.
+    Parameters
+    ----------
+    robot_name : str
+        Name of the robot.
+    states : int
+        Number of recorded states.
+    first : Difference or None
+        First difference, None if every bit of every state is equal.
+    reasons : tuple of str
+        Possible causes of a difference: versions, interpreter, libraries on another processor; empty without a
+        difference.
+    notes : tuple of str
+        Changes that did not affect the run, such as the processor, or the robot's file.
+    trajectory : Trajectory
+        The new run.
 
-    Example:
-        >>> run = treesim.Simulation(treesim.load("ur5")).run(0.01)
-        >>> treesim.replay(run)
-        <Repetition of 'ur5': 11 states, the same bits>
+    Examples
+    --------
+    >>> run = treesim.Simulation(treesim.load("ur5")).run(0.01)
+    >>> treesim.replay(run)
+    <Repetition of 'ur5': 11 states, the same bits>
     """
 
     robot_name: str
@@ -87,7 +99,7 @@ class Repetition(ReprMixin):
 
     @property
     def same(self) -> bool:
-        """Whether every bit is the same."""
+        """True if every bit is equal."""
         return self.first is None
 
     def __repr__(self) -> str:
@@ -110,23 +122,43 @@ def replay(
     progress: Callable[[int, int], None] | None = None,
     source: Source | None = None,
 ) -> Repetition:
-    """Run a recorded simulation again, from what the recording itself tells, and compare every bit.
+    """Run a recorded simulation again from its provenance, and compare every bit.
 
-    run: a file that `Trajectory.save` wrote, or the trajectory. It holds the robot, its world and treesim's own
-    controllers; the file that the robot came from is not needed, and no file that the recording names is opened.
-    controller: what drove the robot, where that was Python of the user's own, in the state in which it was at the
-    start. progress(done, total) is called about a hundred times. source: the robot's description, as `treesim.load`
-    takes it, whose SHA-256 is compared with the recorded one: a note tells if it has changed. A run that was
-    interrupted is repeated up to there.
-    Returns a Repetition. Raises ArgumentError for files that treesim did not write, or that do not tell how they were
-    made, UnsupportedError for what a file cannot hold (a controller, a backend of no name), and what
-    `treesim.Simulation` raises, such as UnknownNameError where a plugin is missing. Costs what the run cost.
+    The recording contains the robot, its world and treesim's own controllers. Neither the robot's file nor any
+    file that the recording names is opened. An interrupted run is repeated up to its end. Cost: that of the
+    run.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> run = treesim.Simulation(robot, controller=treesim.Hold(robot, robot.neutral())).run(0.02)
-        >>> treesim.replay(run).same
-        True
+    Parameters
+    ----------
+    run : path-like or Trajectory
+        A file that `Trajectory.save` wrote, or the trajectory.
+    controller : Controller or callable, optional
+        The run's controller, in its initial state. Required if it was not one of treesim's own.
+    progress : callable, optional
+        Called as progress(done, total) about a hundred times.
+    source : str, path-like, optional
+        The robot's description, as `treesim.load` takes it. A note reports whether its SHA-256 has changed.
+
+    Returns
+    -------
+    Repetition
+        The comparison, and the new trajectory.
+
+    Raises
+    ------
+    ArgumentError
+        If treesim did not write the file, or it has no provenance.
+    UnsupportedError
+        For objects that a file cannot contain (a controller, an unregistered backend).
+    TreesimError
+        Whatever `treesim.Simulation` raises, such as UnknownNameError for a missing plugin.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> run = treesim.Simulation(robot, controller=treesim.Hold(robot, robot.neutral())).run(0.02)
+    >>> treesim.replay(run).same
+    True
     """
     trajectory = run if isinstance(run, Trajectory) else _loaded(run)
     if not len(trajectory):
@@ -171,8 +203,10 @@ def _recipe(trajectory: Trajectory) -> Recipe:
 
 
 def recorded_robot(trajectory: Trajectory) -> Tree | None:
-    """Return the robot that moved, as the recording's recipe holds it, without what is only looked at; None where it
-    holds none. Raises ArgumentError where it is damaged."""
+    """Return the robot in a recording's provenance, without visuals; None if there is none.
+
+    Raises ArgumentError if it is damaged.
+    """
     if trajectory.recipe is None:
         return None
     recipe = _recipe(trajectory)
@@ -180,7 +214,7 @@ def recorded_robot(trajectory: Trajectory) -> Tree | None:
 
 
 def _simulation(recipe: Recipe, controller: Any) -> tuple[Simulation, float]:
-    """The simulation that a recipe tells of, and its duration [s]."""
+    """Return the simulation of a provenance, and its duration [s]."""
     for label, reason in recipe.missing.items():
         if label not in ("world", "controller"):
             raise ArgumentError(f"it cannot be repeated: {reason}")
@@ -202,15 +236,15 @@ def _simulation(recipe: Recipe, controller: Any) -> tuple[Simulation, float]:
 
 
 def _is_cut(trajectory: Trajectory) -> bool:
-    """Whether something outside the dynamics ended the run, which will not happen again."""
+    """Return whether a cause outside the dynamics ended the run (Ctrl-C or an exception)."""
     stopped = trajectory.stopped or ""
     return stopped == "interrupted" or stopped.partition(":")[0].isidentifier()
 
 
 def first_difference(recorded: Trajectory, repeated: Trajectory, cut: bool = False) -> Difference | None:
-    """Return where two runs first differ in any bit, None where they do not.
+    """Return the first difference in any bit of two runs, None if there is none.
 
-    cut: whether the recording was cut short: its last torque is then not compared.
+    cut: whether the recording ended early from outside; its last torque is then not compared.
     """
     states = min(len(recorded), len(repeated))
     found = []
@@ -230,7 +264,10 @@ def first_difference(recorded: Trajectory, repeated: Trajectory, cut: bool = Fal
 
 
 def _pairs(recorded: Trajectory, repeated: Trajectory) -> dict[str, tuple[np.ndarray, np.ndarray, tuple[str, ...]]]:
-    """Every quantity (K, numbers) of the two, in the order in which a step computes them, and the numbers' names."""
+    """Return both arrays (K, numbers) of every quantity, and the numbers' names.
+
+    Quantities are in the order in which a step computes them.
+    """
     v_names, work = recorded.v_names, ("controls", "damping, friction, limits and contacts")
     names = {"t": ("t",), "tau": v_names, "q": recorded.q_names, "v": v_names, "energy": ("energy",), "work": work}
     pairs = {
@@ -250,7 +287,7 @@ def _rows(x: np.ndarray) -> np.ndarray:
 
 
 def _first_row(one: np.ndarray, other: np.ndarray) -> int | None:
-    """The first row in which any bit differs."""
+    """Return the first row in which any bit differs, None if none does."""
     block = max(1, AT_ONCE // max(1, one.shape[1]))
     for start in range(0, len(one), block):
         a, b = (np.ascontiguousarray(x[start : start + block]).view(np.int64) for x in (one, other))
@@ -273,12 +310,25 @@ def _difference(
 
 
 def changes(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
-    """Return in words what differs between two surroundings, as `recipe.surroundings` tells them.
+    """Return sentences on the differences between two results of `provenance.surroundings`.
 
-    Example:
-        >>> from treesim.rollouts.replay import changes
-        >>> changes({"numpy": "2.3.0", "processor": "znver4"}, {"numpy": "2.3.0", "processor": "znver5"})
-        ('processor: znver5 now, znver4 then',)
+    Parameters
+    ----------
+    then : mapping
+        Surroundings of the recording.
+    now : mapping
+        Surroundings now.
+
+    Returns
+    -------
+    tuple of str
+        One sentence per difference.
+
+    Examples
+    --------
+    >>> from treesim.rollouts.replay import changes
+    >>> changes({"numpy": "2.3.0", "processor": "znver4"}, {"numpy": "2.3.0", "processor": "znver5"})
+    ('processor: znver5 now, znver4 then',)
     """
     found = []
     for name in dict.fromkeys((*then, *now)):
@@ -291,7 +341,7 @@ def changes(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _feature_changes(before: str, here: str) -> list[str]:
-    """What differs between two processors' features; of processor levels, whose names tell them, none are listed."""
+    """Return the differences between two processors' features; none if both are processor levels."""
     if not (before and here):
         return []
     old, new = ({feature[1:] for feature in text.split(",") if feature[:1] == "+"} for text in (before, here))
@@ -302,8 +352,10 @@ def _feature_changes(before: str, here: str) -> list[str]:
 
 
 def source_digest(source: Any) -> str | None:
-    """Return the SHA-256 of the description that a robot's source names, in hexadecimal digits; None where it cannot be
-    read. source: as `treesim.load` takes it; open files are not read."""
+    """Return the hexadecimal SHA-256 of a robot's description; None if it cannot be read.
+
+    source: as `treesim.load` takes it; open files are not read.
+    """
     if not isinstance(source, (str, bytes, Path)):
         return None
     try:
@@ -313,7 +365,7 @@ def source_digest(source: Any) -> str | None:
 
 
 def _source_notes(trajectory: Trajectory, source: Any) -> Iterator[str]:
-    """Whether the robot's description, where it is given, is what it was."""
+    """Yield a note if the given description of the robot is not the recorded one."""
     if source is None:
         return
     now, then = source_digest(source), trajectory.metadata.get("sha256")

@@ -1,4 +1,4 @@
-"""Rollouts: many simulations at once, each for many steps, in compiled code from the first step to the last."""
+"""Rollouts: many simulations of many steps, in compiled code from the first step to the last."""
 
 from __future__ import annotations
 
@@ -65,56 +65,119 @@ def rollout(
     measure: Mapping[str, Measure] | None = None,
     keep: Keep = "all",
 ) -> Rollouts:
-    """Return the states that B simulations pass through, after every `every` steps.
+    """Simulate B rollouts of a robot in compiled code.
 
-    robot: a tree, or a World, which also has a ground, or holds frames and closes loops, these in float64. q0 (B, nq)
-    or (nq,), v0 (B, nv) or (nv,): where they start; they broadcast. control: (steps, nv) for all or (B, steps, nv):
-    forces of the degrees of freedom [N, N m], or, where kp or kd (one number or (nv,)) is not 0, targets of their
-    coordinates [rad, m], tracked by kp (target - q) - kd v within the effort limits; None is no
-    force. control may also be a function, policy(t, q, v, p, u), that writes these to u (nv), zero before, from the
-    time t [s], the state, and p, its rollout's row of `parameters` (B, k) or (k,). It is traced: called once, on
-    symbolic numbers, and compiled with the loop over steps. It may use + - * /, whole powers, NumPy's sin, cos,
-    sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less, select and atan2 of
-    treesim.numbers, but cannot branch on what depends on its arguments. steps: how many, by default those of
-    control. dt: step [s]. out: arrays
-    (q, v) for the results, apart from the arguments, which saves their allocation; or a file name: q and v are then
-    written to "<out>_q.npy" and "<out>_v.npy", the work to "<out>_work.npy", which may be larger than memory. Until
-    they are complete they have temporary names, then replace files of these names; `read_unfinished` reads those of a
-    killed process.
-    progress(done, total) is called with the numbers of rollouts done, and in all.
-    Ctrl-C is obeyed within a second: what is done is returned, with the reason in `Rollouts.stopped` and a
-    StoppedWarning; files stay unfinished. An exception that `progress` raises, or any other in the middle, has what is
-    done as its attribute `rollouts`.
-    backend, integrator, substeps, contact_solver: as in `treesim.Stepper`, whose step it is. Joint damping, limits,
-    Coulomb friction and gains enter as in `Simulation`, whose states these are, to rounding; gravity and armature are
-    the robot's.
-    work: whether to count the work of controls, and of damping, friction, joint limits and contacts, inside the steps,
-    and to hold the energy of the rollouts against it: `Rollouts.work` and `.energy_error`, and one EnergyWarning, with
-    a remedy, for all that are off by more than 1 % of the energy in play, looked at in one record in 50 steps, 32 at
-    most. out may then be three arrays. States stay the same to the bit; docs/simulation.md tells what it costs.
-    model_parameters: physics that every rollout has of its own, or all of them share: a mapping of mass (B, n_bodies),
-    center_of_mass (B, n_bodies, 3), inertia (B, n_bodies, 3, 3) about it in the body's axes, armature, damping,
-    friction, lower, upper, effort, kp, kd (B, nv), gravity (B, 3), ground_friction (B,), each with or without B, or, of
-    single bodies and joints, {name: array}; see docs/parameters.md.
-    measure: what to reduce of states while they are computed, by name: measures that `treesim.measures` makes of
-    functions of (t, q, v), (t, q, v, p) or (t, q, v, p, c), c being wrenches of contact; `Rollouts.measures`. keep:
-    "all" states, one after every `every` steps, the "last" one of each rollout, or "none", which is for measures alone.
-    Measures see all steps, also those that leave no record. See docs/measures.md.
-    engine: as in `forward_dynamics`; vector code is used for any number of rollouts where it is supported.
-    threads: how many, by default as in `treesim.use_threads`; results do not depend on it.
-    Float32 arrays throughout give float32 results.
-    Warns with LimitWarning where joints start beyond their position limits, with DivergedWarning, naming the first
-    rollout whose state is not finite. Raises ArgumentError, also for results that fit in no memory or on no disk,
-    before anything is computed, NonFiniteError, UnknownNameError (engine, keep), UnsupportedError for gains on a joint
-    of several degrees of freedom, for the engine "specialized" where it cannot be, and for a policy, or a function of a
-    measure, that branches.
+    The states are those of `Simulation`, up to rounding: joint damping, limits, Coulomb friction and gains act
+    as there. Gravity and armature are the robot's. Float32 arrays throughout give float32 results. Results do
+    not depend on the number of threads.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> def policy(t, q, v, p, u):
-        ...     u[:] = p[0] * (0.1 * np.sin(t) - q) - p[1] * v
-        >>> treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), policy, steps=20, parameters=[10.0, 1.0])
-        <Rollouts: 10 of 20 states, 0.001 ... 0.02 s, float64>
+    After Ctrl-C the results so far are returned within a second, with the reason in `Rollouts.stopped` and a
+    StoppedWarning; files stay unfinished. Any other exception, such as one of `progress`, has the results so
+    far as its attribute `rollouts`.
+
+    Parameters
+    ----------
+    robot : Tree or World
+        The robot, or a world. A world with constraints or closed loops needs float64.
+    q0 : array_like, shape (nq,) or (B, nq)
+        Initial configurations. q0, v0, control and parameters are broadcast.
+    v0 : array_like, shape (nv,) or (B, nv)
+        Initial velocities.
+    control : array_like, shape (steps, nv) or (B, steps, nv), or callable, optional
+        Forces of the degrees of freedom [N, N m]. Where kp or kd is not 0, targets of coordinates [rad, m]
+        instead, tracked by kp (target - q) - kd v within the effort limits. None is no force. A function is a
+        policy, see Notes.
+    dt : float
+        Step [s].
+    steps : int, optional
+        Number of steps, by default that of control.
+    kp : float or array_like, shape (nv,)
+        Position gains [N m/rad, N/m].
+    kd : float or array_like, shape (nv,)
+        Velocity gains [N m s/rad, N s/m].
+    every : int
+        Number of steps between two recorded states.
+    out : (ndarray, ndarray), (ndarray, ndarray, ndarray) or path-like, optional
+        Arrays for q, v and, with work=True, the work; they must not overlap the arguments. A path: the results
+        are written to "<out>_q.npy", "<out>_v.npy" and "<out>_work.npy", and may be larger than memory. The
+        files have temporary names until they are complete; `read_unfinished` reads those of a killed process.
+    progress : callable, optional
+        Called as progress(done, total) with numbers of rollouts.
+    engine : str
+        As in `forward_dynamics`. SIMD code is used for any number of rollouts where it is supported.
+    parameters : array_like, shape (k,) or (B, k), optional
+        Parameters p of a policy and of measures.
+    threads : int, optional
+        Number of threads, by default as in `treesim.use_threads`.
+    backend : str or DynamicsBackend
+        As in `treesim.Stepper`.
+    integrator : str
+        As in `treesim.Stepper`.
+    substeps : int, optional
+        As in `treesim.Stepper`.
+    work : bool
+        Whether to integrate the work of controls, and of damping, friction, joint limits and contacts. It is
+        then compared with the energy: see `Rollouts.work`, `Rollouts.energy_error`. States do not change by a
+        bit; docs/simulation.md states the cost.
+    contact_solver : str or ContactSolver
+        As in `treesim.Stepper`.
+    model_parameters : mapping, optional
+        Model parameters, batched or shared: mass (B, n_bodies), center_of_mass (B, n_bodies, 3), inertia (B,
+        n_bodies, 3, 3) about it in the body's axes, armature, damping, friction, lower, upper, effort, kp, kd
+        (B, nv), gravity (B, 3), ground_friction (B,); each also without B, or as {name: array} for some bodies
+        or joints. See docs/parameters.md.
+    measure : mapping of str to Measure, optional
+        Reductions of the states during the run, see `treesim.measures` and docs/measures.md. They include all
+        steps, also those without a record. The results are in `Rollouts.measures`.
+    keep : {"all", "last", "none"}
+        Recorded states: one after every `every` steps, the last one of each rollout, or none, for measures
+        alone.
+
+    Returns
+    -------
+    Rollouts
+        Recorded states, measures and diagnostics.
+
+    Raises
+    ------
+    ArgumentError
+        For invalid arguments, and for results that do not fit in memory or on the disk, before anything is
+        computed.
+    NonFiniteError
+        For arguments that are not finite.
+    UnknownNameError
+        For an unknown name of an engine, backend, integrator, or `keep`.
+    UnsupportedError
+        For gains on a joint of several degrees of freedom, an engine "specialized" that is not available, and a
+        policy or measure that branches.
+
+    Warns
+    -----
+    LimitWarning
+        If joints start beyond their position limits.
+    DivergedWarning
+        If states are not finite; names the first such rollout.
+    EnergyWarning
+        With work=True, if energy errors exceed 1 % of the energy range. Checked in one record in 50 steps, 32
+        at most.
+    StoppedWarning
+        After Ctrl-C.
+
+    Notes
+    -----
+    A policy is a function policy(t, q, v, p, u) that writes the control into u (nv,), which is 0 before the
+    call. Its arguments are the time t [s], the state, and p, the rollout's row of `parameters`. The function is
+    traced: it is called once with symbolic numbers and compiled with the loop over steps. It may use + - * /,
+    integer powers, NumPy's sin, cos, sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less,
+    select and atan2 of treesim.numbers. It cannot branch on its arguments.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> def policy(t, q, v, p, u):
+    ...     u[:] = p[0] * (0.1 * np.sin(t) - q) - p[1] * v
+    >>> treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), policy, steps=20, parameters=[10.0, 1.0])
+    <Rollouts: 10 of 20 states, 0.001 ... 0.02 s, float64>
     """
     world = as_world(robot)
     check_engine(engine)
@@ -148,7 +211,7 @@ def rollout(
 
 
 def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[Any, Any]) -> tuple[int, int]:
-    """After how many steps a state is kept, and how many are; others: work and out."""
+    """Return the number of steps between two records, and the number of records; others: arguments work and out."""
     if keep not in ("all", "last", "none"):
         raise unknown_name("keep", keep, ("all", "last", "none"))
     every = whole_number("every", every, 1, max(steps, 1))
@@ -166,8 +229,7 @@ def _piece(
     method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, physics: Physics | None,
     measuring: Measuring | None,
 ) -> RolloutSegment | None:  # fmt: skip
-    """What carries rollouts through steps, measures them, and tells of contact in `residual`; None where nothing
-    moves."""
+    """Return the segment that steps and measures rollouts, and writes residuals; None if nothing moves."""
     if measuring is None:
         return _steps(method, start, every, engine, residual, physics, None)
     piece = _steps(method, start, every, engine, residual, physics, measuring.measured)
@@ -178,7 +240,7 @@ def _steps(
     method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, physics: Physics | None,
     measured: Measured | None,
 ) -> RolloutSegment | None:  # fmt: skip
-    """The same, whose last state is what measures keep, if there are any."""
+    """Return the segment that steps rollouts; with measures its last state is their memory."""
     robot, number, u = method.world.robot, start.number, start.u
     moves = bool(len(start.q) and start.steps and robot.nv)
     if start.law is None:
@@ -206,24 +268,40 @@ def _steps(
 
 
 def varied_of(method: Method, start: Start, physics: Physics | None) -> Varied | None:
-    """What rollouts have of their own in the constants of free steps, in their numbers."""
+    """Return the batched model parameters in the constants of unconstrained steps, in the rollouts' number type."""
     if physics is None:
         return None
     return physics.within(method.entry, "reals", "settings", count=len(start.q), number=start.number)
 
 
 def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> Rollouts:
-    """Return what a run of `rollout(..., out=out)` has done that was killed or stopped, or is still at work.
+    """Return the results so far of a `rollout(..., out=out)` that was killed or stopped, or still runs.
 
-    q, v and the work, if it was counted, are mapped from the files, which cannot be written to through them; `diverged`
-    is looked for in all of them. robot: the tree whose states they are, for their energy.
-    Raises ArgumentError where there are no unfinished files of that name.
+    q, v and the work are memory-mapped read-only. `diverged` is searched in all states.
 
-    Example:
-        >>> treesim.rollouts.read_unfinished("no_such_run")
-        Traceback (most recent call last):
-            ...
-        treesim.errors.ArgumentError: no unfinished rollouts of 'no_such_run': ...
+    Parameters
+    ----------
+    out : path-like
+        As in `rollout`.
+    robot : Tree, optional
+        The robot, for the energy of the states.
+
+    Returns
+    -------
+    Rollouts
+        The results so far.
+
+    Raises
+    ------
+    ArgumentError
+        If there are no unfinished files of that name.
+
+    Examples
+    --------
+    >>> treesim.rollouts.read_unfinished("no_such_run")
+    Traceback (most recent call last):
+        ...
+    treesim.errors.ArgumentError: no unfinished rollouts of 'no_such_run': ...
     """
     record, arrays = read_record(out)
     done = Done(*(record[label] for label in Done._fields))
@@ -242,7 +320,7 @@ def _run(
     own: BatchedRobots | None,
     measuring: Measuring | None,
 ) -> Rollouts:
-    """Carry all states through all steps, until Ctrl-C."""
+    """Step all rollouts through all steps, until Ctrl-C."""
     count, records = results.arrays[0].shape[:2]
     t = times(**results.facts, records=records)
     done, finite = Done(), True

@@ -1,4 +1,4 @@
-"""What rollouts give: their states, what was measured of them, and what went wrong."""
+"""Results of rollouts: states, measures, and diagnostics."""
 
 from __future__ import annotations
 
@@ -24,31 +24,56 @@ BLOCK = 256  # rollouts looked through at a time for states that are not finite
 
 @dataclass(frozen=True, repr=False)
 class Rollouts(ReprMixin):
-    """States of B rollouts at K recorded times: t (K,) [s], q (B, K, nq), v (B, K, nv), float64 or float32.
+    """States of B rollouts at K recorded times.
 
-    diverged (B,): the first recorded time at which a rollout's state is not finite, as an index; -1 if there is none.
-    done (B,): how many recorded times of a rollout are computed; K, unless it was stopped. stopped: why rollouts ended
-    early, or None. B is then the number of rollouts that were begun, K that of the times which any of them has; what
-    the last of them lack is NaN.
-    residual (B,): by how much contacts, limits and joint friction miss their laws at most, in any step [m/s, rad/s];
-    None where there are none of these. Solvers stop near 1e-9; above 1e-5 a step is not solved.
-    work (B, K, 2): that of the controls, and of damping, friction, joint limits and contacts, from the start to each
-    recorded state [J]; None if it was not counted. energy_at_start (B,): kinetic and potential energy there [J], None
-    without work. robot: whose states these are, None if they were read from files. own: what their robots have of their
-    own, where `model_parameters` tells, else None.
-    measures: what was measured, (B,) or (B, bins) each, see `treesim.measures`. measured (B,): after how many steps;
-    all of them but where rollouts were ended by `treesim.measures.stop`, diverged, or were stopped; None without
-    measures. ended (B,): the number of the step that ended a rollout, whose state it keeps from then on; -1: none did.
-    Where no state is kept, `diverged` is 0 of rollouts that had one that was not finite.
-    q, v and work are memory-mapped files, or the caller's arrays, when they were asked for.
+    q, v and work are memory-mapped files, or the caller's arrays, if `out` requested that. If rollouts ended
+    early, B counts the rollouts that were begun, and K the times that at least one of them has; missing states
+    are NaN.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> runs = treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), np.full((20, 6), 5.0), every=5, work=True)
-        >>> runs.q.shape, runs.t
-        ((10, 4, 6), array([0.005, 0.01 , 0.015, 0.02 ]))
-        >>> bool(abs(runs.energy_error).max() < 1e-4 * runs.work[..., 0].max())
-        True
+    Parameters
+    ----------
+    t : ndarray, shape (K,)
+        Times [s].
+    q : ndarray, shape (B, K, nq)
+        Configurations, float64 or float32.
+    v : ndarray, shape (B, K, nv)
+        Velocities.
+    diverged : ndarray of int, shape (B,)
+        Index of the first recorded state that is not finite; -1 if there is none. 0 if no state is recorded and
+        one was not finite.
+    done : ndarray of int, shape (B,)
+        Number of computed records; K unless the rollouts were stopped.
+    stopped : str or None
+        Reason for an early end.
+    work : ndarray, shape (B, K, 2), optional
+        Work from the start to each recorded state [J]: of the controls, and of damping, friction, joint limits
+        and contacts. None without work=True.
+    robot : Tree, optional
+        The robot; None if the rollouts were read from files.
+    energy_at_start : ndarray, shape (B,), optional
+        Kinetic plus potential energy at the start [J]; None without work.
+    residual : ndarray, shape (B,), optional
+        Largest complementarity residual of contacts, joint limits and joint friction in any step [m/s, rad/s];
+        None if there are none of these. Solvers reach about 1e-9; above 1e-5 a step is not solved.
+    own : BatchedRobots, optional
+        Batched model parameters of the robots.
+    measures : mapping of str to ndarray
+        Measures, (B,) or (B, bins) each, see `treesim.measures`.
+    measured : ndarray of int, shape (B,), optional
+        Number of measured steps. All steps, unless the rollout was ended by `treesim.measures.stop`, diverged,
+        or was stopped.
+    ended : ndarray of int, shape (B,)
+        Number of the step at which a measure ended the rollout, whose state is constant afterwards; -1 if none
+        did.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> runs = treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), np.full((20, 6), 5.0), every=5, work=True)
+    >>> runs.q.shape, runs.t
+    ((10, 4, 6), array([0.005, 0.01 , 0.015, 0.02 ]))
+    >>> bool(abs(runs.energy_error).max() < 1e-4 * runs.work[..., 0].max())
+    True
     """
 
     t: np.ndarray
@@ -72,18 +97,21 @@ class Rollouts(ReprMixin):
 
     @property
     def energy(self) -> np.ndarray:
-        """Kinetic and potential energy (B, K) of the recorded states, in double precision [J]; NaN where there is no
-        finite state. Raises ArgumentError for rollouts read from files without the robot. Cost O(N) each, when asked
-        for."""
+        """Kinetic plus potential energy (B, K) of the recorded states in double precision [J]; NaN for other states.
+
+        Raises ArgumentError for rollouts read from files without the robot. Computed on demand, cost O(N) each.
+        """
         if self.robot is None:
             raise ArgumentError("energies need the robot: give it to read_unfinished")
         return total_energy(self.robot, self.q, self.v, self.done, self.own)
 
     @property
     def energy_error(self) -> np.ndarray:
-        """The integrator's error (B, K): the change of energy since the start less the work that was done [J]; NaN
-        where there is no finite state. Raises ArgumentError where the work, or the energy at the start, is not known.
-        Cost O(N) each, when asked for."""
+        """Integration error (B, K) [J]: the change of energy since the start minus the work done.
+
+        NaN for states that are not finite. Raises ArgumentError if the work or the energy at the start is unknown.
+        Computed on demand, cost O(N) each.
+        """
         if self.work is None:
             raise ArgumentError("the work of these rollouts was not counted: roll out with work=True")
         if self.energy_at_start is None:
@@ -91,32 +119,51 @@ class Rollouts(ReprMixin):
         return self.energy - self.energy_at_start[:, None] - self.work.sum(axis=-1, dtype=float)
 
     def to_xarray(self) -> Any:
-        """Return an xarray.Dataset: q (rollout, time, coordinate), v (rollout, time, dof), work (rollout, time,
-        account) if it was counted, and diverged, done, residual and energy_at_start (rollout).
+        """Return the rollouts as an xarray Dataset; arrays are not copied.
 
-        Coordinates have the joints' names, and units, as in `Trajectory.to_xarray`, where the robot is known. Arrays
-        are not copied. Raises ArgumentError, saying how to install it, if xarray is missing.
+        Returns
+        -------
+        xarray.Dataset
+            q (rollout, time, coordinate), v (rollout, time, dof), work (rollout, time, account), and diverged,
+            done, residual and energy_at_start (rollout). If the robot is known, coordinates have the joints' names
+            and units, as in `Trajectory.to_xarray`.
 
-        Example:
-            >>> runs = treesim.rollout(treesim.load("ur5"), np.zeros((10, 6)), np.zeros(6), steps=20)
-            >>> float(runs.to_xarray().q.sel(coordinate="elbow_joint").isel(time=0).max()) == runs.q[:, 0, 2].max()
-            True
+        Raises
+        ------
+        ArgumentError
+            If xarray is not installed.
+
+        Examples
+        --------
+        >>> runs = treesim.rollout(treesim.load("ur5"), np.zeros((10, 6)), np.zeros(6), steps=20)
+        >>> float(runs.to_xarray().q.sel(coordinate="elbow_joint").isel(time=0).max()) == runs.q[:, 0, 2].max()
+        True
         """
         from ..formats.xarray import dataset_of_rollouts
 
         return dataset_of_rollouts(self)
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow.Table: one row a recorded state of a rollout, columns rollout, t, q.NAME, v.NAME, and work
-        if it was counted, with units in the fields' metadata; names are numbers where the robot is not known.
+        """Return the rollouts as a pyarrow Table with one row per recorded state; arrays are copied.
 
-        `pyarrow.parquet.write_table` makes a Parquet file of it. Raises ArgumentError, saying how to install it, if
-        pyarrow is missing. Costs a copy.
+        `pyarrow.parquet.write_table` writes it to a Parquet file.
 
-        Example:
-            >>> runs = treesim.rollout(treesim.load("ur5"), np.zeros((10, 6)), np.zeros(6), steps=20)
-            >>> runs.to_arrow().num_rows
-            200
+        Returns
+        -------
+        pyarrow.Table
+            Columns rollout, t, q.NAME, v.NAME, and work if it was integrated, with units in the fields' metadata.
+            Names are numbers if the robot is unknown.
+
+        Raises
+        ------
+        ArgumentError
+            If pyarrow is not installed.
+
+        Examples
+        --------
+        >>> runs = treesim.rollout(treesim.load("ur5"), np.zeros((10, 6)), np.zeros(6), steps=20)
+        >>> runs.to_arrow().num_rows
+        200
         """
         from ..formats.parquet import table_of_rollouts
 
@@ -139,12 +186,15 @@ class Rollouts(ReprMixin):
 
 
 def times(dt: float, every: int, records: int) -> np.ndarray:
-    """Return the times (K,) of so many records, of the states after every `every` steps of dt [s]."""
+    """Return the times (K,) of records after every `every` steps of dt [s]."""
     return dt * every * np.arange(1, records + 1)
 
 
 def begun(done: Done, arrays: Sequence[np.ndarray], t: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
-    """t, q, v, the work, if it is counted, and how many records there are, of the rollouts that were begun."""
+    """Return times, arrays and numbers of records of the rollouts that were begun; missing records become NaN.
+
+    arrays: q, v and, if it is integrated, the work of all rollouts.
+    """
     records = len(t)
     if not done.records:
         done = Done(done.complete)
@@ -172,8 +222,10 @@ def outcome(
     stopped: str | None = None,
     finite: bool = False,
 ) -> Rollouts:
-    """Return the rollouts, warning of states that are not finite, unless there are none, and of energies that the work
-    does not account for."""
+    """Return the rollouts; warns of states that are not finite, of unsolved contact and of energy errors.
+
+    finite: whether all states are known to be finite.
+    """
     robot, (q, v, *work) = method.world.robot, arrays
     diverged = np.full(len(q), -1) if finite else first_diverged(q, v, done)
     if measuring is not None:
@@ -195,7 +247,10 @@ def outcome(
 
 
 def first_diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:
-    """Return the first recorded time of each rollout that is not finite, of those that are done, -1 for none."""
+    """Return the index (B,) of the first record that is not finite, -1 for none.
+
+    done (B,): number of computed records.
+    """
     first = np.full(len(q), -1)
     for start in range(0, len(q) if q.shape[1] else 0, BLOCK):  # memory for a few, not for all
         part = slice(start, start + BLOCK)

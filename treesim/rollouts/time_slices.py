@@ -1,7 +1,7 @@
-"""Rollouts in slices of bounded time: Python looks after Ctrl-C, progress and records between two of them.
+"""Slice scheduler of rollouts: between slices of bounded time Python handles Ctrl-C, progress and records.
 
-Slices are whole rollouts where these are short, else a few rollouts through some of their steps. They are measured as
-they go, and sized so that each takes a fraction of a second.
+A slice is a number of whole rollouts if these are short, else some steps of a few rollouts. Their times are
+measured, and sizes chosen such that each takes a fraction of a second.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ VECTOR = 16  # rollouts: slices are whole vectors of lanes
 
 
 class Done(NamedTuple):
-    """What has been computed: `complete` rollouts, and of the `partial` ones that follow, `records` each."""
+    """Progress: number of `complete` rollouts, and `records` records of each of the next `partial` ones."""
 
     complete: int = 0
     partial: int = 0
@@ -33,7 +33,7 @@ class Done(NamedTuple):
 
 
 class Slice(NamedTuple):
-    """A slice that has been computed: its rollouts, its steps, whether all is finite, and what is done with it."""
+    """Computed slice: its rollouts, its steps, whether all states are finite, and the progress after it."""
 
     rows: slice
     steps: slice
@@ -42,25 +42,25 @@ class Slice(NamedTuple):
 
 
 class Pace:
-    """How much work, counted in rollouts times steps, a slice may have; learnt from the slices before."""
+    """Slice scheduler: work of a slice, in rollouts times steps, estimated from the slices before."""
 
     def __init__(self, nv: int) -> None:
         self.work = max(1, FIRST_WORK // max(1, nv) // (1 if runs_compiled() else INTERPRETED))
 
     def learn(self, work: int, seconds: float) -> None:
-        """A slice of so much work took so many seconds."""
+        """Update the estimate after a slice of `work` that took `seconds`."""
         fitting = work * SECONDS / max(seconds, 1e-9)
         self.work = max(1, int(min(fitting, GROWTH * self.work)))
 
     def rows(self, left: int, steps: int, most: int) -> int:
-        """How many of the rollouts left to take at once: all of them, in a number of equal parts, or the fewest."""
+        """Return the number of rollouts of the next slice, of `left` ones; slices are of about equal size."""
         wanted = min(max(self.work // max(1, steps), ROWS * thread_count()), most, left)
         parts = -(-left // wanted)
         equal = -(-left // parts)
         return min(left, wanted, -(-equal // VECTOR) * VECTOR)
 
     def end(self, step: int, last: int, rows: int, every: int) -> int:
-        """Where to stop, counted in steps, coming from `step`: after whole records, or within one that is long."""
+        """Return the step at which a slice from `step` ends: after whole records, or within a long one."""
         steps = max(1, self.work // rows)
         if step % every == 0 and steps >= every:
             return min(step + steps // every * every, max(last // every * every, step + every), last)
@@ -70,8 +70,11 @@ class Pace:
 def slices(
     piece: RolloutSegment, states: Arrays, results: Sequence[np.ndarray], every: int, most: int, pace: Pace, last: int
 ) -> Iterator[Slice]:
-    """Carry states (count, n) through `last` steps, whose results (count, records, n) hold one record after every
-    `every` of them, for as many as there are, slice by slice. most: rollouts of a slice."""
+    """Step states (count, n) through `last` steps, slice by slice, and yield the slices.
+
+    results: arrays (count, records, n), overwritten by one record after every `every` steps. most: largest
+    number of rollouts of a slice.
+    """
     count, first = len(results[0]), 0
     while first < count:
         rows = slice(first, first + pace.rows(count - first, last, most))
@@ -82,7 +85,7 @@ def slices(
 def _carried(
     piece: RolloutSegment, rows: slice, now: Arrays, results: Sequence[np.ndarray], every: int, pace: Pace, last: int
 ) -> Iterator[Slice]:
-    """Some rollouts, from the first step to the last."""
+    """Step some rollouts from the first step to the last."""
     step, number = 0, rows.stop - rows.start
     while step < last:
         steps = slice(step, pace.end(step, last, number, every))
@@ -96,8 +99,11 @@ def _carried(
 
 
 def _places(rows: slice, steps: slice, results: Sequence[np.ndarray], every: int) -> tuple[list[np.ndarray], int]:
-    """Where the records of a slice go, one after every so many of its steps: to the results, or, for a slice that ends
-    within a record, or behind the last, to memory of its own."""
+    """Return the arrays for the records of a slice, and the number of steps between two records.
+
+    They are views of the results, or scratch memory for a slice that ends within a record or after the last
+    one.
+    """
     length, record = steps.stop - steps.start, steps.stop // every
     recorded = record <= results[0].shape[1] and steps.stop % every == 0
     if recorded and steps.start % every == 0:

@@ -1,1 +1,1 @@
-"""Worlds, controllers, integrators, steps, simulations and what they record."""
+"""Worlds, controllers, integrators, steppers, simulations and trajectories."""

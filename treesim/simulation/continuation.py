@@ -1,4 +1,4 @@
-"""Where a simulation starts that goes on from another one's end, or from a state as it is."""
+"""Start of a run that continues another run, or that begins at a given state."""
 
 from __future__ import annotations
 
@@ -20,8 +20,12 @@ NO_WORK = np.zeros(2)
 
 
 class RunStart(NamedTuple):
-    """State at which a run starts: q (nq,), v (nv,) at t [s]; work (2,) up to there [J]; impulses (R,) of contact,
-    joint limits and joint friction in the step before, None for none."""
+    """State at which a run starts.
+
+    q (nq,), v (nv,) at time t [s]. work (2,): work done before t [J], by the controller and by all passive
+    forces. impulses (R,): those of contacts, joint limits and joint friction in the step before; None if there
+    are none.
+    """
 
     q: np.ndarray
     v: np.ndarray
@@ -31,11 +35,10 @@ class RunStart(NamedTuple):
 
 
 def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_contact: bool) -> RunStart:
-    """Return the start of a run from the end of a trajectory, from a stepper's state, or from (q, v) at rest of all
-    contact.
+    """Return the start of a run from a trajectory's last state, a stepper's state, or (q, v) without contact before.
 
-    has_contact: whether the run's steps solve contact, joint limits or joint friction. Raises ArgumentError for what
-    does not fit the world's robot; warns with ContinuationWarning where impulses are needed and not known.
+    has_contact: whether the run's steps solve contact, joint limits or joint friction. Raises ArgumentError if
+    the start does not fit the world's robot. Warns with ContinuationWarning if impulses are needed and unknown.
     """
     robot = world.robot
     if isinstance(start, Trajectory):
@@ -60,14 +63,14 @@ def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_con
 
 
 def first_state(run: Trajectory) -> RunStart:
-    """Return the state at which a recorded run started, from which it can be repeated."""
+    """Return the first state of a recorded run, from which the run can be repeated."""
     return RunStart(
         run.q[0].copy(), run.v[0].copy(), float(run.t[0]), run.work[0].copy(), contact_impulses(run, "start")
     )
 
 
 def _end_of(run: Trajectory, robot: Tree) -> RunStart:
-    """The last state of a trajectory of the same joints."""
+    """Return the last state of a trajectory; raises ArgumentError if its joints are not the robot's."""
     moving = tuple(body.joint.name for body in robot.bodies if body.joint.mimic is None)
     if run.joint_names != moving:
         raise ArgumentError(
@@ -80,13 +83,13 @@ def _end_of(run: Trajectory, robot: Tree) -> RunStart:
 
 
 def _work(run: Trajectory, k: int) -> np.ndarray:
-    """The work (2,) up to the k-th state [J], 0 where it is not known."""
+    """Return the work (2,) up to the k-th state [J]; 0 if unknown."""
     work: np.ndarray = run.work[k]
     return work.copy() if np.isfinite(work).all() else NO_WORK
 
 
 def _state(label: str, value: np.ndarray, size: int) -> np.ndarray:
-    """A copy of a vector of the state, checked."""
+    """Return a checked copy of q or v."""
     array = coerce(Argument(f"start: {label}", value, (size,)))
     if array.shape != (size,):
         raise ArgumentError(f"start: {label} must be one state of shape ({size},), got {array.shape}")

@@ -1,4 +1,4 @@
-"""Controllers: what drives the joints during a simulation."""
+"""Controllers: functions of time and state that return joint torques."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ SAME_TIME = 1e-9  # s: times of steps are products, and differ by rounding from 
 
 
 class Controller(Protocol):
-    """Anything that turns a time and a state into generalised forces.
+    """Interface of controllers: an object whose method `torque` maps time and state to generalised forces.
 
-    What `torque` returns is checked and copied, and what it is given are copies: writing to them changes no run.
+    The method receives copies of q and v, and its result is checked and copied. Writing to them changes no run.
 
-    A controller may also carry `stiffness` and `damping`, both (nv,) [N m/rad, N m s/rad]: the derivatives of its
-    torque with respect to position and velocity, sign reversed. An integrator that sees them may add
-    dt * damping + dt^2 * stiffness to the mass matrix's diagonal, which keeps stiff gains stable at large steps.
+    A controller may also have `stiffness` and `damping`, (nv,) each [N m/rad, N m s/rad]: the derivatives of
+    its torque with respect to position and velocity, sign reversed. An integrator may then add dt * damping +
+    dt^2 * stiffness to the diagonal of the mass matrix. This keeps stiff gains stable at large steps.
     """
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
-        """Return the (nv,) generalised forces [N m, N] at time t [s], configuration q (nq,), velocity v (nv,)."""
+        """Return the (nv,) generalised forces [N m, N] at time t [s], configuration q (nq,) and velocity v (nv,)."""
         ...
 
 
 class Pure:
-    """What a controller derives from that changes no state it is given, and is asked at every substep.
+    """Base class of controllers without a state, whose `torque` is evaluated at every substep.
 
-    `stiffness` and `damping`, which it must have, are then those of the torque that it gave last: 0 where its motors
-    are saturated. At first they are those of motors that are not.
+    Subclasses must have `stiffness` and `damping`, (nv,) each: the derivatives of the latest torque, 0 where a
+    motor is saturated. Before the first call they are those of unsaturated motors.
     """
 
     stiffness: np.ndarray
@@ -48,7 +48,7 @@ class Pure:
 
 
 class Function(ReprMixin):
-    """A plain function of (t, q, v) that returns the torque, as a controller."""
+    """Controller that wraps a function of (t, q, v) returning the torque."""
 
     def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], ArrayLike]) -> None:
         self.function = function
@@ -60,14 +60,14 @@ class Function(ReprMixin):
         return [("function", self.function)]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
-        """Return what the function does."""
+        """Return the function's result."""
         return self.function(t, q, v)
 
 
 def as_controller(robot: Tree, given: Any) -> Controller:
-    """Return the controller that a user gives: an object with `torque`, a function of (t, q, v), or None for none.
+    """Return a controller from an object with `torque`, a function of (t, q, v), or None (no torque).
 
-    Raises ArgumentError, saying what would be right, for anything else, and for arguments that are not (t, q, v).
+    Raises ArgumentError for anything else, and for a callable that does not take (t, q, v).
     """
     if given is None:
         return Zero(robot)
@@ -96,7 +96,7 @@ def as_controller(robot: Tree, given: Any) -> Controller:
 
 
 def controller_name(controller: Controller) -> str:
-    """Return what to call a controller: its class, or the name of its function."""
+    """Return the name of a controller's class, or of the function that it wraps."""
     if isinstance(controller, BesideBodies):
         return controller_name(controller.controller)
     what: Any = controller.function if isinstance(controller, Function) else type(controller)
@@ -104,11 +104,17 @@ def controller_name(controller: Controller) -> str:
 
 
 class Zero(ReprMixin):
-    """No torque at all: the robot moves under gravity and its own friction.
+    """Controller that applies no torque: the robot moves under gravity and its own friction.
 
-    Example:
-        >>> treesim.control.Zero(treesim.load("ur5")).torque(0.0, np.zeros(6), np.zeros(6))
-        array([0., 0., 0., 0., 0., 0.])
+    Parameters
+    ----------
+    robot : Tree
+        The robot.
+
+    Examples
+    --------
+    >>> treesim.control.Zero(treesim.load("ur5")).torque(0.0, np.zeros(6), np.zeros(6))
+    array([0., 0., 0., 0., 0., 0.])
     """
 
     def __init__(self, robot: Tree) -> None:
@@ -128,18 +134,32 @@ class Zero(ReprMixin):
 
 
 class PD(ReprMixin):
-    """Springs and dampers that pull every joint towards a configuration: tau = kp (target - q) - kd v.
+    """Proportional-derivative control of every joint: tau = kp (target - q) - kd v.
 
-    The difference is taken on the configuration manifold, so spherical and planar joints work too. A floating joint
-    is not actuated. The torque stays within the robot's effort limits.
+    The difference is taken on the configuration manifold, so spherical and planar joints work, too. Floating
+    joints are not actuated. The torque is clipped to the robot's effort limits.
 
-    robot: the tree. target: (nq,) configuration. kp, kd: gains [N m/rad, N m s/rad; N/m, N s/m], one for all degrees
-    of freedom or (nv,). Raises ArgumentError for a wrong shape, a negative gain, or NaN.
+    Parameters
+    ----------
+    robot : Tree
+        The robot.
+    target : array_like, shape (nq,)
+        Target configuration.
+    kp : float or array_like, shape (nv,)
+        Position gains [N m/rad, N/m], not negative.
+    kd : float or array_like, shape (nv,)
+        Velocity gains [N m s/rad, N s/m], not negative.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.control.PD(robot, np.full(6, 0.5), kp=10, kd=1).torque(0.0, np.zeros(6), np.zeros(6))
-        array([5., 5., 5., 5., 5., 5.])
+    Raises
+    ------
+    ArgumentError
+        For a wrong shape, a negative gain, or a number that is not finite.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.control.PD(robot, np.full(6, 0.5), kp=10, kd=1).torque(0.0, np.zeros(6), np.zeros(6))
+    array([5., 5., 5., 5., 5., 5.])
     """
 
     _argument: ClassVar[str] = "target"  # the name of the configuration among the arguments
@@ -163,18 +183,50 @@ class PD(ReprMixin):
         return [("robot", self.robot), ("target", vector(self.target)), *gains]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return kp (target - q) - kd v within the effort limits (nv,) [N m, N]."""
+        """Return kp (target - q) - kd v, clipped to the effort limits.
+
+        Parameters
+        ----------
+        t : float
+            Time [s]; unused.
+        q : ndarray, shape (nq,)
+            Configuration.
+        v : ndarray, shape (nv,)
+            Velocity.
+
+        Returns
+        -------
+        ndarray, shape (nv,)
+            Generalised forces [N m, N].
+        """
         error = self.robot.difference(q, self.target)
         return np.clip(self.stiffness * error - self.damping * v, -self._effort, self._effort)
 
 
 class Hold(PD):
-    """PD control about the configuration at which the robot starts.
+    """PD control about the robot's initial configuration.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.control.Hold(robot, robot.neutral())
-        <Hold of 'ur5': kp 100, kd 10>
+    Parameters
+    ----------
+    robot : Tree
+        The robot.
+    q0 : array_like, shape (nq,)
+        Initial configuration, which is the target.
+    kp : float or array_like, shape (nv,)
+        Position gains [N m/rad, N/m], not negative.
+    kd : float or array_like, shape (nv,)
+        Velocity gains [N m s/rad, N s/m], not negative.
+
+    Raises
+    ------
+    ArgumentError
+        For a wrong shape, a negative gain, or a number that is not finite.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.control.Hold(robot, robot.neutral())
+    <Hold of 'ur5': kp 100, kd 10>
     """
 
     _argument = "q0"
@@ -184,22 +236,38 @@ class Hold(PD):
 
 
 class Pushed(ReprMixin):
-    """Another controller, and a force that pushes the root link of a floating robot for a while.
+    """Controller that adds an external force on the root link of a floating robot for some time.
 
-    controller: what else drives the robot, as a simulation takes it (None for nothing); its gains stay implicit.
-    robot: a tree whose one body on the world floats. force: (3,) [N] along the world's axes, at the centre of mass of
-    the root link's body. It acts from `start` [s] on for `duration` [s], in whole steps: in those that begin within
-    that time; during a step it turns with the link. The root joint has no effort limit, so that it acts whole, and its
-    work counts as the controller's. Raises ArgumentError for a robot whose base does not float, and for what is no
-    force, time or controller. Cost: O(1) a step.
+    The force acts at the centre of mass of the root link, in all whole steps that begin within its duration.
+    During a step it turns with the link. The root joint has no effort limit, so the force is not clipped. Its
+    work counts as the controller's. Cost: O(1) a step.
 
-    Example:
-        >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
-        >>> pushed = treesim.Pushed(treesim.Hold(robot, robot.neutral()), robot, (150, 0, 0))
-        >>> pushed
-        <Pushed: (150, 0, 0) N on 'pelvis' from 1 to 1.2 s, and <Hold of 'g1_29dof_rev_1_0': kp 0 ... 100, kd 0 ... 10>>
-        >>> pushed.torque(1.1, robot.neutral(), np.zeros(robot.nv))[:3]
-        array([150.,   0.,   0.])
+    Parameters
+    ----------
+    controller : Controller, callable or None
+        Controller of the joints, as `Simulation` takes it; None for no torque. Its gains stay implicit.
+    robot : Tree
+        A robot with one root body, whose joint is floating.
+    force : array_like, shape (3,)
+        Force [N] along the world's axes.
+    start : float
+        Time at which the force begins [s].
+    duration : float
+        Length of time for which the force acts [s].
+
+    Raises
+    ------
+    ArgumentError
+        If the robot's base does not float, or for an invalid force, time or controller.
+
+    Examples
+    --------
+    >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+    >>> pushed = treesim.Pushed(treesim.Hold(robot, robot.neutral()), robot, (150, 0, 0))
+    >>> pushed
+    <Pushed: (150, 0, 0) N on 'pelvis' from 1 to 1.2 s, and <Hold of 'g1_29dof_rev_1_0': kp 0 ... 100, kd 0 ... 10>>
+    >>> pushed.torque(1.1, robot.neutral(), np.zeros(robot.nv))[:3]
+    array([150.,   0.,   0.])
     """
 
     def __init__(
@@ -231,7 +299,22 @@ class Pushed(ReprMixin):
         return [("robot", self.robot), ("force [N]", vector(self.force)), *when, ("controller", self.controller)]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
-        """Return the other controller's torque, and what the force is in the root joint, while it acts [N m, N]."""
+        """Return the other controller's torque plus the generalised force of the push while it acts.
+
+        Parameters
+        ----------
+        t : float
+            Time [s].
+        q : ndarray, shape (nq,)
+            Configuration.
+        v : ndarray, shape (nv,)
+            Velocity.
+
+        Returns
+        -------
+        array_like, shape (nv,)
+            Generalised forces [N m, N].
+        """
         given = self.controller.torque(t, q, v)
         acts = -SAME_TIME <= t - self.start < self.duration - SAME_TIME
         if not acts or np.shape(given) != (self.robot.nv,):  # what is no torque is refused by whoever asked for it
@@ -243,10 +326,10 @@ class Pushed(ReprMixin):
 
 
 class BesideBodies(ReprMixin):
-    """Another controller, of a robot that has free bodies beside it in a world, which it does not drive.
+    """Controller of a robot that shares a world with free bodies; the torque on the bodies is 0.
 
-    controller: of the robot `alone`, whose coordinates are the first of `whole`, the robot and its bodies as one tree.
-    It is given these, and its gains stay implicit. Raises ArgumentError for what is no controller or robot.
+    controller: a controller of the robot `alone`, whose coordinates are the first ones of `whole`, the tree of
+    the robot and all bodies. Its gains stay implicit. Raises ArgumentError for an invalid controller or robot.
     """
 
     def __init__(self, controller: Any, alone: Tree, whole: Tree) -> None:
@@ -261,20 +344,20 @@ class BesideBodies(ReprMixin):
 
     @property
     def stiffness(self) -> Any:
-        """Gains of positions, none of the bodies (nv,) [N m/rad, N/m]."""
+        """Position gains (nv,) [N m/rad, N/m], 0 for the bodies."""
         return self._extended(getattr(self.controller, "stiffness", 0.0))
 
     @property
     def damping(self) -> Any:
-        """Gains of velocities, none of the bodies (nv,) [N m s/rad, N s/m]."""
+        """Velocity gains (nv,) [N m s/rad, N s/m], 0 for the bodies."""
         return self._extended(getattr(self.controller, "damping", 0.0))
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
-        """Return the controller's torque, and none on the bodies (nv,) [N m, N]."""
+        """Return the controller's torque (nv,) [N m, N], 0 for the bodies."""
         return self._extended(self.controller.torque(t, q[: self.alone.nq], v[: self.alone.nv]))
 
     def _extended(self, given: Any) -> Any:
-        """Numbers of the robot (nv,) with zeros of the bodies; what has another shape is left to be refused."""
+        """Append zeros for the bodies to the robot's values; values of another shape are returned unchanged."""
         numbers = np.asanyarray(given)
         if numbers.shape == () and numbers.dtype.kind in "fiu":
             numbers = np.full(self.alone.nv, numbers)
@@ -285,8 +368,11 @@ class BesideBodies(ReprMixin):
 
 
 def in_world_of(controller: Controller, alone: Tree, whole: Tree) -> Controller:
-    """Return a controller as one of `whole`, a robot that stands `alone` in its description, and free bodies as one
-    tree. Raises ArgumentError for treesim's own controllers of another robot."""
+    """Return a controller for the tree `whole` of a world, from one of the robot `alone` or of `whole`.
+
+    alone: the robot of the description. whole: the robot and all free bodies as one tree. Raises ArgumentError
+    if one of treesim's own controllers was made for another robot.
+    """
     if not isinstance(controller, (Zero, PD, Pushed)) or _sizes(controller.robot) == _sizes(whole):
         return controller
     if whole is alone or controller.robot.joint_names != alone.joint_names or _sizes(controller.robot) != _sizes(alone):
@@ -309,16 +395,38 @@ def make_controller(
     kp: ArrayLike = 100.0,
     kd: ArrayLike = 10.0,
 ) -> Zero | PD:
-    """Return the controller called `name`: "none", "hold" (about q0), or "pd" (towards the neutral configuration,
-    or the nearest one within the position limits).
+    """Return the controller of a name: "none", "hold" (PD about q0) or "pd" (PD about the neutral configuration).
 
-    q0: (nq,) initial configuration. kp, kd: gains, scalar or (nv,). Raises UnknownNameError for another name,
-    ArgumentError for what is no robot, configuration or gain.
+    Parameters
+    ----------
+    name : str
+        Name of the controller. The target of "pd" is clamped to the position limits.
+    robot : Tree
+        The robot.
+    q0 : array_like, shape (nq,)
+        Initial configuration.
+    kp : float or array_like, shape (nv,)
+        Position gains [N m/rad, N/m].
+    kd : float or array_like, shape (nv,)
+        Velocity gains [N m s/rad, N s/m].
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.control.make_controller("hold", robot, robot.neutral(), kp=50)
-        <Hold of 'ur5': kp 50, kd 10>
+    Returns
+    -------
+    Zero or PD
+        The controller.
+
+    Raises
+    ------
+    UnknownNameError
+        For another name.
+    ArgumentError
+        For an invalid robot, configuration or gain.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.control.make_controller("hold", robot, robot.neutral(), kp=50)
+    <Hold of 'ur5': kp 50, kd 10>
     """
     checked_robot(robot)
     if name == "none":
@@ -331,22 +439,33 @@ def make_controller(
 
 
 def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) -> ControllerName:
-    """Return the name of the controller that pages begin with, live or on their own, where none is asked for: "hold"
-    for a floating base on a ground, and where gains are given, else "none".
+    """Return the name of the controller that viewers use by default: "hold" or "none".
 
-    robot: the tree; nothing drives one whose effort limits are all 0. on_ground: whether its world has a ground.
-    has_gains: whether kp or kd was given.
+    Parameters
+    ----------
+    robot : Tree
+        The robot. The result is "none" if all its effort limits are 0.
+    on_ground : bool
+        Whether the world has a ground. The result is "hold" for a floating base on a ground.
+    has_gains : bool
+        Whether the user gave kp or kd. The result is then "hold".
 
-    Example:
-        >>> treesim.control.default_controller(treesim.load("ur5"), on_ground=False)
-        'none'
+    Returns
+    -------
+    str
+        Name of a controller, see `make_controller`.
+
+    Examples
+    --------
+    >>> treesim.control.default_controller(treesim.load("ur5"), on_ground=False)
+    'none'
     """
     stands = on_ground and any(body.joint.type == "floating" for body in robot.bodies[:1])
     return "hold" if robot.effort_limit.any() and (stands or has_gains) else "none"
 
 
 def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
-    """Return gains (nv,) from one number or nv of them; raises ArgumentError naming `label` for anything else."""
+    """Return gains (nv,) from one number or nv of them; raises ArgumentError naming `label` otherwise."""
     gain = coerce(Argument(label, value, ()))
     if gain.shape not in ((), (nv,)):
         raise ArgumentError(f"{label} must be one number or {nv} of them (nv), got shape {gain.shape}")
@@ -356,8 +475,10 @@ def checked_gain(label: str, value: ArrayLike, nv: int) -> np.ndarray:
 
 
 def is_own(controller: Controller) -> bool:
-    """Return whether a controller is of this module, or pure: it changes no state that it is given, and its torque may
-    be asked for at any time within a step."""
+    """Return whether a controller has no state, so that its torque may be evaluated at any time within a step.
+
+    True for the controllers of this module and for subclasses of Pure.
+    """
     inner: Any = controller
     while type(inner) in (Pushed, BesideBodies):
         inner = inner.controller
@@ -365,7 +486,7 @@ def is_own(controller: Controller) -> bool:
 
 
 def _floating_root(robot: Tree) -> Body:
-    """The one body on the world, which floats; raises ArgumentError if it does not."""
+    """Return the robot's one root body; raises ArgumentError if there are several or its joint is not floating."""
     roots = [body for body in robot.bodies if body.parent == 0]
     if len(roots) > 1:
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""A robot under a controller: what integrators step."""
+"""System that integrators step: a robot with its controller."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ REAL = np.dtype(np.float64)
 
 
 class ControllerError(ArgumentError):
-    """A controller returned what is no torque, (nv,) real numbers: the message names what came back."""
+    """Error of a controller that did not return (nv,) real numbers; the message names what it returned."""
 
 
 class NonFiniteTorqueError(ControllerError, NonFiniteError):
-    """A controller returned a torque that is not finite: the message names the joint."""
+    """Error of a controller that returned a torque which is not finite; the message names the joint."""
 
 
 class GivenTorque(NamedTuple):
-    """The torque tau (nv,) that a controller returned at time t [s] in the state q (nq,), v (nv,)."""
+    """Torque tau (nv,) that a controller returned at time t [s] and state q (nq,), v (nv,)."""
 
     t: float
     q: np.ndarray
@@ -42,17 +42,21 @@ class GivenTorque(NamedTuple):
     tau: np.ndarray
 
     def with_own_descriptor(self) -> GivenTorque:
-        """Return the same, out of a pickle, with NumPy's own descriptor, which compiled code asks for."""
+        """Return a copy whose array has NumPy's own dtype object, which compiled code requires after unpickling."""
         return self._replace(tau=self.tau.astype(float))
 
     def is_at(self, t: float, q: np.ndarray, v: np.ndarray) -> bool:
-        """Return whether this is the torque of time t [s] and state q, v."""
+        """Return whether this is the torque at time t [s] and state q, v."""
         return t == self.t and np.array_equal(q, self.q) and np.array_equal(v, self.v)
 
 
 class Progress(NamedTuple):
-    """Steps taken so far: impulses (R,) of the last one, None at first; work (2,) of the controller, and of all that
-    resists [J]; contact: the last step's report; latest: the last torque of a controller that may have a state."""
+    """State of a `ControlledRobot` after its steps so far.
+
+    impulses (R,): those of the last step, None before the first. work (2,): work of the controller and of all
+    passive forces [J]. contact: the last step's report. latest: the last torque of a controller that may have a
+    state.
+    """
 
     impulses: np.ndarray | None
     work: np.ndarray
@@ -61,7 +65,7 @@ class Progress(NamedTuple):
 
 
 class ControlledRobot:
-    """The system that integrators step: forward dynamics with the controller's torque, damping and friction."""
+    """System that integrators step: forward dynamics with the controller's torque, damping and friction."""
 
     def __init__(
         self,
@@ -107,10 +111,10 @@ class ControlledRobot:
         return gains
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the controller's torque (nv,), within the effort limits.
+        """Return the controller's torque (nv,), clipped to the effort limits.
 
-        Raises ControllerError if that is not (nv,) real numbers, NonFiniteTorqueError naming the joint if one is not
-        finite, and what the controller raises.
+        Raises ControllerError if the controller did not return (nv,) real numbers, NonFiniteTorqueError naming the
+        joint if one is not finite, and whatever the controller raises.
         """
         tau = self._given(t, q, v) if self._own else self._given_once(t, q, v)
         if self.applied is None:
@@ -118,8 +122,10 @@ class ControlledRobot:
         return tau
 
     def _given_once(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The torque of a controller that may have a state, which is not called again for the state at which a run goes
-        on from another one's end."""
+        """Return the torque of a controller that may have a state, called once per time and state.
+
+        The controller is not called again for the first state of a run that continues another one.
+        """
         known, self.repeated = self.repeated, None
         if known is None or not known.is_at(t, q, v):
             known = GivenTorque(t, q, v, self._given(t, np.array(q), np.array(v)))
@@ -127,7 +133,7 @@ class ControlledRobot:
         return known.tau
 
     def _given(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The controller's torque (nv,), checked, within the effort limits."""
+        """Return the controller's torque (nv,), checked and clipped to the effort limits."""
         try:
             given = self.controller.torque(t, q, v)
         except Exception as error:
@@ -143,7 +149,7 @@ class ControlledRobot:
         return limited
 
     def _converted(self, given: Any) -> np.ndarray:
-        """What a controller returned as numbers, if it is any."""
+        """Convert a controller's result to float64; raises ControllerError if it is not (nv,) real numbers."""
         nv, name = self.robot.nv, controller_name(self.controller)
         masked = np.ma.is_masked(given)
         try:
@@ -163,7 +169,7 @@ class ControlledRobot:
         return NonFiniteTorqueError(f"the controller's torque on joint {self.robot.dof_name(k)!r} is {tau[k]}")
 
     def acceleration(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return qdd (nv,) with damping at the velocity v."""
+        """Return qdd (nv,), with damping at the velocity v."""
         tau = self.torque(t, q, v)
         if self._passive:
             tau = tau - self.robot.damping * v
@@ -172,10 +178,10 @@ class ControlledRobot:
     def compiled_step(
         self, rule: str, t: float, q: np.ndarray, v: np.ndarray, dt: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return (q, v) at t + dt by a rule of `treesim.kernels.stepping.step`, the torque at time t held through the
-        step.
+        """Return (q, v) at t + dt by a compiled integrator; the torque is constant over the step.
 
-        Damping, friction and the controller's gains are implicit. Raises what the dynamics raise, NonFiniteError.
+        rule: name of the integrator in `treesim.kernels.stepping.step`. Damping, friction and the controller's
+        gains are implicit. Raises what the dynamics raise, NonFiniteError.
         """
         tau = self.torque(t, q, v)
         if self._step is None or self._step[0] != (rule, dt):
@@ -206,9 +212,10 @@ class ControlledRobot:
         return now
 
     def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:
-        """The torque within a step that began with tau: that of springs and dampers, which follow the motion.
+        """Return the torque (nv,) at the start of a later substep of a step that began with the torque `tau`.
 
-        Another's controller is asked once a step; its gains tell how its torque goes on, where it is not saturated.
+        A controller without a state is evaluated again. For any other, its stiffness and damping extrapolate tau
+        where it is not saturated. start, now: (q, v) of the step and of the substep; t: time of the substep [s].
         """
         if self._own:
             return self.torque(t, *now)
@@ -225,27 +232,32 @@ class ControlledRobot:
         return code, substeps
 
     def check_inertia(self, rule: str | None, dt: float) -> None:
-        """Raise SingularInertiaError for a joint without inertia, which no row of the world holds; rule: None for an
-        integrator of Python's own."""
+        """Raise SingularInertiaError for a joint that moves no inertia, in a world without constrained rows.
+
+        rule: the compiled integrator's name; None for an integrator in Python.
+        """
         if not self.world.m:
             h = dt if rule is None else dt / substeps_of(self.robot, rule, dt, self.substeps)
             check_inertia(self.robot, rule, h, self._stiffness, self._gain)
 
     def forget(self) -> None:
-        """Begin anew: neither impulse nor torque is known of a step before."""
+        """Reset the warm start: forget impulses, contact report and torque of the step before."""
         self.impulses, self.contact = None, ContactReport.empty(self.robot, self.world.touching, ())
         self.latest = self.repeated = None
 
     def go_on(self, impulses: np.ndarray | None) -> None:
-        """Begin with the impulses (R,) of a step before, None for none, and with the torque that the controller has
-        returned last, if the first step asks for the same."""
+        """Load the warm start of a continued run.
+
+        impulses (R,): those of the step before, None for none. The controller's last torque is used again if the
+        first step is at the same time and state.
+        """
         latest = self.latest
         self.forget()
         self.impulses, self.repeated = impulses, latest
 
     @property
     def progress(self) -> Progress:
-        """Copies of what the steps so far have left for the next one."""
+        """Copies of impulses, work, contact report and latest torque of the steps so far."""
         impulses = None if self.impulses is None else self.impulses.copy()
         return Progress(impulses, self.work.copy(), self.contact, self.latest)
 
@@ -256,6 +268,6 @@ class ControlledRobot:
         self.latest = None if progress.latest is None else progress.latest.with_own_descriptor()
 
     def _explained_call(self, code: StepCode, q: np.ndarray, v: np.ndarray, *others: np.ndarray) -> None:
-        """The same call for states of any layout; raises what the dynamics raise where it fails."""
+        """Repeat a failed step with arrays of any layout; raises the error of the dynamics if it fails again."""
         if code.run(q, v, *others) != FINE:
             raise code.explain(q, v, others[0])

@@ -1,4 +1,4 @@
-"""The energy that a run should have: what it had, and the work of controls, damping and friction."""
+"""Energy balance of a run: energies, work, and the integrator's error."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ LEAST_HEIGHT = 1e-3  # m: so far the robot's weight may always fall; what is in 
 
 
 class Energies(NamedTuple):
-    """Of K states: kinetic and potential energy (K,), and that in play, one number [J].
+    """Kinetic and potential energy (K,) of K states, and the energy range `in_play`, one number [J].
 
-    In play is what could turn into motion of the joints: the largest kinetic energy, beyond that of a free robot's
-    centre of mass, and, where the base is held, the span of the potential energy; LEAST_HEIGHT of the weight at least.
+    The energy range is what could turn into joint motion: the largest kinetic energy without that of a free
+    robot's centre of mass. A robot on a fixed base adds the range of its potential energy. At least
+    LEAST_HEIGHT times the weight.
     """
 
     kinetic: np.ndarray
@@ -34,7 +35,7 @@ class Energies(NamedTuple):
 
 
 def energies(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray | None) -> Energies:
-    """Return the energies of states q (K, nq), v (K, nv), K > 0; infinite where they are too large for a number."""
+    """Return the energies of states q (K, nq), v (K, nv), K > 0; infinite where they overflow."""
     try:
         kinetic, potential = specialized_first(energy, robot, q, v, gravity=gravity)
     except NonFiniteError:  # the last states before an overflow are finite, their squares need not be
@@ -59,9 +60,12 @@ def in_play(
     mass: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the energy in play (...) of runs of states q (..., K, nq), v (..., K, nv) with energies (..., K) [J];
-    rounding: of kinetic energy; gravity: (..., 3), or of each run its size (..., 1); mass (...): of each run's robot,
-    with other numbers of its own."""
+    """Return the energy range (...) [J] of runs of states q (..., K, nq), v (..., K, nv).
+
+    kinetic, potential: energies (..., K) [J]. gravity: (..., 3), or its magnitude (..., 1) for each run
+    [m/s^2]. rounding: smallest energy range, relative to the kinetic energy. mass: (...), each run's mass [kg].
+    model_parameters: each run's other parameters.
+    """
     most = kinetic.max(axis=-1)
     total = robot.mass if mass is None else mass
     weight = total * np.linalg.norm(robot.gravity if gravity is None else gravity, axis=-1)
@@ -77,16 +81,18 @@ def in_play(
 
 
 def work_of(robot: Tree, t: np.ndarray, v: np.ndarray, tau: np.ndarray, start: np.ndarray) -> np.ndarray:
-    """Return the work (K, 2) of torques tau (K, nv), and of joint damping, up to each state, by the trapezoidal rule;
-    for integrators that do not count it themselves. start: (2,), the work up to the first state [J]."""
+    """Return the work (K, 2) of torques and of joint damping up to each state [J], by the trapezoidal rule.
+
+    Used for integrators that do not integrate the work themselves. tau: (K, nv). start: (2,), work at the first
+    state [J].
+    """
     power = np.stack([(tau * v).sum(axis=1), -(robot.damping * v * v).sum(axis=1)], axis=1)
     steps = (power[1:] + power[:-1]) / 2 * np.diff(t)[:, None]
     return np.cumsum(np.concatenate([np.broadcast_to(start, (min(1, len(t)), 2)), steps]), axis=0)
 
 
 def judged(trajectory: Trajectory, robot: Tree) -> Trajectory:
-    """Return the trajectory of a robot's run that came to its end, as stopped where its energy tells that it is
-    nonsense; warn of a large error."""
+    """Return a finished run with its energy checked: marked as stopped for an absurd error; warns of a large one."""
     error, in_play = trajectory.energy_error, trajectory.metadata["energy_in_play"]
     if not (np.isfinite(in_play) and np.isfinite(error).all()):
         return trajectory.with_metadata(stopped="the motion is not to be trusted: its energy is too large for a number")
@@ -105,12 +111,12 @@ def judged(trajectory: Trajectory, robot: Tree) -> Trajectory:
 
 
 def off_by(error: float, t: float, in_play: float) -> str:
-    """Return how large an error [J] at a time [s] is, in words."""
+    """Return a sentence with the energy error [J] at time t [s], relative to the energy range `in_play` [J]."""
     part = f"{abs(error) / in_play:.2g} of the {in_play:.3g} J in play"
     return f"the energy is off by {error:+.3g} J at t = {t:.6g} s, {part}"
 
 
 def remedy_of(robot: Tree, dt: float, integrator: str) -> str:
-    """Return what to do about a large error of a run, in words."""
+    """Return advice for a run with a large energy error."""
     other = "" if integrator == "implicit_midpoint" else ", or the integrator 'implicit_midpoint'"
     return f"take a smaller dt than {dt:g} s{other}{speed_hint(robot)}"

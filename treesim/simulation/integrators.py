@@ -1,4 +1,4 @@
-"""Fixed-step integrators, and what one knows of the system that it steps."""
+"""Fixed-step integrators, and the interface of the system that they step."""
 
 from __future__ import annotations
 
@@ -13,26 +13,29 @@ Vector = np.ndarray
 
 
 class System(Protocol):
-    """A robot under control: what an integrator may ask."""
+    """Interface of the system that an integrator steps: a robot with its controller."""
 
     robot: Tree
 
     def acceleration(self, t: float, q: Vector, v: Vector) -> Vector:
-        """Return qdd (nv,) at time t [s], with joint damping taken at the velocity v."""
+        """Return qdd (nv,) at time t [s], with joint damping at the velocity v."""
         ...
 
     def compiled_step(self, rule: str, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
-        """Return (q, v) at t + dt by a rule of `treesim.kernels.stepping.step`, with damping, Coulomb friction and a
-        controller's gains in it, and the controller's torque at time t [s] held through the step."""
+        """Return (q, v) at t + dt by a compiled integrator of `treesim.kernels.stepping.step`.
+
+        It includes damping, Coulomb friction and the controller's gains. The controller's torque is that of time t
+        [s].
+        """
         ...
 
 
 @runtime_checkable
 class Integrator(Protocol):
-    """A fixed-step method, registered under its name in the entry-point group `treesim.integrators`.
+    """Interface of a fixed-step integrator, registered under its name in the entry-point group `treesim.integrators`.
 
-    order: of convergence in dt. friction: whether Coulomb friction of the joints is simulated.
-    The class is called without arguments, once; the object must hold no state of its own.
+    order: order of convergence in dt. friction: whether the integrator simulates Coulomb friction of joints.
+    The class is instantiated once, without arguments; the object must not have a state.
     """
 
     name: str
@@ -45,7 +48,7 @@ class Integrator(Protocol):
 
 
 class FixedStep(Implementation):
-    """What treesim's own integrators share: how they show themselves."""
+    """Base class of treesim's own integrators."""
 
     what = "integrator"
     order: int
@@ -56,7 +59,7 @@ class FixedStep(Implementation):
 
 
 class CompiledRule(FixedStep):
-    """An integrator whose step is compiled with the dynamics: one text for simulations, rollouts and steppers.
+    """Integrator whose step is compiled with the dynamics: one source for simulations, rollouts and steppers.
 
     rule: its name in `treesim.kernels.stepping.step.RULES`.
     """
@@ -69,7 +72,7 @@ class CompiledRule(FixedStep):
 
 
 class BulletRule(CompiledRule):
-    """v+ = v + dt qdd(q, v), q+ = q (+) dt v+, the base moving with its centre of mass."""
+    """v+ = v + dt qdd(q, v), q+ = q (+) dt v+; the base's translation is integrated at its centre of mass."""
 
     name = "bullet"
     order = 1
@@ -87,8 +90,10 @@ class ExplicitEuler(CompiledRule):
 
 
 class ImplicitMidpoint(CompiledRule):
-    """v+ = v + dt a, q+ = q (+) dt v_m, a = qdd(q (+) dt/2 v_m, v_m), v_m = (v + v+) / 2:
-    `treesim.kernels.stepping.step`."""
+    """v+ = v + dt a, q+ = q (+) dt v_m, with a = qdd(q (+) dt/2 v_m, v_m) and v_m = (v + v+) / 2.
+
+    See `treesim.kernels.stepping.step`.
+    """
 
     name = "implicit_midpoint"
     order = 2
@@ -106,7 +111,10 @@ class Midpoint(CompiledRule):
 
 
 class RungeKutta4(CompiledRule):
-    """Four evaluations a step, weights 1 2 2 1; see `treesim.kernels.stepping.explicit_rules`."""
+    """Classical Runge-Kutta method of order 4: four evaluations a step, weights 1 2 2 1.
+
+    See `treesim.kernels.stepping.explicit_rules`.
+    """
 
     name = "rk4"
     order = 4

@@ -1,4 +1,4 @@
-"""Controllers on their way into copies and pickles of what they drive."""
+"""Pickling and copying of simulations with their controllers."""
 
 from __future__ import annotations
 
@@ -13,10 +13,7 @@ from .control import Controller
 
 
 class Carried:
-    """A controller on its way into a copy or a pickle, which it must be fit for.
-
-    Pickling raises ArgumentError naming the controller if it, or what it holds, cannot be pickled.
-    """
+    """Wrapper that pickles a controller, and raises ArgumentError naming the controller if that fails."""
 
     def __init__(self, controller: Controller) -> None:
         self.controller = controller
@@ -36,12 +33,15 @@ class Carried:
 
 
 class _Trial(pickle.Pickler):
-    """A pickler whose output nobody reads, which does not come back to where it began."""
+    """Pickler that checks whether a controller can be pickled; its output is discarded.
+
+    A reference back to the wrapper is not followed.
+    """
 
     def __init__(self, beginning: Carried) -> None:
         super().__init__(io.BytesIO(), pickle.HIGHEST_PROTOCOL)
         self.beginning = beginning
 
     def persistent_id(self, thing: Any) -> str | None:
-        """Return what stands for a carried controller: it is on trial already."""
+        """Return an id for a wrapper of the controller under test, which ends the recursion; None for others."""
         return "carried" if isinstance(thing, Carried) and thing.controller is self.beginning.controller else None

@@ -1,4 +1,4 @@
-"""A simulation played at the pace of real time, with one clock: what viewers and interactive programs run."""
+"""Real-time playback of a simulation, for viewers and interactive programs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ LATE = 0.2  # s behind: the pace is given up, and the motion slowed down, where 
 
 
 class Frame(NamedTuple):
-    """What is to be shown: the time t [s] of the simulation, q (nq,), v (nv,), and how many times real time the motion
-    has had since the player began or was last paused; NaN where that is not known yet."""
+    """State shown in one frame: time t [s], q (nq,), v (nv,).
+
+    pace: achieved speed as a multiple of real time, since the player began or was last paused; NaN if unknown.
+    """
 
     t: float
     q: np.ndarray
@@ -40,24 +42,52 @@ class Frame(NamedTuple):
 
 
 class Player(ReprMixin):
-    """Runs a simulation in real time, frame by frame: time goes on from frame to frame, for its controller too.
+    """Real-time player of a simulation, frame by frame; time continues from frame to frame.
 
-    simulation: what is stepped. q0 (nq,), v0 (nv,): where it starts, neutral and at rest by default. show(frame) is
-    called after every frame. fps: frames a second of real time. speed: times real time, which may be changed on the
-    way. A frame ends when its time is over, and the motion is then slower, instead of a backlog that grows; the first
-    time that more than LATE s are missing a SlowWarning tells the pace that is reached. clock and sleep: those of the
-    `time` module, or a test's.
-    `post(event)` hands over a function of the player from any thread; it is called before the next frame, or while the
-    player is paused: it may pause, change the speed, or `reset` the state. A pickle or copy goes on where the player
-    is, without what belongs to its process: show, clock, and events. Raises ArgumentError.
+    A frame ends when its wall-clock time is over. If the computer is too slow, the motion slows down instead of
+    falling behind. The first time that the player is more than LATE seconds late, it warns with SlowWarning.
 
-    Example:
-        >>> simulation = treesim.Simulation(treesim.load("ur5"))
-        >>> times = []
-        >>> treesim.Player(simulation, show=lambda frame: times.append(frame.t)).run(0.2)
-        0.2
-        >>> times[0] > 0 and times[-1] == 0.2
-        True
+    `post(event)` passes a function of the player from any thread. It is called before the next frame, or while
+    the player is paused, and may pause, change the speed or `reset` the state. A pickle or copy continues at
+    the player's state, without `show`, `clock` and waiting events, which belong to the process.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        The simulation to step.
+    q0 : array_like, shape (nq,), optional
+        Initial configuration, neutral by default.
+    v0 : array_like, shape (nv,), optional
+        Initial velocity, 0 by default.
+    show : callable, optional
+        Called as show(frame) after every frame.
+    fps : float
+        Frames per second of real time.
+    speed : float
+        Speed as a multiple of real time; may be changed during playback.
+    clock : callable
+        Returns the wall-clock time [s]; replaced in tests.
+    sleep : callable
+        Waits for a number of seconds; replaced in tests.
+
+    Raises
+    ------
+    ArgumentError
+        For an invalid simulation, state, frame rate or speed.
+
+    Warns
+    -----
+    SlowWarning
+        If the simulation is slower than the requested speed.
+
+    Examples
+    --------
+    >>> simulation = treesim.Simulation(treesim.load("ur5"))
+    >>> times = []
+    >>> treesim.Player(simulation, show=lambda frame: times.append(frame.t)).run(0.2)
+    0.2
+    >>> times[0] > 0 and times[-1] == 0.2
+    True
     """
 
     def __init__(
@@ -101,7 +131,7 @@ class Player(ReprMixin):
         return [("simulation", self.simulation), ("frames a second", self.fps), ("steps", self.steps)]
 
     def __getstate__(self) -> tuple[Any, ...]:
-        """The simulation and where it is; what belongs to this process, show, the clock and waiting events, stays."""
+        """Return simulation and state, without `show`, clock and waiting events, which belong to this process."""
         return self.simulation, self.q, self.v, self.fps, self.speed, self.steps, self.paused, self._since
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -111,19 +141,19 @@ class Player(ReprMixin):
         self._set_pace()
 
     def __copy__(self) -> Player:
-        """Return a player of a simulation of its own, which knows impulses of the step before."""
+        """Return a player of a copy of the simulation, with its warm start."""
         other = object.__new__(type(self))
         other.__setstate__((copy.copy(self.simulation), *self.__getstate__()[1:]))
         return other
 
     @property
     def t(self) -> float:
-        """The simulation's time [s]: where it was set to, and the number of steps since then, times dt."""
+        """Simulation time [s]: the time of the last reset plus the number of steps since then times dt."""
         return self._since[0] + (self.steps - self._since[1]) * self.simulation.dt
 
     @property
     def speed(self) -> float:
-        """How many times real time the motion is to be played."""
+        """Requested speed of the motion as a multiple of real time."""
         return self._speed
 
     @speed.setter
@@ -143,38 +173,80 @@ class Player(ReprMixin):
         return speed / self.fps / self.simulation.dt
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> None:
-        """Start again at time t [s] from q0 (nq,) and v0 (nv,), neutral and at rest by default.
+        """Start again from a state.
 
-        Raises ArgumentError."""
+        Parameters
+        ----------
+        q0 : array_like, shape (nq,), optional
+            Configuration, neutral by default.
+        v0 : array_like, shape (nv,), optional
+            Velocity, 0 by default.
+        t : float
+            Time [s].
+
+        Raises
+        ------
+        ArgumentError
+            If the state does not fit the robot.
+        """
         self.q, self.v = self.simulation.initial_state(q0, v0)
         self.steps, self._since = 0, (t, 0)
         self._set_pace()
 
     def change(self, simulation: Simulation) -> None:
-        """Go on from the same state and time with another simulation: of another step, backend, controller."""
+        """Continue from the same state and time with another simulation.
+
+        Parameters
+        ----------
+        simulation : Simulation
+            Simulation of the same robot, for example with another dt, backend or controller.
+        """
         self._since, self.simulation = (self.t, self.steps), simulation
         self._set_pace()
 
     def pause(self) -> None:
-        """Let time stand still from the next frame on; events are still taken."""
+        """Pause the motion from the next frame on; events are still processed."""
         self.paused = True
 
     def resume(self) -> None:
-        """Go on."""
+        """Resume the motion after a pause."""
         self.paused = False
         self._set_pace()
 
     def post(self, event: Callable[[Player], object]) -> None:
-        """Have event(player) called before the next frame, in the thread that plays. May be called from any thread."""
+        """Queue a function that the playing thread calls before the next frame; thread-safe.
+
+        Parameters
+        ----------
+        event : callable
+            Called as event(player).
+        """
         self._events.put(event)
 
     def step(self, count: int = 1) -> Frame:
-        """Take so many steps at once, paused or not, and show the frame. Raises what the simulation's step raises, and
-        NonFiniteError for a state that is no longer finite, which is then kept out of the player."""
+        """Take a number of steps at once, paused or not, and show the frame.
+
+        Parameters
+        ----------
+        count : int
+            Number of steps.
+
+        Returns
+        -------
+        Frame
+            The state reached.
+
+        Raises
+        ------
+        NonFiniteError
+            If the next state is not finite; the player stays at the state before.
+        TreesimError
+            Whatever else the simulation's step raises.
+        """
         return self._step(whole_number("count", count), math.inf)
 
     def _step(self, count: int, end: float) -> Frame:
-        """Take so many steps, or as many as are done by `end` on the clock, one at least, and show the frame."""
+        """Take at most `count` steps, at least one, until the clock reads `end`, and show the frame."""
         for _ in range(count):
             q, v = self.simulation.step(self.t, self.q, self.v)
             if not (np.isfinite(q).all() and np.isfinite(v).all()):
@@ -189,8 +261,18 @@ class Player(ReprMixin):
         return shown
 
     def run(self, duration: float | None = None) -> float:
-        """Play until `duration` [s] of the simulation have passed since this call, or until an exception, such as
-        KeyboardInterrupt, ends it; return the seconds played."""
+        """Play for `duration` seconds of simulation time, or until an exception such as KeyboardInterrupt.
+
+        Parameters
+        ----------
+        duration : float, optional
+            Simulation time [s]; endless by default.
+
+        Returns
+        -------
+        float
+            Simulation time played [s].
+        """
         dt, first = self.simulation.dt, self.steps
         wanted = math.inf if duration is None else round(positive_number("duration", duration, zero=True) / dt)
         self._set_pace()
@@ -208,12 +290,12 @@ class Player(ReprMixin):
             self._events.get()(self)
 
     def _due_steps(self) -> int:
-        """Steps of the next frame: so many that frames do not drift off where a frame is no whole number of steps."""
+        """Return the number of steps of the next frame; rounding does not accumulate over frames."""
         ahead = (self._frames + 1) * self._steps_a_frame(self.speed)
         return max(1, math.floor(ahead + 1e-9) - (self.steps - self._from_steps))
 
     def _set_pace(self) -> None:
-        """Count time from here on: real time, and the simulation's."""
+        """Restart the measurement of real time and simulation time."""
         self._began, self._from_steps, self._frames = self._clock(), self.steps, 0
 
     def _frame(self) -> Frame:
@@ -221,7 +303,7 @@ class Player(ReprMixin):
         return Frame(self.t, self.q.copy(), self.v.copy(), played / passed if passed > 0 else math.nan)
 
     def _wait(self) -> None:
-        """Sleep until the frame's time is over; where too much is missing, say so, and count from here on."""
+        """Sleep until the frame's time is over; if the player is too late, warn once and restart the measurement."""
         self._frames += 1
         played = (self.steps - self._from_steps) * self.simulation.dt / self.speed
         left = played - (self._clock() - self._began)

@@ -1,4 +1,4 @@
-"""All that a simulation was made from, in one text that a trajectory's file keeps: see `treesim.replay`."""
+"""Provenance of a trajectory: arguments and versions of the simulation, from which `treesim.replay` repeats it."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ ALONE = "robot alone"  # and without them
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a simulation was made from, in plain values.
+    """Arguments of a simulation and the software that ran it, in serialized form.
 
     world, controller: as `treesim.simulation.serialization` writes them. settings: the other arguments of
-    `treesim.Simulation`, by name. surroundings: versions and processor, as `surroundings` tells them. missing: what a
-    file cannot hold, and why: a part by its name. start, end: impulses (R,) of contact in the steps before the first
-    and the last state, None where there are none.
+    `treesim.Simulation`, by name. surroundings: versions and processor, see `surroundings`. missing: reasons
+    why parts could not be serialized, by name. start, end: contact impulses (R,) in the steps before the first
+    and the last state, None without contact.
     """
 
     world: Any
@@ -52,10 +52,9 @@ class Recipe:
 
 
 class PackedLater:
-    """The recipe of a simulation that ran, whose world, which does not change, is written down when it is asked for.
+    """Provenance of a simulation; the immutable world is serialized on demand, the controller at once.
 
-    The controller, which may change, is written down at once. start: impulses (R,) of contact before the first step;
-    `end`, those of the last one, are put in when the run has ended.
+    start: contact impulses (R,) before the first step. end: those of the last step, set after the run.
     """
 
     def __init__(
@@ -69,7 +68,7 @@ class PackedLater:
         self.controller = self._described("controller", controller, controller_name(controller), _named(world))
 
     def _by_name(self, label: str, value: Any) -> Any:
-        """A backend or solver by its name, if it has one by which it is found; anything else as it is."""
+        """Return the registered name of a backend or contact solver, or any other value in serialized form."""
         group = {"backend": "dynamics", "contact_solver": "contact_solvers"}.get(label)
         if group is None or isinstance(value, str):
             return plain(value)
@@ -86,7 +85,7 @@ class PackedLater:
             return None
 
     def __call__(self) -> str:
-        """Return the recipe as one line of text."""
+        """Return the provenance as one line of text."""
         world = None if "world" in self.missing else self._described("world", self.world, self.world.robot.name, {})
         parts = world, self.controller, self.settings, surroundings(), self.missing
         keys = ("world", "controller", "settings", "surroundings", "missing")
@@ -100,8 +99,7 @@ class PackedLater:
 
 
 def unpacked(text: str) -> Recipe:
-    """Return the recipe that a text holds; raises ArgumentError for one that treesim did not write, or that is of
-    a later version's format."""
+    """Parse the text of a provenance; raises ArgumentError if it is damaged or of a newer format."""
     try:
         opened = zlib.decompressobj()
         found = opened.decompress(base64.b64decode(text, validate=True), LARGEST)
@@ -118,8 +116,10 @@ def unpacked(text: str) -> Recipe:
 
 
 def world_of(recipe: Recipe) -> World:
-    """Return the world that moved, with the same bits. Raises UnsupportedError where a file could not hold it,
-    ArgumentError for one that is damaged."""
+    """Return the world of the run, equal to the bit.
+
+    Raises UnsupportedError if the world was not serialized, ArgumentError if it is damaged.
+    """
     if "world" in recipe.missing:
         raise UnsupportedError(f"it cannot be repeated: {recipe.missing['world']}")
     world = restored(recipe.world)
@@ -129,8 +129,7 @@ def world_of(recipe: Recipe) -> World:
 
 
 def controller_of(recipe: Recipe, world: World) -> Any:
-    """Return the controller that drove a world's robot, None for none. Raises UnsupportedError naming a controller
-    that a file cannot hold."""
+    """Return the controller of the run, None for none; raises UnsupportedError if it was not serialized."""
     if "controller" in recipe.missing:
         reason = shortened(recipe.missing["controller"], 300)
         raise UnsupportedError(
@@ -140,13 +139,15 @@ def controller_of(recipe: Recipe, world: World) -> Any:
 
 
 def _named(world: World) -> dict[str, Any]:
-    """What a world's controller may be made of besides its numbers, by name."""
+    """Return the objects that a serialized controller refers to by name: the world's robot, with and without bodies."""
     return {ROBOT: world.robot, ALONE: world.alone}
 
 
 def contact_impulses(trajectory: Trajectory, where: Literal["start", "end"]) -> np.ndarray | None:
-    """Return the impulses (R,) of contact in the step before the first or the last state of a trajectory, None where
-    they are not known, or there are none. Raises ArgumentError where a recording is damaged."""
+    """Return the contact impulses (R,) in the step before a trajectory's first or last state.
+
+    None if they are unknown or there is no contact. Raises ArgumentError if the recording is damaged.
+    """
     recipe = trajectory.recipe
     if recipe is None:
         return None
@@ -176,7 +177,7 @@ def _versions() -> dict[str, str]:
 
 
 def _sources(folder: Path) -> str:
-    """A hash of all sources in a folder."""
+    """Return a hash of all Python sources in a folder."""
     digested = hashlib.sha256()
     for path in sorted(folder.rglob("*.py")):
         digested.update(path.read_bytes())
@@ -184,8 +185,10 @@ def _sources(folder: Path) -> str:
 
 
 def surroundings() -> dict[str, str]:
-    """Return what a run's bits may depend on beside its arguments: versions, a hash of treesim's sources, the
-    processor and its features as code is compiled for them, and whether kernels are compiled or interpreted."""
+    """Return everything besides the arguments that can change a run's last bits.
+
+    Versions, a hash of treesim's sources, the processor and its features, and whether kernels are compiled.
+    """
     here = processor()
     machine = {"target": here.triple, "processor": here.name, "features": here.features}
     return {**_versions(), **machine, "kernels are": "compiled" if runs_compiled() else "interpreted"}

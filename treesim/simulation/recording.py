@@ -1,4 +1,4 @@
-"""The states of a simulation as they come, and the trajectory that they make."""
+"""Recording of a simulation's states, from which the trajectory is made."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ BLOCK = 256  # states whose pairs of bodies are looked through at once
 
 
 class Recording:
-    """States as they come, in arrays laid out beforehand."""
+    """Preallocated arrays of the states of a run."""
 
     def __init__(self, robot: Tree, capacity: int, touching: Touching | None = None) -> None:
-        """touching: what may touch, perhaps nothing; None where there is no contact at all."""
+        """Allocate memory for `capacity` states; touching: the pairs that may touch, None without contact."""
         self.robot, self.count, self._touching = robot, 0, touching
         self.t = np.empty(capacity)
         self.q = np.empty((capacity, robot.nq))
@@ -34,7 +34,7 @@ class Recording:
         self._met: list[tuple[list[int], np.ndarray, np.ndarray]] = []  # states, pairs that touch, (states, pairs, 12)
 
     def add(self, t: float, q: np.ndarray, v: np.ndarray, tau: np.ndarray | None, work: np.ndarray) -> None:
-        """Keep a copy of one state, its torque if one is known, and the work up to there."""
+        """Record one state, its torque (None if unknown) and the work up to it."""
         k = self.count
         self.t[k], self.q[k], self.v[k] = t, q, v
         self.tau[k] = 0.0 if tau is None else tau
@@ -42,7 +42,7 @@ class Recording:
         self.count = k + 1
 
     def add_contact(self, contact: ContactReport) -> None:
-        """Keep what contact did in the step that starts at the last state."""
+        """Record the contact report of the step that starts at the last state."""
         if self._touching is not None:
             k = self.count - 1
             self.wrench[k], self.solver_info[k] = contact.wrench[self._bodies], contact.solver_info
@@ -51,8 +51,10 @@ class Recording:
                 self._keep_what_touched()
 
     def _keep_what_touched(self) -> None:
-        """Of the latest states' wrenches keep those of pairs that touched at some time, many states at once: there may
-        be hundreds of pairs."""
+        """Compress the wrenches of the latest block of states: only pairs that touched are stored.
+
+        There may be hundreds of pairs.
+        """
         if self._latest:
             wrench = np.stack([pairs for _, pairs in self._latest])
             met = np.flatnonzero(wrench.any(axis=(0, 2)))
@@ -66,8 +68,11 @@ class Recording:
         return self.robot.dof_name(int(np.argmax(np.abs(self.v[self.count - 1]))))
 
     def trajectory(self, gravity: np.ndarray | None, metadata: dict[str, Any], counted: bool) -> Trajectory:
-        """Return the states so far, with their energies; gravity: (3,), the robot's if None; counted: whether the work
-        that was recorded is that of the run, else it is made up from the torques."""
+        """Return the trajectory of the states so far, with their energies.
+
+        gravity: (3,), the robot's if None. counted: whether the integrator recorded the work; otherwise it is
+        computed from the torques.
+        """
         n = self.count
         t, q, v, tau = self.t[:n], self.q[:n], self.v[:n], self.tau[:n]
         found = energies(self.robot, q, v, gravity)
@@ -77,7 +82,7 @@ class Recording:
         return Trajectory.of(self.robot, t, q, v, tau, total, solver_info, work, self._contact())
 
     def _contact(self) -> ContactHistory | None:
-        """What contact did in the states so far, of all pairs that ever touched."""
+        """Return the contact history of the states so far, for all pairs that ever touched."""
         if self._touching is None:
             return None
         self._keep_what_touched()

@@ -1,4 +1,4 @@
-"""Robots, worlds and controllers in plain values, as files keep them, and back, bit for bit."""
+"""Serialization of robots, worlds and controllers to JSON values and back, equal to the bit."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ ROUNDED = 1e-9  # by how much a constructor may change what it is given, which i
 
 
 class Made(NamedTuple):
-    """How objects of one class are made: `arguments` finds what `make` makes an equal one of."""
+    """Serialization of one class: `arguments(object)` are such that `make(*arguments)` returns an equal object."""
 
     make: Callable[..., Any]
     arguments: Callable[[Any], tuple[Any, ...]]
 
 
 def _tree_parts(robot: Tree) -> tuple[Any, ...]:
-    """All but what is only looked at: visuals and notes."""
+    """Return the arguments of a tree without visuals and notes."""
     frames = tuple(robot.frames.values())[robot.n_bodies :]  # the bodies' own come first
     return robot.name, robot.bodies, frames, (), robot.gravity, (), robot.shapes, robot.loops
 
@@ -54,18 +54,18 @@ def _tree(name: Any, bodies: Any, frames: Any, visuals: Any, gravity: Any, notes
 
 
 def _shape_parts(shape: CollisionShape) -> tuple[Any, ...]:
-    """With vertices in the place of the mesh file that they come from."""
+    """Return the arguments of a shape, with vertices instead of its mesh file."""
     vertices = shape.vertices if shape.kind == "hull" else None
     return shape.body, shape.placement, shape.kind, shape.size, vertices, shape.link
 
 
 def _shape(body: Any, placement: Any, kind: Any, size: Any, vertices: Any, link: Any) -> CollisionShape:
-    """A shape of a description, which never names a file."""
+    """Return a shape from its serialized arguments, which never name a file."""
     return CollisionShape(body, placement, kind, size=size, vertices=vertices, link=link)
 
 
 def _world_parts(world: World) -> tuple[Any, ...]:
-    """Shapes only where they touch anything."""
+    """Return the arguments of a world; collision shapes are left out if nothing can touch."""
     robot, constraints, options = world.__reduce__()[1]
     if not (world.ground or world.bodies or world.self_collision):
         name, bodies, frames, visuals, gravity, notes, _, loops = _tree_parts(robot)
@@ -110,17 +110,33 @@ MAKERS = {kind.__name__: made.make for kind, made in MADE.items()}
 
 
 def plain(value: Any, named: Mapping[str, Any] | None = None) -> Any:
-    """Return a value as what JSON can hold: of numbers, texts, arrays, parts of robots, robots, worlds and treesim's
-    own controllers; no torque (`control.Zero`) is None, as a simulation takes it. named: objects that stand for
-    themselves by a name, which `restored` is given again.
+    """Return a value as JSON values: numbers, strings, arrays, robots and their parts, worlds, treesim's controllers.
 
-    Of a robot what is only looked at is left out: visuals, and notes of the reader. Hulls hold their vertices, which
-    are read from mesh files if need be. Raises UnsupportedError, telling what it is, for anything else.
+    Visuals and notes of a robot are left out. Convex hulls are stored as vertices, which are read from mesh
+    files if need be. The controller `control.Zero` becomes None.
 
-    Example:
-        >>> from treesim.simulation.serialization import plain
-        >>> plain(treesim.Ground(height=0.1))["height"]
-        0.1
+    Parameters
+    ----------
+    value : object
+        The value to serialize.
+    named : mapping, optional
+        Objects that are stored by their name only; pass the same mapping to `restored`.
+
+    Returns
+    -------
+    object
+        Nested dicts, lists, numbers and strings.
+
+    Raises
+    ------
+    UnsupportedError
+        For an object of any other type, naming it.
+
+    Examples
+    --------
+    >>> from treesim.simulation.serialization import plain
+    >>> plain(treesim.Ground(height=0.1))["height"]
+    0.1
     """
     for name, known in (named or {}).items():
         if value is known:
@@ -145,16 +161,33 @@ def plain(value: Any, named: Mapping[str, Any] | None = None) -> Any:
 
 
 def restored(description: Any, named: Mapping[str, Any] | None = None) -> Any:
-    """Return the value that `plain` describes, with the same bits; lists come back as tuples.
+    """Return the value that `plain` serialized, equal to the bit; lists become tuples.
 
-    Constructors check every part, and no file is opened that a description names. Raises ArgumentError for what `plain`
-    did not write, and what constructors raise.
+    Constructors check every part. No file is opened.
 
-    Example:
-        >>> from treesim.simulation.serialization import plain, restored
-        >>> robot = restored(plain(treesim.load("ur5")))
-        >>> robot, np.array_equal(robot.reals, treesim.load("ur5").reals)
-        (<Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>, True)
+    Parameters
+    ----------
+    description : object
+        Result of `plain`.
+    named : mapping, optional
+        Objects that were stored by their name.
+
+    Returns
+    -------
+    object
+        The value.
+
+    Raises
+    ------
+    ArgumentError
+        If the description is damaged or was not written by `plain`; also what constructors raise.
+
+    Examples
+    --------
+    >>> from treesim.simulation.serialization import plain, restored
+    >>> robot = restored(plain(treesim.load("ur5")))
+    >>> robot, np.array_equal(robot.reals, treesim.load("ur5").reals)
+    (<Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>, True)
     """
     if isinstance(description, list):
         return tuple(restored(one, named) for one in description)
@@ -181,7 +214,7 @@ def _restored(description: dict[str, Any], named: Mapping[str, Any]) -> Any:
 
 
 def _array(of: Any, shape: Any, numbers: Any) -> np.ndarray:
-    """An array as it was, of numbers of one of three types."""
+    """Return an array from its serialized type, shape and numbers; raises ArgumentError if they do not fit together."""
     if not is_name_of(of, NUMBERS):
         raise ArgumentError(f"arrays of {quoted(of)} are not known: {', '.join(NUMBERS)} are")
     found = np.array(numbers) if isinstance(numbers, list) else np.array(None)
@@ -195,7 +228,7 @@ def _array(of: Any, shape: Any, numbers: Any) -> np.ndarray:
 
 
 def _record(kind: Any, values: dict[str, Any]) -> Any:
-    """A record as its constructor checks and makes it, with what that rounded, such as unit vectors, put back."""
+    """Return a record by its constructor, then restore exact values that the constructor rounded (unit vectors)."""
     made = kind(**values)
     for name, value in values.items():
         own = getattr(made, name)

@@ -1,4 +1,4 @@
-"""Simulation: a robot, a backend, a controller and an integrator make a trajectory."""
+"""Fixed-step simulation of a robot under a controller."""
 
 from __future__ import annotations
 
@@ -44,23 +44,53 @@ Progress = Callable[[int, int], None]
 
 
 class Simulation(ReprMixin):
-    """A fixed-step simulation of one robot.
+    """Fixed-step simulation of one robot.
 
-    robot: a tree, or a World, which also holds frames, closes loops and has a ground; a tree is a world of its own,
-    with its joints' position limits and Coulomb friction. backend, integrator: names of
-    `available("dynamics")`, or a backend itself, and `available("integrators")`. dt: step [s].
-    controller: an object with `torque(t, q, v)` (see treesim.simulation.control), a function of (t, q, v) that returns
-    the torque (nv,) [N m, N], or None for no torque.
-    gravity: (3,) [m/s^2], the robot's by default. engine: of the dynamics, as in `treesim.Dynamics`. contact_solver: of
-    `available("contact_solvers")`. Velocity limits hold in a World with speed_limits=True only. A pickle holds these
-    arguments, the controller with the state that it is in. Raises ArgumentError, UnknownNameError, UnsupportedError;
-    warns with FrictionWarning when the robot has Coulomb friction that the integrator leaves out.
+    A pickle contains the arguments and the controller in its current state.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> hold = treesim.control.Hold(robot, robot.neutral(), kp=100, kd=10)
-        >>> treesim.Simulation(robot, dt=1e-3, controller=hold).run(0.05, q0=robot.neutral())
-        <Trajectory of 'ur5': 51 states, 0 ... 0.05 s>
+    Parameters
+    ----------
+    robot : Tree or World
+        The robot, or a world with constraints, closed loops and ground. A tree is simulated with its joints'
+        position limits and Coulomb friction. Velocity limits act only in a World with speed_limits=True.
+    dt : float
+        Step [s].
+    integrator : str
+        A name of `available("integrators")`.
+    backend : str or DynamicsBackend
+        A name of `available("dynamics")`, or a backend.
+    controller : Controller, callable or None
+        An object with `torque(t, q, v)`, see treesim.simulation.control; or a function of (t, q, v) that
+        returns the torque (nv,) [N m, N]; or None for no torque.
+    gravity : array_like, shape (3,), optional
+        Gravity [m/s^2], the robot's by default.
+    engine : str
+        Engine of the dynamics, as in `treesim.Dynamics`.
+    substeps : int, optional
+        Equal parts of a step, as in `treesim.Stepper`.
+    contact_solver : str or ContactSolver
+        A name of `available("contact_solvers")`, or a contact solver.
+
+    Raises
+    ------
+    ArgumentError
+        For an invalid argument.
+    UnknownNameError
+        For an unknown name of an integrator, backend or contact solver.
+    UnsupportedError
+        If the backend or integrator does not support the robot or world.
+
+    Warns
+    -----
+    FrictionWarning
+        If the robot has Coulomb friction that the integrator leaves out.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> hold = treesim.control.Hold(robot, robot.neutral(), kp=100, kd=10)
+    >>> treesim.Simulation(robot, dt=1e-3, controller=hold).run(0.05, q0=robot.neutral())
+    <Trajectory of 'ur5': 51 states, 0 ... 0.05 s>
     """
 
     def __init__(
@@ -130,19 +160,60 @@ class Simulation(ReprMixin):
         self.system.progress = progress
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (q, v) at t + dt from the state (nq,), (nv,) at time t [s]; raises what the dynamics raise."""
+        """Return the state at t + dt.
+
+        Parameters
+        ----------
+        t : float
+            Time [s].
+        q : ndarray, shape (nq,)
+            Configuration.
+        v : ndarray, shape (nv,)
+            Velocity.
+
+        Returns
+        -------
+        q, v : ndarray, shape (nq,) and (nv,)
+            State at t + dt.
+
+        Raises
+        ------
+        TreesimError
+            Whatever the dynamics or the controller raise.
+        """
         self.system.applied = None
         q, v = self._method.step(self.system, t, q, v, self.dt)
         return q, v
 
     def initial_state(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Return q0 (nq,), by default neutral, or near it where a world's gaps are closed, and v0 (nv,), by default at
-        rest, checked; what is known of contacts of a step before is forgotten. Raises ArgumentError; warns with
-        LimitWarning where joints are beyond their limits."""
+        """Return a checked initial state, and reset the warm start of the contact solver.
+
+        Parameters
+        ----------
+        q0 : array_like, shape (nq,), optional
+            Configuration. By default neutral, or near it where loops and constraints are closed.
+        v0 : array_like, shape (nv,), optional
+            Velocity, 0 by default.
+
+        Returns
+        -------
+        q, v : ndarray, shape (nq,) and (nv,)
+            Initial state; small gaps of constraints are closed.
+
+        Raises
+        ------
+        ArgumentError
+            If the state does not fit the robot, leaves gaps open, or lies inside the ground.
+
+        Warns
+        -----
+        LimitWarning
+            If joints are beyond their position limits.
+        """
         return self._start(q0, v0, stacklevel=3)
 
     def _start(self, q0: ArrayLike | None, v0: ArrayLike | None, stacklevel: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same, warning so many calls from here."""
+        """Return the initial state, see `initial_state`; stacklevel: of its warning."""
         self.system.forget()
         neutral = self.robot.neutral()
         q = self._initial("q0", q0, self.world.close(neutral) if q0 is None else neutral)
@@ -158,18 +229,43 @@ class Simulation(ReprMixin):
         v0: ArrayLike | None = None,
         progress: Progress | None = None,
     ) -> Trajectory:
-        """Return the trajectory over `duration` [s], from q0 (nq,), the neutral configuration by default, and v0 (nv,),
-        at rest by default.
+        """Return the trajectory over a duration.
 
-        progress(done, total) is called about a hundred times. Ctrl-C, a state that is no longer finite, or dynamics
-        that cannot be computed end the run early: the trajectory up to there is returned, with the reason in
-        `Trajectory.stopped`. What else the controller, a plugin or `progress` raises is raised, with the trajectory up
-        to there as the exception's attribute `trajectory`. The last state then has the torque 0 if none was known.
-        Steps in which contact was not solved give one ContactWarning, joints that start beyond their position limits
-        one LimitWarning.
-        duration must be a whole number of steps, to a hundred-thousandth.
-        Raises ArgumentError for a state or duration that does not fit, or takes more memory than is free, before
-        anything is computed; ControllerError.
+        The run ends early at Ctrl-C, at a state that is not finite, or if the dynamics fail. The trajectory up to
+        there is returned, with the reason in `Trajectory.stopped`. Its last torque is 0 if unknown.
+
+        Parameters
+        ----------
+        duration : float
+            Time to simulate [s]: a whole number of steps, to a relative 1e-5.
+        q0 : array_like, shape (nq,), optional
+            Initial configuration. By default neutral, or near it where loops and constraints are closed.
+        v0 : array_like, shape (nv,), optional
+            Initial velocity, 0 by default.
+        progress : callable, optional
+            Called as progress(done, total) about a hundred times, with numbers of steps.
+
+        Returns
+        -------
+        Trajectory
+            States from the first to the last.
+
+        Raises
+        ------
+        ArgumentError
+            Before the first step, for an invalid state or duration, or if the trajectory does not fit in memory.
+        ControllerError
+            If the controller returns anything but (nv,) real numbers.
+        Exception
+            Other exceptions of the controller, a plugin or `progress`; their attribute `trajectory` is the
+            trajectory so far.
+
+        Warns
+        -----
+        ContactWarning
+            Once, if contact was not solved in some steps.
+        LimitWarning
+            Once, if joints start beyond their position limits.
         """
         step_count(duration, self.dt)
         checked_progress(progress)
@@ -183,17 +279,17 @@ class Simulation(ReprMixin):
     ) -> Trajectory:
         """Continue a run: return the trajectory over `duration` [s] from the last state of another one.
 
-        Time, work, and the impulses with which the contact solver starts go on from there, so that a run in parts has
-        the bits of one run: the first state of the new trajectory is the last one of `start`.
+        Time, work, and the impulses with which the contact solver starts are continued. A run in parts is therefore
+        equal to one run to the bit. The first state of the new trajectory is the last one of `start`.
 
         Parameters
         ----------
         duration : float
             Time to simulate [s], a whole number of steps.
         start : Trajectory, State or (q, v)
-            A trajectory of the same robot, in memory or loaded from a file; a state of a `Stepper`; or q (nq,), v (nv,)
-            at t = 0 without contact before. All are taken as they are, to the bit: neither are quaternions scaled nor
-            gaps closed.
+            A trajectory of the same robot, in memory or loaded from a file; a state of a `Stepper`; or q (nq,), v
+            (nv,) at t = 0 without contact before. The values are used unchanged: quaternions are not normalized,
+            gaps not closed.
         progress : callable, optional
             As in `run`.
 
@@ -210,15 +306,16 @@ class Simulation(ReprMixin):
         Warns
         -----
         ContinuationWarning
-            If contact acts and `start` holds no impulses of it, as files of older versions, or those of another world.
+            If the world has contact and `start` has no impulses, as files of older versions, or those of another
+            world.
         LimitWarning
             If joints of a pair (q, v) are beyond their position limits.
 
         Notes
         -----
-        The controller goes on in the state in which it is. It is not called again for the last state of `start` if it
-        returned that torque last. So a controller with a state continues in the simulation that ran it, or in a copy
-        or pickle of that; a trajectory's file does not hold its state.
+        The controller continues in its current state. It is not called again for the last state of `start` if its
+        last torque was that of this state. A controller with a state therefore continues in the simulation that ran
+        it, or in a copy or pickle of that simulation. A trajectory's file does not contain the controller's state.
 
         Examples
         --------
@@ -264,7 +361,7 @@ class Simulation(ReprMixin):
         return judged(trajectory(None), self.robot)
 
     def _advance(self, recording: Recording, steps: int, begin: RunStart, progress: Progress | None) -> None:
-        """Record all states from the first on; whatever happens, every state that was reached is recorded."""
+        """Step and record all states; if an exception ends the loop, every state that was reached is recorded."""
         every = max(1, steps // 100)
         q, v, time = begin.q, begin.v, _times(begin.t, self.dt)
         k, q_next = 0, q
@@ -294,14 +391,14 @@ class Simulation(ReprMixin):
             raise
 
     def _impulses(self) -> np.ndarray | None:
-        """Impulses (R,) of contact with which a next step would start; None where there is no contact."""
+        """Return the contact impulses (R,) for the next step's warm start; None without contact."""
         if not self.touches:
             return None
         known = self.system.impulses
         return np.zeros(self.world.touching.rows) if known is None else known
 
     def _ends_the_run(self, error: Exception) -> bool:
-        """Whether an error tells of numbers that went wrong in the dynamics, not of a fault in a controller."""
+        """Return whether an error is a numerical failure of the dynamics, and not an exception of the controller."""
         own = error is not self.system.failure
         return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
 
@@ -354,9 +451,9 @@ class Simulation(ReprMixin):
 
 
 def step_count(duration: Any, dt: float, labels: tuple[str, str] = ("duration", "dt")) -> int:
-    """Return how many steps of dt [s] a duration [s] has; labels: what to call the two in an error.
+    """Return the number of steps of dt [s] in a duration [s]; labels: names of the two in an error.
 
-    Raises ArgumentError unless it is a whole number, to a hundred-thousandth of the duration.
+    Raises ArgumentError unless it is a whole number, to a relative 1e-5.
     """
     length = positive_number(labels[0], duration, zero=True)
     ratio = length / dt
@@ -378,7 +475,7 @@ def step_count(duration: Any, dt: float, labels: tuple[str, str] = ("duration", 
 
 
 def check_room(robot: Tree, steps: int, remedy: str = "take a shorter duration or a larger dt") -> None:
-    """Raise ArgumentError, saying how many steps would fit, if a trajectory of so many steps fits in no free memory."""
+    """Raise ArgumentError, with the number of steps that would fit, if a trajectory does not fit in free memory."""
     state = 8 * (robot.nq + 2 * robot.nv + 10)  # with its time, its energy, and what that is computed from
     free = free_memory()
     fitting = "" if free is None else f" ({free // state:,} steps would fit)"
@@ -386,8 +483,10 @@ def check_room(robot: Tree, steps: int, remedy: str = "take a shorter duration o
 
 
 def _times(start: float, dt: float) -> Callable[[int], float]:
-    """Return the function of k that gives the time [s] of the k-th state of a run that starts at `start` [s]: the same
-    multiples of dt as in one run from t = 0, where it starts at one."""
+    """Return the function of k that computes the time [s] of the k-th state of a run that starts at `start` [s].
+
+    If `start` is a multiple of dt, the times are the same multiples of dt as in one run from t = 0.
+    """
     before = round(start / dt)
     if before * dt == start:
         return lambda k: (before + k) * dt

@@ -1,4 +1,4 @@
-"""Warning of starts in which joints lie beyond their position limits."""
+"""Warning of initial states in which joints are beyond their position limits."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ ROUNDING = {4: 1e-5, 8: 1e-9}  # rad, m: what a number of so many bytes may lie 
 
 
 class PositionLimits(NamedTuple):
-    """Position limits of the joints that have one coordinate: its place in q, its degree of freedom, and lower and
-    upper limits (..., L) [rad, m]."""
+    """Position limits of the L joints with one coordinate.
+
+    coordinate, dof: index (L,) in q and in v. lower, upper: limits (..., L) [rad, m].
+    """
 
     coordinate: np.ndarray
     dof: np.ndarray
@@ -26,7 +28,7 @@ class PositionLimits(NamedTuple):
     upper: np.ndarray
 
     def excess(self, q: np.ndarray) -> np.ndarray:
-        """Return how far coordinates of q (..., nq) lie beyond their limits (..., L), negative within them."""
+        """Return by how much coordinates of q (..., nq) exceed their limits (..., L); negative within them."""
         x = q[..., self.coordinate]
         beyond: np.ndarray = np.maximum(x - self.upper, self.lower - x)
         return beyond
@@ -51,11 +53,11 @@ def warn_of_start(
     gravity: np.ndarray | None = None,
     own: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> bool:
-    """Warn once if joints of one state or a batch q (..., nq) start beyond their limits; return whether they do.
+    """Warn if joints of a state or a batch q (..., nq) start beyond their limits; return whether they do.
 
-    gravity: (3,) [m/s^2], the robot's by default. own: lower and upper limits (..., nv) of each state, the robot's by
-    default. The warning names the joint that is farthest out, its limit, the change of potential energy, and the
-    remedy.
+    gravity: (3,) [m/s^2], the robot's by default. own: lower and upper limits (..., nv) of each state, the
+    robot's by default. The warning names the joint with the largest excess, its limit, the change of potential
+    energy, and what to do.
     """
     if not world.limits or not q.size:
         return False
@@ -73,7 +75,7 @@ def warn_of_start(
 def _message(
     world: World, q: np.ndarray, excess: np.ndarray, limits: PositionLimits, gravity: np.ndarray | None
 ) -> str:
-    """The text of a warning: state, joint, limit, energy, remedy."""
+    """Return the text of the warning."""
     robot, wrong = world.robot, excess > ROUNDING[q.dtype.itemsize]
     *state, k = (int(i) for i in np.unravel_index(int(excess.argmax()), excess.shape))
     lower, upper = (np.broadcast_to(x, excess.shape)[(*state, k)] for x in (limits.lower, limits.upper))
@@ -99,7 +101,7 @@ def _message(
 def _change(
     robot: Tree, q: np.ndarray, limits: PositionLimits, state: tuple[int, ...], gravity: np.ndarray | None
 ) -> float:
-    """The change of potential energy [J] when the joints of one state q (nq,) are moved to their limits, at rest."""
+    """Return the change of potential energy [J] when the joints of one state q (nq,) move to their limits."""
     lower, upper = (x[state] if x.ndim > 1 else x for x in (limits.lower, limits.upper))
     within = q.copy()
     within[limits.coordinate] = np.clip(q[limits.coordinate], lower, upper)

@@ -1,4 +1,4 @@
-"""The compiled code of one time step, by a rule and a backend, or the same text in the interpreter."""
+"""Code of one time step for an integrator and a backend: compiled, or the same source in the interpreter."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ from .world import World
 
 
 class StepCode:
-    """Compiled code for one step of single states and of batches, or, for backends that are no kernel, the same text in
-    the interpreter."""
+    """Code of one step for single states and batches.
+
+    It is compiled if the backend is one kernel; otherwise the interpreter runs the same source.
+    """
 
     def __init__(
         self,
@@ -74,14 +76,16 @@ class StepCode:
         self._outside = bool(world.convex.pairs)
 
     def _call_with_contact(self, *arrays: Any) -> int:
-        """One state: the free step, then what contact makes of it."""
+        """Step one state: unconstrained step, then contact solve."""
         return self.with_contact(self._free, *arrays)
 
     def with_contact(self, free: Callable[..., int], *arrays: Any, varied: Varied | None = None) -> int:
-        """The step by `free`, which knows no contact, into memory of its own, and what contact makes of it; states that
-        are not finite, or reach no limit where there are only these, stay as they are. varied: numbers of a batch's
-        states in the constants of the stage of contact. Returns the worst status, or BAD_LAYOUT, having done
-        nothing."""
+        """Take the unconstrained step by `free` into memory of its own, then solve contact; returns the worst status.
+
+        States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
+        that reach no limit. varied: batched model parameters for the contact solve. Returns BAD_LAYOUT if `free`
+        does, with nothing done.
+        """
         assert self.stage is not None
         q, v, control, q_new, v_new, force, work, *rows = arrays
         held, (before, *given) = rows[:-5], rows[-5:]
@@ -102,14 +106,14 @@ class StepCode:
         return status
 
     def _touch(self, varied: Varied | None, *arrays: np.ndarray) -> int:
-        """What contact makes of states."""
+        """Solve contact of all states given."""
         assert self.stage is not None
         return self.stage.run(*arrays) if varied is None else self.stage.run_varied(varied, *arrays)
 
     def _to_touch(
         self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray, varied: Varied | None
     ) -> np.ndarray | None:
-        """Which states (...) the stage of contact has to see; None for all."""
+        """Return the mask (...) of states whose contact has to be solved; None for all."""
         assert self.stage is not None
         near = self.stage.near(q, q_free, varied)
         if status == FINE:
@@ -120,7 +124,7 @@ class StepCode:
     def _touch_some(
         self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...], varied: Varied | None
     ) -> None:
-        """What contact makes of those states that are `good`."""
+        """Solve contact of the states in the mask `good`."""
         if np.any(good):
             part = [x[good] for x in results]
             self._touch(None if varied is None else varied.of(good), *(x[good] for x in inputs), *part)
@@ -128,7 +132,7 @@ class StepCode:
                 x[good] = own
 
     def _first_call(self, *arrays: Any) -> int:
-        """Let the code be found, and call it without a detour from then on."""
+        """Step by the entry that looks up its compiled code, then replace `call` by the direct one."""
         assert self.bound is not None
         if self.stage is not None:
             self.stage.begin()
@@ -140,8 +144,11 @@ class StepCode:
         return status
 
     def row_results(self, batch: tuple[int, ...] = (), before: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
-        """Return memory for what a step tells of a world's rows: impulses and residual; none for a robot. Behind it,
-        where there is contact: the impulses of the step before, by default 0, and what the stage of contact gives."""
+        """Allocate a step's results of constrained rows (impulses and residual; none without rows) and of contact.
+
+        With contact follow: impulses of the step before (`before`, 0 by default) and the results of the contact
+        solve.
+        """
         m = self.world.m
         held = (np.empty((*batch, m)), np.empty((*batch, m))) if m else ()
         if self.stage is None:
@@ -151,8 +158,10 @@ class StepCode:
         return *held, before, *self.stage.memory(batch)
 
     def run(self, *arrays: np.ndarray) -> int:
-        """Step one state or a batch: q, v, control, q_new, v_new, force, work, and `row_results`; return the worst
-        status."""
+        """Step one state or a batch; return the worst status.
+
+        arrays: q, v, control, q_new, v_new, force, work, and those of `row_results`.
+        """
         if arrays[0].ndim == 1:
             status = self.call(*arrays)
             if status == BAD_LAYOUT:  # arrays out of a pickle, whose descriptor is their own, or of other layouts
@@ -163,7 +172,7 @@ class StepCode:
         return self._run_batch(*arrays)
 
     def _run_batch(self, *arrays: np.ndarray) -> int:
-        """The free step of a batch."""
+        """Take the unconstrained step of a batch."""
         if self.bound is None:
             return max((self._tried(*state) for state in zip(*arrays, strict=True)), default=FINE)
         status = self.bound.batch(*arrays)
@@ -172,7 +181,7 @@ class StepCode:
         return run_states(self.bound.entry, self.constants, arrays[:3], arrays[3:], self.bound.engine)
 
     def explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
-        """Return the error of a state whose step failed: that of the dynamics, where these raise one."""
+        """Return the error of a state whose step failed: that of the dynamics, else NonFiniteError."""
         robot = self.robot
         m = self.world.m
         rows = (np.empty(m), np.empty(m)) if m else ()
@@ -187,7 +196,7 @@ class StepCode:
         return NonFiniteError("the state at the end of the step is not finite")
 
     def _tried(self, q: Any, v: Any, control: Any, *results: Any) -> int:
-        """The step in the interpreter; what cannot be computed becomes NaN, and a status."""
+        """Step in the interpreter; an arithmetic error sets the results to NaN and returns NOT_FINITE."""
         try:
             with np.errstate(all="ignore"):
                 return self._interpreted(q, v, control, *results)
@@ -199,7 +208,7 @@ class StepCode:
     def _interpreted(
         self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
     ) -> int:
-        """The kernel's own text, with the forward dynamics that the backend has in Python."""
+        """Run the kernel's source in the interpreter with the backend's forward dynamics in Python."""
         robot, mimic_map = self.robot, self.robot.mimic_map
         if not robot.nv:
             work[:] = 0.0
@@ -219,7 +228,7 @@ class StepCode:
     def _on_spanning_tree(
         self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
     ) -> int:
-        """The same with arrays of the spanning tree."""
+        """Run the kernel's source in the interpreter, with arrays of the spanning tree."""
         tree = tree_tables(*constants_of(self.robot.spanning, self.gravity))
         s, m = settings_of(tree, self.settings.table), step_memory(tree, q)
 
@@ -240,14 +249,14 @@ class StepCode:
         return int(status) if finite else NOT_FINITE
 
     def _held(self, tree: Any, q: np.ndarray) -> Any:
-        """The world's tables, with memory for the robot's followers."""
+        """Return the tables of the world's constrained rows, with memory for mimic joints."""
         if self.robot.mimic_map is None:
             return plain_world_tables(*self.world.constants)
         mimic_joints, ratios = self.robot.spanning_tables()[2:]
         return mimic_world_tables(tree, mimic_joints, ratios, *self.world.constants, q)
 
     def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
-        """What the backend says, of the spanning tree's coordinates."""
+        """Return the backend's accelerations in coordinates of the spanning tree."""
         robot, mimic_map = self.robot, self.robot.mimic_map
         if mimic_map is None:
             return self.solver.forward_dynamics(robot, q, v, tau, None, self.gravity, armature)
@@ -265,8 +274,11 @@ class StepCode:
 
 
 def touches(world: World, rule: str) -> bool:
-    """Return whether steps by a rule have a stage of contact. Raises UnsupportedError for a rule that knows none, where
-    the world has a ground; joint limits and friction are then left out."""
+    """Return whether steps of an integrator solve contact, joint limits or joint friction.
+
+    Integrators without a contact solve leave out limits and friction. Raises UnsupportedError for them if the
+    world has a ground.
+    """
     if rule in SHARE:
         return world.touching.active
     if world.ground:
@@ -275,8 +287,7 @@ def touches(world: World, rule: str) -> bool:
 
 
 def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, settings: StepSettings) -> None:
-    """Raise UnsupportedError for a backend without armature where a step has what it adds to H's diagonal: gains,
-    damping, columns 2 to 4 of its settings."""
+    """Raise UnsupportedError if a step adds gains or damping to H's diagonal and the backend has no armature."""
     if not solver.capabilities.armature and settings.table[1 : 1 + 3 * robot.spanning.nv].any():
         raise UnsupportedError(
             f"backend {solver.name!r} does not support armature, as which steps take damping and gains of "
@@ -285,7 +296,7 @@ def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, setti
 
 
 def compiled_rule(integrator: str) -> str:
-    """Return the compiled rule of an integrator; raises UnknownNameError, and UnsupportedError where it has none."""
+    """Return the compiled rule of an integrator; raises UnknownNameError, or UnsupportedError if it has none."""
     method = plugins.get("integrators", integrator)
     if isinstance(method, CompiledRule):
         return method.rule
@@ -294,7 +305,10 @@ def compiled_rule(integrator: str) -> str:
 
 
 def check_rows(world: World, integrator: str) -> None:
-    """Raise UnsupportedError for an integrator that cannot hold a world's rows, UnknownNameError for no integrator."""
+    """Raise UnsupportedError if an integrator does not support a world's constrained rows.
+
+    Raises UnknownNameError for an unknown integrator.
+    """
     method = plugins.get("integrators", integrator)
     if world.m and getattr(method, "rule", None) not in RULES_WITH_ROWS:
         names = ", ".join(repr(name) for name in RULES_WITH_ROWS)
@@ -302,8 +316,10 @@ def check_rows(world: World, integrator: str) -> None:
 
 
 def forward_solver(robot: Tree, backend: str | DynamicsBackend) -> Any:
-    """Return a backend, of a name or given; for "auto", the one that it takes. Raises UnsupportedError for a joint's
-    type."""
+    """Return the backend of a name, or the given one; for "auto", the one that it selects for the robot.
+
+    Raises UnsupportedError for a joint type that the backend does not support.
+    """
     solver = chosen_backend(backend)
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
     check_supported(solver, robot)
@@ -311,7 +327,7 @@ def forward_solver(robot: Tree, backend: str | DynamicsBackend) -> Any:
 
 
 def _has_kernel(solver: DynamicsBackend | CompiledBackend) -> TypeGuard[CompiledBackend]:
-    """Whether a backend is one kernel, which a step can call."""
+    """Return whether a backend is one kernel, which a compiled step can call."""
     return isinstance(solver, CompiledBackend) and getattr(type(solver).entry, "one", None) is not None
 
 

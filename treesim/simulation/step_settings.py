@@ -1,4 +1,4 @@
-"""What a compiled step reads beside the robot: gains, damping, friction, limits, and where in the step they act."""
+"""Settings of a compiled step: gains, damping, friction, limits, and the implicitness theta."""
 
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ MANY = 300  # degrees of freedom: the least inertias of more are not looked for,
 
 
 class StepSettings(NamedTuple):
-    """The kernel's table of constants (see `kernels.step.Settings`), read-only but in copies; those of joints that
-    follow others are 0, as theirs act on their leaders."""
+    """Table of the kernel's constants (see `kernels.step.Settings`); read-only except in copies.
+
+    Values of mimic joints are 0: theirs act on the mimicked joints.
+    """
 
     table: np.ndarray
 
@@ -46,9 +48,12 @@ class StepSettings(NamedTuple):
         kd: ArrayLike = 0.0,
         driven: bool = True,
     ) -> StepSettings:
-        """Return the settings for steps of h [s]; driven: whether controls are targets where there are gains, else the
-        gains are those of a controller that gives forces. Numbers for gains are remembered: a rollout of one step is
-        then not longer than its dynamics."""
+        """Return the settings for steps of h [s].
+
+        driven: whether controls are position targets where there are gains; otherwise the gains are those of a
+        controller that returns forces. Tables of scalar gains are cached, so that a rollout of one step costs no
+        more than its dynamics.
+        """
         if driven and isinstance(kp, int | float) and isinstance(kd, int | float):
             return cls(_remembered(robot, rule, h, float(kp), float(kd)))
         return cls(cls._table(robot, rule, h, kp, kd, driven))
@@ -58,7 +63,7 @@ class StepSettings(NamedTuple):
         return StepSettings(self.table.copy())
 
     def put_gains(self, robot: Tree, kp: np.ndarray, kd: np.ndarray) -> None:
-        """Take other gains (nv,), of the same theta: those of joints that are saturated are left out for a while."""
+        """Overwrite the gains (nv,) without changing theta, for controllers that leave out saturated joints."""
         columns = self.table[1:].reshape(COLUMNS, robot.spanning.nv)
         columns[0], columns[1] = on_mimicked(robot, kp), on_mimicked(robot, kd)
 
@@ -85,11 +90,11 @@ def _remembered(robot: Tree, rule: str, h: float, kp: float, kd: float) -> np.nd
 
 
 def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
-    """Return how many equal substeps a step of dt [s] has: as many as asked for, else as the rule needs, and the
-    robot, whose fastest joint turns by 0.8 rad in one at most; they are 16 times shorter than the rule's at most.
+    """Return the number of equal substeps of a step of dt [s]: `substeps`, or as many as integrator and robot need.
 
-    Raises ArgumentError for no whole number from 1 on, and for a dt that needs too many. Warns with
-    LightJointWarning, once for a robot and dt, where shorter substeps would be needed.
+    By default the fastest joint turns by at most 0.8 rad in a substep; a substep is at least 1/16 of the
+    integrator's longest one. Raises ArgumentError for an invalid number, or a dt that needs too many. Warns
+    with LightJointWarning, once for a robot and dt, if shorter substeps would be needed.
     """
     if substeps is not None:
         return whole_number("substeps", substeps, 1, MOST_SUBSTEPS)
@@ -106,8 +111,10 @@ def substeps_of(robot: Tree, rule: str, dt: float, substeps: int | None) -> int:
 
 
 def longest_substep(robot: Tree, rule: str) -> float:
-    """Return the longest substep [s] that a rule should take with a robot, a sixteenth of the rule's at least; infinity
-    for rules that know none."""
+    """Return the longest substep [s] of an integrator for a robot; infinity for integrators without a limit.
+
+    It is at least 1/16 of the integrator's own limit.
+    """
     if rule not in LONGEST:
         return math.inf
     own = TURN / max(fastest_rate(robot), TURN)
@@ -115,8 +122,10 @@ def longest_substep(robot: Tree, rule: str) -> float:
 
 
 class Light(NamedTuple):
-    """The degree of freedom that moves the least: its number, the inertia [kg m^2, kg] that it moves, and how fast it
-    can become [rad/s, m/s]."""
+    """Degree of freedom with the least effective inertia.
+
+    dof: its index. inertia: effective inertia [kg m^2, kg]. rate: bound on its speed [rad/s, m/s].
+    """
 
     dof: int
     inertia: float
@@ -124,12 +133,14 @@ class Light(NamedTuple):
 
 
 def fastest_rate(robot: Tree) -> float:
-    """Return a bound on how fast joints can become [rad/s, m/s] that start from rest: sqrt(2 E / (I + h d)) with all
-    energy E that gravity can give the robot, the least inertia I that a joint moves, and its damping d, which takes all
-    energy of faster motion within the rule's substep h; joints of a floating base are left out.
+    """Return a bound on the speed [rad/s, m/s] of joints that start from rest: sqrt(2 E / (I + h d)).
 
-    0 where the mass matrix cannot be inverted, or has more than 300 rows. Cost: five mass matrices in the interpreter
-    and their inverses, once for each robot.
+    E: all energy that gravity can supply to the robot. I: least effective inertia of a joint. d: its damping,
+    which removes the energy of faster motion within the integrator's substep h. Joints of a floating base are
+    left out.
+
+    0 if the mass matrix is singular or has more than 300 rows. Cost: five mass matrices in the interpreter and
+    their inverses, once for each robot.
     """
     found = _lightest_joint(robot)
     return 0.0 if found is None else found.rate
@@ -137,7 +148,7 @@ def fastest_rate(robot: Tree) -> float:
 
 @lru_cache(maxsize=64)
 def _lightest_joint(robot: Tree) -> Light | None:
-    """The joint that can become fastest, by `fastest_rate`; None where there is no bound."""
+    """Return the joint with the highest bound on its speed, see `fastest_rate`; None if there is no bound."""
     joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
     driven = np.array([joint.type != "floating" for joint in joints for _ in range(joint.nv)], bool)
     if robot.nv > MANY or not driven.any():
@@ -152,7 +163,7 @@ def _lightest_joint(robot: Tree) -> Light | None:
 
 @lru_cache(maxsize=64)
 def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
-    """Warn once of the joint that needs shorter substeps than a step of dt [s] in `count` parts has."""
+    """Warn once of the joint that needs more substeps than the `count` in a step of dt [s]."""
     found = _lightest_joint(robot)
     assert found is not None
     types = [body.joint.type for body in robot.bodies if body.joint.mimic is None for _ in range(body.joint.nv)]
@@ -167,10 +178,11 @@ def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
 
 
 def check_inertia(robot: Tree, rule: str | None, h: float, kp: np.ndarray, kd: np.ndarray) -> None:
-    """Raise SingularInertiaError, naming the joint, where one moves no inertia in any configuration, nor has armature,
-    damping or gains (nv,) that a rule takes implicitly, in steps of h [s]; rule: None for one of Python's own.
+    """Raise SingularInertiaError, naming the joint, if a joint moves no inertia in any configuration.
 
-    Singularities of single configurations, as of aligned axes, are found when a step meets them.
+    Armature counts as inertia. So do damping and gains (nv,) that an integrator treats implicitly in steps of h
+    [s]. rule: the integrator's name, None for one in Python. Singularities of single configurations, as of
+    aligned axes, are found when a step meets them.
     """
     stiffness = step_stiffness(h, robot.damping, kp, kd) if rule in IMPLICIT else 0.0
     diagonal = robot.armature + stiffness
@@ -187,9 +199,11 @@ def _is_solid(body: Body) -> bool:
 
 
 def speed_hint(robot: Tree) -> str:
-    """Return what to do about joints whose speed nothing bounds, to be put behind what else is to be done; empty where
-    there are none: those of links without inertia that carry such links, as in ball joints made of three axes, of which
-    the outer two can align."""
+    """Return advice on joints of unbounded speed, to be appended to other advice; empty if there are none.
+
+    These joints move links without inertia that have such links as children, as in ball joints made of three
+    axes. The outer two axes can align.
+    """
     bare = [not (body.inertia.mass or body.inertia.rotational.any()) for body in robot.bodies]
     carriers = {body.parent for body, own in zip(robot.bodies, bare, strict=True) if own}
     found = [
@@ -207,7 +221,7 @@ def speed_hint(robot: Tree) -> str:
 
 
 def _energy_of_gravity(robot: Tree) -> float:
-    """A bound on half the span of the potential energy [J]: every body as far below its root as its joints allow."""
+    """Return a bound on half the range of the potential energy [J]: all bodies at full reach below their roots."""
     reach, total = [0.0], 0.0
     for body in robot.bodies:
         step = np.linalg.norm(body.joint.placement.translation) if body.joint.type != "floating" else 0.0
@@ -217,8 +231,11 @@ def _energy_of_gravity(robot: Tree) -> float:
 
 
 def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndarray:
-    """Where in the step damping and gains act, as a part of it: at its end by the semi-implicit rule, and where they
-    are stiff; else in the middle, which is exact to second order. Explicit rules do not ask."""
+    """Return theta (nv,), the point within the step at which damping and gains act: 0.5 is the middle, 1 the end.
+
+    `implicit_midpoint` uses 0.5, exact to second order, unless they are stiff. Semi-implicit Euler uses 1.
+    Explicit rules ignore theta.
+    """
     end, middle = np.ones(robot.nv), np.full(robot.nv, 0.5)
     if rule != "implicit_midpoint":
         return end
@@ -227,14 +244,16 @@ def _theta(robot: Tree, rule: str, h: float, gains: list[np.ndarray]) -> np.ndar
 
 
 def step_stiffness(h: float, damping: np.ndarray, kp: np.ndarray, kd: np.ndarray) -> np.ndarray:
-    """Return the inertia (..., nv) that damping and gains are worth in a step of h [s], h (d + kd) + h^2 kp."""
+    """Return the inertia (..., nv) that damping and gains add in a step of h [s]: h (d + kd) + h^2 kp."""
     stiffness: np.ndarray = h * (np.maximum(damping, 0) + kd) + h * h * kp
     return stiffness
 
 
 def implicitness(stiffness: np.ndarray, least: np.ndarray) -> np.ndarray:
-    """Return theta (..., nv) of `implicit_midpoint` for joints that move this inertia at least, see
-    `kernels.stepping.step`."""
+    """Return theta (..., nv) of `implicit_midpoint` for joints with the least effective inertia `least` (..., nv).
+
+    See `kernels.stepping.step`.
+    """
     with np.errstate(all="ignore"):
         theta: np.ndarray = np.clip(1 - least / stiffness, 0.5, 1.0)
     theta[~np.isfinite(theta)] = 0.5
@@ -243,8 +262,10 @@ def implicitness(stiffness: np.ndarray, least: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=64)
 def lightest(robot: Tree) -> np.ndarray:
-    """Return the least inertia (nv,) that each degree of freedom moves when the others are free, over a few
-    configurations: 1 / (M^-1)_kk; 0 where M cannot be inverted."""
+    """Return the least effective inertia (nv,) of each degree of freedom over a few configurations: 1 / (M^-1)_kk.
+
+    0 if M is singular.
+    """
     entry = mass_matrix_full_states
     tables: tuple[np.ndarray, ...] = constants_of(robot)
     if robot.mimic_map is not None:
@@ -260,20 +281,22 @@ def lightest(robot: Tree) -> np.ndarray:
 
 
 def simple_joints(robot: Tree) -> np.ndarray:
-    """Return 1 for degrees of freedom (nv,) of joints that have no other, else 0."""
+    """Return 1 for the degrees of freedom (nv,) of joints with one degree of freedom, else 0."""
     joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
     return np.concatenate([np.full(joint.nv, joint.nv == 1) for joint in joints] or [np.empty(0)])
 
 
 def tried_configurations(robot: Tree) -> list[np.ndarray]:
-    """Return the few configurations (nq,) in which a robot's least inertias are looked for."""
+    """Return the configurations (nq,) in which a robot's least effective inertias are searched."""
     rng = np.random.default_rng(0)
     return [robot.neutral(), *(robot.random(rng) for _ in range(4))]
 
 
 def gains_of(robot: Tree, kp: ArrayLike, kd: ArrayLike) -> list[np.ndarray]:
-    """Return gains (nv,) each; of numbers those of joints with one degree of freedom. Raises ArgumentError, and
-    UnsupportedError for those given to joints of several."""
+    """Return kp and kd (nv,); a scalar applies to joints with one degree of freedom only.
+
+    Raises ArgumentError, and UnsupportedError for an array with gains for joints of several.
+    """
     return [_gain(robot, label, value) for label, value in (("kp", kp), ("kd", kd))]
 
 

@@ -1,4 +1,4 @@
-"""One time step of a robot, bound once: what simulations, rollouts, players and environments call."""
+"""Single-step interface to a robot, used by simulations, rollouts, players and environments."""
 
 from __future__ import annotations
 
@@ -39,14 +39,27 @@ Made = TypeVar("Made")
 
 @dataclass(frozen=True, repr=False)
 class State(ReprMixin):
-    """One state or a batch: t [s], one clock for all; q (..., nq), v (..., nv); impulses (..., m), those of a world's
-    rows in the step before [N s, N m s], 0 at the start; contact (..., R), those of contacts, joint limits and joint
-    friction, each at its place.
+    """One state or a batch of states.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.Stepper(robot).reset(np.zeros((10, 6)))
-        <State: t = 0 s, 10 states>
+    Parameters
+    ----------
+    t : float
+        Time [s], the same for all states.
+    q : ndarray, shape (..., nq)
+        Configurations.
+    v : ndarray, shape (..., nv)
+        Velocities.
+    impulses : ndarray, shape (..., m)
+        Impulses of a world's constrained rows in the step before [N s, N m s]; 0 at the start.
+    contact : ndarray, shape (..., R)
+        Impulses of contacts, joint limits and joint friction in the step before, in the order of the world's
+        rows.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.Stepper(robot).reset(np.zeros((10, 6)))
+    <State: t = 0 s, 10 states>
     """
 
     t: float
@@ -69,19 +82,33 @@ class State(ReprMixin):
 
 @dataclass(frozen=True, repr=False)
 class Report(ReprMixin):
-    """What a step did: force (..., nv), the controls as they were applied, within the effort limits [N, N m]; work of
-    the controls, and of damping, friction, joint limits and contacts, (...) each [J]; status (...), 0 where all is
-    well, 1 where an iteration did not converge, 2 where a number is not finite. Of a world's rows: impulses (..., m)
-    [N s, N m s], and residual (..., m), the gaps at the end [m, rad], or what is left of the velocities of rows that
-    have none [m/s, rad/s].
-    contact: what contacts, joint limits and joint friction did, a ContactReport.
+    """Results of a step besides the new state.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> stepper = treesim.Stepper(robot)
-        >>> state, report = stepper.step(stepper.reset())
-        >>> report, report.energy.shape
-        (<Report: all stepped>, ())
+    Parameters
+    ----------
+    force : ndarray, shape (..., nv)
+        Applied controls, clipped to the effort limits [N, N m].
+    control_work : ndarray, shape (...)
+        Work of the controls [J].
+    passive_work : ndarray, shape (...)
+        Work of damping, friction, joint limits and contacts [J].
+    status : ndarray of int, shape (...)
+        0 for success, 1 if an iteration did not converge, 2 if a number is not finite.
+    impulses : ndarray, shape (..., m)
+        Impulses of the world's constrained rows [N s, N m s].
+    residual : ndarray, shape (..., m)
+        Gaps of the rows at the end of the step [m, rad]; for rows without a gap, the remaining velocity [m/s,
+        rad/s].
+    contact : ContactReport
+        Results of contacts, joint limits and joint friction.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> stepper = treesim.Stepper(robot)
+    >>> state, report = stepper.step(stepper.reset())
+    >>> report, report.energy.shape
+    (<Report: all stepped>, ())
     """
 
     force: np.ndarray
@@ -98,13 +125,15 @@ class Report(ReprMixin):
 
     @property
     def ok(self) -> bool:
-        """Whether all states were stepped, and contact was solved in all of them (see `ContactWarning`)."""
+        """True if all states were stepped and contact was solved in all of them (see `ContactWarning`)."""
         return not self.status.any() and bool(is_solved(self.contact.solver_info).all())
 
     @property
     def energy(self) -> np.ndarray:
-        """Kinetic and potential energy (...) of the states at the end of the step [J], NaN of those that could not be
-        stepped. Cost O(N), when asked for."""
+        """Kinetic plus potential energy (...) at the end of the step [J]; NaN for failed states.
+
+        Computed on demand, cost O(N).
+        """
         total, good = np.full(self.status.shape, np.nan), self.status == FINE
         kinetic, potential = energy(
             self._stepper.robot, self._after.q[good], self._after.v[good], gravity=self._stepper.gravity
@@ -113,8 +142,15 @@ class Report(ReprMixin):
         return total
 
     def check(self) -> None:
-        """Raise NonFiniteError, or what the dynamics raise, for the first state that could not be stepped,
-        ConvergenceError for the first whose contact was not solved."""
+        """Raise the error of the first failed state.
+
+        Raises
+        ------
+        NonFiniteError
+            If a state could not be stepped; or the error that the dynamics raise.
+        ConvergenceError
+            If all states were stepped, but contact was not solved in one.
+        """
         if self.ok:
             return
         if not self.status.any():
@@ -136,26 +172,62 @@ class Report(ReprMixin):
 
 
 class Stepper(ReprMixin):
-    """The step of one robot over dt [s]: `step(state, control)` gives the state dt later, and a report.
+    """Time stepper of one robot: `step(state, control)` returns the state after dt and a report.
 
-    robot: the tree, or a World, which also holds frames and closes loops. integrator: a name of
-    `available("integrators")` that is compiled with the dynamics; a world's rows are held by "implicit_midpoint" alone.
-    backend: of `available("dynamics")`. kp, kd, one number or (nv,) each: controls are targets, tracked by
-    kp (control - q) - kd v; without gains they are forces [N, N m]. Both stay within the effort limits.
-    gravity (3,) [m/s^2], the robot's by default. substeps: equal parts of a step, by default as many as keep each
-    within what the integrator holds energies at (0.5 ms for "implicit_midpoint", less where joints move very little
-    inertia). threads: of batches. engine: as in `treesim.Dynamics`.
-    Joint damping and friction are the robot's. A stepper may be shared between threads; a pickle holds what it is made
-    from. Raises ArgumentError, UnknownNameError, UnsupportedError (an integrator that is not compiled, a joint that the
-    backend does not support, gains on a joint of several degrees of freedom).
+    Joint damping and friction are the robot's. A stepper may be shared between threads; a pickle contains its
+    arguments.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> stepper = treesim.Stepper(robot, dt=1e-3)
-        >>> state = stepper.reset()
-        >>> state, report = stepper.step(state, np.zeros(6))
-        >>> state, report.ok
-        (<State: t = 0.001 s, one state>, True)
+    Parameters
+    ----------
+    robot : Tree or World
+        The robot, or a world with constraints, closed loops and ground. Only "implicit_midpoint" supports
+        constrained rows.
+    dt : float
+        Step [s].
+    integrator : str
+        A compiled integrator of `available("integrators")`.
+    backend : str or DynamicsBackend
+        A name of `available("dynamics")`, or a backend.
+    engine : str
+        Engine of the dynamics, as in `treesim.Dynamics`.
+    kp : float or array_like, shape (nv,)
+        Position gains [N m/rad, N/m]. With gains, controls are targets, tracked by kp (control - q) - kd v;
+        without gains they are forces [N, N m]. Both are clipped to the effort limits.
+    kd : float or array_like, shape (nv,)
+        Velocity gains [N m s/rad, N s/m].
+    gravity : array_like, shape (3,), optional
+        Gravity [m/s^2], the robot's by default.
+    substeps : int, optional
+        Equal parts of a step. By default as many as the integrator's accuracy needs: 0.5 ms each for
+        "implicit_midpoint", less if joints have little effective inertia.
+    threads : int, optional
+        Number of threads for batches.
+    contact_solver : str or ContactSolver
+        A name of `available("contact_solvers")`, or a contact solver.
+
+    Raises
+    ------
+    ArgumentError
+        For an invalid argument.
+    UnknownNameError
+        For an unknown name of an integrator, backend or contact solver.
+    UnsupportedError
+        For an integrator that is not compiled, a joint that the backend does not support, or gains on a joint
+        of several degrees of freedom.
+
+    Warns
+    -----
+    FrictionWarning
+        If the robot has Coulomb friction that the integrator leaves out.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> stepper = treesim.Stepper(robot, dt=1e-3)
+    >>> state = stepper.reset()
+    >>> state, report = stepper.step(state, np.zeros(6))
+    >>> state, report.ok
+    (<State: t = 0.001 s, one state>, True)
     """
 
     def __init__(
@@ -221,11 +293,38 @@ class Stepper(ReprMixin):
         )
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
-        """Return the state at time t [s] with q0 (nq,) or (B, nq), neutral by default, and v0 (nv,) or (B, nv), at rest
-        by default; they broadcast. In a world the default is a configuration near the neutral one with no gaps, and
-        gaps below 1e-6 are closed; a velocity against its rows is lost in the first step. Raises ArgumentError for what
-        does not fit, larger gaps included, NonFiniteError; warns once with LimitWarning where joints are beyond their
-        limits."""
+        """Return an initial state or batch of states.
+
+        Gaps of constraints below 1e-6 are closed. A velocity that violates constrained rows is removed in the first
+        step.
+
+        Parameters
+        ----------
+        q0 : array_like, shape (nq,) or (B, nq), optional
+            Configurations. By default neutral, or near it where loops and constraints are closed. Broadcast with
+            v0.
+        v0 : array_like, shape (nv,) or (B, nv), optional
+            Velocities, 0 by default.
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        State
+            The state, without impulses.
+
+        Raises
+        ------
+        ArgumentError
+            For a wrong shape, larger gaps, or a start inside the ground.
+        NonFiniteError
+            For a number that is not finite.
+
+        Warns
+        -----
+        LimitWarning
+            Once, if joints are beyond their position limits.
+        """
         robot = self.robot
         q = coerce(Argument("q0", self.world.close(robot.neutral()) if q0 is None else q0, (robot.nq,)))
         v = coerce(Argument("v0", np.zeros(robot.nv) if v0 is None else v0, (robot.nv,)))
@@ -251,15 +350,40 @@ class Stepper(ReprMixin):
 
     @property
     def _kept(self) -> int:
-        """Number of impulses of contact that a state keeps."""
+        """Number of contact impulses in a state."""
         return self.world.touching.rows if self.code.stage is not None else 0
 
     def step(self, state: State, control: ArrayLike | None = None) -> tuple[State, Report]:
-        """Return the state dt later, and what the step did, under a control (nv,) or (B, nv), held through the step.
+        """Return the state after dt and the results of the step.
 
-        None is no force, or, with gains, the target 0. States that cannot be stepped are NaN or infinite, and told in
-        `report.status`; nothing is raised for them. Raises ArgumentError for shapes that do not fit, NonFiniteError for
-        a control that is not finite. Cost O(N) by most backends, 5 us of its own.
+        A state that cannot be stepped becomes NaN or infinite; `report.status` marks it and nothing is raised. Cost
+        O(N) with most backends, plus 5 us.
+
+        Parameters
+        ----------
+        state : State
+            State or batch at the start of the step.
+        control : array_like, shape (nv,) or (B, nv), optional
+            Constant control over the step: forces [N, N m] or, with gains, targets. None is 0.
+
+        Returns
+        -------
+        state : State
+            State at the end.
+        report : Report
+            Forces, work, status and contact.
+
+        Raises
+        ------
+        ArgumentError
+            For shapes that do not fit.
+        NonFiniteError
+            For a control that is not finite.
+
+        Warns
+        -----
+        ContactWarning
+            Once, if contact was not solved.
         """
         u = self._control(state, control)
         if self.threads is None:
@@ -268,7 +392,7 @@ class Stepper(ReprMixin):
             return self._stepped(state, u)
 
     def _stepped(self, state: State, u: np.ndarray) -> tuple[State, Report]:
-        """The step under controls of the states' shape."""
+        """Step with controls of the states' shape."""
         q, v, contact = state.q, state.v, state.contact
         batch, touched, held = q.shape[:-1], self.code.stage is not None, self.world.m > 0
         force = np.empty(v.shape)
@@ -315,7 +439,10 @@ class Stepper(ReprMixin):
         return u
 
     def _status(self, after: State, worst: int) -> np.ndarray:
-        """The status of each state (...), from the worst of all: which are not finite, or, if none is, that of all."""
+        """Return the status of each state (...), from the worst of the batch.
+
+        States that are not finite are marked; if all are finite, every state gets the worst status.
+        """
         failed = np.zeros(after.q.shape[:-1], np.int8)
         if worst != FINE:
             finite = np.isfinite(after.q).all(-1) & np.isfinite(after.v).all(-1)
@@ -324,14 +451,14 @@ class Stepper(ReprMixin):
 
 
 def unwarned(made: Callable[[], Made]) -> Made:
-    """Return a copy by its constructor, whose user was warned when the original was made."""
+    """Return `made()` without its FrictionWarning: for copies, whose original has warned already."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrictionWarning)
         return made()
 
 
 def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:
-    """Warn of joints whose Coulomb friction an integrator leaves out, `stacklevel` calls from here."""
+    """Warn of joints whose Coulomb friction an integrator leaves out."""
     if not robot.friction.any() or plugins.get("integrators", integrator).friction:
         return
     rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
@@ -345,7 +472,7 @@ def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:
 
 
 def warn_of_limits(robot: Tree, stacklevel: int) -> None:
-    """Warn of a robot that no control can drive, `stacklevel` calls from here."""
+    """Warn of a robot whose effort limits are all 0."""
     if robot.nv and not robot.effort_limit.any():
         warnings.warn(
             f"every effort limit of {robot.name!r} is 0, so no control drives it: give its joints higher ones, or none",

@@ -1,4 +1,4 @@
-"""What a simulation leaves behind: states over time, written whole to .npz or .csv, and plotted."""
+"""Trajectory of a simulation: states over time, saved to files, converted to tables, and plotted."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ PLOT_SUFFIXES = (".png", ".svg", ".pdf")
 
 
 class JointStates(NamedTuple):
-    """One joint's part of a trajectory of K states: q and v, and tau, the generalised forces [N m, N].
+    """States of one joint in a trajectory of K states: q, v and generalised forces tau [N m, N].
 
-    Each is (K,) where the joint has one coordinate, or degree of freedom, else (K, its number); they are views.
+    Each is a view, (K,) for one coordinate or degree of freedom, else (K, number).
     """
 
     q: np.ndarray
@@ -50,26 +50,54 @@ class JointStates(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Trajectory(ReprMixin):
-    """The states of one simulation, K of them, the first at the start.
+    """States of one simulation, K of them, the first at the start.
 
-    t: (K,) times [s]. q: (K, nq) configurations. v: (K, nv) velocities. tau: (K, nv) generalised forces applied
-    during the step that starts there [N m, N]; 0 in a last state whose torque is not known, where a run ended early.
-    energy: (K,) kinetic plus potential [J]. work: (K, 2), that of the controls, and of damping, friction, joint limits
-    and contacts, up to each state [J]; NaN where it is not known. joint_names, joint_types: the robot's joints in the
-    order of their coordinates; followers: those that follow another one, {name: (leader, multiplier, offset)}, which
-    have no coordinates of their own and are not among these. metadata: plain values that tell how it was made, such as
-    dt, backend, integrator, base, seed, energy_in_play [J], `ground`, what it stood on (`Trajectory.ground`), and
-    `stopped`, the reason for an early end, or None.
-    recipe: what `treesim.replay` makes the run again from, one line of text or a function that returns it, or None.
-    contact: what contacts, joint limits and joint friction did in every step, a ContactHistory; None without them.
-    `trajectory["elbow"]` gives one joint's q, v and tau, those of followers too, whose tau is 0, as what drives them is
-    part of their leader's; unknown joints raise UnknownNameError with near misses.
-    Raises ArgumentError if the arrays do not fit together, names and types are none of joints, or times do not rise.
+    `trajectory["elbow"]` returns q, v and tau of one joint. A mimic joint's tau is 0: its forces are part of
+    the mimicked joint's. An unknown joint raises UnknownNameError with similar names.
 
-    Example:
-        >>> trajectory = treesim.Simulation(treesim.load("ur5")).run(0.01)
-        >>> trajectory.q.shape, trajectory["elbow_joint"].q.shape
-        ((11, 6), (11,))
+    Parameters
+    ----------
+    robot_name : str
+        Name of the robot.
+    t : array_like, shape (K,)
+        Times [s], increasing.
+    q : array_like, shape (K, nq)
+        Configurations.
+    v : array_like, shape (K, nv)
+        Velocities.
+    tau : array_like, shape (K, nv)
+        Generalised forces in the step that starts at each state [N m, N]; 0 in a last state whose torque is
+        unknown.
+    energy : array_like, shape (K,)
+        Kinetic plus potential energy [J].
+    joint_names : sequence of str
+        Joints in the order of their coordinates, without mimic joints.
+    joint_types : sequence of str
+        Types of these joints.
+    metadata : mapping, optional
+        Plain values on how the run was made: dt, backend, integrator, base, seed, energy_in_play (the energy
+        range [J]), `ground`, and `stopped`, the reason for an early end, or None.
+    work : array_like, shape (K, 2), optional
+        Work up to each state [J]: of the controls, and of damping, friction, joint limits and contacts. NaN if
+        unknown.
+    contact : ContactHistory, optional
+        Results of contacts, joint limits and joint friction in every step.
+    followers : mapping, optional
+        Mimic joints, {name: (mimicked joint, multiplier, offset)}, which have no coordinates of their own.
+    recipe : str or callable, optional
+        Provenance, from which `treesim.replay` repeats the run: one line of text, or a function that returns
+        it.
+
+    Raises
+    ------
+    ArgumentError
+        If the arrays do not fit together, a joint name or type is invalid, or times do not increase.
+
+    Examples
+    --------
+    >>> trajectory = treesim.Simulation(treesim.load("ur5")).run(0.01)
+    >>> trajectory.q.shape, trajectory["elbow_joint"].q.shape
+    ((11, 6), (11,))
     """
 
     robot_name: str
@@ -129,7 +157,26 @@ class Trajectory(ReprMixin):
         work: np.ndarray | None = None,
         contact: ContactHistory | None = None,
     ) -> Trajectory:
-        """Return the trajectory of `robot` with the given arrays, names and types of its joints filled in."""
+        """Return a trajectory of a robot, with names and types of its joints filled in.
+
+        Parameters
+        ----------
+        robot : Tree
+            The robot.
+        t, q, v, tau, energy : ndarray
+            As in `Trajectory`.
+        metadata : mapping, optional
+            As in `Trajectory`.
+        work : ndarray, shape (K, 2), optional
+            As in `Trajectory`.
+        contact : ContactHistory, optional
+            As in `Trajectory`.
+
+        Returns
+        -------
+        Trajectory
+            The trajectory.
+        """
         moving = [body.joint for body in checked_robot(robot).bodies if body.joint.mimic is None]
         names, types = tuple(joint.name for joint in moving), tuple(joint.type for joint in moving)
         mimic_joints = {} if robot.mimic_map is None else robot.mimic_map.lines()
@@ -166,40 +213,55 @@ class Trajectory(ReprMixin):
 
     @property
     def energy_error(self) -> np.ndarray:
-        """The integrator's error (K,): the change of energy less the work that was done [J]; NaN if that is unknown."""
+        """Integration error (K,) [J]: the change of energy minus the work done; NaN if the work is unknown."""
         with np.errstate(invalid="ignore"):  # states whose energy overflows
             return self.energy - self.energy[:1] - (self.work - self.work[:1]).sum(axis=1)
 
     def contact_wrench(self, body: str, other: str | None = None) -> np.ndarray:
-        """Return the mean force and moment (K, 6) of contacts on a body in the step that starts at each state [N, N m],
-        along the world's axes, at the body's origin: of all that touches it, or of what `other` exerts, a body, or a
-        surface of the world by its name ("ground[k]" of one without); "ground" is all of them. Of a surface in place of
-        the body they are at the world's origin. Raises UnknownNameError for what cannot touch anything.
+        """Return the mean contact force and moment on a body during each step.
 
-        Example:
-            >>> robot = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
-            >>> world = treesim.World(robot, ground=[treesim.Ground(), treesim.Ground(normal=(1, 0, 0), name="wall")])
-            >>> run = treesim.Simulation(world).run(0.01, q0=[0.1, 0, 0.1, 0, 0, 0, 1])
-            >>> run.contact_wrench("crate", "ground[0]")[0, 2].round(9), run.contact_wrench("crate", "wall")[0, 0]
-            (np.float64(9.81), np.float64(0.0))
+        Parameters
+        ----------
+        body : str
+            A body, or a surface of the world: "ground[k]" if it has no name, "ground" for all surfaces together.
+        other : str, optional
+            Body or surface that exerts the force; all of them by default.
+
+        Returns
+        -------
+        ndarray, shape (K, 6)
+            Force and moment [N, N m] in the step that starts at each state, along the world's axes, at the body's
+            origin. For a surface they are at the world's origin.
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that cannot touch anything.
+
+        Examples
+        --------
+        >>> robot = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+        >>> world = treesim.World(robot, ground=[treesim.Ground(), treesim.Ground(normal=(1, 0, 0), name="wall")])
+        >>> run = treesim.Simulation(world).run(0.01, q0=[0.1, 0, 0.1, 0, 0, 0, 1])
+        >>> run.contact_wrench("crate", "ground[0]")[0, 2].round(9), run.contact_wrench("crate", "wall")[0, 0]
+        (np.float64(9.81), np.float64(0.0))
         """
         nothing = ContactHistory((), np.zeros((len(self), 0, 6)), no_contact(len(self)))
         return (self.contact or nothing).of_body(body, other)
 
     @property
     def penetration(self) -> np.ndarray:
-        """The largest overlap (K,) of two shapes at the end of the step that starts at each state [m]."""
+        """Largest penetration (K,) of two shapes at the end of the step that starts at each state [m]."""
         return self._told[:, 0]
 
     @property
     def residual(self) -> np.ndarray:
-        """By how much the worst contact, limit or joint misses its law (K,) [m/s, rad/s]."""
+        """Largest complementarity residual (K,) of contacts, joint limits and joint friction [m/s, rad/s]."""
         return self._told[:, 1]
 
     @property
     def energy_certificate(self) -> np.ndarray:
-        """By how much impulses, but for those of soft surfaces' springs, changed the kinetic energy (K,) [J]: never
-        upwards."""
+        """Change of kinetic energy (K,) by impulses [J], without springs of soft surfaces; not positive."""
         return self._told[:, 2]
 
     @property
@@ -208,67 +270,113 @@ class Trajectory(ReprMixin):
 
     @property
     def ground(self) -> tuple[Surface, ...]:
-        """What the robot stood on, if it is known (`metadata["ground"]`): planes, static boxes, height fields."""
+        """Surfaces of the ground, if known (`metadata["ground"]`): planes, static boxes, height fields."""
         described: tuple[Any, ...] = checked_parts("metadata: ground", self.metadata.get("ground", ()), object)
         return tuple(surface_of(each) for each in described)
 
     @property
     def stopped(self) -> str | None:
-        """Why the simulation ended early, or None if it ran to its end."""
+        """Reason for an early end of the simulation, None if it ran to its end."""
         return self.metadata.get("stopped")
 
     def with_metadata(self, **entries: Any) -> Trajectory:
-        """Return the same trajectory with `entries` added to its metadata."""
+        """Return a copy with `entries` added to its metadata.
+
+        Parameters
+        ----------
+        **entries
+            Plain values by name; they replace entries of the same name.
+
+        Returns
+        -------
+        Trajectory
+            The copy.
+        """
         return replace(self, metadata={**self.metadata, **entries})
 
     @property
     def q_names(self) -> tuple[str, ...]:
-        """One name for each coordinate: the joint's, with the coordinate's after a dot if it has several."""
+        """Name of each coordinate: the joint's, followed by a dot and the coordinate's name if it has several."""
         return configuration_names(self.joint_names, self.joint_types)
 
     @property
     def v_names(self) -> tuple[str, ...]:
-        """One name for each degree of freedom: the joint's, with the direction's after a dot if it has several."""
+        """Name of each degree of freedom: the joint's, followed by a dot and the direction's name if it has several."""
         return velocity_names(self.joint_names, self.joint_types)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trajectory:
-        """Return the trajectory that `save` wrote to `path`, by its suffix, bit for bit.
+        """Return the trajectory that `save` wrote, equal to the bit.
 
-        Raises ArgumentError if the file is missing, has another suffix, was not written by treesim, or is damaged: by
-        the digests that it holds, a flipped bit is found in any of its numbers and in its description.
+        Parameters
+        ----------
+        path : path-like
+            The file; its suffix selects the format.
+
+        Returns
+        -------
+        Trajectory
+            The trajectory.
+
+        Raises
+        ------
+        ArgumentError
+            If the file is missing, has an unknown suffix, was not written by treesim, or is damaged. Digests in the
+            file detect every flipped bit in its numbers and description.
         """
         from ..formats import load
 
         return load(path)
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything to `path`, by its suffix, whole or not at all; return the path.
+        """Write the trajectory to a file, completely or not at all.
 
-        .npz: NumPy's archive. .csv: text; one comment line of metadata, then the header; numbers keep every digit.
-        .parquet: the table of `to_arrow`. .nc: netCDF of `to_xarray`. .mcap: messages of ROS 2, and the robot, whose
-        motion a simulation must have made. docs/formats.md has them side by side.
-        Raises ArgumentError for another suffix, a library that is missing, or a place that cannot be written, with the
-        bytes that are needed and free on a full disk; a file that was there stays.
+        .npz: NumPy's archive. .csv: text with one comment line of metadata, a header, and all digits of the
+        numbers. .parquet: the table of `to_arrow`. .nc: netCDF of `to_xarray`. .mcap: ROS 2 messages and the robot;
+        the trajectory must be that of a simulation. docs/formats.md compares them.
 
-        Example:
-            >>> import tempfile
-            >>> from pathlib import Path
-            >>> run = treesim.Simulation(treesim.load("ur5")).run(0.01)
-            >>> path = run.save(Path(tempfile.mkdtemp()) / "run.npz")
-            >>> np.array_equal(treesim.Trajectory.load(path).q, run.q)
-            True
+        Parameters
+        ----------
+        path : path-like
+            The file; its suffix selects the format.
+
+        Returns
+        -------
+        Path
+            The path.
+
+        Raises
+        ------
+        ArgumentError
+            For an unknown suffix, a missing library, or a place that cannot be written. For a full disk the message
+            gives the bytes needed and free. An existing file is then unchanged.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> run = treesim.Simulation(treesim.load("ur5")).run(0.01)
+        >>> path = run.save(Path(tempfile.mkdtemp()) / "run.npz")
+        >>> np.array_equal(treesim.Trajectory.load(path).q, run.q)
+        True
         """
         from ..formats import save
 
         return save(self, path)
 
     def to_dataframe(self) -> Any:
-        """Return a pandas DataFrame: one row a state, by its time t [s]; columns q.NAME, v.NAME, tau.NAME, energy,
-        work, those of followers behind the other joints' q and v, in units as here, with names as in `q_names` and
-        `v_names`. Its `attrs` hold the metadata.
+        """Return a pandas DataFrame with one row per state, indexed by the time t [s].
 
-        Raises ArgumentError, saying how to install it, if pandas is missing.
+        Returns
+        -------
+        pandas.DataFrame
+            Columns q.NAME, v.NAME, tau.NAME, energy, work, with names as in `q_names` and `v_names` and units as in
+            `Trajectory`. Mimic joints follow the other joints' q and v. `attrs` is the metadata.
+
+        Raises
+        ------
+        ArgumentError
+            If pandas is not installed.
         """
         from ..formats.columns import table_of
 
@@ -283,34 +391,51 @@ class Trajectory(ReprMixin):
         return frame
 
     def to_arrow(self) -> Any:
-        """Return a pyarrow.Table: one row a state, columns t, q.NAME, v.NAME, tau.NAME, energy, work and contact, as in
-        a CSV; the unit of each is in its field's metadata.
+        """Return a pyarrow Table with one row per state.
 
-        Raises ArgumentError, saying how to install it, if pyarrow is missing.
+        Returns
+        -------
+        pyarrow.Table
+            Columns t, q.NAME, v.NAME, tau.NAME, energy, work and contact, as in a CSV file. The unit of a column is
+            in its field's metadata.
 
-        Example:
-            >>> table = treesim.Simulation(treesim.load("ur5")).run(0.01).to_arrow()
-            >>> table.num_rows, table.schema.field("v.elbow_joint").metadata
-            (11, {b'unit': b'rad/s'})
+        Raises
+        ------
+        ArgumentError
+            If pyarrow is not installed.
+
+        Examples
+        --------
+        >>> table = treesim.Simulation(treesim.load("ur5")).run(0.01).to_arrow()
+        >>> table.num_rows, table.schema.field("v.elbow_joint").metadata
+        (11, {b'unit': b'rad/s'})
         """
         from ..formats.parquet import table_of_trajectory
 
         return table_of_trajectory(self)
 
     def to_xarray(self) -> Any:
-        """Return an xarray.Dataset: q (time, coordinate), v and tau (time, dof), energy (time) and work (time,
-        account), and of contact contact_wrench (time, body, part), contact_pair_wrench (time, pair, side, part) and
-        contact_solver_info (time, told).
+        """Return an xarray Dataset; `from_xarray` converts it back, also after `to_zarr` and `to_netcdf`.
 
-        Coordinates name the axes: `dataset.v.sel(dof="elbow_joint")`; joint_of_coordinate and joint_of_dof say whose
-        they are, unit_of_q, unit_of_v and unit_of_tau in what they are measured. Arrays are not copied. `from_xarray`
-        is the way back, also after `to_zarr` and `to_netcdf`.
-        Raises ArgumentError, saying how to install it, if xarray is missing.
+        Returns
+        -------
+        xarray.Dataset
+            q (time, coordinate), v and tau (time, dof), energy (time), work (time, account). With contact:
+            contact_wrench (time, body, part), contact_pair_wrench (time, pair, side, part) and contact_told (time,
+            told), the diagnostics. Coordinates name the axes: `dataset.v.sel(dof="elbow_joint")`.
+            joint_of_coordinate and joint_of_dof name the joints; unit_of_q, unit_of_v and unit_of_tau the units.
+            Arrays are not copied.
 
-        Example:
-            >>> run = treesim.Simulation(treesim.load("ur5")).run(0.01)
-            >>> run.to_xarray().v.sel(dof="elbow_joint").shape
-            (11,)
+        Raises
+        ------
+        ArgumentError
+            If xarray is not installed.
+
+        Examples
+        --------
+        >>> run = treesim.Simulation(treesim.load("ur5")).run(0.01)
+        >>> run.to_xarray().v.sel(dof="elbow_joint").shape
+        (11,)
         """
         from ..formats.xarray import dataset_of
 
@@ -318,17 +443,44 @@ class Trajectory(ReprMixin):
 
     @classmethod
     def from_xarray(cls, dataset: Any) -> Trajectory:
-        """Return the trajectory of a Dataset that `to_xarray` made, bit for bit. Raises ArgumentError for another, and
-        where a digest in it shows that numbers, or its description, are not those that were written."""
+        """Return the trajectory of a Dataset that `to_xarray` made, equal to the bit.
+
+        Parameters
+        ----------
+        dataset : xarray.Dataset
+            The dataset.
+
+        Returns
+        -------
+        Trajectory
+            The trajectory.
+
+        Raises
+        ------
+        ArgumentError
+            For another dataset, and if a digest shows that numbers or the description were changed.
+        """
         from ..formats.xarray import trajectory_of
 
         return trajectory_of(dataset)
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
-        """Draw positions and velocities of the joints that move most, the base if it floats, contact forces, energy.
+        """Plot positions and velocities of the joints that move most, a floating base, contact forces and energy.
 
-        The picture's format follows the suffix of `path` (.png, .svg, .pdf). Needs matplotlib; raises ArgumentError if
-        it is missing, saying how to install it, or the place cannot be written.
+        Parameters
+        ----------
+        path : path-like
+            The image file: .png, .svg or .pdf.
+
+        Returns
+        -------
+        Path
+            The path.
+
+        Raises
+        ------
+        ArgumentError
+            If matplotlib is not installed, or the place cannot be written.
         """
         from ..plotting import draw
 
@@ -337,7 +489,7 @@ class Trajectory(ReprMixin):
 
 
 def _check_joints(names: tuple[str, ...], types: tuple[str, ...]) -> None:
-    """Raise ArgumentError for names of joints that occur twice, and types that are none, or not as many."""
+    """Raise ArgumentError for duplicate joint names, unknown types, or different numbers of names and types."""
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise ArgumentError(f"joint_names hold {quoted(twice[0])} twice")
@@ -349,7 +501,10 @@ def _check_joints(names: tuple[str, ...], types: tuple[str, ...]) -> None:
 
 
 def _check_mimic_joints(mimic_joints: Any, types: Mapping[str, str]) -> None:
-    """Raise ArgumentError unless `mimic_joints` are {name: (mimicked, multiplier, offset)} of 1-DoF joints."""
+    """Raise ArgumentError unless `mimic_ints` is {name: (mimicked joint, multiplier, offset)}.
+
+    The mimicked joint must have one coordinate.
+    """
     for name, line in checked_part("mimic_joints", mimic_joints, Mapping).items():  # type: ignore[type-abstract]
         whose = f"mimic_joints[{quoted(name)}]"
         mimicked, *numbers = checked_parts(whose, line, object) or (None,)
@@ -363,7 +518,7 @@ def _check_mimic_joints(mimic_joints: Any, types: Mapping[str, str]) -> None:
 
 
 def _check_times(t: np.ndarray) -> None:
-    """Raise ArgumentError, naming the first state, unless times are finite and rise."""
+    """Raise ArgumentError, naming the first wrong state, unless times are finite and increase."""
     wrong = np.flatnonzero(~np.isfinite(t))
     if not wrong.size:
         wrong = np.flatnonzero(np.diff(t) <= 0) + 1

@@ -1,4 +1,4 @@
-"""A world: a robot, what holds it, and what it meets."""
+"""World: a robot, its constraints, and everything that it can touch."""
 
 from __future__ import annotations
 
@@ -47,33 +47,67 @@ DEEPEST = 0.02  # m: a start that is deeper inside the ground is refused; what i
 
 
 class World(ReprMixin):
-    """A robot with frames that are held, loops that are closed, joint limits, joint friction, and what it stands on:
-    what steppers, simulations and rollouts move.
+    """A robot with constraints, closed loops, joint limits, joint friction, ground and other bodies.
 
-    robot: the tree. constraints: FrameConstraint and LoopConstraint objects, with no target, damping or stiffness: rows
-    of velocities are kept at 0, and gaps closed in every step. A held frame stays at its `pose` (4, 4); where that is
-    not given, at the one that it has in the configuration q (nq,), the neutral one by default. The first frame of a
-    loop is held to the second.
-    loops: whether the robot's own loops (`Tree.loops`) are closed, too; their constraints are the last ones.
-    Gaps are closed of translations along the world's axes, or along all three of the frame's, and of two or three
-    rotations, in a loop about the frame's own axes where they are two; other rows, and those that mix the two, hold
-    velocities alone (a wheel's, a skate's). Rows may repeat others.
-    ground: a treesim.Ground, StaticBox or HeightField, or several of them, which the robot's collision shapes meet.
-    bodies: trees beside the robot, such as `treesim.free_body` makes, other robots, or furniture: shapes of fixed bases
-    are static. `World.robot` is then one tree of all, the robot's bodies and coordinates first. Spheres, capsules and
-    boxes meet each other, and vertices of hulls meet these. collision: "coal", with which hulls and cylinders meet each
-    other and all other bodies, too, by the package coal; without it those that pass through each other are warned of
-    (ShapeWarning). self_collision: whether bodies of the robot meet, other than neighbours. surface: a treesim.Surface,
-    how all bodies feel to each other.
-    limits: whether joints stop at their position limits; friction: whether their Coulomb friction acts; speed_limits:
-    whether motors brake, with their effort limit, a joint that would be faster than its velocity limit.
-    Immutable; a pickle holds what it is made from. A plain robot is accepted wherever a world is. Raises ArgumentError,
-    UnknownNameError (frames), NonFiniteError.
+    Steppers, simulations and rollouts move a world; each of them accepts a plain robot, too. A world is
+    immutable; a pickle contains its arguments.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.World(robot, [treesim.FrameConstraint("ee_link", rows="linear")])
-        <World of 'ur5': 3 rows of 1 constraint>
+    Parameters
+    ----------
+    robot : Tree
+        The robot.
+    constraints : sequence of FrameConstraint and LoopConstraint, or one
+        Without target, damping or stiffness. Velocities of rows are kept at 0, and gaps are closed in every
+        step. A constrained frame stays at its `pose` (4, 4), by default at its pose in the configuration q. The
+        first frame of a loop is constrained to the second.
+    q : array_like, shape (nq,), optional
+        Configuration that defines poses of constrained frames, neutral by default.
+    ground : Ground, StaticBox, HeightField or a sequence of them, optional
+        Surfaces that the robot's collision shapes can touch.
+    bodies : Tree or sequence of Tree
+        Other trees: free bodies (see `treesim.free_body`), robots or furniture. Shapes of fixed bases are
+        static. `World.robot` is then one tree of all, the robot's bodies and coordinates first.
+    surface : Surface, optional
+        Contact properties between bodies.
+    self_collision : bool
+        Whether bodies of the robot can touch each other, except neighbours.
+    loops : bool
+        Whether the robot's own loops (`Tree.loops`) are closed; their constraints are the last ones.
+    limits : bool
+        Whether joints stop at their position limits.
+    friction : bool
+        Whether Coulomb friction of joints acts.
+    speed_limits : bool
+        Whether motors brake, with at most their effort limit, a joint that would exceed its velocity limit.
+    collision : {None, "coal"}
+        Spheres, capsules and boxes touch each other, and vertices of hulls touch these. With "coal" hulls and
+        cylinders touch all other shapes, too, by the package coal.
+
+    Raises
+    ------
+    ArgumentError
+        For an invalid argument.
+    UnknownNameError
+        For an unknown frame.
+    NonFiniteError
+        For a number that is not finite.
+
+    Warns
+    -----
+    ShapeWarning
+        If shapes pass through each other because `collision` is None.
+
+    Notes
+    -----
+    Gaps are closed for translations along the world's axes, or along all three of the frame's, and for two or
+    three rotations. Two rotations in a loop are those about the frame's own axes. Other rows, and constraints
+    that mix the two, constrain velocities only (a wheel's, a skate's). Rows may be redundant.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.World(robot, [treesim.FrameConstraint("ee_link", rows="linear")])
+    <World of 'ur5': 3 rows of 1 constraint>
     """
 
     robot: Tree
@@ -165,7 +199,7 @@ class World(ReprMixin):
         return _world, (self.alone, self._given(), self._options())
 
     def _given(self) -> tuple[Constraint, ...]:
-        """The constraints without the loops of the robot's own."""
+        """Return the constraints without those of the robot's own loops."""
         return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.loops else 0)]
 
     def _options(self) -> dict[str, Any]:
@@ -175,8 +209,23 @@ class World(ReprMixin):
         return {name: getattr(self, name) for name in names}
 
     def with_robot(self, robot: Tree) -> World:
-        """Return the same world about another robot, such as one with other limits; raises ArgumentError,
-        UnknownNameError where what is held, or met, does not fit it."""
+        """Return the same world with another robot, for example one with other limits.
+
+        Parameters
+        ----------
+        robot : Tree
+            The robot.
+
+        Returns
+        -------
+        World
+            The world.
+
+        Raises
+        ------
+        ArgumentError, UnknownNameError
+            If constraints or surfaces do not fit the robot.
+        """
         return World(robot, self._given(), **self._options())
 
     def __repr__(self) -> str:
@@ -191,26 +240,56 @@ class World(ReprMixin):
 
     @property
     def held(self) -> tuple[np.ndarray, ...]:
-        """What kernels read of the rows, behind the robot's tables; nothing where there are none."""
+        """Tables of the constrained rows, which kernels take after the robot's tables; empty without rows."""
         return self.constants if self.m else ()
 
     @property
     def m(self) -> int:
-        """Number of rows."""
+        """Number of constrained rows."""
         return len(self.tables.rows)
 
     def gaps(self, q: ArrayLike) -> np.ndarray:
-        """Return how far frames are from where they are held (..., m) at q (..., nq), along the rows [m, rad]: of
-        rotations the sine of the angle; 0 for rows that hold velocities alone. Raises ArgumentError. Cost O(N + m)."""
+        """Return the position errors of constrained frames along the rows; 0 for rows that constrain velocities only.
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configurations.
+
+        Returns
+        -------
+        ndarray, shape (..., m)
+            Gaps [m, rad]; for rotations the sine of the angle. Cost O(N + m).
+
+        Raises
+        ------
+        ArgumentError
+            For a wrong shape.
+        """
         return self._look(q)[0]
 
     def jacobian(self, q: ArrayLike) -> np.ndarray:
-        """Return J (..., m, nv) at q (..., nq): J v are the velocities of all rows [m/s, rad/s]; a second frame's are
-        subtracted. Raises ArgumentError. Cost O(N nv + m nv)."""
+        """Return the Jacobian J of the constrained rows: J v are their velocities [m/s, rad/s].
+
+        Parameters
+        ----------
+        q : array_like, shape (..., nq)
+            Configurations.
+
+        Returns
+        -------
+        ndarray, shape (..., m, nv)
+            Jacobian; the velocity of a loop's second frame is subtracted. Cost O(N nv + m nv).
+
+        Raises
+        ------
+        ArgumentError
+            For a wrong shape.
+        """
         return self._look(q)[1]
 
     def _look(self, q: ArrayLike, engine: Engine = "auto") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The gaps (..., m), the rows' Jacobian (..., m, nv), and cosines of the frames' turns (..., C)."""
+        """Return gaps (..., m), Jacobian (..., m, nv), and cosines (..., C) of the frames' rotation errors."""
         if not self.m:
             batch = np.shape(q)[:-1]
             return np.empty((*batch, 0)), np.empty((*batch, 0, self.robot.nv)), np.empty((*batch, 0))
@@ -219,10 +298,25 @@ class World(ReprMixin):
         return gap, jacobian, cosine
 
     def close(self, q: ArrayLike) -> np.ndarray:
-        """Return a configuration (nq,) near q (nq,) in which no gap is left, by damped Gauss-Newton steps; where these
-        get stuck, as between bars that lie in one line, by steps from other places near it, the same each time.
+        """Return a configuration near q without gaps, by damped Gauss-Newton steps.
 
-        Raises ConvergenceError, naming the row with the largest gap, where none is found. Cost O(m^2 nv) a step.
+        If the steps get stuck, as between bars in one line, they start again from other configurations near q,
+        which are the same each time. Cost O(m^2 nv) a step.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,)
+            Configuration.
+
+        Returns
+        -------
+        ndarray, shape (nq,)
+            Configuration without gaps.
+
+        Raises
+        ------
+        ConvergenceError
+            If none is found; the message names the row with the largest gap.
         """
         q = _configuration(self.robot, q)
         stuck = self._closed_from(q)
@@ -244,7 +338,7 @@ class World(ReprMixin):
         return bool(np.abs(gap).max(initial=0.0) > 1e-9 or (cosine < 0).any())
 
     def _closed_from(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Where damped Gauss-Newton steps from q end, the gaps there, and the frames' cosines."""
+        """Return the end of damped Gauss-Newton steps from q, the gaps there, and the cosines of the frames' angles."""
         gap, J, cosine = self._look(q)
         for _ in range(CLOSE_STEPS):
             if np.abs(gap).max(initial=0.0) < 1e-14:
@@ -257,7 +351,7 @@ class World(ReprMixin):
         return q, gap, cosine
 
     def _nearer(self, q: np.ndarray, step: np.ndarray, largest: float) -> tuple[np.ndarray, Any] | None:
-        """The first of q (+) step, q (+) step / 2, ... whose gaps are smaller, and how it looks there."""
+        """Return the first of q (+) step, q (+) step / 2, ... with smaller gaps, and its (gaps, Jacobian, cosines)."""
         for halvings in range(20):
             trial = self.robot.integrate(q, step / 2**halvings)
             found = self._look(trial)
@@ -267,12 +361,28 @@ class World(ReprMixin):
 
     @property
     def closed(self) -> np.ndarray:
-        """1 for rows (m,) whose gaps are closed, 0 for those that hold velocities alone."""
+        """Mask (m,) of rows: 1 if gaps are closed, 0 if only velocities are constrained."""
         return self.constants[2][: self.m]
 
     def start(self, q: np.ndarray) -> np.ndarray:
-        """Return q (..., nq) with gaps below 1e-6 closed; raises ArgumentError naming the row of a larger one, or the
-        link that is more than 2 cm inside a plane of the ground."""
+        """Return q with gaps below 1e-6 closed.
+
+        Parameters
+        ----------
+        q : ndarray, shape (..., nq)
+            Initial configurations.
+
+        Returns
+        -------
+        ndarray, shape (..., nq)
+            Configurations without gaps.
+
+        Raises
+        ------
+        ArgumentError
+            For a larger gap, naming the row; and for a link that is more than 2 cm inside the ground or another
+            body.
+        """
         self._refuse_overlaps(q)
         if not self.m:
             return q
@@ -293,7 +403,7 @@ class World(ReprMixin):
         return q
 
     def _refuse_overlaps(self, q: np.ndarray) -> None:
-        """Planes are looked at in every state, other solids in the first."""
+        """Raise ArgumentError for deep overlaps: with planes in every state, with other solids in the first only."""
         if not (self.ground or self.bodies):
             return
         for state in np.atleast_2d(q)[:1]:
@@ -304,7 +414,7 @@ class World(ReprMixin):
                 self._refuse_depth_in_plane(plane, part, start)
 
     def _refuse_depth_in_plane(self, plane: Ground, q: np.ndarray, start: int) -> None:
-        """start: the number of the first of the states q (..., nq) among all."""
+        """Raise ArgumentError if a link is deep inside a plane; start: index of the first of the states q (..., nq)."""
         found = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
         if found.size and found.min() < -DEEPEST:
             *state, k = np.unravel_index(int(found.argmin()), found.shape)
@@ -328,7 +438,7 @@ class World(ReprMixin):
                 raise ArgumentError(f"q0 has link {link!r} {depth:.3g} m inside {met!r}: start from {hint}another q0")
 
     def _open(self, gap: np.ndarray, cosine: np.ndarray) -> str:
-        """What is not as it should be: the frame that is turned by more than a right angle, or the largest gap."""
+        """Return the name of a frame turned by more than a right angle, else of the row with the largest gap."""
         if (cosine < 0).any():
             c = int(cosine.argmin())
             return f"{self.constraints[c].label} (turned by {np.degrees(np.arccos(cosine[c])):.0f} degrees)"
@@ -337,12 +447,12 @@ class World(ReprMixin):
 
 
 def _world(robot: Tree, constraints: Any, options: dict[str, Any]) -> World:
-    """A world out of a pickle."""
+    """Return a world from its pickled arguments."""
     return World(robot, constraints, **options)
 
 
 def _check_names(surfaces: Sequence[Surface], robot: Tree) -> None:
-    """Raise ArgumentError for names of surfaces that are not one surface's alone."""
+    """Raise ArgumentError for surface names that are not unique or are a body's."""
     names = surface_names(surfaces)
     for name in names:
         if names.count(name) > 1 or name in (GROUND, *robot.body_names):
@@ -355,13 +465,13 @@ def _named(surface: Surface) -> str:
 
 
 def as_world(robot: Tree | World) -> World:
-    """Return a world as it is, and a robot as one in which nothing holds it; raises ArgumentError for others."""
+    """Return a world unchanged, or the world of a robot without constraints; raises ArgumentError for others."""
     return robot if isinstance(robot, World) else _plain_world(checked_robot(robot))
 
 
 @lru_cache(maxsize=64)
 def _plain_world(robot: Tree) -> World:
-    """The world of a robot alone, made once: rollouts of few steps ask for it at every call."""
+    """Return the world of a robot alone, cached, since short rollouts need it at every call."""
     return World(robot)
 
 

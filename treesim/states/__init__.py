@@ -1,1 +1,1 @@
-"""Functions of configurations and velocities: their arguments, entries on them, support points, placement on ground."""
+"""Functions of configurations and velocities: argument validation, evaluation of entries, and placement on ground."""

@@ -1,4 +1,4 @@
-"""Arguments that are no arrays: a robot, names of frames, functions, and the single values of `validation.values`."""
+"""Validation of arguments other than arrays: robots, names of frames, functions, and single values."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def checked_robot(value: Any) -> Tree:
 
 
 def refuse_mimic_joints(robot: Tree, what: str) -> None:
-    """Raise UnsupportedError, naming them, for a robot whose joints follow others: `what` does not serve those."""
+    """Raise UnsupportedError for a robot with mimic joints, which the feature `what` does not support."""
     if robot.mimic_map is not None:
         raise no_mimic_joints(robot.name, robot.mimic_joints, what)
 
 
 def checked_frames(value: Any) -> tuple[str, ...]:
-    """Return the names of frames, of which one needs no sequence; raises ArgumentError for anything else."""
+    """Return the names of frames as a tuple, from one name or a sequence; raises ArgumentError for other values."""
     try:
         return (value,) if isinstance(value, str) else tuple(value)
     except TypeError:
@@ -42,8 +42,12 @@ def checked_frames(value: Any) -> tuple[str, ...]:
 
 
 def refuse_regularized_rotors(robot: Tree, what: str, instead: str) -> None:
-    """Raise UnsupportedError, naming them, for a robot with joints that carry no inertia but what others of the same
-    leader lend them: `what` takes no negative rotor inertias, as the lender's then is; `instead` does."""
+    """Raise UnsupportedError for a robot with mimic joints whose mass matrix needs regularization.
+
+    Such joints, or their mimicked joints, move no inertia. `what` names the feature that does not support the negative
+    rotor inertias of the regularization (`MimicMap.regularization`). `instead` is the alternative that the error
+    suggests.
+    """
     regularization = np.zeros(0) if robot.mimic_map is None else robot.mimic_map.regularization
     if (regularization > 0).any():
         names = listed([robot.spanning.dof_name(int(k)) for k in np.flatnonzero(regularization > 0)], limit=3)
@@ -54,7 +58,7 @@ def refuse_regularized_rotors(robot: Tree, what: str, instead: str) -> None:
 
 
 def checked_progress(value: Any) -> Callable[[int, int], None] | None:
-    """Return `value` if it is None or can be called as progress(done, total); raises ArgumentError otherwise."""
+    """Return `value` if it is None or a function progress(done, total); raises ArgumentError otherwise."""
     if value is None:
         return None
     if not callable(value):

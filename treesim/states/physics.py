@@ -1,7 +1,7 @@
-"""Physics that the states of a batch have of their own, as a user gives it: checked, and as numbers of a robot's table.
+"""Validation of batched model parameters, and their conversion to numbers of a robot's table.
 
-A field is an array of all bodies, joints' degrees of freedom, or the world, with or without leading batch axes, or a
-mapping of names to the arrays of single bodies or joints.
+A field is an array over all bodies or degrees of freedom, or of the world, with or without leading batch axes. It may
+also be a mapping {name: array} of single bodies or joints.
 """
 
 from __future__ import annotations
@@ -23,7 +23,11 @@ Shape = tuple[int, ...]
 
 
 class Field(NamedTuple):
-    """What a field is of, its shape for one of these, its unit, whether it may be infinite, and what is right."""
+    """A field of model parameters.
+
+    of: LINKS, JOINTS or WORLD. shape: of one element. unit: for messages. infinite: whether infinity is allowed.
+    least: smallest allowed value.
+    """
 
     of: str
     shape: Shape = ()
@@ -42,13 +46,13 @@ OF_ROBOT = {**INERTIAL, "gravity": Field(WORLD, (3,), "m/s^2")}
 
 
 class Given(NamedTuple):
-    """A field of n bodies, or degrees of freedom, from 0: which (n,), and its values (..., n, *shape)."""
+    """A validated field: indices `which` (n,) of bodies or degrees of freedom, and values (..., n, *shape)."""
 
     which: np.ndarray
     values: np.ndarray
 
     def over(self, values: np.ndarray) -> np.ndarray:
-        """Return all values (..., N, *shape), those that were not given as in `values` (N, *shape)."""
+        """Return values (..., N, *shape) of all elements, taken from `values` (N, *shape) where not given."""
         batch = self.values.shape[: self.values.ndim - values.ndim]
         whole = np.broadcast_to(values, (*batch, *values.shape)).copy()
         place: Any = (..., self.which, *(slice(None),) * (values.ndim - 1))
@@ -57,7 +61,7 @@ class Given(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """Numbers of a flat table that states have of their own: their places (K,), and values (..., K)."""
+    """Batched elements of a flat table: their indices `places` (K,), and values (..., K)."""
 
     places: np.ndarray
     values: np.ndarray
@@ -66,10 +70,10 @@ class Numbers(NamedTuple):
 def given_physics(
     robot: Tree, given: Mapping[str, Any], known: Mapping[str, Field], what: str
 ) -> dict[str, Given]:  # fmt: skip
-    """Return the fields that a user gives, in the order of those that are known to `what`.
+    """Return the validated fields of model parameters, in the order of `known`.
 
-    Raises UnknownNameError for others, and for bodies and joints there are not, ArgumentError for shapes, and, naming
-    the sample and the link or joint, for what no body or joint has, NonFiniteError likewise for NaN.
+    what: the function, for messages. Raises UnknownNameError for unknown fields, bodies and joints; ArgumentError for
+    wrong shapes and implausible values; NonFiniteError for NaN. Errors name the sample and the link or joint.
     """
     if not isinstance(given, Mapping):
         raise ArgumentError(f"model_parameters must be a mapping of fields to arrays, not {type(given).__name__}")
@@ -93,7 +97,7 @@ def _given(robot: Tree, name: str, value: Any, field: Field) -> Given:
 
 
 def _by_name(robot: Tree, label: str, value: Mapping[str, Any], field: Field) -> Given:
-    """Of single links or joints: the values of each, broadcast against the others'."""
+    """Parse {name: value} for links or joints; values are broadcast together."""
     if field.of == WORLD:
         raise ArgumentError(f"{label} is of the world: give an array, not a mapping of names")
     parts, which = [], []
@@ -116,7 +120,7 @@ def _by_name(robot: Tree, label: str, value: Mapping[str, Any], field: Field) ->
 
 
 def _places(robot: Tree, name: str, field: Field) -> np.ndarray:
-    """The number of a link's body, or those of a joint's degrees of freedom."""
+    """Return the index of a link's body, or the indices of a joint's degrees of freedom."""
     if field.of == JOINTS:
         where = robot.v_index[name]
         return np.arange(where.start, where.stop)
@@ -134,7 +138,7 @@ def _shaped(label: str, value: Any, shape: Shape) -> np.ndarray:
 
 
 def name_of(robot: Tree, field: Field, place: int) -> str:
-    """Return what a message calls the link or joint of a place."""
+    """Return the name of the link or joint with index `place`, as part of a message."""
     if field.of == WORLD:
         return ""
     if field.of == LINKS:
@@ -145,7 +149,10 @@ def name_of(robot: Tree, field: Field, place: int) -> str:
 def refuse_first(
     robot: Tree, name: str, field: Field, found: Given, wrong: np.ndarray, right: str, error: type[Exception]
 ) -> None:  # fmt: skip
-    """Raise an error that names the first sample and place that is wrong (..., n), and what would be right."""
+    """Raise `error`, naming the first sample and link or joint where `wrong` (..., n) is True.
+
+    right: what would be valid. Without a True element nothing is raised.
+    """
     if not wrong.any():
         return
     *sample, k = (int(x) for x in np.argwhere(wrong)[0])
@@ -176,8 +183,11 @@ def _check(robot: Tree, name: str, found: Given, field: Field) -> None:
 
 
 def _implausible(inertia: np.ndarray) -> np.ndarray:
-    """Where inertias (..., 3, 3) are no rigid body's: those are of bodies whose second moments of mass
-    S = tr(I) / 2 - I are positive semidefinite (Wensing, Kim and Slotine 2018), that is A + B >= C."""
+    """Return where inertias (..., 3, 3) are not those of a rigid body.
+
+    The second moments of mass S = tr(I) / 2 - I must be positive semidefinite (Wensing, Kim and Slotine 2018), that is
+    A + B >= C for the principal moments.
+    """
     trace = np.trace(inertia, axis1=-2, axis2=-1)
     shift = (0.5 + TRIANGLE) * trace
     xx, yy, zz = (shift - inertia[..., k, k] for k in range(3))
@@ -189,8 +199,10 @@ def _implausible(inertia: np.ndarray) -> np.ndarray:
 
 
 def joined_numbers(parts: Sequence[Numbers]) -> Numbers:
-    """Return the numbers of one table as one, their batch axes broadcast against each other; raises ArgumentError
-    where these do not fit."""
+    """Return elements of one table as one `Numbers`, with batch axes broadcast together.
+
+    Raises ArgumentError if the batch axes do not fit together.
+    """
     try:
         batch = np.broadcast_shapes(*(x.values.shape[:-1] for x in parts))
     except ValueError:
@@ -201,12 +213,12 @@ def joined_numbers(parts: Sequence[Numbers]) -> Numbers:
 
 
 def robot_numbers(robot: Tree, fields: Mapping[str, Given]) -> Numbers:
-    """Return what fields of OF_ROBOT put into the real table of a robot, or of its spanning tree (`pack`)."""
+    """Return the elements that fields of OF_ROBOT set in the real table of a robot or its spanning tree (`pack`)."""
     return joined_numbers([_PUT[name](robot, field) for name, field in fields.items() if name in _PUT])
 
 
 def _row_places(robot: Tree, which: np.ndarray, columns: Sequence[int]) -> np.ndarray:
-    """Places of some columns of the inertias' table."""
+    """Return the indices in the real table of some columns of the inertias of bodies `which`."""
     rows = (robot.n_bodies + 1) * N_PLACEMENT + N_INERTIA * (which + 1)
     return (rows[:, None] + np.asarray(columns)).ravel()
 
@@ -216,13 +228,13 @@ def _put_mass(robot: Tree, given: Given) -> Numbers:
 
 
 def _put_center(robot: Tree, given: Given) -> Numbers:
-    """B' c, in the body's kernel frame."""
+    """Centres of mass B' c in the bodies' kernel frames."""
     own = np.einsum("nji,...nj->...ni", robot.body_rotations[given.which + 1], given.values)
     return Numbers(_row_places(robot, given.which, [6, 7, 8]), own.reshape(*own.shape[:-2], -1))
 
 
 def _put_inertia(robot: Tree, given: Given) -> Numbers:
-    """B' I B, in the body's kernel frame."""
+    """Rotational inertias B' I B in the bodies' kernel frames."""
     B = robot.body_rotations[given.which + 1]
     S = np.einsum("nji,...njk,nkl->...nil", B, given.values, B, optimize=True)
     own = S[..., [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
@@ -230,7 +242,7 @@ def _put_inertia(robot: Tree, given: Given) -> Numbers:
 
 
 def _put_armature(robot: Tree, given: Given) -> Numbers:
-    """Those of independent joints; of their followers, whose rotors are part of these, 0."""
+    """Rotor inertias of independent joints; zero for their mimic joints, whose rotors are included."""
     whole, mimic_map = robot.spanning, robot.mimic_map
     first = whole.reals.size - 3 - whole.nv
     if mimic_map is None:

@@ -1,4 +1,4 @@
-"""A robot set down on the ground: its floating base moved until its lowest collision shape touches."""
+"""Placement of a robot on ground: its floating base moves until the lowest collision shape touches."""
 
 from __future__ import annotations
 
@@ -15,40 +15,64 @@ from .support import checked_plane, gaps
 
 
 class Plane(Protocol):
-    """A plane to stand on: points x with n . x = height [m] in world axes, n the `normal` (3,) scaled to length 1."""
+    """Protocol of a ground plane: points x with n . x = height [m] in world axes, n = normal / |normal|."""
 
     @property
     def normal(self) -> Any:
-        """(3,) normal, out of the ground."""
+        """Normal (3,) that points out of the ground."""
 
     @property
     def height(self) -> float:
-        """How far the plane is from the origin along the normal [m]."""
+        """Distance of the plane from the origin along the normal [m]."""
 
 
 class Surface(Protocol):
-    """What else a robot can be set down on, such as treesim.StaticBox and treesim.HeightField."""
+    """Protocol of ground other than planes, such as treesim.StaticBox and treesim.HeightField."""
 
     def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
         """Return q (nq,) with the base moved until the first collision shape touches the surface from above."""
 
 
 def standing(robot: Tree, q: ArrayLike, ground: Plane | Surface | None = None) -> np.ndarray:
-    """Return q (..., nq) with the base moved along the ground's normal until the lowest collision shape touches.
+    """Return q with the floating base moved along the ground's normal until the lowest collision shape touches.
 
-    ground: anything with a `normal` (3,) and a `height` [m]; None is the plane z = 0. On a treesim.StaticBox the base
-    moves across the face that is turned upward most, over a treesim.HeightField along z, until what is first above the
-    surface touches. Joints and the base's attitude stay; shapes of a link that q presses into another are not looked
-    at. Each state's least gap is then 0 to rounding, on other grounds than planes to 1e-12 m.
-    Raises ArgumentError for a robot without one floating base, or without collision shapes that can be used, for a
-    q or a ground that does not fit, and where nothing is above the surface; NonFiniteError. O(N + shapes) per state,
-    some ms for each shape on other grounds than planes; mesh files are read at the first call.
+    Joint positions and the base's orientation do not change. Collisions between the robot's own links are not
+    considered.
 
-    Example:
-        >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
-        >>> q = treesim.standing(robot, robot.neutral())
-        >>> q[:3].round(3).tolist()
-        [0.0, 0.0, 0.792]
+    Parameters
+    ----------
+    robot : Tree
+        Robot with one floating base and collision shapes.
+    q : array_like
+        Configurations (..., nq).
+    ground : Ground, StaticBox or HeightField, optional
+        Any object with a `normal` (3,) and a `height` [m] is a plane; the plane z = 0 by default. For a StaticBox the
+        base moves along the normal of the face that is turned upward most. For a HeightField it moves along z.
+
+    Returns
+    -------
+    numpy.ndarray
+        Configurations (..., nq), each with a smallest gap of zero: to rounding on planes, to 1e-12 m otherwise.
+
+    Raises
+    ------
+    ArgumentError
+        If the robot has no single floating base or no usable collision shapes, if q or the ground does not fit, or if
+        no shape is above the surface.
+    NonFiniteError
+        If q is not finite.
+
+    Notes
+    -----
+    O(N + shapes) per state, and some ms for each shape on grounds other than planes. Mesh files are read at the first
+    call.
+
+    Examples
+    --------
+    >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+    >>> q = treesim.standing(robot, robot.neutral())
+    >>> q[:3].round(3).tolist()
+    [0.0, 0.0, 0.792]
     """
     _floating_base(checked_robot(robot))
     if ground is not None and hasattr(ground, "set_down"):
@@ -61,7 +85,7 @@ def standing(robot: Tree, q: ArrayLike, ground: Plane | Surface | None = None) -
 
 
 def moved(robot: Tree, q: ArrayLike, direction: np.ndarray, distance: ArrayLike) -> np.ndarray:
-    """Return q (..., nq) with the floating base moved by so much (...) [m] along a direction (3,) of the world."""
+    """Return q (..., nq) with the floating base translated by distances (...) [m] along a world direction (3,)."""
     base = _floating_base(robot)
     start = robot.q_index[base.joint.name].start
     placed = np.array(q, float)
@@ -78,7 +102,7 @@ def _plane_of(ground: Any) -> tuple[Any, Any]:
 
 
 def _floating_base(robot: Tree) -> Body:
-    """The one body on the world that carries all others, if a floating joint lets it move."""
+    """Return the floating base, the only body on the fixed base; raises ArgumentError if there is none."""
     bases = [body for body in robot.bodies if body.parent == 0]
     if len(bases) != 1 or bases[0].joint.type != "floating":
         why = f"has {len(bases)} bodies on the fixed base" if len(bases) != 1 else "has a fixed base"

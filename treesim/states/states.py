@@ -1,4 +1,4 @@
-"""Entries on a robot's states: which arguments they take, of which shapes, and what they give, as they declare it."""
+"""Evaluation of entries on a robot's states, with arguments and results as the entries declare them."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def on_states(
     physics: Numbers | None = None,
     **options: Any,
 ) -> list[np.ndarray]:
-    """Return an entry's results on all states, with leading axes as the values' broadcast; `evaluate` has the details.
+    """Return an entry's results on all states; leading axes of the values are broadcast together. See `evaluate`.
 
-    constants: what the entry takes before the arrays of states: the robot's two tables, and those that it declares.
-    values: its arrays by their declared names, which messages use. physics: numbers of the robot's real table that
-    states have of their own, whose leading axes broadcast with the values'. options: as in `evaluate`.
+    constants: arguments before the arrays of states: the robot's two tables, and those that the entry declares. values:
+    {declared name: array}. physics: batched elements of the robot's real table, whose leading axes are broadcast with
+    those of the values. options: as in `evaluate`.
     """
     if OBJECT in [getattr(value, "dtype", None) for value in values.values()] and any(map(is_traced, values.values())):
         return _on_traced_numbers(entry, robot, constants, values)
@@ -67,8 +67,10 @@ def on_states(
 def _on_traced_numbers(
     entry: Any, robot: Tree, constants: Sequence[Any], values: Mapping[str, Any]
 ) -> list[np.ndarray]:
-    """The results of one state whose numbers are not known yet, as functions that are compiled have them: written down
-    by the entry's own text. Raises ArgumentError for other objects, and shapes that do not fit."""
+    """Return the results of one state of symbolic numbers, as functions that are traced for compilation have them.
+
+    The entry's Python source runs on them. Raises ArgumentError for other objects, and for wrong shapes.
+    """
     entry, constants = serving(entry, robot, constants)
     arguments, results = declared(entry, robot, constants, values)
     arrays = [NOTHING if a.value is None else np.asarray(a.value) for a in arguments]
@@ -90,7 +92,7 @@ def _one_state(
     out: np.ndarray | None = None,
     **others: Any,
 ) -> list[np.ndarray] | None:
-    """The results of one state in float arrays by the entry's fast call; None for anything else."""
+    """Return the results of one state in float arrays, by the entry's fast call; None if that does not apply."""
     if engine != "auto" or out is not None:
         return None
     arrays, results = [], []
@@ -105,8 +107,11 @@ _fast_entry = lru_cache(maxsize=256)(FastEntry)
 
 
 def for_mimic_joints(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
-    """Return the entry, and its constants, that do the same for a robot with followers: the spanning tree's tables in
-    the place of the robot's, and those of the followers behind them. Raises UnsupportedError where there is none."""
+    """Return the variant of an entry for robots with mimic joints, and its constants.
+
+    The constants are the spanning tree's tables instead of the robot's, followed by those of the mimic joints. Raises
+    UnsupportedError if the entry has no such variant.
+    """
     if is_mimic_entry(entry):
         return entry, tuple(constants)
     if not serves_mimic_joints(entry):
@@ -115,12 +120,12 @@ def for_mimic_joints(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple
 
 
 def serving(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
-    """Return the entry and the constants by which a robot is served: those of `for_mimic_joints`, if it has any."""
+    """Return the entry and constants that fit a robot: those of `for_mimic_joints` if it has mimic joints."""
     return (entry, tuple(constants)) if robot.mimic_map is None else for_mimic_joints(entry, robot, constants)
 
 
 def mimic_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
-    """Return an entry's constants as its twin for followers takes them, where there are any; see `for_mimic_joints`."""
+    """Return an entry's constants as its variant for mimic joints takes them; unchanged for robots without any."""
     if robot.mimic_map is None:
         return tuple(constants)
     ints, reals, *tables = constants
@@ -132,7 +137,7 @@ def mimic_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
 def declared(
     entry: Any, robot: Tree, constants: Sequence[Any], values: Mapping[str, ArrayLike | None]
 ) -> tuple[list[Argument], list[Shape]]:
-    """Return an entry's arguments, with the values given for them, and the shapes of its results, on one robot."""
+    """Return an entry's arguments, with the given values, and the shapes of its results for one robot."""
     signature = entry.signature
     arguments, results = [], []
     for array, shape in zip(signature.arrays, _shapes_of(entry)(robot, *constants[2:]), strict=True):
@@ -148,8 +153,8 @@ def declared(
 def state_function(entry: Any) -> Callable[..., np.ndarray]:
     """Return a function of an entry's only result: (robot, *constants, *values, engine="auto"), as in `on_states`.
 
-    One state in float arrays goes straight to machine code, by this one call of Python; anything else is coerced,
-    broadcast, or explained by `on_states`. The text of the function is made, with the declared shape in it.
+    One state in float arrays is passed directly to machine code, in a single Python call. Anything else is coerced,
+    broadcast, or reported by `on_states`. The function's source is generated with the declared shape.
     """
     signature = entry.signature
     (result,) = (array for array in signature.arrays if array.result)
@@ -170,12 +175,12 @@ def state_function(entry: Any) -> Callable[..., np.ndarray]:
 
 
 def _mentions(text: str, word: str) -> bool:
-    """Whether a word stands in expressions."""
+    """Return whether `word` occurs in the expressions `text`."""
     return re.search(rf"\b{word}\b", text) is not None
 
 
 def _symbols(signature: Signature, shapes: str) -> list[str]:
-    """The lines that give the symbols in shapes their values, of a robot `tree` and tables."""
+    """Return source lines that assign the symbols in `shapes`, from a robot `tree` and tables."""
     sizes = {symbol: f"int({text})" for symbol, text in signature.sizes.items() if _mentions(shapes, symbol)}
     used = " ".join([shapes, *sizes.values()])
     known = {symbol: text for symbol, text in SYMBOLS.items() if _mentions(used, symbol)}
@@ -184,7 +189,7 @@ def _symbols(signature: Signature, shapes: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _shapes_of(entry: Any) -> Callable[..., tuple[Shape, ...]]:
-    """A function (robot, *tables) that gives the shapes of an entry's arrays, in order."""
+    """Return a function (robot, *tables) that returns the shapes of an entry's arrays, in order."""
     shapes = "".join(f"({', '.join(array.shape)},), " for array in entry.signature.arrays)
     lines = [
         f"def shapes({', '.join(['tree', *entry.signature.tables])}):",

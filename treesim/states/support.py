@@ -1,4 +1,4 @@
-"""Where a robot is lowest: the points of its collision shapes that touch a plane first."""
+"""Lowest points of a robot: points of its collision shapes that can touch a plane first."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ ENDS = np.array([[0.0, 0.0, -0.5], [0.0, 0.0, 0.5]])
 class Candidates(NamedTuple):
     """The k points of a robot's collision shapes, at least one of which is lowest on any plane.
 
-    shapes: those that the points belong to. bodies (k,): their bodies' numbers. points (k, 3): in body axes [m].
-    balls (k,): radius of a ball about each point, of spheres and capsules; rims (k,): radius of a disc about it, of
-    cylinders [m], which the two columns of planes (k, 3, 2) span. Boxes and hulls have their vertices, with neither.
+    shapes: the shape of each point. bodies (k,): their bodies' numbers. points (k, 3): in body axes [m].
+    balls (k,): radius of a ball about each point, for spheres and capsules. rims (k,): radius of a disc about it, for
+    cylinders [m]; the columns of planes (k, 3, 2) span the disc. The points of boxes and hulls are their vertices, with
+    zero radii.
     """
 
     shapes: tuple[CollisionShape, ...]
@@ -40,8 +41,10 @@ class Candidates(NamedTuple):
 
 
 class LowestPoint(NamedTuple):
-    """The lowest point of a robot over a plane: its signed distance `gap` from it [m], negative below it, the name of
-    the `link` that it is on, and the `point` (3,) in world axes [m]."""
+    """Lowest point of a robot over a plane.
+
+    gap: signed distance from the plane [m], negative below it. link: name of the link. point (3,): in world axes [m].
+    """
 
     gap: float
     link: str
@@ -60,9 +63,9 @@ _USABLE: WeakKeyDictionary[Tree, tuple[CollisionShape, ...]] = WeakKeyDictionary
 
 
 def candidates(robot: Tree) -> Candidates:
-    """Return the candidate points of the collision shapes on a robot's moving bodies; mesh files are read once.
+    """Return the candidate points of the collision shapes on a robot's moving bodies; the result is cached.
 
-    A shape whose mesh cannot be read is left out with a ShapeWarning. Raises ArgumentError if no shape is left.
+    A shape whose mesh cannot be read is omitted with a ShapeWarning. Raises ArgumentError if no shape is left.
     """
     if robot not in _KEPT:
         _KEPT[robot] = _stacked(robot)
@@ -70,8 +73,10 @@ def candidates(robot: Tree) -> Candidates:
 
 
 def usable_shapes(robot: Tree) -> tuple[CollisionShape, ...]:
-    """Return the collision shapes of all bodies, the fixed base's too; mesh files are read once. A shape whose mesh
-    cannot be read is left out with a ShapeWarning."""
+    """Return the collision shapes of all bodies, the fixed base included; the result is cached.
+
+    A shape whose mesh cannot be read is omitted with a ShapeWarning.
+    """
     if robot not in _USABLE:
         _USABLE[robot] = tuple(shape for shape in robot.shapes if _is_usable(shape, robot))
     return _USABLE[robot]
@@ -103,15 +108,17 @@ def _stacked(robot: Tree) -> Candidates:
 
 
 def _what_there_is(robot: Tree) -> str:
-    """Why no shape of a robot can be used."""
+    """Return a text, for errors, of why no shape of a robot is usable."""
     if any(shape.body for shape in robot.shapes):
         return f"none of its meshes can be read; it has {supports(robot)}"
     return supports(robot) + (", all on the fixed base" if robot.shapes else "")
 
 
 def candidate_points(shape: CollisionShape) -> np.ndarray:
-    """Return the points (k, 3) of one shape in its own axes [m], as `Candidates` holds them: a sphere's centre, the
-    centres of a capsule's caps and of a cylinder's discs, the vertices of a box or hull."""
+    """Return the candidate points (k, 3) of one shape in its own axes [m].
+
+    They are a sphere's centre, the centres of a capsule's caps or a cylinder's discs, or the vertices of a box or hull.
+    """
     if shape.kind == "box":
         return CORNERS * shape.size
     if shape.kind == "hull":
@@ -120,10 +127,11 @@ def candidate_points(shape: CollisionShape) -> np.ndarray:
 
 
 def gaps(robot: Tree, q: ArrayLike, normal: np.ndarray, height: float) -> np.ndarray:
-    """Return how far the lowest point about each candidate is from the plane normal . x = height, (..., k) [m].
+    """Return the signed distance (..., k) [m] of the lowest point about each candidate from a plane.
 
-    q (..., nq): configuration. normal (3,): n, of length 1. With P (3, 2) the plane of a disc of radius r about p, the
-    lowest point of its rim is r |P' n| below p. Raises ArgumentError, NonFiniteError. O(N + k).
+    q (..., nq): configurations. normal (3,): unit normal n. The plane is n . x = height [m]. Let P (3, 2) span the disc
+    of radius r about p. Then the lowest point of its rim is r |P' n| below p. Raises ArgumentError, NonFiniteError. O(N
+    + k).
     """
     touching = candidates(robot)
     along = np.einsum("i,...ij->...j", normal, _poses(robot, q)[..., :3, :])  # n in body axes, and n . p of origins
@@ -141,8 +149,11 @@ def _poses(robot: Tree, q: ArrayLike) -> np.ndarray:
 
 
 def _lowest_about(robot: Tree, q: ArrayLike, normal: np.ndarray, k: int) -> np.ndarray:
-    """The lowest point (3,) about candidate k, in world axes: with n_p the projection of the normal n on the plane of a
-    disc of radius r about p, that of its rim is p - r n_p / |n_p|."""
+    """Return the lowest point (3,) about candidate k, in world axes.
+
+    Let n_p be the projection of the normal n on the plane of a disc of radius r about p. Then the lowest point of its
+    rim is p - r n_p / |n_p|.
+    """
     touching = candidates(robot)
     pose = _poses(robot, q)[touching.bodies[k]]
     plane = pose[:3, :3] @ touching.planes[k]
@@ -153,16 +164,38 @@ def _lowest_about(robot: Tree, q: ArrayLike, normal: np.ndarray, k: int) -> np.n
 
 
 def lowest_point(robot: Tree, q: ArrayLike, *, normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0) -> LowestPoint:
-    """Return the lowest point of a robot's moving collision shapes over a plane: its gap, link and place.
+    """Return the lowest point of a robot's moving collision shapes over a plane.
 
-    q (nq,): configuration. normal (3,), height [m]: the plane of points x with n . x = height in world axes, n the
-    normal scaled to length 1. Exact for every kind of shape; a hull is that of its vertices. Raises ArgumentError,
-    for a robot without usable shapes too, and NonFiniteError. O(N + shapes); mesh files are read at the first call.
+    Exact for every kind of shape; a hull is that of its vertices. O(N + shapes); mesh files are read at the first call.
 
-    Example:
-        >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
-        >>> treesim.lowest_point(robot, robot.neutral())
-        <LowestPoint: -0.791864 m over the plane, of link 'left_ankle_roll_link', at ...>
+    Parameters
+    ----------
+    robot : Tree
+        Robot with collision shapes.
+    q : array_like
+        Configuration (nq,).
+    normal : array_like
+        (3,) normal n of the plane n . x = height in world axes, scaled to length 1. z by default.
+    height : float
+        Distance of the plane from the origin along the normal [m]. 0 by default.
+
+    Returns
+    -------
+    LowestPoint
+        `gap` [m], negative below the plane, `link`, and `point` (3,) in world axes [m].
+
+    Raises
+    ------
+    ArgumentError
+        If an argument does not fit, or the robot has no usable collision shapes.
+    NonFiniteError
+        If q is not finite.
+
+    Examples
+    --------
+    >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+    >>> treesim.lowest_point(robot, robot.neutral())
+    <LowestPoint: -0.791864 m over the plane, of link 'left_ankle_roll_link', at ...>
     """
     n, d = checked_plane(normal, height)
     if np.ndim(q) > 1:  # type: ignore[arg-type]
@@ -173,7 +206,7 @@ def lowest_point(robot: Tree, q: ArrayLike, *, normal: ArrayLike = (0.0, 0.0, 1.
 
 
 def checked_plane(normal: ArrayLike, height: object) -> tuple[np.ndarray, float]:
-    """Return a plane's normal scaled to length 1 and its height; raises ArgumentError for what is no plane."""
+    """Return a plane's normal, scaled to length 1, and its height; raises ArgumentError for invalid values."""
     try:
         n, d = np.asarray(normal, float), np.asarray(height, float)  # type: ignore[arg-type]
     except (TypeError, ValueError):

@@ -1,4 +1,4 @@
-"""Sweeps: very many rollouts whose physics, starts and parameters are drawn; see `treesim.sweep`."""
+"""Sweeps: very many rollouts with random model parameters, starts and policy parameters; see `treesim.sweep`."""
 
 from .cluster import local_cluster
 from .distributions import Choice, Distribution, LogUniform, Normal, Uniform, around, scale

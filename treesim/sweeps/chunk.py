@@ -1,4 +1,4 @@
-"""A chunk of samples: drawn, rolled out, summed up, and written. What workers do."""
+"""Tasks of workers: draw a chunk of samples, roll them out, reduce and write the results."""
 
 from __future__ import annotations
 
@@ -30,8 +30,11 @@ LOOKED_AT_BYTES = 1 << 26  # of states of samples that failed, at a time
 
 
 class Task(NamedTuple):
-    """Samples from start up to stop; left_out: those of them that are not computed. writes: whether the results go to
-    the store, of which they then are a whole chunk; else it is only tried whether they can be computed."""
+    """Samples from `start` up to `stop`.
+
+    left_out: those of them that are not computed. writes: whether the results, a whole chunk, are written to
+    the store; otherwise the task only tests whether the samples can be computed.
+    """
 
     start: int
     stop: int
@@ -40,9 +43,12 @@ class Task(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What workers need for tasks of one call of `treesim.sweep`. folder: where the store is; program: the file of the
-    call's plan in it, and its digest. store: the store's identity, "" while none is made. treesim: its version, and a
-    hash of its sources, which are the workers' too."""
+    """What workers need for the tasks of one call of `treesim.sweep`.
+
+    folder: path of the store. program, digest: file of the call's plan in it, and its digest. store: the
+    store's identity, "" before there is one. treesim: version and hash of the sources, which must be the
+    worker's, too.
+    """
 
     folder: str
     program: str
@@ -57,16 +63,16 @@ def job_of(folder: Path, program: str, content: bytes, store: str = "") -> Job:
 
 
 def version_of_treesim() -> tuple[str, ...]:
-    """Return what decides the bits of a sample besides its plan."""
+    """Return version and source hash of treesim, which determine a sample's bits besides the plan."""
     here = surroundings()
     return tuple(here[name] for name in VERSIONS)
 
 
 def run_task(job: Job, task: Task, threads: int | None = None) -> dict[str, Any]:
-    """Do a task; return the record of it for the manifest, some 200 bytes.
+    """Run a task; return its record for the manifest, about 200 bytes.
 
-    threads: of treesim's own, by default as in `treesim.use_threads`. Warnings of rollouts are not reported: what
-    diverged is in the results. Raises SweepError where no task can be done here: without the store, another version of
+    threads: of treesim, by default as in `treesim.use_threads`. Warnings of rollouts are suppressed: diverged
+    samples are marked in the results. Raises SweepError if no task can run here: no store, another version of
     treesim, a full disk. All other errors are those of samples.
     """
     began = time.perf_counter()
@@ -91,7 +97,7 @@ def run_task(job: Job, task: Task, threads: int | None = None) -> dict[str, Any]
 
 @lru_cache(maxsize=1)
 def _plan(job: Job) -> Plan:
-    """The plan of a call: a program that is loaded only where it is the call's own."""
+    """Load the plan of a call; raises SweepError if the file's digest is not the job's."""
     if job.treesim != version_of_treesim():
         here, there = (", sources ".join(one) for one in (version_of_treesim(), job.treesim))
         raise SweepError(f"the worker {_here()} has treesim {here}, not {there} as the call: install the same version")
@@ -109,7 +115,7 @@ def _store(job: Job) -> Store:
 
 @contextmanager
 def _impossible_here(what: str) -> Iterator[None]:
-    """Turn what is wrong with the place of a worker, and not with samples, into SweepError."""
+    """Convert errors of the worker's environment, not of samples, to SweepError."""
     try:
         yield
     except Exception as error:
@@ -123,7 +129,7 @@ def _here() -> str:
 
 
 def checksum(columns: Mapping[str, np.ndarray]) -> str:
-    """Return a digest of the names and bits of some columns."""
+    """Return a digest of the names and bits of columns."""
     digested = hashlib.sha256()
     for name in sorted(columns):
         column = np.ascontiguousarray(columns[name])
@@ -133,14 +139,19 @@ def checksum(columns: Mapping[str, np.ndarray]) -> str:
 
 
 def results(plan: Plan, samples: np.ndarray, threads: int | None = None) -> dict[str, np.ndarray]:
-    """Return the columns (B, ...) of samples (B,), by name: what was drawn, measures, states that are kept, and
-    failures. The same bits for one sample, whatever the others are."""
+    """Return the columns (B, ...) of samples (B,) by name: drawn values, measures, recorded states and failures.
+
+    A sample's bits do not depend on the other samples.
+    """
     return _columns(plan, plan.inputs(samples), threads)
 
 
 def nominal_results(plan: Plan) -> dict[str, np.ndarray]:
-    """Return the columns (1, ...) of one rollout in which nothing is drawn. What is wrong with its arguments is raised,
-    and warned of, here; code that workers need is compiled and kept."""
+    """Return the columns (1, ...) of one rollout with nominal values.
+
+    It raises errors and warnings of the arguments in this process, and compiles the code that workers load from
+    the cache.
+    """
     return _columns(plan, plan.nominal(), None)
 
 
@@ -157,7 +168,7 @@ def _columns(plan: Plan, inputs: Inputs, threads: int | None) -> dict[str, np.nd
 def rolled(
     plan: Plan, inputs: Inputs, keep: Keep | None = None, every: int | None = None, threads: int | None = None
 ) -> Rollouts:
-    """Return the rollouts of inputs; keep, every: in the place of the plan's."""
+    """Return the rollouts of inputs; keep, every: replace the plan's."""
     if keep is None:  # without measures, the last state tells whether a rollout left the numbers
         keep = KEPT.get(plan.keep, "none" if plan.measure else "last")
     return rollout(
@@ -180,8 +191,10 @@ def rolled(
 
 
 def _failures(plan: Plan, inputs: Inputs, failed: np.ndarray, threads: int | None) -> dict[str, np.ndarray]:
-    """Columns that tell which samples left the numbers, in which step, and which degree of freedom was fastest before:
-    those that did are rolled out once more, with all their states."""
+    """Return columns on the failed samples: step, fastest degree of freedom before it, and reason.
+
+    failed: indices of samples that are not finite. They are rolled out again with all states.
+    """
     count, robot = len(inputs.q0), plan.world.robot
     step, dof = np.full(count, -1, np.int32), np.full(count, -1, np.int16)
     reason = np.zeros(count, np.int8)

@@ -1,4 +1,4 @@
-"""Workers of a Dask cluster: any that `dask.distributed` knows how to start, by Slurm, Kubernetes or SSH."""
+"""Workers of a Dask cluster, which `dask.distributed` starts by Slurm, Kubernetes, SSH and others."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ LOST = ("FutureCancelledError", "CancelledError", "CommClosedError", "FutureLost
 
 
 def require_distributed() -> None:
-    """Raise ArgumentError, saying how to install it, if dask.distributed is missing."""
+    """Raise ArgumentError, with installation advice, if dask.distributed is missing."""
     if find_spec("distributed") is None:
         raise ArgumentError(f"a cluster needs dask.distributed: {installed_by('.[sweep,cluster]')}")
 
 
 class DaskPool:
-    """The workers of a `dask.distributed.Client`, which stays open; they reach the store under the same path.
+    """Workers of a `dask.distributed.Client`, which stays open; they reach the store by the same path.
 
-    threads: of treesim's own for a task, by default what $TREESIM_NUM_THREADS says where a worker runs, else
-    $OMP_NUM_THREADS, which Dask sets to 1. Raises ArgumentError for what is no client, and for one without workers.
+    threads: of treesim for a task, by default $TREESIM_NUM_THREADS of the worker, else $OMP_NUM_THREADS, which
+    Dask sets to 1. Raises ArgumentError if `client` is no client, or has no workers.
     """
 
     exact = False  # a scheduler counts the deaths of a worker against all tasks that it had
@@ -47,8 +47,10 @@ class DaskPool:
             raise ArgumentError("the client's cluster has no workers yet: client.wait_for_workers(1) waits for them")
 
     def map(self, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Yield each task and what came of it, as they end; raises SweepError where the scheduler is lost,
-        where a worker cannot do any task, and where there are no workers for long."""
+        """Yield each task and its outcome in order of completion.
+
+        Raises SweepError if the scheduler is lost, a worker cannot run any task, or there are no workers for long.
+        """
         from distributed import as_completed
 
         futures = {self.client.submit(_do, self._order(job, task), pure=False): task for task in tasks}
@@ -64,8 +66,10 @@ class DaskPool:
 
     @contextmanager
     def _watched(self, futures: list[Any]) -> Iterator[Event]:
-        """Give up futures once the cluster has had no worker for WITHOUT_WORKERS seconds: they would wait for ever.
-        Yields the event of it."""
+        """Cancel futures once the cluster has had no worker for WITHOUT_WORKERS seconds; they would wait for ever.
+
+        Yields the event that is then set.
+        """
         ended, lonely = Event(), Event()
 
         def watch() -> None:
@@ -88,17 +92,20 @@ class DaskPool:
             ended.set()
 
     def _cancel(self, futures: list[Any]) -> None:
-        """Give up what is not done, such as after Ctrl-C."""
+        """Cancel the futures that are not done, for example after Ctrl-C."""
         if self.client.status == "running":
             self.client.cancel([future for future in futures if not future.done()])
 
     def close(self) -> None:
-        """The client is the caller's, who closes it."""
+        """Do nothing: the caller closes the client."""
 
 
 def _do(order: bytes) -> Any:
-    """Do a task where a worker runs. It is sent as code, since a worker that cannot import a function that it gets by
-    name, as one without treesim, or with an older one, never answers."""
+    """Run a task in a worker.
+
+    The function is sent as code, not by name. A worker without treesim, or with an older version, would never
+    answer a function that it cannot import.
+    """
     import pickle
 
     from treesim.sweeps.workers import outcome_of
@@ -110,7 +117,7 @@ _do.__module__ = "__main__"  # which cloudpickle sends as code
 
 
 def _outcome(future: Any, lonely: Event) -> Outcome:
-    """What came of a task; lonely: whether it was given up for want of workers."""
+    """Return the outcome of a task's future; lonely: set if the task was cancelled for lack of workers."""
     from distributed import KilledWorker
 
     try:
@@ -136,11 +143,26 @@ def _outcome(future: Any, lonely: Event) -> Outcome:
 
 
 def local_cluster(workers: int | None = None, **options: Any) -> Any:
-    """Return a Client of workers on this machine as sweeps want them: one process for each NUMA node, with threads of
-    treesim's own on its cores, where Dask would start one process for each core.
+    """Return a Client of workers on this machine: one process for each NUMA node, with treesim's threads on its cores.
 
-    workers: how many, by default one for each NUMA node. options: other arguments of `dask.distributed.LocalCluster`.
-    Closing the client closes the cluster. Raises ArgumentError where dask.distributed is not installed.
+    Dask itself would start one process for each core. Closing the client closes the cluster.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Number of workers, by default one for each NUMA node.
+    **options
+        Other arguments of `dask.distributed.LocalCluster`.
+
+    Returns
+    -------
+    dask.distributed.Client
+        The client.
+
+    Raises
+    ------
+    ArgumentError
+        If dask.distributed is not installed.
     """
     require_distributed()
     import dask

@@ -1,4 +1,4 @@
-"""Distributions that samples of a sweep are drawn from."""
+"""Distributions from which samples of a sweep are drawn."""
 
 from __future__ import annotations
 
@@ -19,44 +19,66 @@ OUTERMOST = 8.3  # quantile of the normal distribution that uniform numbers in (
 
 
 class Distribution(ABC):
-    """What is drawn for a sample: numbers of a shape, from numbers that are uniform in (0, 1).
+    """Base class of distributions: maps numbers uniform in (0, 1) to the values of a sample.
 
-    One of a user's own has `shape`, and `values`, which takes as many uniform numbers as `needs` says, by default one
-    for each number of the shape. What is drawn has the same bits everywhere if `values` uses + - * / and square roots
-    alone; NumPy's other functions may differ in the last bit from processor to processor. `values` is called with one
-    row at a time, B = 1, so what a sample draws does not depend on the others.
+    A subclass has `shape` and `values`; it may override `needs`, by default one uniform number for each value.
+    Its draws have the same bits on every processor if `values` uses only + - * / and square roots. Other
+    functions of NumPy may differ in the last bit. treesim calls `values` of a user's subclass with one row at a
+    time, B = 1, so that a draw does not depend on other samples.
 
-    Example:
-        >>> class Triangle(treesim.sweeps.Distribution):
-        ...     shape, needs = (), 2
-        ...     def values(self, u):
-        ...         return u[:, 0] + u[:, 1]
-        >>> Triangle().values(np.array([[0.25, 0.5]]))
-        array([0.75])
+    Examples
+    --------
+    >>> class Triangle(treesim.sweeps.Distribution):
+    ...     shape, needs = (), 2
+    ...     def values(self, u):
+    ...         return u[:, 0] + u[:, 1]
+    >>> Triangle().values(np.array([[0.25, 0.5]]))
+    array([0.75])
     """
 
     shape: tuple[int, ...] = ()
 
     @property
     def needs(self) -> int:
-        """How many uniform numbers a draw takes."""
+        """Number of uniform numbers for one draw."""
         return math.prod(self.shape)
 
     @abstractmethod
     def values(self, u: np.ndarray) -> np.ndarray:
-        """Return what is drawn (B, *shape) from uniform numbers (B, needs)."""
+        """Return draws (B, *shape) from uniform numbers (B, needs).
+
+        Parameters
+        ----------
+        u : ndarray, shape (B, needs)
+            Numbers uniform in (0, 1).
+
+        Returns
+        -------
+        ndarray, shape (B, *shape)
+            Draws.
+        """
 
 
 @dataclass(frozen=True)
 class Normal(Distribution):
-    """Normal distributions of means and standard deviations, numbers or arrays, which broadcast: each number is drawn
-    by itself.
+    """Independent normal distributions; mean and standard deviation are broadcast.
 
-    Raises ArgumentError for a negative deviation, and for what is not finite.
+    Parameters
+    ----------
+    mean : array_like
+        Means.
+    sd : array_like
+        Standard deviations, not negative.
 
-    Example:
-        >>> treesim.sweeps.Normal(1.0, 0.1)
-        Normal(mean=1.0, sd=0.1)
+    Raises
+    ------
+    ArgumentError
+        For a negative deviation, or a number that is not finite.
+
+    Examples
+    --------
+    >>> treesim.sweeps.Normal(1.0, 0.1)
+    Normal(mean=1.0, sd=0.1)
     """
 
     mean: Any
@@ -70,20 +92,31 @@ class Normal(Distribution):
         object.__setattr__(self, "shape", mean.shape)
 
     def values(self, u: np.ndarray) -> np.ndarray:
-        """Return what is drawn (B, *shape)."""
+        """Return draws (B, *shape) from uniform numbers u (B, needs)."""
         z = normal_quantile(u).reshape(len(u), *self.shape)
         return np.asarray(self.mean) + np.asarray(self.sd) * z
 
 
 @dataclass(frozen=True)
 class Uniform(Distribution):
-    """Uniform distributions between bounds, numbers or arrays, which broadcast: each number is drawn by itself.
+    """Independent uniform distributions; bounds are broadcast.
 
-    Raises ArgumentError for a lower bound above the upper one, and for what is not finite.
+    Parameters
+    ----------
+    low : array_like
+        Lower bounds.
+    high : array_like
+        Upper bounds.
 
-    Example:
-        >>> treesim.sweeps.Uniform(0.4, 1.2).values(np.array([[0.5]]))
-        array([0.8])
+    Raises
+    ------
+    ArgumentError
+        For a lower bound above the upper one, or a number that is not finite.
+
+    Examples
+    --------
+    >>> treesim.sweeps.Uniform(0.4, 1.2).values(np.array([[0.5]]))
+    array([0.8])
     """
 
     low: Any
@@ -99,20 +132,31 @@ class Uniform(Distribution):
         object.__setattr__(self, "shape", low.shape)
 
     def values(self, u: np.ndarray) -> np.ndarray:
-        """Return what is drawn (B, *shape)."""
+        """Return draws (B, *shape) from uniform numbers u (B, needs)."""
         low, high = np.asarray(self.low), np.asarray(self.high)
         return low + (high - low) * u.reshape(len(u), *self.shape)
 
 
 @dataclass(frozen=True)
 class LogUniform(Distribution):
-    """Distributions whose logarithm is uniform between those of two positive bounds: each decade as often.
+    """Independent log-uniform distributions: the logarithm is uniform between those of the bounds.
 
-    Raises ArgumentError for bounds that are not positive, or in the wrong order.
+    Parameters
+    ----------
+    low : array_like
+        Lower bounds, positive.
+    high : array_like
+        Upper bounds.
 
-    Example:
-        >>> float(treesim.sweeps.LogUniform(1, 100).values(np.array([[0.5]]))[0].round(12))
-        10.0
+    Raises
+    ------
+    ArgumentError
+        For bounds that are not positive, or in the wrong order.
+
+    Examples
+    --------
+    >>> float(treesim.sweeps.LogUniform(1, 100).values(np.array([[0.5]]))[0].round(12))
+    10.0
     """
 
     low: Any
@@ -127,20 +171,29 @@ class LogUniform(Distribution):
         object.__setattr__(self, "shape", low.shape)
 
     def values(self, u: np.ndarray) -> np.ndarray:
-        """Return what is drawn (B, *shape)."""
+        """Return draws (B, *shape) from uniform numbers u (B, needs)."""
         low, high = logarithm(np.asarray(self.low, float)), logarithm(np.asarray(self.high, float))
         return exponential(low + (high - low) * u.reshape(len(u), *self.shape))
 
 
 @dataclass(frozen=True)
 class Choice(Distribution):
-    """One of some values, numbers or arrays of one shape, each as often. In `vary`, a list says the same.
+    """One of several values with equal probability. In `vary`, a list is a Choice, too.
 
-    Raises ArgumentError for no values, and for what is not finite.
+    Parameters
+    ----------
+    options : array_like
+        Numbers, or arrays of one shape, along the first axis.
 
-    Example:
-        >>> treesim.sweeps.Choice([50, 100, 200]).values(np.array([[0.1], [0.9]]))
-        array([ 50., 200.])
+    Raises
+    ------
+    ArgumentError
+        For no values, or a number that is not finite.
+
+    Examples
+    --------
+    >>> treesim.sweeps.Choice([50, 100, 200]).values(np.array([[0.1], [0.9]]))
+    array([ 50., 200.])
     """
 
     options: Any
@@ -153,25 +206,25 @@ class Choice(Distribution):
 
     @property
     def needs(self) -> int:
-        """One uniform number, whatever the shape."""
+        """Number of uniform numbers for one draw: 1 for any shape."""
         return 1
 
     def values(self, u: np.ndarray) -> np.ndarray:
-        """Return what is drawn (B, *shape)."""
+        """Return draws (B, *shape) from uniform numbers u (B, 1)."""
         options = np.asarray(self.options, float)
         return options[(u[:, 0] * len(options)).astype(int)]
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What is drawn multiplies the nominal value; see `scale`."""
+    """Distribution of factors of the nominal value; see `scale`."""
 
     factor: Distribution
 
 
 @dataclass(frozen=True)
 class Around:
-    """Configurations about one, normally distributed in its tangent space; see `around`."""
+    """Normal distribution of configurations in the tangent space at one; see `around`."""
 
     q: Any
     sd: Any
@@ -185,27 +238,55 @@ class Around:
 
 
 def scale(factor: Distribution | Sequence[float]) -> Scale:
-    """Return what makes a distribution one of factors: what is drawn multiplies the nominal value, that of the robot
-    (or of `q0`, `v0`, `parameters`). Without it, what is drawn is the value.
+    """Return a distribution of factors: draws multiply the nominal value instead of replacing it.
 
-    Raises ArgumentError for what is no distribution and no list.
+    The nominal value is that of the robot, or of the arguments `q0`, `v0`, `parameters`.
 
-    Example:
-        >>> from treesim.sweeps import Normal, scale
-        >>> scale(Normal(1.0, 0.1))
-        Scale(factor=Normal(mean=1.0, sd=0.1))
+    Parameters
+    ----------
+    factor : Distribution or sequence of float
+        Distribution of the factor; a list is a `Choice`.
+
+    Returns
+    -------
+    Scale
+        An entry for `vary`.
+
+    Raises
+    ------
+    ArgumentError
+        For neither a distribution nor a list.
+
+    Examples
+    --------
+    >>> from treesim.sweeps import Normal, scale
+    >>> scale(Normal(1.0, 0.1))
+    Scale(factor=Normal(mean=1.0, sd=0.1))
     """
     return Scale(as_distribution("scale", factor))
 
 
 def around(q: ArrayLike | None = None, sd: ArrayLike = 0.05) -> Around:
-    """Return configurations q (+) d about q (nq,), by default the nominal one, with d normally distributed about 0.
+    """Return a distribution of configurations q (+) d with normally distributed displacements d about 0.
 
-    sd: standard deviation of all degrees of freedom, or (nv,) [rad, m]. Quaternions stay of length 1.
+    Quaternions have unit length.
 
-    Example:
-        >>> treesim.sweeps.around(sd=0.02)
-        Around(q=None, sd=0.02)
+    Parameters
+    ----------
+    q : array_like, shape (nq,), optional
+        Configuration, by default the nominal one.
+    sd : array_like, scalar or shape (nv,)
+        Standard deviations of the displacements [rad, m].
+
+    Returns
+    -------
+    Around
+        An entry for `vary["q0"]`.
+
+    Examples
+    --------
+    >>> treesim.sweeps.around(sd=0.02)
+    Around(q=None, sd=0.02)
     """
     found = Around(None if q is None else _frozen("q", q), _frozen("sd", sd))
     if (np.asarray(found.sd) < 0).any():
@@ -214,17 +295,21 @@ def around(q: ArrayLike | None = None, sd: ArrayLike = 0.05) -> Around:
 
 
 def values_of(distribution: Distribution, u: np.ndarray) -> np.ndarray:
-    """Return what a distribution draws (B, *shape) from uniform numbers (B, needs), for each row what it would draw
-    alone: those of a user's own are asked row by row, since NumPy's functions may compute the last numbers of an array
-    by other instructions than the first ones."""
+    """Return draws (B, *shape) from uniform numbers (B, needs); each row has the bits that it would have alone.
+
+    Distributions of users are evaluated row by row: NumPy may compute the last numbers of an array by other
+    instructions than the first ones.
+    """
     if type(distribution).__module__ == __name__ or not len(u):
         return distribution.values(u)
     return np.concatenate([distribution.values(row) for row in u[:, None]])
 
 
 def as_distribution(name: str, given: Any) -> Distribution:
-    """Return a distribution as it is, a list as a Choice; raises ArgumentError naming what else is given, and a
-    distribution whose values have another shape than it says."""
+    """Return a distribution unchanged, a list as a Choice.
+
+    Raises ArgumentError for anything else, and for a distribution whose values do not have its `shape`.
+    """
     if isinstance(given, Distribution):
         try:
             middle = np.asarray(given.values(np.full((1, given.needs), 0.5)), float).shape
@@ -246,14 +331,14 @@ def as_distribution(name: str, given: Any) -> Distribution:
 
 
 def _check_reach(labels: str, a: np.ndarray, b: np.ndarray, factor: float) -> None:
-    """Raise ArgumentError where a + factor b, which values are drawn by, is beyond the largest number."""
+    """Raise ArgumentError if a + factor b, the largest possible draw, overflows."""
     with np.errstate(over="ignore"):
         if not np.isfinite(a + factor * b).all():
             raise ArgumentError(f"{labels} are too large: what is drawn would not be finite")
 
 
 def _settled(of: Any, *labels: str) -> tuple[np.ndarray, ...]:
-    """The arrays of these attributes, broadcast, which are kept as numbers and tuples."""
+    """Return the arrays of the named attributes, broadcast; the attributes become numbers and tuples."""
     for label in labels:
         object.__setattr__(of, label, _frozen(f"{label} of {type(of).__name__}", getattr(of, label)))
     try:

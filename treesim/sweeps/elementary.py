@@ -1,7 +1,7 @@
-"""Logarithm, exponential and normal quantiles by + - * /, square roots and powers of two alone.
+"""Logarithm, exponential and normal quantiles, computed by + - * /, square roots and powers of two only.
 
-IEEE 754 rounds these operations in one way, so what is drawn by them has the same bits on every processor and with
-every C library, which logarithms of libraries have not.
+IEEE 754 defines the rounding of these operations. The results therefore have the same bits on every
+processor and with every C library, unlike logarithms of libraries.
 """
 
 from __future__ import annotations
@@ -56,8 +56,10 @@ def exponential(x: np.ndarray) -> np.ndarray:
 
 
 def normal_quantile(p: np.ndarray) -> np.ndarray:
-    """Return where the standard normal distribution function is p, of numbers between 0 and 1, both left out, to 1e-15
-    relative (Wichura 1988, AS 241)."""
+    """Return the quantile of the standard normal distribution for 0 < p < 1, to 1e-15 relative.
+
+    Source: Wichura 1988, algorithm AS 241.
+    """
     q = p - 0.5
     near = np.abs(q) <= 0.425
     result = q * _ratio(NEAR, 0.180625 - q * q)
@@ -72,7 +74,7 @@ def _ratio(of: tuple[tuple[float, ...], tuple[float, ...]], x: np.ndarray) -> np
 
 
 def _polynomial(coefficients: tuple[float, ...] | list[float], x: np.ndarray) -> np.ndarray:
-    """By Horner's rule; constant term first."""
+    """Evaluate a polynomial by Horner's rule; constant term first."""
     value = np.full_like(x, coefficients[-1])
     for c in reversed(coefficients[:-1]):
         value = value * x + c

@@ -1,4 +1,4 @@
-"""What a sweep will take, before it starts: a few samples are computed, and timed."""
+"""Estimate of time and size of a sweep from a few timed samples."""
 
 from __future__ import annotations
 
@@ -23,13 +23,27 @@ TRIED = 256  # samples that are timed
 
 @dataclass(frozen=True)
 class Estimate:
-    """samples: how many are to be computed, of `total`; chunk: how many of them are one task. seconds: how long it
-    will take with all workers; size [bytes]: of the results, before they are compressed; workers: how many tasks run
-    at a time.
+    """Estimate of a sweep's cost.
 
-    Example:
-        >>> treesim.sweeps.Estimate(1000, 1000, 64, seconds=2.0, size=80_000, workers=2).size
-        80000
+    Parameters
+    ----------
+    samples : int
+        Samples to be computed.
+    total : int
+        Samples of the sweep.
+    chunk : int
+        Samples of a task.
+    seconds : float
+        Time with all workers [s].
+    size : int
+        Size of the results before compression [bytes].
+    workers : int
+        Number of tasks that run at a time.
+
+    Examples
+    --------
+    >>> treesim.sweeps.Estimate(1000, 1000, 64, seconds=2.0, size=80_000, workers=2).size
+    80000
     """
 
     samples: int
@@ -41,13 +55,16 @@ class Estimate:
 
 
 def sample_bytes(columns: Mapping[str, np.ndarray]) -> int:
-    """Return the bytes of the columns (B, ...) for one sample."""
+    """Return the bytes of one sample in columns (B, ...)."""
     return sum(column.dtype.itemsize * math.prod(column.shape[1:]) for column in columns.values())
 
 
 def sample_seconds(pool: Pool, job: Job, plan: Plan) -> float:
-    """Return the seconds that a worker takes for one sample: of the second time that some are computed, since code is
-    compiled in the first. Samples that cannot be computed are found later, and count as a second each."""
+    """Return a worker's time for one sample [s].
+
+    Some samples are computed twice; the second time counts, since the first includes compilation. If they fail,
+    the result is one second a sample.
+    """
     tried = Task(0, min(TRIED, plan.samples), writes=False)
     for _ in range(2):
         ((_, outcome),) = pool.map(job, [tried])
@@ -55,17 +72,16 @@ def sample_seconds(pool: Pool, job: Job, plan: Plan) -> float:
 
 
 def chunk_size(seconds: float, size: int, samples: int, workers: int) -> int:
-    """Return how many samples are a task: a power of two, of about TASK_SECONDS; so few that all workers have some.
+    """Return the samples of a task: a power of two, about TASK_SECONDS of work, few enough for all workers.
 
-    seconds, size: time and bytes of one sample.
+    seconds, size: time [s] and bytes of one sample.
     """
     wanted = min(TASK_SECONDS / max(seconds, 1e-9), CHUNK_BYTES / max(size, 1), samples / workers)
     return 1 << max(0, math.ceil(math.log2(min(max(wanted, LEAST), MOST))))
 
 
 def check_disk(folder: Path, size: int) -> None:
-    """Raise ArgumentError if so many bytes of results do not fit where the store is. They are compressed, by how much
-    nobody knows before."""
+    """Raise ArgumentError if results of `size` bytes, before compression, do not fit on the store's disk."""
     free = free_bytes(folder)
     if free is not None and size > free:
         raise ArgumentError(

@@ -1,4 +1,4 @@
-"""What a sweep can vary, by name: physics, starts, gains and parameters of policies, with their nominal values."""
+"""Fields that a sweep can vary: model parameters, starts, gains and policy parameters, with nominal values."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ TARGET = re.compile(r"(\w+)(?:\[(.+)\])?", re.DOTALL)
 
 
 class Field(NamedTuple):
-    """nominal: its value, of the shape that it has in one rollout. kind: what the entries of its first axis belong to.
-    places: where these are, by name. meant: those that a name without a place sets, None for all."""
+    """Field that can be varied.
+
+    nominal: its value in one rollout. kind: what the entries of its first axis belong to. places: index of each
+    by name. meant: entries that are set if `vary` names none; None for all.
+    """
 
     nominal: np.ndarray
     kind: str
@@ -35,10 +38,11 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True)
 class Variation:
-    """One entry of `vary`: place is None for the whole of a field, EACH for one draw for each entry of its first axis.
+    """Entry of `vary`.
 
-    shape: of what is drawn for one sample. scales: whether it multiplies. meant: of a whole field, the entries that are
-    set, None for all.
+    place: index in the field; None for the whole field, EACH for one draw for each entry of its first axis.
+    shape: of a draw for one sample. scales: whether a draw multiplies the nominal value. meant: entries of a
+    whole field that are set, None for all.
     """
 
     name: str
@@ -51,7 +55,7 @@ class Variation:
     meant: tuple[int, ...] | None = None
 
     def drawn(self, seed: int, samples: np.ndarray) -> np.ndarray:
-        """Return what is drawn (B, *shape) for samples (B,)."""
+        """Return the draws (B, *shape) of samples (B,)."""
         each = self.shape[0] if self.place == EACH else 1
         u = uniforms(seed, samples, self.name, each * self.distribution.needs)
         rows = u.reshape(-1, self.distribution.needs)
@@ -59,7 +63,7 @@ class Variation:
         return values.reshape(len(samples), *self.shape)
 
     def put(self, values: np.ndarray, into: np.ndarray) -> None:
-        """Write what was drawn (B, *shape) into its place among a field's values (B, ...)."""
+        """Write draws (B, *shape) into their place in a field's values (B, ...). Overwrites `into`."""
         part = into[:, self.place] if isinstance(self.place, int | slice) else into
         spread = values.reshape(*values.shape, *[1] * (part.ndim - values.ndim))
         new = part * spread if self.scales else np.broadcast_to(spread, part.shape)
@@ -70,7 +74,10 @@ class Variation:
 
 
 def fields(world: World, starts: Mapping[str, np.ndarray], gains: Mapping[str, np.ndarray]) -> dict[str, Field]:
-    """Return all that can be varied of a world, by name; starts: q0 (nq,), v0 (nv,), p (k,); gains: kp, kd (nv,)."""
+    """Return all fields of a world that can be varied, by name.
+
+    starts: q0 (nq,), v0 (nv,), p (k,). gains: kp, kd (nv,).
+    """
     robot = world.robot
     moving = [body.joint for body in robot.bodies if body.joint.mimic is None]
     names = [joint.name for joint in moving], [joint.type for joint in moving]
@@ -97,7 +104,7 @@ def fields(world: World, starts: Mapping[str, np.ndarray], gains: Mapping[str, n
 
 
 def _ground_friction(surfaces: Sequence[Surface]) -> float:
-    """The coefficient of a world's ground, NaN where its surfaces differ: scaled, it would be several."""
+    """Return the friction coefficient of a world's ground; NaN if its surfaces have different ones."""
     coefficients = {surface.friction for surface in surfaces}
     return coefficients.pop() if len(coefficients) == 1 else float("nan")
 
@@ -107,8 +114,11 @@ def _indices(names: Iterable[str]) -> dict[str, int | slice]:
 
 
 def variation(name: str, given: Any, known: Mapping[str, Field]) -> Variation:
-    """Return an entry of `vary`; raises UnknownNameError with near misses for its name, ArgumentError for a
-    distribution that does not fit it."""
+    """Return an entry of `vary`.
+
+    Raises UnknownNameError with similar names for an unknown name, ArgumentError for a distribution that does
+    not fit it.
+    """
     match = TARGET.fullmatch(name) if isinstance(name, str) else None
     if match is None or match[1] not in known:
         if match is not None and match[1] == "ground_friction":
@@ -134,7 +144,7 @@ def variation(name: str, given: Any, known: Mapping[str, Field]) -> Variation:
 
 
 def _place(name: str, inside: str | None, field: Field) -> int | slice | str | None:
-    """What the brackets of a name in `vary` choose."""
+    """Return the index selected by the brackets of a name in `vary`, see `Variation`."""
     if inside is None:
         return None
     if not field.nominal.ndim:

@@ -1,10 +1,11 @@
-"""Which chunks of a sweep are finished: one line each, with a checksum, written when its columns are.
+"""Manifest of a sweep: one line with a checksum for each finished chunk, written after its columns.
 
-The process that asked for the sweep alone writes it, so it is the same after a worker that was killed, a scheduler or
-a machine that was lost, and Ctrl-C: what is not in it is computed by the next call.
+Only the process that called `treesim.sweep` writes it. After a killed worker, a lost scheduler or machine,
+or Ctrl-C, the next call computes whatever is not in it.
 
-A line is a JSON object whose last entry is a digest of the line and of the store's identity: a line that is damaged, or
-another store's, is passed over. There are lines of chunks, of samples that are left out, and of the store's program.
+A line is a JSON object whose last entry is a digest of the line and of the store's identity. Lines that are
+damaged, or belong to another store, are ignored. There are lines for chunks, for samples that are left out,
+and for the store's program.
 """
 
 from __future__ import annotations
@@ -30,8 +31,11 @@ CHUNK = {"start", "failed", "left_out", "checksum", "seconds"}
 
 
 class Manifest:
-    """The lines of a store's manifest: records of finished chunks by their first sample; left_out: why samples are
-    not computed, by number; programs: digests of the store's program. damaged: how many lines were passed over."""
+    """Contents of a store's manifest.
+
+    finished: records of chunks by their first sample. left_out: reasons why samples are not computed, by
+    number. programs: digests of the store's program. damaged: number of ignored lines.
+    """
 
     def __init__(self, store: Store) -> None:
         self.path, self._store = store.folder / MANIFEST, store
@@ -56,7 +60,7 @@ class Manifest:
             raise ArgumentError(f"cannot read {self.path}: {error.strerror or error}") from None
 
     def _read(self, content: bytes) -> dict[str, Any] | None:
-        """What a line holds, None where it is damaged or another store's."""
+        """Return the object in a line; None if it is damaged or belongs to another store."""
         match = LINE.fullmatch(content.rstrip(b"\n"))
         if match is None or self._digest(match[1] + b"}") != match[2].decode():
             return None
@@ -70,7 +74,7 @@ class Manifest:
         return hashlib.sha256(self._store.identity.encode() + content).hexdigest()[:16]
 
     def _is_sound(self, line: dict[str, Any]) -> bool:
-        """Whether a line holds what one of the three kinds holds, and nothing else."""
+        """Return whether a line has exactly the entries of one of the three kinds."""
         if line.keys() == {"program"}:
             return isinstance(line["program"], str) and PROGRAM.fullmatch(line["program"]) is not None
         if line.keys() == {"sample", "reason"}:
@@ -103,8 +107,10 @@ class Manifest:
                 self.left_out.setdefault(sample, "the reason was in a line of the manifest that is damaged")
 
     def add(self, line: dict[str, Any]) -> None:
-        """Write down a finished chunk, a sample that is left out, or the store's program; raises ArgumentError where
-        there is no room, SweepError for a record that no task of this sweep gives."""
+        """Append a line: a finished chunk, a sample that is left out, or the store's program.
+
+        Raises ArgumentError for a full disk, SweepError for a record that no task of this sweep produces.
+        """
         if not self._is_sound(line):
             raise SweepError(f"a worker sent a record that is none of this sweep: {line!r:.200}")
         content = json.dumps(line).encode()
@@ -119,7 +125,7 @@ class Manifest:
         self._take(line)
 
     def _end_line(self, stream: IO[bytes]) -> None:
-        """End the last line, or take it away where a process was killed, or had no room, while it wrote."""
+        """Terminate the last line, or remove it if a killed process or a full disk left it incomplete."""
         size = stream.seek(0, os.SEEK_END)
         stream.seek(max(0, size - 1))
         if size == 0 or stream.read(1) == b"\n":
@@ -134,12 +140,12 @@ class Manifest:
 
     @property
     def done(self) -> int:
-        """How many samples are finished."""
+        """Number of finished samples."""
         samples, chunk = self._store.samples, self._store.chunk
         return sum(min(start + chunk, samples) - start for start in self.finished)
 
     def loss(self) -> str | None:
-        """Return in words what lines that are damaged cost, None where all is known without them."""
+        """Return a sentence on the consequences of damaged lines, None if there are none."""
         if not self.damaged or self.done == self._store.samples:
             return None
         return (
@@ -149,14 +155,16 @@ class Manifest:
 
 
 def _is_whole(value: Any, least: int, end: int) -> bool:
-    """Whether a value is a whole number from least on, below end."""
+    """Return whether a value is an integer with least <= value < end."""
     return type(value) is int and least <= value < end
 
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep a store from being written by another call of `treesim.sweep` meanwhile; raises ArgumentError where one
-    does. Where the file system knows no locks, nothing is kept."""
+    """Lock a store against other calls of `treesim.sweep`; raises ArgumentError if it is locked.
+
+    Has no effect on file systems without locks.
+    """
     try:
         import fcntl
     except ImportError:  # Windows

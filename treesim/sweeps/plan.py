@@ -1,4 +1,4 @@
-"""A sweep's plan: all that decides what comes of each sample, in one object that is sent to workers and kept."""
+"""Plan of a sweep: everything that determines the results of each sample, as one object for workers and store."""
 
 from __future__ import annotations
 
@@ -34,8 +34,11 @@ MOST_KEPT = 16  # numbers of one entry of `vary` that are kept for each sample; 
 
 
 class Inputs(NamedTuple):
-    """What some samples start from: q0 (B, nq), v0 (B, nv), p (B, k); physics: by name, as `model_parameters` of
-    `rollout` takes them; drawn: by name in `vary`, what was drawn (B, ...)."""
+    """Inputs of some samples.
+
+    q0 (B, nq), v0 (B, nv), p (B, k). physics: by name, as `model_parameters` of `rollout`. drawn: draws (B,
+    ...) by name in `vary`.
+    """
 
     q0: np.ndarray
     v0: np.ndarray
@@ -46,9 +49,9 @@ class Inputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Plan:
-    """What decides the outcome of each sample of a sweep; its attributes are the arguments of `treesim.sweep`.
+    """Everything that determines the results of each sample; its attributes are arguments of `treesim.sweep`.
 
-    fields: nominal values of all that can be varied. settings: other arguments of `rollout`, by name.
+    fields: nominal values of all fields that can be varied. settings: other arguments of `rollout`, by name.
     """
 
     world: World
@@ -65,7 +68,7 @@ class Plan:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def inputs(self, samples: np.ndarray) -> Inputs:
-        """Return what samples (B,) start from: the same for one sample whatever the others are."""
+        """Return the inputs of samples (B,); those of one sample do not depend on the others."""
         values = {name: self._nominal(name, len(samples)) for name in STARTS}
         drawn = {}
         for one in self.variations:
@@ -80,7 +83,7 @@ class Plan:
         return Inputs(values["q0"], values["v0"], values["p"], physics, drawn)
 
     def nominal(self) -> Inputs:
-        """Return what one rollout starts from in which nothing is drawn; its physics are those that are varied."""
+        """Return the inputs of one rollout with nominal values; its physics are the fields that are varied."""
         names = {one.field for one in self.variations} - set(STARTS)
         physics = {name: self._nominal(name, 1) for name in sorted(names)}
         drawn = {one.name: np.zeros((1, *one.shape)) for one in self.variations}
@@ -92,12 +95,12 @@ class Plan:
         return np.broadcast_to(nominal, (count, *nominal.shape)).copy()
 
     def kept_inputs(self, inputs: Inputs) -> dict[str, np.ndarray]:
-        """Return of what was drawn that which is kept beside the results: entries of a few numbers."""
+        """Return the draws that are stored with the results: entries of a few numbers."""
         small = {one.name for one in self.variations if np.prod(one.shape, dtype=int) <= MOST_KEPT}
         return {name: value for name, value in inputs.drawn.items() if name in small}
 
     def description(self) -> dict[str, Any]:
-        """Return in plain values what decides the results: equal for plans that give the same bits."""
+        """Return plain values that determine the results: equal for plans with the same bits."""
         versions = surroundings()
         told_of = {
             "robot and world": _digest(plain(self.world)),
@@ -113,22 +116,24 @@ class Plan:
         return told_of | {name: versions[name] for name in VERSIONS}
 
     def _policy_identity(self) -> str:
-        """A digest of what the policy computes, however it is written down."""
+        """Return a digest of the policy's computation, independent of its source code."""
         if not callable(self.policy):
             return "none" if self.policy is None else _digest(np.asarray(self.policy).tolist())
         robot = self.world.robot
         return str(Policy(self.policy, robot.nq, robot.nv, len(self.fields["p"].nominal)))
 
     def _measure_identity(self, name: str) -> str:
-        """A digest of what a measure computes, likewise."""
+        """Return a digest of a measure's computation, independent of its source code."""
         robot, k = self.world.robot, len(self.fields["p"].nominal)
         one = {name: self.measure[name]}
         return repr(Reduction(one, robot.nq, robot.nv, k, robot.n_bodies + 1, self.dt, np.float64))
 
 
 def _moved(robot: Tree, q: np.ndarray, displacements: np.ndarray) -> np.ndarray:
-    """q (+) d for samples (B, nv), by the engine that takes one state after the other: with "auto", which code computes
-    a sample, and so its last bits, would depend on how many there are."""
+    """Return q (+) d for displacements (B, nv), by the generic engine.
+
+    With "auto", the code for a sample, and so its last bits, would depend on the number of samples.
+    """
     return np.asarray(INTEGRATE(robot, robot.ints, robot.reals, q, displacements, engine="generic"))
 
 
@@ -155,7 +160,7 @@ def plan_of(
     keep: str,
     settings: Mapping[str, Any],
 ) -> Plan:
-    """Return a plan of arguments of `treesim.sweep`, looked at one by one; counts: samples, steps, every, seed."""
+    """Return a plan from the validated arguments of `treesim.sweep`; counts: samples, steps, every, seed."""
     world = as_world(robot)
     tree = world.robot
     nv = tree.nv
@@ -190,7 +195,7 @@ def plan_of(
 
 
 def _check_names(vary: Mapping[str, Any], measure: Mapping[str, Any]) -> None:
-    """Refuse names that stand for two columns of the results."""
+    """Raise ArgumentError for names that denote two columns of the results."""
     for name in measure:
         if not isinstance(name, str) or name in RESERVED or name in vary or not name:
             raise ArgumentError(
@@ -200,7 +205,7 @@ def _check_names(vary: Mapping[str, Any], measure: Mapping[str, Any]) -> None:
 
 
 def _array(label: str, value: ArrayLike, shape: tuple[int, ...], one: bool = False) -> np.ndarray:
-    """A finite array of a shape, or, with `one`, one number; raises ArgumentError."""
+    """Return a finite array of a shape or, with `one`, a number; raises ArgumentError."""
     array = real_numbers(label, value)
     if array.shape != shape and not (one and array.shape == ()):
         raise ArgumentError(f"{label} has shape {array.shape}, but {shape} is needed: samples differ by vary=")

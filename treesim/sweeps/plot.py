@@ -1,4 +1,4 @@
-"""Pictures of a study: the mean of a column over another one."""
+"""Plot of a study: the mean of one column over another one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def plot(study: Study, name: str, over: str, path: str | os.PathLike[str] | None, bins: int) -> Any:
-    """Return the figure that `Study.plot` tells of."""
+    """Return the figure of `Study.plot`."""
     target = None if path is None else checked_output(path, PLOT_SUFFIXES)
     data = study.summary
     sound = study.finished & (data["failed_reason"].values == 0)
@@ -36,7 +36,7 @@ def plot(study: Study, name: str, over: str, path: str | os.PathLike[str] | None
 
 
 def _title(samples: int, finite: int) -> str:
-    """How many samples are drawn; those without a finite value are left out."""
+    """Return the title: numbers of samples that are drawn, and that have no finite value."""
     return f"{samples:,} samples" if finite == samples else f"{finite:,} of {samples:,} samples, where both are finite"
 
 
@@ -49,8 +49,10 @@ def _column(data: Any, name: str) -> np.ndarray:
 
 
 def binned(x: np.ndarray, y: np.ndarray, bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean x, the mean y, and the standard error of that, of samples in equal parts of the range of x, or of
-    those of each value of x if these are no more than the parts; parts without samples are left out."""
+    """Return mean x, mean y and its standard error, of samples in equal parts of the range of x.
+
+    If x has no more distinct values than `bins`, each value is a bin. Empty bins are left out.
+    """
     values, group = np.unique(x, return_inverse=True)
     if len(values) > bins:
         edges = np.linspace(x.min(), x.max(), bins + 1)

@@ -1,8 +1,9 @@
-"""The files that hold a plan as a program, by cloudpickle, and their digests.
+"""Files of a plan as a program, pickled by cloudpickle, and their digests.
 
-plan.pickle is for `Study.plan` and `Study.replay`. Its digest is in the manifest. A call of `treesim.sweep` never loads
-it: its workers load a file that the call has written from its own plan, under a name that no other call has, and whose
-digest they get over the connection. A worker that does not find this file sees another folder than the call does.
+plan.pickle is for `Study.plan` and `Study.replay`; its digest is in the manifest. `treesim.sweep` never
+loads it. Its workers load a file that the call has written from its own plan, under a unique name, and
+whose digest they receive over the connection. A worker that does not find this file sees another folder
+than the call.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ PATIENCE = 5.0  # seconds after which a file that another machine wrote is to be
 
 
 def packed(plan: Plan) -> bytes:
-    """Return a plan as a program; raises ArgumentError naming what cannot be sent to another process."""
+    """Return a pickled plan; raises ArgumentError naming an object that cannot be pickled."""
     import cloudpickle
 
     try:
@@ -46,8 +47,11 @@ def program_digest(content: bytes) -> str:
 
 @contextmanager
 def written_for_workers(folder: Path, content: bytes) -> Iterator[str]:
-    """Write the program of this call into a store for its workers, and yield the file's name; it goes with the block.
-    Those of calls that were killed go as well: the caller holds the store's lock."""
+    """Write the program of this call into a store for its workers, and yield the file's name.
+
+    The file is removed at the end of the block. Files of killed calls are removed as well: the caller has
+    locked the store.
+    """
     aside = folder / ASIDE
     for path in aside.glob(OF_A_CALL.format("*")):
         with suppress(OSError):
@@ -62,8 +66,10 @@ def written_for_workers(folder: Path, content: bytes) -> Iterator[str]:
 
 
 def read_program(path: Path, digest: str) -> bytes:
-    """Return the program of a call, as its workers read it; raises OSError where there is none after PATIENCE seconds,
-    ValueError where it has another digest."""
+    """Return the program of a call, in one of its workers.
+
+    Raises OSError if it does not appear within PATIENCE seconds, ValueError if it has another digest.
+    """
     until = time.monotonic() + PATIENCE
     while not path.is_file() and time.monotonic() < until:
         with suppress(OSError):
@@ -76,9 +82,9 @@ def read_program(path: Path, digest: str) -> bytes:
 
 
 def read_plan(folder: Path, manifest: Manifest) -> Plan:
-    """Return the plan that a store holds. It is a program: read no store of somebody whom you do not trust.
+    """Return the plan in a store. It is a program: open no store that you do not trust.
 
-    Raises ArgumentError where there is none, and where it is not the one that the manifest tells of.
+    Raises ArgumentError if there is none, or if its digest is not in the manifest.
     """
     try:
         content = (folder / PLAN).read_bytes()
@@ -93,8 +99,10 @@ REMEDY = "the same call of treesim.sweep writes it again, and results stay as th
 
 
 def check_program(folder: Path, manifest: Manifest) -> None:
-    """Raise ArgumentError where a store's program is not the one that the manifest tells of; none is loaded. A store
-    without it is sound: its results can be read, and gone on with."""
+    """Raise ArgumentError if the digest of a store's program is not in the manifest; the program is not loaded.
+
+    A store without a program is valid: its results can be read, and the sweep continued.
+    """
     with suppress(FileNotFoundError):
         content = (folder / PLAN).read_bytes()
         if manifest.programs and program_digest(content) not in manifest.programs:
@@ -109,8 +117,10 @@ def _foreign(folder: Path) -> str:
 
 
 def keep_program(folder: Path, manifest: Manifest, content: bytes) -> None:
-    """Write the program into a store that has none, or of whose nothing is known. Its digest is in the manifest first,
-    so that a kill in between leaves a store without a program."""
+    """Write the program into a store that has none, or whose manifest has no digest of it.
+
+    The digest is written first, so that a process killed in between leaves a store without a program.
+    """
     if manifest.programs and (folder / PLAN).exists():
         return
     try:

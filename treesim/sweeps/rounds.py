@@ -1,4 +1,4 @@
-"""The work of a sweep: the chunks that are missing, and a search for the samples that cannot be computed."""
+"""Run the missing chunks of a sweep, and search for the samples that cannot be computed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ MOST_LEFT_OUT = 1000  # samples that one search finds
 
 
 def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, tell: Callable[[int], None]) -> None:
-    """Do tasks that write, and write them down; tell is called with the samples of each.
+    """Run tasks that write results, and record them in the manifest; tell(samples): called after each task.
 
-    A task that raises an error, or kills its worker, is halved until the samples are found that do so; they are
-    written down, and the task is done again without them. Raises SweepError where all halves can be computed and the
-    whole cannot, and where more than MOST_LEFT_OUT samples cannot.
+    A task that raises an error, or kills its worker, is bisected until the responsible samples are found. They
+    are recorded as left out, and the task is repeated without them. Raises SweepError if both halves can be
+    computed but not the whole, and if more than MOST_LEFT_OUT samples fail.
     """
     failed = _written(pool, job, [_without(task, manifest) for task in chunks], manifest, tell)
     if not failed:
@@ -37,7 +37,7 @@ def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, tel
 def _written(
     pool: Pool, job: Job, tasks: Sequence[Task], manifest: Manifest, tell: Callable[[int], None]
 ) -> list[tuple[Task, Failed]]:
-    """Do tasks; return those that failed."""
+    """Run tasks and record the finished ones; return those that failed."""
     failed = []
     for task, outcome in pool.map(job, tasks):
         if isinstance(outcome, Done):
@@ -54,8 +54,10 @@ def _without(task: Task, manifest: Manifest) -> Task:
 
 
 def culprits(pool: Pool, job: Job, tasks: Sequence[Task]) -> dict[int, str]:
-    """Return the samples of tasks that cannot be computed, and why: halves are tried, then halves of those that fail,
-    2 log2(n) tries for one sample of n."""
+    """Return the samples that cannot be computed, with reasons, by bisection of failed tasks.
+
+    One such sample among n takes 2 log2(n) tries.
+    """
     found: dict[int, str] = {}
     suspects = [half for task in tasks for half in _halves(task)]
     while suspects:
@@ -72,7 +74,7 @@ def culprits(pool: Pool, job: Job, tasks: Sequence[Task]) -> dict[int, str]:
 
 
 def _fails_alone(pool: Pool, job: Job, task: Task) -> bool:
-    """Whether a task kills its worker while no other task runs, whose worker's death could have been taken for its."""
+    """Return whether a task kills its worker while no other task runs, which might have killed it instead."""
     return any(isinstance(one, Failed) for _, one in pool.map(job, [task]))
 
 

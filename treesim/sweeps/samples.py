@@ -1,7 +1,7 @@
-"""Random numbers of samples: those of one sample depend on the seed and its own number, on nothing else.
+"""Counter-based random numbers of samples: they depend on the seed and the sample's number only.
 
-Philox4x64-10 (Salmon, Moraes, Dror, Shaw 2011) maps a counter, under a key, to four random words. The key is (seed,
-sample), so samples can be drawn in any order, on any machine, many at once.
+Philox4x64-10 (Salmon, Moraes, Dror, Shaw 2011) maps a counter, under a key, to four random words. The key
+is (seed, sample), so samples can be drawn in any order, on any machine, many at once.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ UNIT = 2.0**-52
 
 
 def uniforms(seed: int, samples: np.ndarray, stream: str, count: int) -> np.ndarray:
-    """Return `count` numbers (B, count) for each of the samples (B,), uniform in (0, 1), both ends left out.
+    """Return `count` uniform numbers in the open interval (0, 1) for each of the samples (B,): (B, count).
 
-    stream: a name; numbers of different streams are independent. They are those of
-    `numpy.random.Philox(key=[seed, sample], counter=[0, 0, stream_number(stream), 0])`: the first 52 bits of each word,
-    and half a unit more. Cost 0.2 us each.
+    stream: a name; numbers of different streams are independent. They are the first 52 bits, plus half a unit,
+    of the words of `numpy.random.Philox(key=[seed, sample], counter=[0, 0, stream_number(stream), 0])`. Cost
+    0.2 us each.
     """
     blocks = -(-count // WORDS)
     counter = np.zeros((WORDS, len(samples), blocks), np.uint64)
@@ -35,12 +35,12 @@ def uniforms(seed: int, samples: np.ndarray, stream: str, count: int) -> np.ndar
 
 
 def stream_number(name: str) -> int:
-    """Return the number of a stream, which depends on its name alone."""
+    """Return the number of a stream: a hash of its name."""
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "little")
 
 
 def philox(counter: np.ndarray, key0: np.ndarray, key1: np.ndarray) -> np.ndarray:
-    """Return the random words (4, ...) of counters (4, ...) under keys that broadcast to their places."""
+    """Return the random words (4, ...) of counters (4, ...); keys are broadcast."""
     c0, c1, c2, c3 = counter
     with np.errstate(over="ignore"):
         for k in range(ROUNDS):
@@ -52,7 +52,7 @@ def philox(counter: np.ndarray, key0: np.ndarray, key1: np.ndarray) -> np.ndarra
 
 
 def _product(a: np.uint64, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The high and the low 64 bits of a b, by products of halves."""
+    """Return the high and low 64 bits of a b, from products of halves."""
     a_high, a_low, b_high, b_low = a >> HALF, a & LOW, b >> HALF, b & LOW
     middle = a_high * b_low + (a_low * b_low >> HALF)
     carried = a_low * b_high + (middle & LOW)

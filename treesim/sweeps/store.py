@@ -1,10 +1,10 @@
-"""Where results go: a Zarr store of columns over samples, in which a task writes whole chunks of its own.
+"""Zarr store of a sweep's results: columns over samples, to which each task writes one chunk.
 
-run.zarr/                a Zarr v3 group, its metadata consolidated, which xarray opens
-    zarr.json            holds the digest of plan.json and one of itself, by which the store is known
+run.zarr/                a Zarr v3 group with consolidated metadata, which xarray opens
+    zarr.json            contains the digest of plan.json, and one of itself, the store's identity
     mass[torso]/ ...     a column: samples on the first axis, padded to whole chunks
-    treesim/plan.json    what is computed, in plain values, for telling one sweep from another
-    treesim/plan.pickle  the same as a program, for `Study.replay` (see `programs`)
+    treesim/plan.json    the plan in plain values, to compare sweeps
+    treesim/plan.pickle  the plan as a program, for `Study.replay` (see `programs`)
     treesim/manifest     finished chunks, one a line (see `manifest`)
 """
 
@@ -37,19 +37,19 @@ LONGEST_NAME = 200  # bytes of a column's name: it is that of a folder
 
 
 def require_zarr() -> None:
-    """Raise ArgumentError, saying how to install them, if packages of the extra are missing."""
+    """Raise ArgumentError, with installation advice, if packages of the extra are missing."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         raise ArgumentError(f"sweeps need {' and '.join(missing)}: {installed_by('.[sweep]')}")
 
 
 class Store:
-    """The columns of a sweep in a folder.
+    """Columns of a sweep in a folder.
 
-    samples: how many; chunk: how many of them are written together; columns: shape and type of number of one sample,
-    by name. identity: the digest that zarr.json holds of itself, which no other sweep's store has.
+    samples: their number. chunk: number of samples that are written together. columns: shape and dtype of one
+    sample, by name. identity: the digest of zarr.json, unique to this store.
 
-    Raises ArgumentError, naming the file, where there is no sweep, or zarr.json is not as it was written.
+    Raises ArgumentError, naming the file, if there is no sweep, or zarr.json was changed.
     """
 
     def __init__(self, folder: str | Path, mode: str = "r+") -> None:
@@ -68,7 +68,7 @@ class Store:
         self.columns = {name: (one.shape[1:], one.dtype) for name, one in self._arrays.items()}
 
     def description(self) -> dict[str, Any]:
-        """Return the plan in plain values; raises ArgumentError where plan.json is not as it was written."""
+        """Return the plan in plain values; raises ArgumentError if plan.json was changed."""
         try:
             found = json.loads((self.folder / DESCRIPTION).read_bytes())
             if digest_of(found) == self.attributes["plan.json"]:
@@ -80,30 +80,29 @@ class Store:
 
     @property
     def starts(self) -> range:
-        """The first sample of each chunk."""
+        """First sample of each chunk."""
         return range(0, self.samples, self.chunk)
 
     def blank(self) -> dict[str, np.ndarray]:
-        """Return the columns of a chunk in which nothing is computed."""
+        """Return the columns of a chunk with fill values."""
         return {
             name: np.full((self.chunk, *shape), fill_value(name, number), number)
             for name, (shape, number) in self.columns.items()
         }
 
     def write(self, start: int, columns: Mapping[str, np.ndarray]) -> None:
-        """Write the columns of a chunk, all of it; raises ArgumentError where there is no room."""
+        """Write all columns of a chunk; raises ArgumentError for a full disk."""
         with told_of_room(self.folder):
             for name, column in columns.items():
                 self._arrays[name][start : start + self.chunk] = column
 
     def read(self, start: int, stop: int | None = None) -> dict[str, np.ndarray]:
-        """Return the columns of a chunk, or of the samples up to `stop`; raises what Zarr raises where they are
-        damaged."""
+        """Return the columns of a chunk, or of samples up to `stop`; raises what Zarr raises if they are damaged."""
         stop = start + self.chunk if stop is None else stop
         return {name: np.asarray(self._arrays[name][start:stop]) for name in self.columns}
 
     def column(self, name: str) -> np.ndarray:
-        """Return a column of all samples; raises SweepError where it is damaged."""
+        """Return a column of all samples; raises SweepError if it is damaged."""
         try:
             return np.asarray(self._arrays[name][: self.samples])
         except Exception as error:  # whatever Zarr and its codecs raise
@@ -114,7 +113,7 @@ class Store:
 
 
 def damaged(folder: Path, file: str, reason: str) -> str:
-    """Return the message for a file of a store that is not as it was written."""
+    """Return the message for a file of a store that was changed."""
     return (
         f"{folder / file} is damaged, or another sweep's: {reason}: bring back the file from a copy, or make the sweep "
         f"again in another store; xarray.open_zarr reads what is there"
@@ -122,7 +121,7 @@ def damaged(folder: Path, file: str, reason: str) -> str:
 
 
 def _attributes(folder: Path) -> dict[str, Any]:
-    """What the group's metadata hold of the sweep."""
+    """Return the sweep's attributes in the group's metadata; raises ArgumentError if their digest does not fit."""
     try:
         content = (folder / GROUP).read_bytes()
         metadata = json.loads(content)
@@ -148,15 +147,17 @@ def _no_sweep(folder: Path, error: Exception) -> ArgumentError:
 
 
 def _digest_without(metadata: Mapping[str, Any]) -> str:
-    """The digest of a group's metadata, which holds it itself."""
+    """Return the digest of a group's metadata without the digest that they contain."""
     attributes = metadata["attributes"]
     own = {name: value for name, value in attributes[ASIDE].items() if name != "digest"}
     return digest_of({**metadata, "attributes": {**attributes, ASIDE: own}})
 
 
 def create(folder: Path, plan: Plan, chunk: int, columns: Mapping[str, np.ndarray]) -> Store:
-    """Return the store of a sweep, made in a folder, its columns empty; columns: of any samples, for their shapes and
-    types of number."""
+    """Create the store of a sweep with empty columns.
+
+    columns: of any samples, for shapes and dtypes.
+    """
     import zarr
 
     description = json.loads(json.dumps(plan.description()))
@@ -197,8 +198,11 @@ def _axes(name: str, count: int) -> tuple[str, ...]:
 
 
 def _key(name: str) -> str:
-    """The name of a column in the store, where "/" would open a group and a name is that of a folder: what neither
-    prints nor may stand in one as %2F; of a long name, its beginning and a digest."""
+    r"""Return the name of a column's folder in the store.
+
+    "/", "%", "\" and characters that do not print are percent-encoded; a long name is shortened and ends with a
+    digest.
+    """
     key = "".join(c if c.isprintable() and c not in "/%\\" else quote(c, safe="") for c in name)
     encoded = os.fsencode(key)
     if len(encoded) <= LONGEST_NAME:
@@ -207,7 +211,7 @@ def _key(name: str) -> str:
 
 
 def check_column(label: str, name: str) -> None:
-    """Raise ArgumentError unless a column may have this name: it is that of a folder, beside others of the store."""
+    """Raise ArgumentError unless a column may have this name, which is that of a folder in the store."""
     reserved = name in (ASIDE, GROUP) or name.startswith((".", "__")) or "/" in name
     if reserved or not name.isprintable() or not 0 < len(os.fsencode(name)) <= LONGEST_NAME:
         raise ArgumentError(
@@ -217,7 +221,7 @@ def check_column(label: str, name: str) -> None:
 
 
 def fill_value(name: str, number: np.dtype[Any]) -> Any:
-    """Return what stands in a column where nothing is computed."""
+    """Return the value of a column where nothing is computed."""
     if number.kind == "f":
         return np.nan
     return -1 if name in ("failed_step", "failed_dof") else 0
@@ -225,9 +229,9 @@ def fill_value(name: str, number: np.dtype[Any]) -> Any:
 
 @contextmanager
 def in_the_making(folder: Path) -> Iterator[Path]:
-    """A new folder for a store, which takes its name when the block ends well, and goes when it does not.
+    """Yield a temporary folder for a new store; renamed if the block succeeds, removed if it fails.
 
-    Raises FileExistsError where something has the name by then: of two calls that make a store, one does.
+    Raises FileExistsError if the name exists by then: of two calls that create a store, one succeeds.
     """
     missing = [path for path in folder.parents if not path.exists()]
     beside = folder.with_name(part_name())
@@ -256,7 +260,7 @@ def _named(beside: Path, folder: Path) -> None:
 
 @contextmanager
 def told_of_room(folder: Path) -> Iterator[None]:
-    """Turn an OSError into an ArgumentError that says what is missing."""
+    """Convert OSError to an ArgumentError with the reason, such as a full disk."""
     try:
         yield
     except OSError as error:

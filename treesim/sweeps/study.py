@@ -1,4 +1,4 @@
-"""What came of a sweep: its columns, what failed, and any sample again with all its states."""
+"""Results of a sweep: columns, failures, and replay of single samples."""
 
 from __future__ import annotations
 
@@ -30,13 +30,26 @@ if TYPE_CHECKING:
 
 
 class Failure(NamedTuple):
-    """A sample that failed. step: the first after which its state is not finite, t [s] its time, joint: the degree of
-    freedom that was fastest before; step is -1, and joint "", for samples that are left out, since they raise an error
-    or kill the process that computes them. reason: in words.
+    """Failed sample.
 
-    Example:
-        >>> treesim.sweeps.Failure(17, 3, 0.003, "elbow_joint", "the state is not finite").joint
-        'elbow_joint'
+    Parameters
+    ----------
+    sample : int
+        Number of the sample.
+    step : int
+        First step after which its state is not finite. -1 for a sample that is left out because it raises an
+        error or kills its process.
+    t : float
+        Time of this step [s].
+    joint : str
+        Fastest degree of freedom before it, "" for a sample that is left out.
+    reason : str
+        A sentence.
+
+    Examples
+    --------
+    >>> treesim.sweeps.Failure(17, 3, 0.003, "elbow_joint", "the state is not finite").joint
+    'elbow_joint'
     """
 
     sample: int
@@ -47,16 +60,26 @@ class Failure(NamedTuple):
 
 
 class Study(ReprMixin):
-    """A sweep in its store, finished or not, as `treesim.sweep` returns it and `treesim.sweeps.open_study` opens it.
+    """Sweep in its store, finished or not, as `treesim.sweep` and `treesim.sweeps.open_study` return it.
 
-    path: of the store. samples: how many there are; done: how many of them are finished. stopped: why the sweep ended
-    early, or None.
+    Parameters
+    ----------
+    path : path-like
+        The store.
+    stopped : str, optional
+        Reason for an early end.
 
-    Example:
-        >>> treesim.sweeps.open_study("no_such_run.zarr")
-        Traceback (most recent call last):
-            ...
-        treesim.errors.ArgumentError: no_such_run.zarr holds no sweep of treesim's: ...
+    Attributes
+    ----------
+    samples : int
+        Number of samples.
+
+    Examples
+    --------
+    >>> treesim.sweeps.open_study("no_such_run.zarr")
+    Traceback (most recent call last):
+        ...
+    treesim.errors.ArgumentError: no_such_run.zarr holds no sweep of treesim's: ...
     """
 
     def __init__(self, path: str | os.PathLike[str], stopped: str | None = None) -> None:
@@ -71,7 +94,7 @@ class Study(ReprMixin):
 
     @property
     def done(self) -> int:
-        """How many samples are finished."""
+        """Number of finished samples."""
         return self._manifest.done
 
     def __repr__(self) -> str:
@@ -91,15 +114,17 @@ class Study(ReprMixin):
 
     @cached_property
     def plan(self) -> Plan:
-        """What is computed; it is a program that the store holds: read none of somebody whom you do not trust."""
+        """Plan of the sweep, loaded from a program in the store: open no store that you do not trust."""
         return read_plan(self.path, Manifest(self._store))
 
     @property
     def summary(self) -> Dataset:
-        """The columns as an xarray.Dataset over samples, which is read as it is used: what was drawn, by the names in
-        `vary` (the factor, where it scales), measures, kept states, and failed_step, failed_dof, failed_reason (0 for
-        none, 1 for a state that is not finite, 2 for a sample that is left out). Samples that are not finished are NaN
-        or 0: `finished` tells which are."""
+        """Columns as an xarray.Dataset over samples, loaded on use.
+
+        Draws by the names in `vary` (factors, if they scale), measures, recorded states, and failed_step,
+        failed_dof, failed_reason (0: none, 1: a state is not finite, 2: left out). Unfinished samples are NaN or 0;
+        see `finished`.
+        """
         import xarray
 
         data = xarray.open_zarr(os.fspath(self.path), chunks=None, consolidated=True)  # type: ignore[no-untyped-call]
@@ -109,7 +134,7 @@ class Study(ReprMixin):
 
     @property
     def finished(self) -> np.ndarray:
-        """Which samples are finished (samples,)."""
+        """Mask (samples,) of finished samples."""
         found = np.zeros(self.samples, bool)
         for start in self._manifest.finished:
             found[start : start + self._store.chunk] = True
@@ -117,7 +142,7 @@ class Study(ReprMixin):
 
     @property
     def failed(self) -> tuple[Failure, ...]:
-        """The samples that failed, in their order."""
+        """Failed samples, in order."""
         reasons = self._store.column("failed_reason")
         numbers = np.flatnonzero(reasons)
         if not len(numbers):
@@ -133,16 +158,48 @@ class Study(ReprMixin):
         return Failure(sample, step, step * details["dt"], joint, "the state is not finite")
 
     def inputs(self, samples: ArrayLike) -> dict[str, np.ndarray]:
-        """Return what was drawn for some samples (B,), by the names in `vary`, (B, ...) each: also what is too long to
-        be kept in the store. Raises ArgumentError for samples that there are not."""
+        """Return the draws of some samples, including those that are too large for the store.
+
+        Parameters
+        ----------
+        samples : array_like of int, shape (B,)
+            Numbers of samples.
+
+        Returns
+        -------
+        dict of str to ndarray
+            Draws (B, ...) by the names in `vary`.
+
+        Raises
+        ------
+        ArgumentError
+            For a number that is no sample's.
+        """
         return self.plan.inputs(self._checked(samples)).drawn
 
     def replay(self, sample: int, every: int = 1, threads: int | None = None) -> Rollouts:
-        """Return one sample again, with its states after every `every` steps: the same bits. What it measures is
-        compared with the store.
+        """Compute one sample again, with its states, and compare its results with the store.
 
-        Raises ArgumentError for a sample that there is not, and one that is left out, SweepError where its columns
-        have other bits than the store, as they may have on another version of treesim. Cost: the sample's.
+        Parameters
+        ----------
+        sample : int
+            Number of the sample.
+        every : int
+            Number of steps between two recorded states.
+        threads : int, optional
+            Number of threads.
+
+        Returns
+        -------
+        Rollouts
+            The sample's rollout, with the same bits as in the sweep.
+
+        Raises
+        ------
+        ArgumentError
+            For a number that is no sample's, or a sample that is left out.
+        SweepError
+            If the results differ from the store in any bit, as they may with another version of treesim.
         """
         number = self._checked([whole_number("sample", sample, 0, self.samples - 1)])
         if sample in self._manifest.left_out:
@@ -163,7 +220,7 @@ class Study(ReprMixin):
             )
 
     def _reason(self, sample: int) -> str:
-        """Why a sample has other bits than its column, as far as the store and the versions tell."""
+        """Return the likely reason why a sample's bits differ from its column."""
         try:
             self._sound_chunk(sample - sample % self._store.chunk)
         except SweepError as error:
@@ -185,22 +242,56 @@ class Study(ReprMixin):
         return numbers
 
     def plot(self, name: str, over: str, path: str | os.PathLike[str] | None = None, bins: int = 20) -> Figure:
-        """Return a figure of the mean of a column over another one, in equal parts of its range, with standard errors;
-        samples that failed or are not finished do not count.
+        """Plot the mean of a column over another one with standard errors; failed and unfinished samples are left out.
 
-        name, over: columns of one number. path: a file for it, .png, .svg or .pdf. Raises UnknownNameError,
-        ArgumentError for columns of several numbers, and without matplotlib.
+        Parameters
+        ----------
+        name : str
+            Column of the mean, of one number per sample.
+        over : str
+            Column of the horizontal axis, of one number per sample.
+        path : path-like, optional
+            File for the figure: .png, .svg or .pdf.
+        bins : int
+            Number of equal parts of the horizontal range.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+            The figure.
+
+        Raises
+        ------
+        UnknownNameError
+            For an unknown column.
+        ArgumentError
+            For a column of several numbers, or if matplotlib is not installed.
         """
         from .plot import plot
 
         return plot(self, name, over, path, bins)
 
     def to_parquet(self, path: str | os.PathLike[str]) -> Path:
-        """Write the summary of all finished samples to a Parquet file, a row for each, chunk by chunk; columns of
-        several numbers become lists. Return the path; a file that it had stays until the new one is whole.
+        """Write the columns of all finished samples to a Parquet file, one row per sample.
 
-        Raises ArgumentError without pyarrow, and where the file cannot be written, SweepError where columns are
-        damaged.
+        Columns of several numbers become lists. An existing file is replaced when the new one is complete.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        Path
+            The path.
+
+        Raises
+        ------
+        ArgumentError
+            If pyarrow is not installed, or the file cannot be written.
+        SweepError
+            If columns are damaged.
         """
         try:
             import pyarrow as arrow
@@ -222,7 +313,7 @@ class Study(ReprMixin):
         return write_whole(target, write)
 
     def _sound_chunk(self, start: int) -> dict[str, np.ndarray]:
-        """The columns of a finished chunk; raises SweepError where they do not have the checksum in the manifest."""
+        """Return the columns of a finished chunk; raises SweepError if their checksum is not the manifest's."""
         try:
             columns = self._store.read(start)
             reason = "they do not have the checksum in the manifest"
@@ -242,12 +333,28 @@ class Study(ReprMixin):
 
 
 def open_study(path: str | os.PathLike[str]) -> Study:
-    """Return the sweep that a store holds, finished or not. Raises ArgumentError where there is none.
+    """Return the sweep in a store, finished or not.
 
-    Example:
-        >>> treesim.sweeps.open_study("no_such_run.zarr")
-        Traceback (most recent call last):
-            ...
-        treesim.errors.ArgumentError: no_such_run.zarr holds no sweep of treesim's: ...
+    Parameters
+    ----------
+    path : path-like
+        The store.
+
+    Returns
+    -------
+    Study
+        The sweep.
+
+    Raises
+    ------
+    ArgumentError
+        If there is none.
+
+    Examples
+    --------
+    >>> treesim.sweeps.open_study("no_such_run.zarr")
+    Traceback (most recent call last):
+        ...
+    treesim.errors.ArgumentError: no_such_run.zarr holds no sweep of treesim's: ...
     """
     return Study(path)

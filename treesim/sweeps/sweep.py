@@ -1,4 +1,4 @@
-"""`sweep`: very many rollouts whose physics, starts and parameters are drawn, on one machine or a cluster."""
+"""`sweep`: very many rollouts with random model parameters, starts and policies, on one machine or a cluster."""
 
 from __future__ import annotations
 
@@ -58,45 +58,102 @@ def sweep(
     announce: Callable[[Estimate], None] | None = None,
     **settings: Any,
 ) -> Study:
-    """Roll out `samples` simulations whose physics, starts and parameters are drawn, and keep what they come to in a
-    store; call it again, after whatever ended it, and only what is missing is computed.
+    """Run rollouts with random model parameters, starts and policy parameters, and store their results.
 
-    robot, policy, steps, dt, kp, kd: as `treesim.rollout` takes them; policy: its controls, an array (steps, nv) or a
-    function policy(t, q, v, p, u). q0 (nq,), v0 (nv,), parameters (k,): nominal values, by default neutral, at rest and
-    none. settings: integrator, substeps, backend, contact_solver, engine of `rollout`.
-    vary: by name, what is drawn for each sample: a distribution of `treesim.sweeps` (Normal, Uniform, LogUniform,
-    Choice), or a list of values, one of which is taken. What is drawn is the value; `scale(...)` around it makes it a
-    factor of the nominal one. Names: "mass", "center_of_mass", "inertia" of links; "damping", "friction" (Coulomb's, in
-    joints), "armature", "effort", "kp", "kd", "v0" of degrees of freedom; "q0" of coordinates, which also takes
-    `around(q, sd)`; "gravity"; "ground_friction"; "p", the policy's parameters. "mass[torso]", "friction[hip]",
-    "gravity[z]", "p[0]" are one entry; "mass[*]" draws for each link by itself; "mass" alone is one draw for all.
-    Entries that meet the same number act in the order in which they are given.
-    seed: what is drawn for a sample depends on it, on the sample's number and the name, on nothing else.
-    measure: by name, measures of `treesim.measures`, computed while rollouts run. keep: "summary", what was drawn and
-    measured; "last", the last states too; "all", also all states after every `every` steps.
-    store: a folder, such as "run.zarr", on a disk that all workers reach. It holds a program (policy and measures,
-    by cloudpickle): open none of somebody whom you do not trust.
-    client: a dask.distributed.Client for its workers; None for processes on this machine: workers of them, by default
-    one for each NUMA node, with so many threads of treesim's own, by default one for each core of theirs.
-    chunk: samples of a task, by default about five seconds of work. progress(done, total) is called as chunks end.
-    announce: is called with an Estimate of time and size before the work begins; an exception of its own ends it.
-    Bits of a sample depend on neither chunks nor workers, threads or retries.
-    Samples whose state leaves the numbers are data (`Study.failed`); those that raise an error or kill their worker
-    are found by halving, left out, and told there too. Ctrl-C ends the sweep with a StoppedWarning; the study tells so
-    (`Study.stopped`).
-    Raises ArgumentError, also for a store that holds another sweep, naming what differs, UnknownNameError for names in
-    `vary`, what `treesim.rollout` raises, before anything is computed, and SweepError where the cluster is lost.
+    The same call after an interruption computes only what is missing. Ctrl-C ends the sweep with a
+    StoppedWarning; `Study.stopped` is then the reason. A sample's bits do not depend on chunks, workers,
+    threads or retries.
 
-    Example:
-        >>> import tempfile
-        >>> from treesim.sweeps import Uniform, scale
-        >>> robot, folder = treesim.load("ur5"), tempfile.mkdtemp()
-        >>> study = treesim.sweep(
-        ...     robot, steps=20, samples=100, seed=7, vary={"mass[forearm_link]": scale(Uniform(0.8, 1.2))},
-        ...     measure={"fastest": treesim.measures.maximum(lambda t, q, v: v[2])}, store=f"{folder}/run.zarr",
-        ... )
-        >>> study, study.summary.sizes["sample"], study.failed
-        (<Study of 'ur5': 100 samples of 20 steps>, 100, ())
+    Samples that diverge are results (`Study.failed`). Samples that raise an error or kill their worker are
+    found by bisection, left out, and listed there, too.
+
+    Parameters
+    ----------
+    robot : Tree or World
+        As in `treesim.rollout`.
+    q0 : array_like, shape (nq,), optional
+        Nominal initial configuration, neutral by default.
+    v0 : array_like, shape (nv,), optional
+        Nominal initial velocity, 0 by default.
+    policy : array_like, shape (steps, nv), or callable, optional
+        Controls, or a function policy(t, q, v, p, u), as in `treesim.rollout`.
+    steps : int
+        Number of steps.
+    samples : int
+        Number of samples.
+    store : path-like
+        A folder such as "run.zarr" on a disk that all workers reach. It contains a program (policy and
+        measures, by cloudpickle): open no store that you do not trust.
+    dt : float
+        Step [s].
+    seed : int
+        Seed. A sample's draws depend on it, on the sample's number and on the name in `vary` only.
+    vary : mapping, optional
+        Distributions of `treesim.sweeps` (Normal, Uniform, LogUniform, Choice), or lists of values, by name;
+        see Notes.
+    measure : mapping of str to Measure, optional
+        Reductions of the states, see `treesim.measures`.
+    parameters : array_like, shape (k,), optional
+        Nominal policy parameters.
+    kp : float or array_like, shape (nv,)
+        Nominal position gains [N m/rad, N/m].
+    kd : float or array_like, shape (nv,)
+        Nominal velocity gains [N m s/rad, N s/m].
+    keep : {"summary", "last", "all"}
+        Stored results: draws and measures; also the last states; or also all states after every `every` steps.
+    every : int
+        Number of steps between two stored states.
+    chunk : int, optional
+        Samples of a task, by default about five seconds of work.
+    client : dask.distributed.Client, optional
+        Client of a cluster whose workers are used; by default processes on this machine.
+    workers : int, optional
+        Number of these processes, by default one for each NUMA node.
+    threads : int, optional
+        treesim's threads of each worker, by default one for each of its cores.
+    progress : callable, optional
+        Called as progress(done, total) after each chunk.
+    announce : callable, optional
+        Called with an Estimate of time and size before the work begins; an exception ends the sweep.
+    **settings
+        integrator, substeps, backend, contact_solver, engine of `rollout`.
+
+    Returns
+    -------
+    Study
+        The sweep in its store.
+
+    Raises
+    ------
+    ArgumentError
+        For an invalid argument, or a store of another sweep, naming the differences.
+    UnknownNameError
+        For an unknown name in `vary`.
+    SweepError
+        If the cluster is lost.
+    TreesimError
+        Whatever `treesim.rollout` raises, before anything is computed.
+
+    Notes
+    -----
+    A draw replaces the nominal value; `scale(distribution)` multiplies it. Names in `vary` are "mass",
+    "center_of_mass", "inertia" of links; "damping", "friction" (Coulomb's, in joints), "armature", "effort",
+    "kp", "kd", "v0" of degrees of freedom; "q0" of coordinates, also with `around(q, sd)`; "gravity";
+    "ground_friction"; and "p", the policy's parameters. "mass[torso]", "friction[hip]", "gravity[z]", "p[0]"
+    are single entries. "mass[*]" draws for each link independently; "mass" is one draw for all. Entries that
+    set the same number act in the given order.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from treesim.sweeps import Uniform, scale
+    >>> robot, folder = treesim.load("ur5"), tempfile.mkdtemp()
+    >>> study = treesim.sweep(
+    ...     robot, steps=20, samples=100, seed=7, vary={"mass[forearm_link]": scale(Uniform(0.8, 1.2))},
+    ...     measure={"fastest": treesim.measures.maximum(lambda t, q, v: v[2])}, store=f"{folder}/run.zarr",
+    ... )
+    >>> study, study.summary.sizes["sample"], study.failed
+    (<Study of 'ur5': 100 samples of 20 steps>, 100, ())
     """
     require_zarr()
     checked_progress(progress)
@@ -136,8 +193,10 @@ def _begin(
     chunk: int | None,
     announce: Callable[[Estimate], None] | None,
 ) -> None:
-    """Make the store; time some samples, for the size of its chunks and the estimate, where one is wanted. Raises
-    FileExistsError where another process makes it first. content: the plan as a program."""
+    """Create the store; time some samples if chunk size or estimate require it.
+
+    content: the pickled plan. Raises FileExistsError if another process creates the store first.
+    """
     size = sample_bytes(columns)
     with in_the_making(folder) as beside:
         seconds = 0.0
@@ -154,14 +213,14 @@ def _begin(
 
 
 def _estimate(samples: int, plan: Plan, chunk: int, seconds: float, size: int, pool: Pool) -> Estimate:
-    """seconds, size: of one sample."""
+    """Return the estimate for `samples` samples; seconds, size: time [s] and bytes of one sample."""
     tasks = -(-samples // chunk)
     together = min(pool.workers, max(tasks, 1))
     return Estimate(samples, plan.samples, chunk, seconds * samples / together, size * samples, pool.workers)
 
 
 def refuse_other(store: Store, plan: Plan, chunk: int | None) -> None:
-    """Raise ArgumentError naming what differs if a store holds another sweep than this one, or what is damaged."""
+    """Raise ArgumentError naming the differences if a store contains another sweep, or naming a damaged file."""
     check_program(store.folder, Manifest(store))
     kept, asked = store.description(), plan.description()
     names = [name for name in {**kept, **asked} if kept.get(name) != asked.get(name)]
@@ -191,8 +250,11 @@ def _go_on(
     progress: Callable[[int, int], None] | None,
     announce: Callable[[Estimate], None] | None,
 ) -> Study:
-    """Compute what is missing, until Ctrl-C. What the store holds is compared with this call again, since now no other
-    writes it; workers get the program of this call, content. size [bytes]: of one sample's results."""
+    """Compute what is missing, until Ctrl-C.
+
+    The store is locked and compared with this call again. Workers receive this call's program, `content`. size:
+    bytes of one sample's results.
+    """
     with held(folder):
         store = Store(folder)
         refuse_other(store, plan, chunk)
@@ -226,7 +288,7 @@ def _go_on(
 
 
 def _missing(store: Store, manifest: Manifest) -> _Missing:
-    """The chunks that are not finished, or whose columns are damaged."""
+    """Return the chunks that are unfinished or damaged, and the number of finished samples."""
     tasks, done = [], 0
     for start in store.starts:
         stop = start + store.chunk

@@ -1,6 +1,7 @@
-"""A process that does tasks of a sweep: arguments CORES DESCRIPTOR, started by `workers`.
+"""Worker process that runs tasks of a sweep; started by `workers` with arguments CORES DESCRIPTOR.
 
-It does what comes over a socket until the other end is closed, as when the process that asked is gone.
+It runs tasks received over a socket until the other end is closed, for example because the calling process
+ended.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from .workers import outcome_of
 
 
 def main(cores: str, descriptor: str) -> None:
-    """Do tasks until there are no more."""
+    """Run tasks until the connection is closed."""
     if hasattr(os, "sched_setaffinity") and cores:
         with suppress(OSError):
             os.sched_setaffinity(0, [int(core) for core in cores.split(",")])

@@ -1,7 +1,7 @@
-"""Processes of this machine that do tasks, one for each NUMA node, on threads of treesim's own.
+"""Worker processes on this machine, one for each NUMA node, with treesim's own threads.
 
-A worker is a program of its own (`treesim.sweeps.worker`), not a fork and no child of `multiprocessing`: it
-takes no lock or thread with it, and imports no script that has no guard.
+A worker is a program of its own (`treesim.sweeps.worker`), neither a fork nor a child of `multiprocessing`.
+It inherits no lock or thread, and does not import the user's script.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ DEATHS = 2  # of workers over one task, after which it is the task that kills th
 
 
 class Done(NamedTuple):
-    """A task was done; record: for the manifest."""
+    """Outcome of a finished task; record: for the manifest."""
 
     record: dict[str, Any]
 
 
 class Failed(NamedTuple):
-    """A task raised an error, or killed its worker each time; reason: the error, or how the worker ended. kills: which
-    of the two."""
+    """Outcome of a task that raised an error, or killed its worker each time.
+
+    reason: the error, or how the worker ended. kills: whether it killed its worker.
+    """
 
     reason: str
     kills: bool
@@ -42,7 +44,7 @@ Outcome = Done | Failed
 
 
 def outcome_of(job: Job, task: Task, threads: int | None) -> Outcome | SweepError:
-    """Return what comes of a task; no error goes further. SweepError: no task can be done where it was tried."""
+    """Run a task and return its outcome; a returned SweepError means that no task can run here."""
     try:
         return Done(run_task(job, task, threads))
     except SweepError as error:
@@ -52,26 +54,29 @@ def outcome_of(job: Job, task: Task, threads: int | None) -> Outcome | SweepErro
 
 
 class Pool(Protocol):
-    """What does the tasks of a sweep; workers: how many at a time. exact: whether a task that is said to have killed
-    its worker did so itself, and not another one that was there, too."""
+    """Interface of a pool of workers.
+
+    workers: number of tasks that run at a time. exact: whether a task reported to have killed its worker did so
+    itself, and not another task on the same worker.
+    """
 
     workers: int
     exact: bool
 
     def map(self, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Yield each task and what came of it, as they end; raises SweepError where none can be done."""
+        """Yield each task and its outcome in order of completion; raises SweepError if no task can run."""
         ...
 
     def close(self) -> None:
-        """Stop working, at once."""
+        """Stop at once."""
         ...
 
 
 class LocalPool:
-    """Workers on this machine, which start with the first task; also a context manager, which ends them.
+    """Worker processes on this machine, started with the first task; also a context manager, which ends them.
 
-    workers: how many, by default one for each NUMA node whose cores this process may use; these are shared out evenly.
-    threads: of treesim's own in each of them, by default as many as it has cores.
+    workers: their number, by default one for each NUMA node with cores of this process; the cores are divided
+    evenly. threads: of treesim in each worker, by default its number of cores.
     """
 
     exact = True
@@ -83,7 +88,7 @@ class LocalPool:
         self._threads: list[Thread] = []
 
     def map(self, job: Job, tasks: Sequence[Task]) -> Iterator[tuple[Task, Outcome]]:
-        """Yield each task and what came of it, as they end; raises SweepError where none can be done."""
+        """Yield each task and its outcome in order of completion; raises SweepError if no task can run."""
         waiting: SimpleQueue[Task] = SimpleQueue()
         ended: SimpleQueue[tuple[Task, Outcome | BaseException]] = SimpleQueue()
         for task in tasks:
@@ -101,7 +106,7 @@ class LocalPool:
             yield task, outcome
 
     def close(self) -> None:
-        """End the workers, at once."""
+        """End the workers at once."""
         for process in self._processes:
             process.end()
         for thread in self._threads:
@@ -118,7 +123,7 @@ class LocalPool:
 
 
 def _serve(process: WorkerProcess, job: Job, waiting: Any, ended: Any) -> None:
-    """Let one worker do tasks until none waits."""
+    """Run waiting tasks on one worker until there are none."""
     with suppress(Empty):
         while True:
             task = waiting.get_nowait()
@@ -130,7 +135,7 @@ def _serve(process: WorkerProcess, job: Job, waiting: Any, ended: Any) -> None:
 
 
 class WorkerProcess:
-    """One worker, which is started again when it has died."""
+    """Worker process, restarted after it has died."""
 
     def __init__(self, cores: Sequence[int], threads: int | None) -> None:
         self.cores, self.threads = cores, threads or max(1, len(cores))
@@ -138,8 +143,10 @@ class WorkerProcess:
         self._ended, self._lock = False, Lock()
 
     def do(self, order: tuple[Job, Task, int]) -> Outcome | SweepError:
-        """Return what came of an order (the arguments of `run_task`); a task that kills its worker is tried again,
-        unless it is a search for who does."""
+        """Return the outcome of an order (the arguments of `run_task`).
+
+        A task that kills its worker is tried again, unless it belongs to the search for such samples.
+        """
         reason = "the worker was ended"
         for _ in range(DEATHS if order[1].writes else 1):
             try:
@@ -159,7 +166,7 @@ class WorkerProcess:
         return Failed(reason, kills=True)
 
     def _connected(self) -> Connection | None:
-        """The socket to the process, which is started if need be; None where it is to be no more."""
+        """Return the socket to the process, which is started if need be; None after the end of the pool."""
         with self._lock:
             if self._process is None and not self._ended:
                 self._start()
@@ -169,19 +176,19 @@ class WorkerProcess:
         self._process = PythonProcess(module_command("treesim.sweeps.worker", ",".join(map(str, self.cores))))
 
     def _cause(self) -> str:
-        """How the process ended, which has closed its end."""
+        """Return how the process ended."""
         assert self._process is not None
         found = self._process.ending()
         return f"killed its worker ({found})" if found.signal else f"ended its worker with {found}"
 
     def forget(self) -> None:
-        """Close what belongs to the process, which is over."""
+        """Close the connection to a process that has ended."""
         if self._process is not None:
             self._process.close()
         self._process = None
 
     def end(self) -> None:
-        """End the process, whatever it does."""
+        """Kill the process."""
         with self._lock:
             self._ended = True
             if self._process is not None:
@@ -189,7 +196,7 @@ class WorkerProcess:
 
 
 def _shares(workers: int | None) -> list[list[int]]:
-    """The cores of each worker."""
+    """Return the cores of each worker."""
     cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else list(range(os.cpu_count() or 1))
     if workers is None:
         by_node = [sorted(set(cores) & set(node)) for node in numa_nodes()]
@@ -200,7 +207,7 @@ def _shares(workers: int | None) -> list[list[int]]:
 
 
 def numa_nodes(folder: Path = NODES) -> list[list[int]]:
-    """Return the cores of each NUMA node; nothing where the system does not tell."""
+    """Return the cores of each NUMA node; empty if the system does not report them."""
     nodes = []
     for path in sorted(folder.glob("node[0-9]*/cpulist")):
         with suppress(OSError, ValueError):

@@ -1,4 +1,4 @@
-"""Robot descriptions: URDF read strictly, with every doubt reported, into a Tree."""
+"""URDF reader, repair and export: files are read strictly, and every doubt is reported."""
 
 from __future__ import annotations
 
@@ -41,33 +41,61 @@ def load(
     repair: Repairs = False,
     xacro: bool = False,
 ) -> Tree:
-    """Read a robot description (URDF) and return its kinematic tree; meshes are named, not read.
+    """Read a robot description (URDF) into a kinematic tree; mesh files are located, not read.
 
-    source: a path, an open file, XML text (a str that holds "<", or bytes), the short name of an installed robot (see
-    installed_robots), or a URL, `file:///folder/robot.urdf` or `package://PACKAGE/folder/robot.urdf`. Packages are
-    looked for in the working directory and above, in ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, and installed data.
-    base: "fixed" welds the root link to the world, "floating" lets it move by a joint called "root_joint".
-    mimic: joints that mimic another follow it exactly, and have no coordinate of their own (see `treesim.Tree`); "free"
-    lets them move on their own. What follows a fixed joint, or by a multiplier of 0, is fixed.
-    strict: doubtful physics is an error rather than a warning. repair: True mends what can be mended in one way only
-    (negative moments of inertia, axes that are no unit vectors, ...), names of repairs mend what they say, as in
-    `treesim.repair`, which gives the mended text. Each change is a note and a warning, U314. xacro: True lets the
-    program xacro, where it is installed, expand the file, whatever its name; otherwise it expands files whose names end
-    in `.xacro`. It evaluates the file's expressions and reads the files that they name.
+    Joints are ordered depth-first in the order of the file. Links connected by fixed joints form one body,
+    named after the link that its moving joint has as child; every other link is a frame. Links without
+    `<inertial>` have no mass. Beyond the standard, joints may be spherical, `<dynamics armature="...">` sets
+    rotor inertia, and `<loop_joint>` closes a loop (`Tree.loops`).
 
-    Joints are ordered depth-first in the order of the file. Links joined by fixed joints are one body, named after
-    the link that its joint moves; every other link is a frame. Beyond the standard, joints may be spherical, and
-    `<dynamics armature="...">` gives rotor inertia, and `<loop_joint>` closes a loop (`Tree.loops`). Links without
-    `<inertial>` have no mass.
+    Parameters
+    ----------
+    source : str, path, file or bytes
+        Path, open file, or XML text (a str that contains "<", or bytes). Also the short name of an installed
+        robot (see `installed_robots`), or a URL, `file:///folder/robot.urdf` or
+        `package://PACKAGE/folder/robot.urdf`. Packages are searched in the working directory and above, in
+        ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, and installed data packages.
+    base : {"fixed", "floating"}
+        "fixed" welds the root link to the world; "floating" connects it by a floating joint called
+        "root_joint".
+    mimic : {None, "free"}
+        None: mimic joints follow the mimicked joint exactly and have no coordinate of their own (see
+        `treesim.Tree`). "free": they move independently. A joint that mimics a fixed joint, or has the
+        multiplier 0, is fixed.
+    strict : bool
+        Treat doubtful physics as an error instead of a warning.
+    repair : bool, str or iterable of str
+        True repairs everything that has only one possible repair, such as negative moments of inertia or axes
+        that are no unit vectors. Names select repairs, as in `treesim.repair`, which returns the repaired text.
+        Each change is a note and a warning, U314.
+    xacro : bool
+        Expand the file with the installed program xacro, whatever the file's name. By default only files whose
+        names end in `.xacro` are expanded. xacro evaluates the file's expressions and reads the files that they
+        name.
 
-    Raises UrdfError with all findings, each with its line, and UnknownNameError for an unknown robot. All findings
-    are kept in the tree's `notes`; warnings are emitted as one UrdfWarning, too.
+    Returns
+    -------
+    Tree
+        Kinematic tree; its `notes` contain all findings.
 
-    Example:
-        >>> treesim.load("ur5")
-        <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>
-        >>> treesim.load("ur5", base="floating").joint("root_joint").type
-        'floating'
+    Raises
+    ------
+    UrdfError
+        With all errors, each with its line.
+    UnknownNameError
+        If no installed robot has this name.
+
+    Warns
+    -----
+    UrdfWarning
+        One warning that lists all findings of this severity.
+
+    Examples
+    --------
+    >>> treesim.load("ur5")
+    <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>
+    >>> treesim.load("ur5", base="floating").joint("root_joint").type
+    'floating'
     """
     check_options(base=base, mimic=mimic)
     findings = Findings("<source>", strict)

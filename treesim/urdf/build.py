@@ -1,4 +1,4 @@
-"""From a checked robot description to a Tree: fixed joints merged, every link kept as a frame."""
+"""Build a Tree from a checked robot description: fixed joints are merged, every link becomes a body or frame."""
 
 from __future__ import annotations
 
@@ -35,19 +35,25 @@ OPTIONS = {"base": ("fixed", "floating"), "mimic": (None, "free")}
 
 
 def check_options(**options: object) -> None:
-    """Raise ArgumentError, naming the option and what it may be, unless each is one that a tree is built with."""
+    """Raise ArgumentError, which lists the allowed values, if an option of the builder has another value."""
     for name, value in options.items():
         if value not in OPTIONS[name]:
             raise ArgumentError(f"{name} must be {' or '.join(map(repr, OPTIONS[name]))}, got {value!r}")
 
 
 def build_tree(document: Document, base: str, mimic: str | None, findings: Findings) -> Tree:
-    """Read, check and build one document; the tree's notes are all findings. Raises UrdfError with all errors."""
+    """Read, check and build one document; the tree's notes contain all findings.
+
+    Raises UrdfError with all errors.
+    """
     return tree_of(parse(document, findings), MeshResolver(document.path).find, base, mimic, findings)
 
 
 def tree_of(root: _Element, find_mesh: MeshFinder, base: str, mimic: str | None, findings: Findings) -> Tree:
-    """Check and build a parsed document, which loses what is not honoured. Raises UrdfError with all errors."""
+    """Check and build a parsed document; elements that treesim ignores are removed from it.
+
+    Raises UrdfError with all errors.
+    """
     report_link_friction(root, findings)
     collisions = Collisions(root, find_mesh, findings)
     clean(root, findings)
@@ -61,7 +67,7 @@ def tree_of(root: _Element, find_mesh: MeshFinder, base: str, mimic: str | None,
 
 @dataclass
 class _Body:
-    """A body under construction: what is welded to it so far."""
+    """Body under construction, to which links are welded one after the other."""
 
     name: str
     parent: int
@@ -70,11 +76,12 @@ class _Body:
 
 
 class Builder:
-    """Walks a robot depth-first in file order and collects bodies, frames and shapes.
+    """Traverses a robot depth-first in file order and collects bodies, frames and shapes.
 
-    robot: yourdfpy's model. root: the checked document, for lines and for what yourdfpy does not read. capsules: see
-    clean_visuals. collisions: the links' shapes that touch. inertias: those that were judged. find_mesh: name -> (file,
-    whether it exists). findings: receives what only shows here. mimic: as `treesim.load` takes it.
+    robot: yourdfpy's model. root: the checked document, for lines and for elements that yourdfpy does not read.
+    capsules: see `clean_visuals`. collisions: collision shapes of the links. inertias: the checked inertias.
+    find_mesh: name -> (file, whether it exists). findings: further findings are added. mimic: as for
+    `treesim.load`.
     """
 
     def __init__(
@@ -106,7 +113,7 @@ class Builder:
         self.missing_textures: dict[str, _Element] = {}
 
     def build(self, base: str) -> Tree:
-        """Return the tree with its root link fixed to the world, or carried by a floating joint called root_joint."""
+        """Return the tree; its root link is fixed to the world, or has a floating joint called root_joint."""
         carried = {joint.child for joint in self.robot.joints}
         root_link = next(name for name in self.links if name not in carried)
         root_body = 0
@@ -135,7 +142,7 @@ class Builder:
         )
 
     def _walk(self, root_link: str, root_body: int) -> None:
-        """Visit all links depth-first in file order; a stack instead of recursion, since chains may be long."""
+        """Visit all links depth-first in file order, with a stack instead of recursion, as chains may be long."""
         self._weld(self.links[root_link], root_body, Placement())
         pending = [(joint, root_body, Placement()) for joint in reversed(self.children[root_link])]
         while pending:
@@ -145,7 +152,7 @@ class Builder:
             pending.extend((child, body, placement) for child in reversed(self.children[joint.child]))
 
     def _follow(self, joint: yourdfpy.Joint, body: int, placement: Placement) -> tuple[int, Placement]:
-        """The body that a joint's child link belongs to, and the link's place in it."""
+        """Return the body of a joint's child link, and the link's pose in it."""
         place = placement @ placement_of(joint.origin)
         if joint.type == "fixed":
             return body, place
@@ -163,7 +170,7 @@ class Builder:
         return 0.0 if dynamics is None else float(dynamics.get("armature", 0.0))
 
     def _weld(self, link: yourdfpy.Link, body: int, placement: Placement) -> None:
-        """Add a link's inertia, frame and shapes to the body it is part of."""
+        """Add a link's inertia, frame and shapes to its body."""
         inertia = self._inertia(link, body)
         if body and inertia is not None:
             self.bodies[body - 1].inertia += inertia.in_frame(placement)
@@ -180,7 +187,7 @@ class Builder:
         self.collisions.weld(link.name, body, placement)
 
     def _inertia(self, link: yourdfpy.Link, body: int) -> Inertia | None:
-        """A link's inertia in the link's frame, None if it has none."""
+        """Return a link's inertia in the link's frame; None if it has none."""
         inertial = link.inertial
         if inertial is None:
             return None
@@ -201,8 +208,11 @@ class Builder:
 
 
 def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float = 0.0) -> Joint:
-    """Return the model's joint. Position limits belong to revolute and prismatic joints only; effort and velocity
-    limits, damping and friction hold for each degree of freedom of the joint."""
+    """Return the model's joint.
+
+    Position limits are used for revolute and prismatic joints only. Effort and velocity limits, damping and
+    friction apply to each degree of freedom of the joint.
+    """
     limits: dict[str, float] = {}
     if joint.limit is not None:
         bounds = ("lower", "upper") if joint.type in ("revolute", "prismatic") else ()
@@ -214,6 +224,6 @@ def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float = 0.
 
 
 def _given(source: object, names: tuple[str, ...]) -> dict[str, float]:
-    """The values that the file gives, as numbers: yourdfpy leaves damping and friction as text."""
+    """Return the attributes present in the file as numbers; yourdfpy returns damping and friction as text."""
     values = {name: getattr(source, name) for name in names}
     return {name: float(value) for name, value in values.items() if value is not None}

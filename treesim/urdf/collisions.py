@@ -1,4 +1,4 @@
-"""Shapes that touch, from `<collision>`: read leniently, since no shape may stop a robot from being loaded."""
+"""Collision shapes of links, from `<collision>`; an unusable shape is a warning, not an error."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Collisions:
-    """The collision shapes of a document's links, and those that bodies get from them while links are welded.
+    """Collision shapes of a document's links, and of its bodies as links are welded.
 
-    root: the document, out of which they are taken, with a warning for each that cannot be used; in a robot without
-    visuals they stay as such (draw_collisions). find_mesh: name -> (file, whether it exists).
+    root: the document; its collisions are removed, with a warning for each unusable one. In a robot without
+    visuals they remain, to be drawn (draw_collisions). find_mesh: name -> (file, whether it exists).
     """
 
     def __init__(self, root: _Element, find_mesh: MeshFinder, findings: Findings) -> None:
@@ -37,11 +37,11 @@ class Collisions:
             element.getparent().remove(element)
 
     def of_link(self, link: str) -> list[Geometry]:
-        """Return what the collisions of a link hold."""
+        """Return the geometries of a link's collisions."""
         return [geometry for geometry, _ in self._declared.get(link, ())]
 
     def weld(self, link: str, body: int, placement: Placement) -> None:
-        """Add a link's shapes to the body in which the link has a placement, but for meshes that are not found."""
+        """Add a link's shapes to its body, in which the link has this placement; missing meshes are left out."""
         for geometry, declared in self._declared[link]:
             place, size = geometry.in_body(placement), geometry.size
             if geometry.mesh is None:
@@ -55,7 +55,7 @@ class Collisions:
                 self._missing.setdefault(link, (file, declared))
 
     def report_missing(self, findings: Findings) -> None:
-        """Warn, once, of the links whose collision meshes were not found."""
+        """Add one warning that lists the links whose collision meshes were not found."""
         if not self._missing:
             return
         (file, first), links = next(iter(self._missing.values())), listed([*self._missing])
@@ -66,7 +66,7 @@ class Collisions:
 
 
 def _usable(link: _Element, findings: Findings) -> Iterator[tuple[Geometry, Place]]:
-    """The geometry and place of each collision of a link that can be read; others are removed with a warning."""
+    """Yield geometry and place of each usable collision of a link; remove the others with a warning."""
     for element in link.findall("collision"):
         try:
             found = read_geometry(element)

@@ -1,4 +1,4 @@
-"""Cycles among names of which each leads to at most one other, as links do to parents and mimics to masters."""
+"""Cycles in a graph whose nodes have at most one successor, such as links and parents, or mimic joints."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Iterator, Mapping
 
 
 def cycles(next_of: Mapping[str, str]) -> Iterator[list[str]]:
-    """Yield each cycle once: its names, each followed by the one that it leads to. O(N)."""
+    """Yield each cycle once, as its names in order. O(N).
+
+    next_of: successor of each name.
+    """
     cleared: set[str] = set()
     for start in next_of:
         path: dict[str, None] = {}  # an ordered set

@@ -1,4 +1,4 @@
-"""A Tree written out as canonical URDF: one link per body, exact numbers, unit axes."""
+"""Export of a Tree as canonical URDF: one link per body, exact numbers, unit axes."""
 
 from __future__ import annotations
 
@@ -28,23 +28,42 @@ NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010f
 def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals: bool = False) -> str:
     """Return a tree as URDF text that loads to the same bodies, joints, frames and physics.
 
-    One link per body with its inertia about its centre of mass, one massless link on a fixed joint per frame, and loops
-    between these; numbers are written so that they are read back exactly. Joints without position limits are written as
-    continuous, which is what that means. Gravity is not written. A tree whose only child of the world
-    hangs on a floating joint "root_joint" is written with that body as root link, to be loaded with base="floating".
-    principal: turn inertial frames to the principal axes, so that products of inertia are zero. shapes: write the
-    collision shapes, each with the link that declares it; a hull as the file that it is made of. visuals: write what is
-    drawn, each with the link of its body.
+    Each body is a link with its inertia about its centre of mass; each frame is a massless link on a fixed
+    joint; loops connect these. Numbers are written so that they are read back exactly. Joints without position
+    limits are written as continuous. Gravity is not written. If the only child of the world has a floating
+    joint "root_joint", its body becomes the root link, to be loaded with base="floating".
 
-    Raises UnsupportedError for hulls without a file, for limits, damping, friction or rotor inertia that differ between
-    the degrees of freedom of one joint, which URDF cannot say, and for names with characters that XML does not have;
-    ArgumentError for what is no robot.
+    Parameters
+    ----------
+    tree : Tree
+        Robot.
+    principal : bool
+        Rotate inertial frames to the principal axes, so that products of inertia are zero.
+    shapes : bool
+        Write the collision shapes, each with the link that declares it. A convex hull is written as its mesh
+        file.
+    visuals : bool
+        Write the visuals, each with the link of its body.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> text = treesim.to_urdf(robot)
-        >>> np.array_equal(treesim.load(text).reals, robot.reals)
-        True
+    Returns
+    -------
+    str
+        URDF text.
+
+    Raises
+    ------
+    UnsupportedError
+        For hulls without a file; for limits, damping, friction or rotor inertia that differ between the degrees
+        of freedom of one joint; for names with characters that XML does not allow.
+    ArgumentError
+        If `tree` is not a robot.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> text = treesim.to_urdf(robot)
+    >>> np.array_equal(treesim.load(text).reals, robot.reals)
+    True
     """
     floating = _has_floating_base(checked_robot(tree))
     base = tree.body_names[0] if floating else _base_name(tree)
@@ -74,8 +93,11 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
 
 
 def _collisions_by_link(tree: Tree, names: Sequence[str]) -> dict[str, list[str]]:
-    """The lines of `<collision>` of each link: that which declares a shape if it is on the shape's body, and
-    that of the body, of those with `names`, otherwise."""
+    """Return the lines of `<collision>` by link.
+
+    A shape is written with the link that declares it if this link is a frame of the shape's body, else with the
+    body's link in `names`.
+    """
     lines: dict[str, list[str]] = {}
     for shape in tree.shapes:
         frame = tree.frames.get(shape.link)
@@ -135,7 +157,7 @@ def _has_floating_base(tree: Tree) -> bool:
 
 
 def _base_name(tree: Tree) -> str:
-    """A frame that sits where the world is, or a name that is free."""
+    """Return the name of a frame at the world's origin, or an unused name."""
     for frame in tree.frames.values():
         if frame.body == 0 and _is_identity(frame.placement):
             return frame.name
@@ -154,7 +176,7 @@ def _is_identity(placement: Placement) -> bool:
 
 
 def _link(name: str, inertia: Inertia, touching: Mapping[str, Sequence[str]], principal: bool = False) -> list[str]:
-    """A link with its inertial, even if that is zero: some readers give a link without one 1 kg."""
+    """Return the lines of a link with its inertial, even if it is zero: some readers replace a missing one by 1 kg."""
     rotational, rotation = _principal(inertia) if principal else (inertia.rotational, np.eye(3))
     entries = {f"i{'xyz'[i]}{'xyz'[j]}": rotational[i, j] for i in range(3) for j in range(i, 3)}
     return [
@@ -170,7 +192,10 @@ def _link(name: str, inertia: Inertia, touching: Mapping[str, Sequence[str]], pr
 
 
 def _principal(inertia: Inertia) -> tuple[np.ndarray, np.ndarray]:
-    """The principal moments as a diagonal matrix and the rotation to their axes; unturned where it is diagonal."""
+    """Return the diagonal matrix of principal moments and the rotation to their axes.
+
+    A diagonal inertia is returned unchanged.
+    """
     rotational = inertia.rotational
     if np.array_equal(rotational, np.diag(np.diag(rotational))):
         return rotational, np.eye(3)
@@ -212,7 +237,7 @@ def _loop(loop: Loop) -> list[str]:
 
 
 def _limits(joint: Joint) -> dict[str, float]:
-    """What `<limit>` says: finite values only."""
+    """Return the finite values of `<limit>`."""
     names = ("lower", "upper", "effort", "velocity") if joint.nq == 1 else ("effort", "velocity")
     limits = {name: _uniform(joint, name) for name in names}
     return {name: value for name, value in limits.items() if np.isfinite(value)}
@@ -241,9 +266,9 @@ def _origin(placement: Placement) -> str:
 
 
 def rpy_from_rotation(rotation: np.ndarray) -> tuple[float, float, float]:
-    """Return the roll, pitch, yaw [rad] of a rotation matrix, Rz(yaw) Ry(pitch) Rx(roll); yaw is 0 at pitch ±90°.
+    """Return roll, pitch, yaw [rad] of a rotation matrix, Rz(yaw) Ry(pitch) Rx(roll); yaw is 0 at pitch ±90°.
 
-    Roll is taken after yaw is undone, which keeps the three exact together however near the pitch is to ±90°.
+    Roll is computed after undoing yaw, so that the three together are exact for any pitch near ±90°.
     """
     R = rotation
     yaw = np.arctan2(R[1, 0], R[0, 0])

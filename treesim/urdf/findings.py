@@ -1,4 +1,4 @@
-"""What the reader of a robot description has to say: findings with stable codes, the place, and what would be right."""
+"""Findings of the URDF reader: stable code, severity, place, and a hint at the correct form."""
 
 from __future__ import annotations
 
@@ -9,17 +9,34 @@ from typing import Literal, NamedTuple, Protocol
 
 from ..errors import UrdfError, UrdfWarning, quoted, shortened
 
-MOST = 20  # errors that a message tells in full; UrdfError.findings holds all
+MOST = 20  # errors that a message lists; UrdfError.findings contains all
 
 Severity = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One remark on a robot description: stable `code`, `severity`, `message`, `file` and `line` (None when the
-    remark has no single place), a `hint` at what would be right (may be empty), the name of the `link` that it
-    concerns, of a joint the one that it carries, and the XPath of the `element` (both empty where it concerns no single
-    one)."""
+    """One finding on a robot description.
+
+    Parameters
+    ----------
+    code : str
+        Stable code, such as "U314".
+    severity : str
+        "error", "warning" or "info".
+    message : str
+        Description.
+    file : str
+        Name of the file.
+    line : int, optional
+        Line; None if the finding concerns no single place.
+    hint : str
+        Correct form; may be empty.
+    link : str
+        Name of the link concerned, or of the child link of the joint concerned; may be empty.
+    element : str
+        XPath of the element concerned; may be empty.
+    """
 
     code: str
     severity: Severity
@@ -32,12 +49,12 @@ class Finding:
 
     @property
     def remark(self) -> str:
-        """The finding without its place: code, message and hint."""
+        """Code, message and hint, without the place."""
         return f"{self.code}: {self.message}" + (f" ({self.hint})" if self.hint else "")
 
     @property
     def line_and_remark(self) -> str:
-        """The finding without its file, for lists of findings of one file."""
+        """Line, code, message and hint, without the file."""
         return self.remark if self.line is None else f"line {self.line}: {self.remark}"
 
     def __str__(self) -> str:
@@ -47,7 +64,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Code:
-    """A stable code: how severe it is, whether `strict` makes it an error, and what it stands for."""
+    """Meaning of a stable code: its severity, its summary, and whether `strict` makes it an error."""
 
     severity: Severity
     summary: str
@@ -124,7 +141,7 @@ CODES: dict[str, Code] = {
     "U509": Code("warning", "colour out of range: clamped"),
     "U510": Code("warning", "material without a colour: drawn in the default one"),
     "U511": Code("info", "friction of links: left out"),
-    # physics of links against their shapes, and of the whole robot; `treesim check` alone looks at these
+    # physics of links against their shapes, and of the whole robot; reported by `treesim check` only
     "U601": Code("warning", "density that no material has", strict=True),
     "U602": Code("warning", "rotational inertia larger than the link's shapes allow", strict=True),
     "U603": Code("info", "rotational inertia of a point"),
@@ -150,14 +167,13 @@ class _Element(Protocol):
 
 
 def title(element: _Element) -> str:
-    """Return what messages call an element: "link 'arm'", or its tag if it has no name."""
+    """Return an element's title in messages: "link 'arm'", or its tag if it has no name."""
     name = element.get("name")
     return f"<{shortened(element.tag)}>" if name is None else f"{element.tag} {quoted(name)}"
 
 
 def link_of(element: _Element) -> str:
-    """Return the name of the link that an element is part of, or that the joint carries of which it is part; "" for
-    what belongs to neither."""
+    """Return the name of the link that contains an element, or of the child link of its joint; "" if there is none."""
     part: _Element | None = element
     while part is not None and part.tag not in ("link", "joint"):
         part = part.getparent()
@@ -168,7 +184,7 @@ def link_of(element: _Element) -> str:
 
 
 def path_of(element: _Element) -> str:
-    """Return the XPath of an element, by names where there are any: /robot/joint[@name="hinge"]/axis."""
+    """Return the XPath of an element, by names if there are any: /robot/joint[@name="hinge"]/axis."""
     steps: list[str] = []
     part: _Element | None = element
     while part is not None:
@@ -180,7 +196,7 @@ def path_of(element: _Element) -> str:
 
 
 class Place(NamedTuple):
-    """Where a finding is, of an element that may have left the document since: its line, link and XPath."""
+    """Line, link and XPath of an element, which may have been removed from the document since."""
 
     line: int | None
     link: str
@@ -188,12 +204,12 @@ class Place(NamedTuple):
 
 
 def place_of(element: _Element) -> Place:
-    """Return where an element is."""
+    """Return the place of an element."""
     return Place(element.sourceline, link_of(element), path_of(element))
 
 
 class Findings:
-    """Collects what is found in one source, so that one error lists everything.
+    """Collects the findings of one source, so that one error lists all of them.
 
     file: the source's name in messages. strict: doubtful physics (see CODES) is an error instead of a warning.
     """
@@ -201,14 +217,14 @@ class Findings:
     def __init__(self, file: str, strict: bool = False) -> None:
         self.file = file
         self.strict = strict
-        self.places: list[_Element | Place | int | None] = []  # of each finding, as it was given
+        self.places: list[_Element | Place | int | None] = []  # argument `at` of each finding
         self._found: list[Finding] = []
 
     def __iter__(self) -> Iterator[Finding]:
         return iter(self._found)
 
     def add(self, code: str, message: str, at: _Element | Place | int | None = None, hint: str = "") -> None:
-        """Record a finding with a `code` of CODES, at an XML element, the place of one, or a line."""
+        """Add a finding with a code of CODES, at an XML element, a place, or a line."""
         self.places.append(at)
         kind = CODES[code]
         severity: Severity = "error" if self.strict and kind.strict else kind.severity
@@ -227,7 +243,7 @@ class Findings:
             raise self._error()
 
     def fail(self, code: str, message: str, at: _Element | int | None = None, hint: str = "") -> UrdfError:
-        """Record an error and return the UrdfError to raise at once, for when nothing more can be read."""
+        """Add an error and return the UrdfError with all errors, for the caller to raise."""
         self.add(code, message, at, hint)
         return self._error()
 
@@ -241,14 +257,14 @@ class Findings:
         return UrdfError("\n".join([f"{self.file}: {len(errors)} errors", *lines]), errors)
 
     def warn(self, stacklevel: int) -> None:
-        """Emit one UrdfWarning that groups all warnings by code; nothing when there are none."""
+        """Emit one UrdfWarning that groups all warnings by code, if there are any."""
         found = self.of("warning")
         if found:
             warnings.warn(f"{self.file}: {grouped(found)}", UrdfWarning, stacklevel=stacklevel + 1)
 
 
 def grouped(findings: tuple[Finding, ...]) -> str:
-    """Return a text with one line per code: the first finding in full, and how many more there are like it."""
+    """Return one line per code: the first finding in full, and the number of further ones."""
     by_code: dict[str, list[Finding]] = {}
     for found in findings:
         by_code.setdefault(found.code, []).append(found)

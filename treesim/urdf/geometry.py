@@ -1,4 +1,4 @@
-"""Geometry of links, as visuals and collisions hold it: what is wrong with it, or what it says."""
+"""Geometry of visuals and collisions: reading and checks."""
 
 from __future__ import annotations
 
@@ -18,25 +18,28 @@ if TYPE_CHECKING:
 
 Numbers = tuple[float, ...]
 
-# attributes of each shape, and how many numbers each holds
+# attributes of each shape, and their number of values
 SIZES = {
     "box": {"size": 3},
     "sphere": {"radius": 1},
     "cylinder": {"radius": 1, "length": 1},
     "capsule": {"radius": 1, "length": 1},
 }
-NO_SOLID = 0.01  # [m], for links whose size no solid tells
+NO_SOLID = 0.01  # [m] assumed size of links without solids
 
 
 class BadGeometryError(ValueError):
-    """A visual or collision holds no geometry that can be used: the message says what is wrong with it."""
+    """Raised if a visual or collision contains no usable geometry; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Geometry:
-    """What a visual or collision holds: `kind`, an element of URDF; `size`, a box's x y z, a sphere's radius, a
-    cylinder's or capsule's radius and length [m], a mesh's three factors; the name of the `mesh` if it is one; its
-    place in the link, `xyz` [m] and `rpy` [rad]."""
+    """Geometry of a visual or collision.
+
+    kind: name of the URDF element. size: x, y, z of a box; radius of a sphere; radius and length of a cylinder
+    or capsule [m]; three scale factors of a mesh. mesh: name of the mesh file, if it is a mesh. xyz [m], rpy
+    [rad]: pose in the link.
+    """
 
     kind: str
     size: Numbers
@@ -45,13 +48,15 @@ class Geometry:
     rpy: Numbers
 
     def in_body(self, link: Placement) -> Placement:
-        """Return the placement in a body in which the link has the placement `link`."""
+        """Return the placement in a body; link: placement of the link in the body."""
         return link @ Placement.from_xyz_rpy(self.xyz, self.rpy) if any(self.xyz + self.rpy) else link
 
 
 def reach_of(link: _Element, shapes: Iterable[Geometry]) -> float:
-    """Return the radius [m] of the largest solid among a link's visuals and other shapes; NO_SOLID if it has none,
-    since the size of a mesh is not known before it is read."""
+    """Return the largest radius [m] of a link's visual and other shapes about their own centres.
+
+    NO_SOLID if it has only meshes, whose size is unknown before they are read.
+    """
     return max((_reach(shape) for shape in (*_visuals(link), *shapes)), default=0.0) or NO_SOLID
 
 
@@ -62,7 +67,7 @@ def _visuals(link: _Element) -> Iterator[Geometry]:
 
 
 def _reach(shape: Geometry) -> float:
-    """The radius of the ball around a solid [m]; 0 for a mesh."""
+    """Return the radius of the bounding sphere of a solid [m]; 0 for a mesh."""
     if shape.kind == "mesh":
         return 0.0
     if shape.kind == "box":
@@ -72,7 +77,7 @@ def _reach(shape: Geometry) -> float:
 
 
 def read_geometry(owner: _Element) -> Geometry:
-    """Return what a visual or collision holds; raises BadGeometryError or BadNumberError for what cannot be used."""
+    """Return the geometry of a visual or collision; raises BadGeometryError or BadNumberError if it is unusable."""
     geometry = owner.find("geometry")
     if geometry is None or not len(geometry):
         raise BadGeometryError(f"<{owner.tag}> has no geometry")
@@ -88,8 +93,7 @@ def read_geometry(owner: _Element) -> Geometry:
 
 
 def report_other_shapes(owner: _Element, link: str, findings: Findings) -> None:
-    """Warn of shapes behind the first in the geometry of a visual or collision, which are left out, and remove them;
-    link: as messages call it."""
+    """Warn of further shapes in the geometry of a visual or collision, and remove them; link: its title in messages."""
     geometry = owner.find("geometry")
     first, *others = geometry
     if others:
@@ -113,7 +117,7 @@ def _size(shape: _Element) -> Numbers:
 
 
 def _scale(mesh: _Element) -> Numbers:
-    """A mesh's factors along x, y, z, of which one stands for all three."""
+    """Return a mesh's scale factors along x, y, z; a single factor applies to all three."""
     if "scale" not in mesh.attrib:
         return (1.0, 1.0, 1.0)
     try:

@@ -1,5 +1,7 @@
-"""Rotational inertias as files give them: which no rigid body has, the clipping of rounding, and negative moments,
-judged by the body that a link is part of."""
+"""Checks of rotational inertias: physically impossible ones, rounding errors, and negative moments.
+
+Negative moments are checked for the whole body of which a link is part.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9  # of the link's scale: its middle moment, which in a rigid body is no less than half the largest, or
 # m r^2, since what a program made of parts of that size is rounded to their digits ...
-CLEAR = 1e-6  # ... and [kg m^2] 1 g at 3 cm: what is so far below zero is no rounding, however large the scale is
+CLEAR = 1e-6  # ... and [kg m^2] 1 g at 3 cm: more negative moments are not rounding, however large the scale is
 SUSPECT = 1e-12  # smallest moment over the largest, below which its sign may be rounding of the eigenvalues
 TRIANGLE = 1e-6  # C - A - B over the largest: files are written with few digits
 HINT = "check the signs and the products of inertia; repair=True (treesim check --fix) sets negative moments to zero"
@@ -33,19 +35,22 @@ class _Body(Protocol):
 
 
 class Inertias:
-    """The inertias of a document's links: each judged alone while it is checked, and those with negative moments once
-    bodies are known, by `report`. collisions: the links' shapes that touch, which tell of their size."""
+    """Checks of the inertias of a document's links.
+
+    Each is checked on its own; those with negative moments are checked by `report`, once bodies exist.
+    collisions: collision shapes of the links, from which their size is estimated.
+    """
 
     def __init__(self, collisions: Collisions, findings: Findings) -> None:
         self.collisions, self.findings = collisions, findings
         self._negative: dict[str, tuple[_Element, _Element, np.ndarray]] = {}  # link -> it, its <inertia>, its moments
-        self._bodies: dict[str, int] = {}  # what these links are part of
+        self._bodies: dict[str, int] = {}  # and the bodies of these links
 
     def judge(self, link: _Element, inertia: np.ndarray, mass: float | None, at: _Element) -> None:
-        """Add what is doubtful about a link's (3, 3) rotational inertia [kg m^2] about its centre of mass, but for
-        moments that are negative by more than rounding, which are remembered.
+        """Add findings on a link's (3, 3) rotational inertia [kg m^2] about its centre of mass.
 
-        mass: [kg], None if unknown. Moments that break A + B >= C are a warning, and so is inertia without mass.
+        Moments that violate A + B >= C are a warning, and so is inertia without mass. Moments that are negative by
+        more than rounding are stored for `report`. mass: [kg], None if unknown.
         """
         moments = np.linalg.eigvalsh(inertia)
         largest = np.abs(moments).max()
@@ -66,15 +71,17 @@ class Inertias:
             self.findings.add("U308", f"{owner} has rotational inertia but no mass; kept", at)
 
     def of_body(self, link: str, inertia: np.ndarray, body: int) -> np.ndarray:
-        """Return the (3, 3) inertia of a link as the body that it is part of gets it, rounding below zero clipped."""
+        """Return the (3, 3) inertia that a link adds to its body; moments negative by rounding are set to zero."""
         if link not in self._negative:
             return clipped(inertia)
         self._bodies[link] = body
         return inertia
 
     def report(self, bodies: Sequence[_Body]) -> None:
-        """Add a warning for each link with a negative moment whose body (0: the world) is sound all the same, and an
-        error for each other one."""
+        """Add a warning for each link with a negative moment in an otherwise valid body, else an error.
+
+        Links of the world (body 0) get a warning.
+        """
         for name, (link, at, moments) in self._negative.items():
             text, number = f"{title(link)}: principal moments {listed_moments(moments)}", self._bodies[name]
             if not number:
@@ -88,7 +95,7 @@ class Inertias:
                 self.findings.add("U305", f"{text}; none may be negative, and {whole}", at, HINT)
 
     def _reach(self, link: _Element) -> float:
-        """How far a link's shapes reach [m]."""
+        """Return the size of a link's shapes [m]."""
         return reach_of(link, self.collisions.of_link(link.get("name", "")))
 
 
@@ -99,7 +106,7 @@ def inertia_matrix(entries: Sequence[float]) -> np.ndarray:
 
 
 def listed_moments(moments: np.ndarray) -> str:
-    """Return three principal moments as messages tell them."""
+    """Return three principal moments as text for messages."""
     return f"{', '.join(f'{moment:.6g}' for moment in moments)} kg m^2"
 
 
@@ -108,14 +115,16 @@ def _moments(inertia: Inertia) -> np.ndarray:
 
 
 def _sound(inertia: Inertia) -> bool:
-    """Whether a rigid body with this inertia resists every motion: its 6x6 inertia is positive definite."""
+    """Return whether the 6x6 spatial inertia is positive definite."""
     moments = _moments(inertia)
     return bool(inertia.mass > 0 and moments[0] > SUSPECT * moments[2])
 
 
 def _indefinite(inertia: np.ndarray, moments: np.ndarray, scale: float) -> bool:
-    """Whether a moment is negative by more than rounding; by exact arithmetic, since beside a large moment the
-    eigenvalues are known to no more digits than it has."""
+    """Return whether a moment is negative by more than rounding.
+
+    Uses exact arithmetic: next to a large moment, small eigenvalues have no correct digits.
+    """
     if moments[0] >= SUSPECT * moments[2]:
         return False
     allowed = min(ROUNDING * max(float(moments[1]), scale), CLEAR)
@@ -124,7 +133,7 @@ def _indefinite(inertia: np.ndarray, moments: np.ndarray, scale: float) -> bool:
 
 
 def _positive_semidefinite(M: list[list[Fraction]], shift: Fraction) -> bool:
-    """Whether no principal minor of the symmetric 3x3 matrix M + shift is negative."""
+    """Return whether no principal minor of the symmetric 3x3 matrix M + shift 1 is negative."""
     a, b, c = (M[i][i] + shift for i in range(3))
     d, e, f = M[0][1], M[0][2], M[1][2]
     minors = (a, b, c, a * b - d * d, a * c - e * e, b * c - f * f)
@@ -132,14 +141,17 @@ def _positive_semidefinite(M: list[list[Fraction]], shift: Fraction) -> bool:
 
 
 def clipped(inertia: np.ndarray) -> np.ndarray:
-    """Return a (3, 3) inertia with negative principal moments set to zero; others unchanged."""
+    """Return a (3, 3) inertia with negative principal moments set to zero; other inertias are unchanged."""
     moments, axes = np.linalg.eigh(inertia)
     return inertia if moments[0] >= 0 else np.asarray((axes * np.maximum(moments, 0)) @ axes.T)
 
 
 def without_negative_moments(inertia: np.ndarray) -> np.ndarray:
-    """Return the nearest (3, 3) inertia of which no principal moment comes out negative when its entries are read: its
-    least one is zero where the axes are the frame's, or else as little above as the rounding of the entries takes."""
+    """Return the nearest (3, 3) inertia without negative principal moments, also after rounding of its entries.
+
+    Its smallest moment is zero if the principal axes are the frame's; otherwise it is as small as rounding
+    permits.
+    """
     moments, axes = np.linalg.eigh(inertia)
     least, mended = 0.0, inertia
     while np.linalg.eigvalsh(mended)[0] < 0:

@@ -16,7 +16,17 @@ from ..errors import UnknownNameError, quoted, unknown_name
 
 @dataclass(frozen=True)
 class RobotEntry:
-    """A robot that `load` finds by `name`: the data package that brings it, and its file."""
+    """Installed robot that `load` finds by name.
+
+    Parameters
+    ----------
+    name : str
+        Name for `load`.
+    package : str
+        Data package that contains it.
+    path : Path
+        Its file.
+    """
 
     name: str
     package: str
@@ -56,15 +66,21 @@ _EXAMPLE_NAMES = {
 
 
 def installed_robots() -> list[RobotEntry]:
-    """Return the robots of installed data packages: example-robot-data, pybullet_data, and what robot_descriptions has
-    already cached.
+    """Return the robots of installed data packages.
 
-    A robot goes by its file's name, or by the name that example-robot-data's loaders give it. A name taken by an
-    earlier package is written "package/name", and a name that several files of one package share "folder/name".
+    The packages are example-robot-data, pybullet_data, and the cache of robot_descriptions. A robot has its
+    file's name, or its name in the loaders of example-robot-data. A name already used by an earlier package
+    becomes "package/name"; a name that several files of one package share becomes "folder/name".
 
-    Example:
-        >>> "ur5" in [entry.name for entry in treesim.urdf.installed_robots()]
-        True
+    Returns
+    -------
+    list of RobotEntry
+        Installed robots.
+
+    Examples
+    --------
+    >>> "ur5" in [entry.name for entry in treesim.urdf.installed_robots()]
+    True
     """
     entries: list[RobotEntry] = []
     taken: set[str] = set()
@@ -82,7 +98,7 @@ def installed_robots() -> list[RobotEntry]:
 def find_robot(name: str) -> Path:
     """Return the file of an installed robot by its name, or by "package/name".
 
-    Raises UnknownNameError with the near and the known names, or with the candidates when the name is ambiguous.
+    Raises UnknownNameError with similar and known names, or with the candidates if the name is ambiguous.
     """
     entries = installed_robots()
     known = {f"{entry.package}/{entry.name}": entry.path for entry in entries}
@@ -99,14 +115,14 @@ def find_robot(name: str) -> Path:
 
 
 def data_roots() -> list[Path]:
-    """Return the folders of installed data packages below which `package://` names may lead to a file."""
+    """Return the folders of installed data packages in which `package://` names are searched."""
     examples, bullet = _example_root(), _package_folder(PYBULLET_DATA)
     roots = [examples.parent.parent, examples] if examples else []
     return [*roots, bullet] if bullet else roots
 
 
 def _example_root() -> Path | None:
-    """The folder `robots` of example-robot-data: below cmeel's prefix for wheels, below the prefix for conda."""
+    """Return the folder `robots` of example-robot-data: below cmeel's prefix for wheels, below the prefix for conda."""
     prefixes = [*(Path(entry) / "cmeel.prefix" for entry in sys.path), Path(sys.prefix)]
     for prefix in prefixes:
         root = prefix / "share" / EXAMPLE_ROBOT_DATA / "robots"
@@ -135,14 +151,14 @@ def _pybullet_robots() -> list[tuple[str, Path]]:
         return []
     paths = []
     for folder, folders, files in os.walk(root):
-        if "random_urdfs" in folders:  # a thousand nameless objects
+        if "random_urdfs" in folders:  # a thousand objects without names
             folders.remove("random_urdfs")
         paths += [Path(folder) / file for file in files if file.endswith(".urdf")]
     return _named_by_file(root, sorted(paths), set())
 
 
 def _named_by_file(root: Path, paths: list[Path], reserved: set[str]) -> list[tuple[str, Path]]:
-    """Name files by their stems; stems that are reserved or shared by several files are preceded by a folder."""
+    """Name files by their stems; reserved stems, and those of several files, are preceded by their folder."""
     counts = Counter(map(_stem, paths))
     named = []
     for path in paths:
@@ -153,13 +169,13 @@ def _named_by_file(root: Path, paths: list[Path], reserved: set[str]) -> list[tu
 
 
 def _stem(path: Path) -> str:
-    """A file's name without its ending; the folder stands for a file that is just called model."""
+    """Return a file's name without suffix; the folder's name replaces a plain "model"."""
     stem, folder = path.stem, path.parent.name
     return folder + stem.removeprefix("model") if stem == "model" or stem.startswith("model_") else stem
 
 
 def _cached_descriptions() -> Iterator[tuple[str, Path]]:
-    """Robots whose repository robot_descriptions has in its cache; its modules, which download, are only read."""
+    """Yield the robots in robot_descriptions' cache; its modules, which would download, are parsed, not imported."""
     package = _package_folder(ROBOT_DESCRIPTIONS)
     cache = Path(os.path.expanduser(os.environ.get("ROBOT_DESCRIPTIONS_CACHE", "~/.cache/robot_descriptions")))
     if package is None or not cache.is_dir():
@@ -172,7 +188,7 @@ def _cached_descriptions() -> Iterator[tuple[str, Path]]:
 
 
 def _repository_folders(module: Path) -> dict[str, str]:
-    """The folder in the cache of each repository: `"key": Repository(..., cache_path="folder")`."""
+    """Return the cache folder of each repository: `"key": Repository(..., cache_path="folder")`."""
     folders = {}
     for node in ast.walk(ast.parse(module.read_text())):
         if not isinstance(node, ast.Dict):
@@ -185,7 +201,7 @@ def _repository_folders(module: Path) -> dict[str, str]:
 
 
 def _module_paths(module: ast.Module, cache: Path, folders: dict[str, str]) -> dict[str, Path]:
-    """The paths that a module of robot_descriptions assigns: a repository's folder, and joins of names and words."""
+    """Return the paths that a module of robot_descriptions assigns: a repository's folder, and joins of names."""
     paths: dict[str, Path] = {}
     for node in module.body:
         if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(node.value, ast.Call):
@@ -203,5 +219,5 @@ def _module_paths(module: ast.Module, cache: Path, folders: dict[str, str]) -> d
 
 
 def _text(node: ast.expr | None) -> str:
-    """A string constant's value; empty for anything else."""
+    """Return a string constant's value; empty for any other node."""
     return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""

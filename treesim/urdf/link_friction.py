@@ -1,4 +1,4 @@
-"""Friction that a description gives single links, in the ways of other simulators, which is left out here."""
+"""Friction coefficients of single links in other simulators' formats, which treesim ignores."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ GAZEBO = ("mu", "mu1", "mu2")
 
 
 def report_link_friction(root: _Element, findings: Findings) -> None:
-    """Note once which links have friction of their own: by Bullet's `<contact>`, Gazebo's `<mu1>` or Drake's
-    `mu_dynamic`."""
+    """Add one note on links with their own friction: Bullet's `<contact>`, Gazebo's `<mu1>`, Drake's `mu_dynamic`."""
     found: dict[str, _Element] = {}
     for link in root.iterfind("link"):
         own = [element for tag in BULLET for element in link.iterfind(f"contact/{tag}")]

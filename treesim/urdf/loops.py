@@ -1,5 +1,4 @@
-"""`<loop_joint>`: joints that close loops, which URDF itself has no element for; what is wrong with them, and what they
-join.
+"""Joints that close loops, `<loop_joint>`, for which URDF itself has no element: checks and frames.
 
     <loop_joint name="pin" type="revolute">
       <link1 link="coupler" xyz="0.4 0 0" rpy="0 0 0"/>
@@ -7,7 +6,7 @@ join.
       <axis xyz="0 1 0"/>
     </loop_joint>
 
-The element, its two ends and their places are those that Isaac Sim reads; the types are URDF's own words.
+The element, its two ends and their poses are read by Isaac Sim too; the types are those of URDF's joints.
 """
 
 from __future__ import annotations
@@ -28,13 +27,13 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 ENDS = ("link1", "link2")
-TYPES = {"continuous": "revolute", **{name: name for name in LOOP_TYPES}}  # URDF's words for those of the model
+TYPES = {"continuous": "revolute", **{name: name for name in LOOP_TYPES}}  # the model's types by URDF's names
 
 
 def check_loops(
     loops: Sequence[_Element], links: Mapping[str, _Element], joints: Mapping[str, _Element], findings: Findings
 ) -> None:
-    """Add a finding for everything in the loops of a document that is wrong; links, joints: the document's, by name."""
+    """Add a finding for every error in a document's loops; links, joints: the document's, by name."""
     known = dict(joints)
     for loop in loops:
         name = loop.get("name")
@@ -55,7 +54,7 @@ def check_loops(
 
 
 def _checked_end(loop: _Element, end: str, links: Mapping[str, _Element], findings: Findings) -> str | None:
-    """The link at one end of a loop, or None, with a finding, if it names none."""
+    """Return the link at one end of a loop; None, with a finding, if there is none."""
     element = loop.find(end)
     name = None if element is None else element.get("link")
     if element is None or not name:
@@ -71,9 +70,9 @@ def _checked_end(loop: _Element, end: str, links: Mapping[str, _Element], findin
 
 
 class Loops:
-    """The loops of a checked document, with frames of their own where their ends are not links' frames.
+    """Loops of a checked document; ends with a pose of their own get additional frames.
 
-    bodies: names of the bodies, in order. frames: those of all links that are no bodies.
+    bodies: names of the bodies, in order. frames: of all links that are not bodies.
     """
 
     def __init__(
@@ -95,7 +94,7 @@ class Loops:
         return Loop(element.get("name", ""), first.name, second.name, type=kind, axis=given)
 
     def _end(self, loop: _Element, end: str, findings: Findings) -> Frame:
-        """The frame at one end: its link's own, or one at a place on it, called after the loop."""
+        """Return the frame at one end: its link's own, or a new one on the link, named after the loop."""
         element = loop.find(end)
         link = self._frames[element.get("link", "")]
         place = Placement.from_xyz_rpy(_numbers(element, "xyz").tolist(), _numbers(element, "rpy").tolist())

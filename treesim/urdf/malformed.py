@@ -1,7 +1,8 @@
-"""Malformed XML whose faults lie in what is no part of the robot: comments, text, prefixes, `<gazebo>`.
+"""Malformed XML whose errors are outside the robot: in comments, text, prefixes, or `<gazebo>`.
 
-Readers that do not check XML (urdfdom, TinyXML) take such files. What is taken out here cannot change the robot: URDF
-has no text, and comments and `<gazebo>` belong to others. Where it is doubtful what a comment ends with, nothing is.
+Readers that do not check XML (urdfdom, TinyXML) accept such files. What is removed here cannot change the
+robot: URDF has no text content, and comments and `<gazebo>` are not read. If the end of a comment is
+ambiguous, nothing is removed.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from .markup import TOKEN
 _PREFIX = re.compile(r"""(?:^</?|\s)([A-Za-z_][\w.-]*):[\w.-]+(?=[\s=/>])""")
 _VALUES = re.compile(r""""[^"]*"|'[^']*'""")
 _BLANK = re.compile(r"[^\r\n]")
-_FOREIGN = "gazebo"  # an element for the simulator of this name alone
+_FOREIGN = "gazebo"  # an element that only the simulator of this name reads
 
 
 def without_ignored(data: bytes) -> Iterator[tuple[bytes, str]]:
-    """Yield a malformed document with more and more of what is no part of the robot taken out, line for line, and what
-    that is; nothing for a document of two or four bytes a character, and for one whose comments are ambiguous."""
+    """Yield a malformed document with more and more ignored parts removed, and the names of the removed parts.
+
+    Line numbers do not change. Yields nothing for encodings with two or four bytes per character, and for
+    ambiguous comments.
+    """
     if b"\0" in data or data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         return
     text = data.decode("latin-1")  # each byte a character: other encodings of ASCII's kind keep < > & and quotes
@@ -41,12 +45,12 @@ def without_ignored(data: bytes) -> Iterator[tuple[bytes, str]]:
 
 
 def _blank(text: str) -> str:
-    """Spaces in the place of a text; its lines stay."""
+    """Replace a text by spaces; line breaks remain."""
     return _BLANK.sub(" ", text)
 
 
 def _without_comments(text: str) -> str | None:
-    """None where readers differ about the end of a comment: `<!-->`, `<!--->`, and comments in comments."""
+    """Blank all comments; None if their ends are ambiguous: `<!-->`, `<!--->`, and nested comments."""
     parts, end = [], 0
     for token in TOKEN.finditer(text):
         if token[0].startswith("<!--"):
@@ -59,7 +63,7 @@ def _without_comments(text: str) -> str | None:
 
 
 def _with_declared_prefixes(text: str) -> str:
-    """Prefixes that nothing declares, xacro's excepted, get a namespace at the root: then they are unknown elements."""
+    """Declare a namespace at the root for undeclared prefixes other than xacro; their elements then are unknown."""
     used, root = set(), None
     for token in TOKEN.finditer(text):
         if token["name"]:

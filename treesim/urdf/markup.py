@@ -1,4 +1,4 @@
-"""Where the elements of a well-formed document stand in its text, and edits that leave all other text as it is."""
+"""Positions of elements in the text of a well-formed document, and edits that leave all other text unchanged."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xml.sax.saxutils import escape, quoteattr
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-# What is no element first, since it may hold what looks like one; no text of a well-formed document has another <.
+# Comments and the like first, as they may contain tags; a well-formed document has no other <.
 TOKEN = re.compile(
     r"""<!--.*?--> | <!\[CDATA\[.*?\]\]> | <\?.*?\?>
       | <!DOCTYPE (?> [^\[>] | \[ (?> <!--.*?--> | <\?.*?\?> | [^\]] )*+ \] )*+ >
@@ -22,7 +22,7 @@ _ATTRIBUTE = re.compile(r"""\s+([^\s=]+?)\s*=\s*("[^"]*"|'[^']*')""")
 
 
 class Edit(NamedTuple):
-    """The characters from `start` to before `end` become `text`."""
+    """Replacement of the characters from `start` to before `end` by `text`."""
 
     start: int
     end: int
@@ -31,8 +31,11 @@ class Edit(NamedTuple):
 
 @dataclass
 class _Span:
-    """An element in the text: its first tag, of which `inside` is where attributes begin, and its end; for an element
-    with an end tag, where that begins."""
+    """Position of an element in the text.
+
+    start: of its start tag. inside: where its attributes begin. tag_end: end of the start tag. closing: start
+    of the end tag, if there is one. end: of the element.
+    """
 
     start: int
     inside: int
@@ -44,10 +47,10 @@ class _Span:
 
 
 class Markup:
-    """The text of a document and its elements.
+    """Text of a document and the positions of its elements.
 
-    text: well-formed. elements: all elements that a parser found in it, in the order of the document, before any of
-    them was moved. Raises ValueError when these are not those of the text. O(characters).
+    text: well-formed. elements: all elements that a parser found in it, in document order, before any was
+    moved. Raises ValueError if they do not match the text. O(characters).
     """
 
     def __init__(self, text: str, elements: Sequence[_Element]) -> None:
@@ -62,7 +65,7 @@ class Markup:
         return place in self._spans
 
     def set(self, element: _Element, attribute: str, value: str) -> Edit:
-        """Return the edit that gives an attribute a value, where it stands, or behind the other attributes."""
+        """Return the edit that sets an attribute, in its place or after the other attributes."""
         span = self._spans[element]
         if attribute not in span.values:
             end = max((end for _, end in span.values.values()), default=span.inside)
@@ -72,16 +75,16 @@ class Markup:
         return Edit(start, end, f"{quote}{_escaped(value, quote)}{quote}")
 
     def drop(self, element: _Element, attribute: str) -> Edit:
-        """Return the edit that removes an attribute that the element has."""
+        """Return the edit that removes an existing attribute."""
         return self._without(*self._spans[element].attributes[attribute])
 
     def remove(self, element: _Element) -> Edit:
-        """Return the edit that removes an element with all that is in it; lines below keep their numbers."""
+        """Return the edit that removes an element with its content; line numbers do not change."""
         span = self._spans[element]
         return self._without(span.start, span.end)
 
     def append(self, element: _Element, xml: str) -> Iterable[Edit]:
-        """Return the edits that add text, on no line of its own, at the end of what an element holds."""
+        """Return the edits that add text at the end of an element's content, without a new line."""
         span = self._spans[element]
         if span.closing is not None:
             return [Edit(span.closing, span.closing, xml)]
@@ -117,7 +120,7 @@ def _spans(text: str) -> list[_Span]:
 
 
 def edited(text: str, edits: Iterable[Edit]) -> str:
-    """Return a text with edits made that do not overlap."""
+    """Return a text with edits applied, which must not overlap."""
     pieces, done = [], 0
     for edit in sorted(edits):
         pieces += [text[done : edit.start], edit.text]

@@ -1,4 +1,4 @@
-"""Colours and materials of visuals: what cannot be drawn as it is written, with a warning for each kind."""
+"""Colours and materials of visuals: unusable ones are reported, with a warning for each kind."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def clean_materials(root: _Element, findings: Findings) -> None:
-    """Remove colours that are no numbers, clamp those out of range, and report materials without a colour."""
+    """Remove colours that are not numbers, clamp those out of range, and report materials without a colour."""
     _report_materials(root, findings)
     for color in list(root.iter("color")):
         if "rgba" in color.attrib:
@@ -35,7 +35,7 @@ def _clean_color(color: _Element, findings: Findings) -> None:
 
 
 def _report_materials(root: _Element, findings: Findings) -> None:
-    """Warn once of materials that are named and nowhere defined, and once of textures of shapes that are no meshes."""
+    """Add one warning for undefined materials, and one for textures of shapes other than meshes."""
     defined = {material.get("name") for material in root.iter("material") if material.find("color") is not None}
     textures = {material.get("name"): file for material in root.iter("material") if (file := _texture(material))}
     undefined = [

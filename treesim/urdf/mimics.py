@@ -1,4 +1,4 @@
-"""`<mimic>`: which joints follow others, which it holds still, and what is wrong with them."""
+"""Mimic joints: checks of `<mimic>`, and joints that it fixes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from ..model.joints import Joint
 
 FREE_HINT = 'load with mimic="free" to let it move freely'
-FOLLOWING = ("revolute", "continuous", "prismatic")  # types of joints that may follow others
+FOLLOWING = ("revolute", "continuous", "prismatic")  # types of joints that may mimic others
 
 
 def check_mimics(joints: Mapping[str, _Element], findings: Findings, mimic: str | None) -> None:
-    """Add a finding for every `<mimic>` that cannot be meant, and for those that are left free or hold a joint still.
+    """Add a finding for every invalid `<mimic>`, and for those that are left free or fix a joint.
 
-    joints: the document's, by name. mimic: as `treesim.load` takes it.
+    joints: the document's, by name. mimic: as for `treesim.load`.
     """
     mimicked_joints = {}
     for name, joint in joints.items():
@@ -59,7 +59,7 @@ def _report_cycle(cycle: list[str], first: _Element, findings: Findings) -> None
 
 
 def around(cycle: list[str]) -> str:
-    """Return a cycle as messages tell it."""
+    """Return a cycle as text for messages."""
     return f"{listed(cycle, separator=' -> ')} -> {quoted(cycle[0])}"
 
 
@@ -73,8 +73,11 @@ def _check_mimicked(joint: _Element, mimicked: _Element, findings: Findings, mim
 
 
 class Mimics:
-    """The joints of a checked document that follow others, {name: Mimic}, and those that this holds still, {name:
-    position}: followers of fixed joints, or with a multiplier of zero, and those that follow them in turn."""
+    """Mimic joints of a checked document, {name: Mimic}, and joints that mimic fixes, {name: position}.
+
+    A joint is fixed if it mimics a fixed joint or has a multiplier of zero; joints that mimic it are fixed in
+    turn.
+    """
 
     def __init__(self, joints: Mapping[str, _Element], mimic: str | None) -> None:
         self.lines: dict[str, tuple[str, float, float]] = {}
@@ -89,7 +92,7 @@ class Mimics:
         self.mimic_joints = {name: Mimic(*line) for name, line in self.lines.items() if name not in self.still}
 
     def _hold(self, name: str) -> None:
-        """Note a joint as still, and those between it and the one that is, if there is any."""
+        """Mark a joint, and those that it mimics in turn, as fixed if this chain ends at a fixed position."""
         chain = [name]
         while chain[-1] in self.lines and chain[-1] not in self.still and self.lines[chain[-1]][1] != 0:
             chain.append(self.lines[chain[-1]][0])
@@ -100,7 +103,7 @@ class Mimics:
                     self.still[one] = (multiplier * self.still[mimicked] if multiplier else 0.0) + offset
 
     def report_still(self, joints: Mapping[str, _Element], findings: Findings) -> None:
-        """Add a finding for each follower that does not move."""
+        """Add a finding for each mimic joint that is fixed."""
         for name in self.lines:
             if name in self.still:
                 text = f"{title(joints[name])} is held at {self.still[name]:g} by its mimic: fixed there"
@@ -108,8 +111,10 @@ class Mimics:
 
 
 def report_limits(joints: Sequence[Joint], elements: Mapping[str, _Element], findings: Findings) -> None:
-    """Add an error for each joint that follows another whose limits, and those of others that follow it, leave no
-    position within its own; elements: where joints stand, by name."""
+    """Add an error for each mimic joint whose limits exclude all positions within the mimicked joint's limits.
+
+    Limits of other joints that mimic the same one are included. elements: joints of the document, by name.
+    """
     known = {joint.name: joint for joint in joints}
     limits = [
         (joint, *np.asarray([joint.lower, joint.upper], float).ravel().tolist()) for joint in joints if joint.nq == 1

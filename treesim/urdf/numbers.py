@@ -1,4 +1,4 @@
-"""Strict reading of the numbers in a robot description: what is not plainly a finite number is an error."""
+"""Strict reading of numbers in a robot description: anything but finite decimal numbers is an error."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from .findings import Findings, title
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-LARGEST = 1e40  # [SI units]: so far from all robots, and so small that no product in the dynamics overflows
+LARGEST = 1e40  # [SI units] beyond all robots, and small enough that no product in the dynamics overflows
 
-_SPACES = re.compile(r"[ \t\r\n]+")  # XML's; others, such as a no-break space, are no part of numbers
+_SPACES = re.compile(r"[ \t\r\n]+")  # XML's white space; others, such as a no-break space, are invalid in numbers
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 
 
 def attribute_text(element: _Element, attribute: str) -> str:
-    """Return `<tag attribute="value">` as it stands in the file, for messages; long values are shortened."""
+    """Return `<tag attribute="value">` as in the file, for messages; long values are shortened."""
     return f'<{element.tag} {attribute}="{shortened(element.get(attribute, ""))}">'
 
 
 def number_text(value: float) -> str:
-    """Return a number as text that is read back exactly."""
+    """Return a number as text from which it is read back exactly."""
     return repr(float(value) + 0.0)  # + 0.0 turns -0.0 into 0.0
 
 
 class BadNumberError(ValueError):
-    """An attribute does not hold the numbers it must: `code` is that of the finding."""
+    """Raised if an attribute does not contain the required numbers; `code` is the code of the finding."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)
@@ -38,13 +38,15 @@ class BadNumberError(ValueError):
 
 
 def parse_numbers(element: _Element, attribute: str, count: int, largest: float = LARGEST) -> tuple[float, ...]:
-    """Return the `count` finite numbers of an attribute, none beyond ±`largest`; raises BadNumberError when that is
-    not what it holds."""
+    """Return the `count` finite numbers of an attribute, with absolute values up to `largest`.
+
+    Raises BadNumberError if it contains anything else.
+    """
     return parse_text(element.attrib[attribute], count, attribute_text(element, attribute), largest)
 
 
 def parse_text(text: str, count: int, where: str, largest: float = LARGEST) -> tuple[float, ...]:
-    """Return what `parse_numbers` does, of a text; where: what messages call it."""
+    """Parse a text as `parse_numbers` does; where: its name in messages."""
     words = [word for word in _SPACES.split(text) if word]
     if len(words) != count and not (count == 1 and not words):
         raise BadNumberError("U302", f"{where} needs {count} number{'s' * (count > 1)}, found {len(words)}")
@@ -65,7 +67,7 @@ def _parse(word: str, where: str, largest: float) -> float:
 def read_numbers(
     element: _Element, attribute: str, count: int, findings: Findings, largest: float = LARGEST
 ) -> tuple[float, ...] | None:
-    """Return the `count` finite numbers of an attribute; None, with a finding, when that is not what it holds."""
+    """Return the `count` finite numbers of an attribute; None, with a finding, if it contains anything else."""
     try:
         return parse_numbers(element, attribute, count, largest)
     except BadNumberError as problem:
@@ -75,13 +77,13 @@ def read_numbers(
 
 
 def read_number(element: _Element, attribute: str, findings: Findings, largest: float = LARGEST) -> float | None:
-    """Return the one finite number of an attribute; None, with a finding, when that is not what it holds."""
+    """Return the single finite number of an attribute; None, with a finding, if it contains anything else."""
     values = read_numbers(element, attribute, 1, findings, largest)
     return None if values is None else values[0]
 
 
 def required_number(element: _Element, attribute: str, findings: Findings) -> float | None:
-    """Return the number of an attribute that must be there; None, with a finding, otherwise."""
+    """Return the number of a required attribute; None, with a finding, if it is missing or invalid."""
     if attribute in element.attrib:
         return read_number(element, attribute, findings)
     findings.add("U203", f"{_owner(element)}<{element.tag}> has no attribute {attribute!r}", element)
@@ -89,7 +91,7 @@ def required_number(element: _Element, attribute: str, findings: Findings) -> fl
 
 
 def _owner(element: _Element) -> str:
-    """The link or joint that an element belongs to, as a prefix for messages."""
+    """Return the title of the link or joint that contains an element, as a prefix for messages."""
     for ancestor in element.iterancestors("link", "joint"):
         return f"{title(ancestor)}: "
     return ""

@@ -1,4 +1,4 @@
-"""From a source to a strictly parsed document, and from a checked document to yourdfpy's typed model."""
+"""Read a source into a strictly parsed document, and a checked document into yourdfpy's typed model."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LONGEST_LABEL = 500  # characters of a file's name in messages
 
 @contextmanager
 def xacro_allowed(allowed: bool) -> Iterator[None]:
-    """Let the installed xacro expand files of any name that are read in the block."""
+    """Context in which the installed xacro may expand files of any name."""
     token = _xacro_allowed.set(allowed or _xacro_allowed.get())
     try:
         yield
@@ -53,16 +53,16 @@ def xacro_allowed(allowed: bool) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Document:
-    """The bytes of a robot description, its name in messages, and its path when it comes from a file."""
+    """Bytes of a robot description, its name in messages, and its path if it was read from a file."""
 
     data: bytes
     label: str
     path: Path | None = None
-    text: str | None = None  # as it was given, if it was given as text
+    text: str | None = None  # the source, if it was a str
 
 
 def label_of(path: Path | str) -> str:
-    """Return a file's name as messages show it: what does not print is escaped, and length bounded."""
+    """Return a file's name for messages: unprintable characters are escaped, long names shortened."""
     name = str(path)
     return shortened(name if name.isprintable() else repr(name)[1:-1], _LONGEST_LABEL)
 
@@ -70,9 +70,9 @@ def label_of(path: Path | str) -> str:
 def document_of_text(
     text: str | bytes, findings: Findings, label: str = "<text>", path: Path | None = None
 ) -> Document:
-    """Return the document of XML text; a string is taken as it is, whatever encoding its declaration names.
+    """Return the document of XML text; the encoding that a str declares is ignored.
 
-    Raises UrdfError for a string with lone surrogates, which are no characters.
+    Raises UrdfError for a str with lone surrogates.
     """
     if isinstance(text, bytes):
         return Document(text, label, path)
@@ -86,7 +86,7 @@ def document_of_text(
 
 
 def document_of_file(path: Path, findings: Findings) -> Document:
-    """Return the document in a file; raises UrdfError when it cannot be read, or is a folder, pipe or device."""
+    """Return the document in a file; raises UrdfError if it cannot be read, or is a folder, pipe or device."""
     try:
         mode = os.stat(path).st_mode
         data = path.read_bytes() if stat.S_ISREG(mode) else None
@@ -100,14 +100,14 @@ def document_of_file(path: Path, findings: Findings) -> Document:
 
 
 def _reason(error: Exception) -> str:
-    """What an error of the operating system says, without the file's name."""
+    """Return the message of an operating-system error, without the file's name."""
     return shortened(getattr(error, "strerror", None) or str(error), 200)
 
 
 def document_of_stream(stream: IO[str] | IO[bytes], findings: Findings) -> Document:
-    """Return the document in an open text or binary file; its name, if it has one, locates meshes.
+    """Return the document in an open text or binary file; if the file has a name, mesh names are relative to it.
 
-    Raises UrdfError when it cannot be read, ArgumentError when it gives neither text nor bytes.
+    Raises UrdfError if it cannot be read, ArgumentError if it returns neither text nor bytes.
     """
     name = getattr(stream, "name", None)
     path = Path(name) if isinstance(name, str) and os.path.isfile(name) else None
@@ -125,15 +125,15 @@ def document_of_stream(stream: IO[str] | IO[bytes], findings: Findings) -> Docum
 def parse(document: Document, findings: Findings) -> _Element:
     """Return the root of a well-formed URDF document, without comments, with line numbers.
 
-    Nothing is recovered, fetched or expanded; only a file whose name ends in `.xacro`, or any within `xacro_allowed`,
-    is expanded by the installed xacro.
-    Raises UrdfError for malformed XML, a root other than `<robot>`, declarations in a DTD, and xacro.
+    Nothing is recovered, downloaded or expanded. Only a file whose name ends in `.xacro`, or any file within
+    `xacro_allowed`, is expanded by the installed xacro. Raises UrdfError for malformed XML, a root other than
+    `<robot>`, declarations in a DTD, and unexpanded xacro.
     """
     return parsed(document, findings)[0]
 
 
 def parsed(document: Document, findings: Findings) -> tuple[_Element, bytes]:
-    """Return what `parse` does, and the bytes that it was read from."""
+    """Return the root as `parse` does, and the bytes from which it was read."""
     data = _without_odd_declaration(_without_trailing_nuls(document.data), findings)
     root, data = _parsed_leniently(data, findings)
     xacro = _find_xacro(root)
@@ -153,7 +153,7 @@ def _without_trailing_nuls(data: bytes) -> bytes:
 
 
 def _without_odd_declaration(data: bytes, findings: Findings) -> bytes:
-    """Drop a declaration that follows blank lines or claims version 0.0 (PyBullet's data has both); lines are kept."""
+    """Drop an XML declaration that follows blank lines or has version 0.0, as in PyBullet's data; lines remain."""
     odd = re.match(ODD_DECLARATION.encode(), data)
     if odd is None or (b"encoding" in odd[0] and b"utf-8" not in odd[0].lower()):
         return data
@@ -162,7 +162,7 @@ def _without_odd_declaration(data: bytes, findings: Findings) -> bytes:
 
 
 def _parsed_leniently(data: bytes, findings: Findings) -> tuple[_Element, bytes]:
-    """The root, and the bytes that it was read from: without what is no part of the robot, where that is malformed."""
+    """Return the root and the bytes it was read from; ignored parts are removed if the document is malformed."""
     trial = Findings(findings.file)
     with suppress(UrdfError):
         return _parse_xml(data, trial), data
@@ -203,7 +203,7 @@ def _parse_xml(data: bytes, findings: Findings) -> _Element:
 
 
 def _has_declarations(root: _Element) -> bool:
-    """Whether the document's DTD says anything, here or elsewhere: its attributes would have values not in the text."""
+    """Return whether the document's DTD contains or refers to declarations, which could add attribute values."""
     from lxml import etree
 
     document = root.getroottree()
@@ -225,7 +225,7 @@ def _syntax_error(error: SyntaxError, data: bytes, findings: Findings) -> Except
 
 
 def _drop_default_namespace(root: _Element) -> None:
-    """URDF has no namespace; a file that declares a default one means the same elements."""
+    """Remove a default namespace from all elements; URDF has none."""
     from lxml import etree
 
     default = root.nsmap.get(None)
@@ -238,7 +238,7 @@ def _drop_default_namespace(root: _Element) -> None:
 
 
 def _find_xacro(root: _Element) -> _Element | None:
-    """The first element that belongs to xacro or holds an unexpanded expression."""
+    """Return the first element of xacro, or with an unexpanded expression; None if there is none."""
     for element in root.iter("{*}*"):
         if element.tag.startswith("{") and "xacro" in element.tag.partition("}")[0]:
             return element
@@ -266,16 +266,16 @@ def _expand_xacro(document: Document, element: _Element, findings: Findings) -> 
 
 
 def _plain(element: _Element) -> str:
-    """An element's name as the file writes it."""
+    """Return an element's name as written in the file."""
     name = shortened(str(element.tag).rpartition("}")[2])
     return f"{element.prefix}:{name}" if element.prefix else name
 
 
 def typed_model(root: _Element) -> yourdfpy.Robot:
-    """Return yourdfpy's model of a checked and cleaned document: its links, joints and materials in file order.
+    """Return yourdfpy's model of a checked and cleaned document: links, joints and materials in file order.
 
-    yourdfpy reads files only, and recovers a partial robot from broken ones: it is handed the checked document as
-    a file in memory. It builds no scene and opens no mesh.
+    The checked document is passed to yourdfpy as a file in memory, since it would recover a partial robot from
+    an invalid file. It builds no scene and opens no mesh.
     """
     import yourdfpy
     from lxml import etree

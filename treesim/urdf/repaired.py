@@ -1,4 +1,4 @@
-"""Robot descriptions mended in their text: comments, order and formatting of all that is sound stay as they are."""
+"""Repair of robot descriptions in their text: comments, order and formatting elsewhere are unchanged."""
 
 from __future__ import annotations
 
@@ -30,15 +30,28 @@ _PASSES = 100  # what a repair uncovers is mended in the next
 
 @dataclass(frozen=True, eq=False)
 class Repaired(ReprMixin):
-    """A repaired robot description: its `text`, the `changes` (treesim.urdf.Finding, code U314, with the line), and the
-    `findings` that remain, errors among them; `encoding`: of the source, in which `write` writes.
+    """Repaired robot description.
 
-    Example:
-        >>> mended = treesim.repair(treesim.to_urdf(treesim.load("ur5")).replace("0.0 0.0 1.0", "0 0 2", 1))
-        >>> mended
-        <Repaired <text>: 1 change, no findings remain>
-        >>> print(mended.changes[0].remark)
-        U314: joint 'shoulder_pan_joint': <axis xyz="0 0 2"> is now xyz="0.0 0.0 1.0" (repair="axes")
+    Parameters
+    ----------
+    text : str
+        Repaired URDF text.
+    changes : tuple of Finding
+        Changes made, with code U314 and their lines.
+    findings : tuple of Finding
+        Findings that remain, including errors.
+    source : str
+        Name of the source in messages.
+    encoding : str
+        Encoding of the source, in which `write` writes.
+
+    Examples
+    --------
+    >>> mended = treesim.repair(treesim.to_urdf(treesim.load("ur5")).replace("0.0 0.0 1.0", "0 0 2", 1))
+    >>> mended
+    <Repaired <text>: 1 change, no findings remain>
+    >>> print(mended.changes[0].remark)
+    U314: joint 'shoulder_pan_joint': <axis xyz="0 0 2"> is now xyz="0.0 0.0 1.0" (repair="axes")
     """
 
     text: str
@@ -48,7 +61,23 @@ class Repaired(ReprMixin):
     encoding: str = "utf-8"
 
     def write(self, path: str | os.PathLike[str]) -> Path:
-        """Write the text to a file, whole or not at all; return its path. Raises ArgumentError when it cannot be."""
+        """Write the text to a file atomically.
+
+        Parameters
+        ----------
+        path : path
+            File to write.
+
+        Returns
+        -------
+        Path
+            Path of the file.
+
+        Raises
+        ------
+        ArgumentError
+            If the file cannot be written.
+        """
         data = self.text.encode(self.encoding)
         return write_whole(Path(path), lambda stream: stream.write(data))
 
@@ -76,36 +105,63 @@ def repair(
     overwrite: bool = False,
     xacro: bool = False,
 ) -> Repaired:
-    """Return a robot description (URDF) with what can be mended mended, and write it to `out` if that is given.
+    """Repair a robot description (URDF) in its text, and optionally write it to a file.
 
-    source, base, mimic, xacro: as `treesim.load` takes them. out: a file, which is replaced when the new one is whole;
-    the source itself only with `overwrite`. Relative names of meshes stay as they are, so they lead somewhere else from
-    another folder. repairs: True or "unambiguous" for those that leave no choice, or some of the names
+    Only repaired parts of the text change, and no line moves. For xacro the expanded text is returned. NUL
+    bytes after the robot and odd XML declarations are always removed. Errors without a repair remain, and are
+    listed in the result's `findings`.
 
-        inertias          negative principal moments are set to zero
-        axes              axes are normalised
-        default_axes      an axis without xyz gets the standard's 1 0 0
-        default_inertials moving links without inertial get one of zero, as the standard has it
-        twins             what is given twice, the same both times, is given once
-        mimicked          the joint that a mimic names gets the prefix of the mimic joint
-        commas            commas between the numbers of xyz and rpy are dropped
+    Parameters
+    ----------
+    source : str, path, file or bytes
+        As for `treesim.load`.
+    out : path, optional
+        File to write, atomically. Relative mesh names are not adjusted to its folder.
+    repairs : bool, str or iterable of str
+        True or "unambiguous" for all unambiguous repairs, or names of repairs, see Notes.
+    base : {"fixed", "floating"}
+        As for `treesim.load`.
+    mimic : {None, "free"}
+        As for `treesim.load`.
+    overwrite : bool
+        Allow `out` to be the source itself.
+    xacro : bool
+        As for `treesim.load`.
 
-    and of those that choose for the user, only done when they are named:
+    Returns
+    -------
+    Repaired
+        Repaired text, its changes, and remaining findings.
 
-        limits            limits with the lower above the upper are dropped: exchanged for some, none in Bullet's files
-        fixed             joints that move nothing with inertia are fixed, and lose their coordinates
-        armature          joints that move no inertia, alone or together, get 1e-6 kg m^2 (1e-3 kg) of armature
+    Raises
+    ------
+    UrdfError
+        If the source is not URDF.
+    ArgumentError
+        If `out` cannot be written.
 
-    NUL bytes behind the robot and odd XML declarations are removed whatever is named.
+    Notes
+    -----
+    Unambiguous repairs:
 
-    The text differs from the source's where something is mended, and nowhere else; no line moves. A source of xacro
-    gives the expanded text. What cannot be mended stays, and is told in the result's `findings`.
+        inertias          set negative principal moments to zero
+        axes              normalise axes
+        default_axes      give an axis without xyz the standard's 1 0 0
+        default_inertials give moving links without inertial one of zero, as the standard has it
+        twins             remove one of two identical elements
+        leaders           add the mimic joint's prefix to the name of the mimicked joint
+        commas            remove commas between the numbers of xyz and rpy
 
-    Raises UrdfError for what is no URDF at all, ArgumentError for an `out` that cannot be written.
+    Repairs with alternatives, which are made only if named:
 
-    Example:
-        >>> treesim.repair("tiago_no_hand", repairs="inertias").changes[0].link
-        'base_antenna_left_link'
+        limits            remove limits whose lower exceeds the upper (some programs mean exchanged, Bullet
+        means none) fixed             fix joints that move no inertia; their coordinates disappear armature
+        give joints that move no inertia, alone or together, an armature of 1e-6 kg m^2 (1e-3 kg)
+
+    Examples
+    --------
+    >>> treesim.repair("tiago_no_hand", repairs="inertias").changes[0].link
+    'base_antenna_left_link'
     """
     wanted = wanted_repairs(repairs)
     findings = Findings("<source>")
@@ -128,8 +184,10 @@ def _same_file(path: Path, out: str | os.PathLike[str]) -> bool:
 
 
 def mended(document: Document, repairs: Repairs, base: Base, mimic: Mimic | None, findings: Findings) -> Document:
-    """Return a document with what can be mended mended, and add a finding for each change; `repairs` as `repair` takes
-    it. Raises UrdfError for what is no URDF at all."""
+    """Return a repaired document, and add a finding for each change; `repairs` as for `repair`.
+
+    Raises UrdfError if it is not URDF.
+    """
     wanted = wanted_repairs(repairs)
     if not wanted:
         return document
@@ -140,7 +198,7 @@ def mended(document: Document, repairs: Repairs, base: Base, mimic: Mimic | None
 def _mended(
     document: Document, wanted: frozenset[str], base: Base, mimic: Mimic | None, findings: Findings
 ) -> tuple[str, str, tuple[Finding, ...]]:
-    """The text, its encoding, and what remains to be found in it; changes are added to the findings."""
+    """Return the repaired text, its encoding, and the findings that remain; changes are added to `findings`."""
     text, encoding = _plain_text(document, findings)
     find_mesh = MeshResolver(document.path).find
     for _ in range(_PASSES):
@@ -160,7 +218,7 @@ def _mended(
 
 
 def _plain_text(document: Document, findings: Findings) -> tuple[str, str]:
-    """A document's text and encoding: expanded, without NUL bytes behind the robot and without an odd declaration."""
+    """Return a document's text and encoding: xacro expanded, trailing NUL bytes and an odd declaration removed."""
     noted = Findings(document.label)
     root, data = parsed(document, noted)
     encoding = _wide_encoding(data) or root.getroottree().docinfo.encoding or "utf-8"
@@ -186,7 +244,7 @@ def _plain_text(document: Document, findings: Findings) -> tuple[str, str]:
 
 
 def _wide_encoding(data: bytes) -> str | None:
-    """The encoding of a document of two or four bytes a character, declared or not; None for others."""
+    """Return the encoding of a document with two or four bytes per character, even if undeclared; None for others."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") and data[2:4] != b"\0\0":
         return "utf-16"
     return next((encoding for encoding in _WIDE if data.startswith("<".encode(encoding))), None)
@@ -209,7 +267,7 @@ def _without_nuls(text: str, findings: Findings) -> str:
 
 
 def _edits(markup: Markup, found: Findings, wanted: frozenset[str], findings: Findings) -> Iterator[Edit]:
-    """The edits that mend what is found, each fix noted; what overlaps with others waits for the next pass."""
+    """Yield the edits that repair findings, and add each change; overlapping edits are left to the next pass."""
     taken: list[Edit] = []
     for finding, place in zip(found, found.places, strict=True):
         for name, fix in _fixes(markup, finding, place, wanted):
@@ -222,7 +280,7 @@ def _edits(markup: Markup, found: Findings, wanted: frozenset[str], findings: Fi
 
 
 def _fixes(markup: Markup, finding: Finding, place: object, wanted: frozenset[str]) -> Iterator[tuple[str, Fix]]:
-    """The fixes of the first repair that is wanted and can mend a finding."""
+    """Yield the fixes of the first requested repair that applies to a finding."""
     for name, one in REPAIRS.items():
         if name in wanted and finding.code in one.codes and place in markup:
             fixes = list(one.mend(markup, place))

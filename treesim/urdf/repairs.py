@@ -1,4 +1,4 @@
-"""Repairs of a robot description: which findings each mends, how, and whether there is only one way to mend them."""
+"""Repairs of a robot description: the findings that each repairs, its edits, and whether it is unambiguous."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LIST_COMMA = re.compile(r",(?=[ \t\r\n])")  # a comma that is no decimal one
 
 
 class Fix(NamedTuple):
-    """One change: the element that it concerns, what is changed and by how much, and how the text changes."""
+    """One change: the element concerned, a message on the change, and its edits of the text."""
 
     element: _Element
     message: str
@@ -39,8 +39,12 @@ Mend = Callable[[Markup, "_Element"], Iterator[Fix]]
 
 @dataclass(frozen=True)
 class Repair:
-    """How findings with some `codes` are mended: `mend` yields the fixes for the place of one, none where it cannot be
-    mended. unambiguous: whether the file leaves no other way to read it; what is not must be asked for by name."""
+    """Repair of findings with some codes.
+
+    codes: of the findings. about: description. mend: yields the fixes for the place of a finding, none if it
+    cannot be repaired. unambiguous: True if the file has no other reading; other repairs are made only if
+    named.
+    """
 
     codes: tuple[str, ...]
     about: str
@@ -77,7 +81,7 @@ def _default_axis(markup: Markup, axis: _Element) -> Iterator[Fix]:
 
 
 def _default_inertials(markup: Markup, link: _Element) -> Iterator[Fix]:
-    """Zero, by the standard; other readers make it 1 kg."""
+    """Yield a zero inertial for each moving link without one, as the standard has it; other readers use 1 kg."""
     entries = " ".join(f'{name}="0"' for name in INERTIA_ENTRIES)
     xml = f'<inertial><mass value="0"/><inertia {entries}/></inertial>'
     for one in moving_without_inertial(link.getparent()):
@@ -85,7 +89,7 @@ def _default_inertials(markup: Markup, link: _Element) -> Iterator[Fix]:
 
 
 def _drop_twin(markup: Markup, element: _Element) -> Iterator[Fix]:
-    """What is given twice with the same content is dropped once."""
+    """Yield the removal of an element that has an identical sibling."""
     owner = markup.parents[element]
     first = next(other for other in owner.iterfind(element.tag) if other.get("name") == element.get("name"))
     if first is not element and _same(first, element):
@@ -103,7 +107,7 @@ def _same(one: _Element, other: _Element) -> bool:
 
 
 def _name_mimicked(markup: Markup, mimic: _Element) -> Iterator[Fix]:
-    """A leader that lacks the prefix which the follower's own name has: `Left_a2` mimics `b1`, there is `Left_b1`."""
+    """Yield the mimicked joint's name with the mimic joint's prefix: `Left_a2` mimics `Left_b1` instead of `b1`."""
     joint, mimicked = mimic.getparent(), mimic.get("joint")
     names = [other.get("name", "") for other in joint.getparent().iterfind("joint")]
     if not mimicked or mimicked in names:
@@ -117,7 +121,7 @@ def _name_mimicked(markup: Markup, mimic: _Element) -> Iterator[Fix]:
 
 
 def _drop_commas(markup: Markup, element: _Element) -> Iterator[Fix]:
-    """Commas that spaces follow can only separate numbers."""
+    """Yield the removal of commas followed by spaces, which can only separate numbers."""
     for attribute in ("xyz", "rpy"):
         text = element.get(attribute, "")
         plain = _LIST_COMMA.sub("", text)
@@ -132,7 +136,7 @@ def _drop_commas(markup: Markup, element: _Element) -> Iterator[Fix]:
 
 
 def _drop_limits(markup: Markup, limit: _Element) -> Iterator[Fix]:
-    """Some mean the two exchanged, and Bullet's files no limit at all."""
+    """Yield the removal of limits in the wrong order, which some mean exchanged, and Bullet's files as none."""
     lower, upper = limit.get("lower"), limit.get("upper")
     message = f"{title(limit.getparent())}: lower limit {lower} and upper limit {upper} removed: it is unlimited now"
     yield Fix(limit, message, [markup.drop(limit, "lower"), markup.drop(limit, "upper")])
@@ -145,7 +149,7 @@ def _fix_joint(markup: Markup, joint: _Element) -> Iterator[Fix]:
 
 
 def _add_armature(markup: Markup, joint: _Element) -> Iterator[Fix]:
-    """A rotor that is small beside a robot's parts, and large beside the rounding of its mass matrix."""
+    """Yield an armature that is small next to a robot's inertias and large next to rounding errors of M."""
     if joint.tag != "joint":
         return
     motion, unit = ("translation", "kg") if joint.get("type") == "prismatic" else ("rotation", "kg m^2")
@@ -178,8 +182,11 @@ UNAMBIGUOUS = frozenset(name for name, repair in REPAIRS.items() if repair.unamb
 
 
 def wanted_repairs(asked: bool | str | Iterable[str]) -> frozenset[str]:
-    """Return the names in REPAIRS that are asked for: by True, those that are unambiguous; by names, these, where
-    "unambiguous" stands for all such. Raises UnknownNameError and ArgumentError for others."""
+    """Return the names of the requested repairs; True requests all unambiguous ones.
+
+    The name "unambiguous" stands for all unambiguous ones too. Raises UnknownNameError for other names,
+    ArgumentError for other types.
+    """
     if isinstance(asked, bool):
         return UNAMBIGUOUS if asked else frozenset()
     if not isinstance(asked, Iterable):

@@ -1,4 +1,4 @@
-"""Where things are: the document that a source names, and the mesh files that a document names."""
+"""Locate the document that a source names, and the mesh files that a document names."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ PACKAGE_SCHEMES = ("package", "model")
 def open_source(source: Source, findings: Findings) -> Document:
     """Return the document that a source names.
 
-    source: a path; a `file://` or `package://` URL; XML text (a str that contains "<", or bytes); an open file; or the
-    short name of an installed robot (see treesim.urdf.installed_robots). Raises UrdfError for what cannot be read,
-    UnknownNameError with the candidates for an unknown or ambiguous name, ArgumentError for another type and for an
-    empty name.
+    source: a path; a `file://` or `package://` URL; XML text (a str that contains "<", or bytes); an open file;
+    or the short name of an installed robot (see treesim.urdf.installed_robots). Raises UrdfError if it cannot
+    be read, UnknownNameError with candidates for an unknown or ambiguous name, ArgumentError for another type
+    and for an empty name.
     """
     if isinstance(source, (bytes, bytearray)):
         return document_of_text(bytes(source), findings)
@@ -43,9 +43,10 @@ def open_source(source: Source, findings: Findings) -> Document:
 
 
 def path_of(source: str | os.PathLike[str]) -> Path:
-    """Return the file of a path or of a robot's name; what exists goes before a robot's name, except for folders.
+    """Return the file of a path or of a robot's name; existing files take precedence over robot names.
 
-    Raises ArgumentError for an empty name, UnknownNameError for one that no robot has."""
+    Raises ArgumentError for an empty name, UnknownNameError for an unknown robot.
+    """
     name = os.fsdecode(source)
     if not name.strip():
         raise ArgumentError("source is empty: name a URDF file or an installed robot")
@@ -61,8 +62,7 @@ def path_of(source: str | os.PathLike[str]) -> Path:
 
 
 def is_robot_name(source: object) -> bool:
-    """Return whether a source is to be looked for among the names of installed robots: it is no XML text, does not
-    look like a path, and no file has its name."""
+    """Return whether a source may be the name of an installed robot: not XML, not like a path, not an existing file."""
     if not isinstance(source, str) or "<" in source or is_url(source):
         return False
     path = Path(os.path.expanduser(source))
@@ -71,12 +71,12 @@ def is_robot_name(source: object) -> bool:
 
 
 def is_url(source: object) -> bool:
-    """Return whether a source is text that begins as a URL does."""
+    """Return whether a source is text that begins like a URL."""
     return isinstance(source, str) and URL.match(source) is not None
 
 
 def _file_of_url(url: str, findings: Findings) -> Path:
-    """Return the file that a URL names; raises UrdfError for one that names none, with where it was looked for."""
+    """Return the file that a URL names; raises UrdfError, with the searched places, if there is none."""
     findings.file = label_of(url)
     scheme, _, rest = url.partition("://")
     if scheme == "file":
@@ -113,12 +113,12 @@ NEAR = 4  # folders: that of the document and those above it
 
 
 class MeshResolver:
-    """Finds the files behind `package://`, `file://`, absolute and relative mesh names of one document.
+    """Locates mesh files by `package://`, `file://`, absolute and relative names of one document.
 
-    path: the document's file; None for text, whose relative names are taken from the working directory. Where the file
-    is a symbolic link, names are looked for beside the link, then beside the file that it leads to. A `package://` name
-    leads nowhere outside its package, by `..` or otherwise; what a package itself links to belongs to it. Names that
-    lead nowhere, or cannot be names of files at all, are found not to exist: nothing is raised.
+    path: the document's file; None for text, whose relative names start at the working directory. If the file
+    is a symbolic link, names are searched next to the link, then next to its target. A `package://` name cannot
+    leave its package by `..`; links inside a package are followed. Invalid names count as missing files;
+    nothing is raised.
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -127,14 +127,14 @@ class MeshResolver:
         self.find = cache(self._find)
 
     def _find(self, name: str) -> tuple[str, bool]:
-        """Return the file of a mesh name and whether it exists; a name that leads nowhere is returned as it is."""
+        """Return the file of a mesh name and whether it exists; an unresolved name is returned unchanged."""
         for candidate in self._candidates(name):
             if os.path.isfile(candidate):  # False, where Path.is_file raises, for names that no file can have
                 return str(Path(candidate)), True
         return name, False
 
     def _candidates(self, name: str) -> Iterator[str | Path]:
-        """Where a name may lead, in order; joined as text, since making paths takes longer than looking."""
+        """Yield the possible files of a name, in order, as strings, which are faster to create than paths."""
         scheme, _, rest = name.partition("://")
         if not rest:
             for directory in self.directories:
@@ -145,11 +145,11 @@ class MeshResolver:
             package, inside = _package_and_file(rest)
             if inside:
                 yield from self.in_packages(package, inside)
-                for root in self._near:  # meshes kept beside a file without its package
+                for root in self._near:  # meshes next to a file without its package
                     yield os.path.join(root, inside)
 
     def in_packages(self, package: str, inside: str) -> Iterator[str]:
-        """Where a package may have a file, in order."""
+        """Yield the possible locations of a package's file, in order."""
         for root, folder in self.package_roots:
             yield os.path.join(root, package, inside)
             if folder == package:
@@ -157,17 +157,17 @@ class MeshResolver:
 
     @cached_property
     def _above(self) -> list[str]:
-        """The folders in which the document is, without the root of the disk, which is nobody's package."""
+        """Folders that contain the document, without the root of the file system."""
         return [str(root) for one in self.directories for root in (one, *one.parents) if root.parent != root]
 
     @property
     def _near(self) -> list[str]:
-        """The folders of a package in which the document may be, at its usual depth."""
+        """Folders above the document that may be its package, up to the usual depth."""
         return [str(root) for one in self.directories for root in (one, *one.parents)[:NEAR] if root.parent != root]
 
     @cached_property
     def package_roots(self) -> list[tuple[str, str]]:
-        """Folders that may hold packages, each with its own name."""
+        """Folders that may contain packages, each with its own name."""
         roots = [*map(Path, self._above), *_roots_of_environment(), *data_roots()]
         return [(str(root), root.name) for root in roots]
 
@@ -175,12 +175,12 @@ class MeshResolver:
 def _working_directory() -> Path:
     try:
         return Path.cwd()
-    except FileNotFoundError:  # deleted since; no relative name leads anywhere then
+    except FileNotFoundError:  # the folder was deleted: no relative name exists
         return Path()
 
 
 def _package_and_file(rest: str) -> tuple[str, str]:
-    """Split what follows `package://`; the file is empty where it would lie outside of its package."""
+    """Split the part after `package://`; the file is empty if it would be outside of its package."""
     package, _, inside = rest.lstrip("/").partition("/")
     inside = os.path.normpath(inside.lstrip("/"))  # doubled slashes are one
     outside = package in ("", ".", "..") or inside.split(os.sep)[0] in (".", "..")
@@ -188,8 +188,10 @@ def _package_and_file(rest: str) -> tuple[str, str]:
 
 
 def _path_of_url(url: str) -> Iterator[Path]:
-    """The paths that a file:// URL may mean: decoded, as URLs are written, and as it stands, which many programs write;
-    none if it is malformed or of another computer."""
+    """Yield the possible paths of a file:// URL: decoded, as defined, and verbatim, as many programs write it.
+
+    Yields none if the URL is malformed or names another host.
+    """
     host, slash, raw = url.removeprefix("file://").partition("/")
     if host in ("", "localhost") and slash:
         with suppress(ValueError):
@@ -198,7 +200,7 @@ def _path_of_url(url: str) -> Iterator[Path]:
 
 
 def _roots_of_environment() -> Iterator[Path]:
-    """Folders of packages that ROS and ROS 2 announce."""
+    """Yield the package folders in the environment variables of ROS and ROS 2."""
     for entry in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep):
         if entry:
             yield Path(entry)

@@ -1,4 +1,4 @@
-"""The elements of a URDF: which are honoured where, which are ignored with notice, and which are unknown."""
+"""Elements of URDF: those that are read, those that are ignored with a note, and unknown ones."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Element:
-    """What an element may hold: attributes, children given at most once, children given any number of times; and
-    attributes that are known, and say nothing (`idle`)."""
+    """Allowed content of an element.
+
+    attributes: read. once, many: children that may occur once, or any number of times. idle: known attributes
+    that have no effect.
+    """
 
     attributes: tuple[str, ...] = ()
     once: tuple[str, ...] = ()
@@ -27,7 +30,7 @@ class Element:
 
     @property
     def known(self) -> tuple[str, ...]:
-        """All attributes that it may have."""
+        """All known attributes."""
         return self.attributes + self.idle
 
 
@@ -50,13 +53,13 @@ HONOURED: dict[str, Element] = {
     "link2": Element(("link", "xyz", "rpy")),
 }
 
-# Where what is unknown is an error: no other reader's extension can be meant, and a loop would be another one without.
+# Unknown content is an error here: it cannot be another reader's extension, and would change the loop.
 STRICT = ("loop_joint", "link1", "link2")
 
-# Looked into by the reader of shapes, which never stops a load.
+# Read by the reader of shapes, which never raises.
 SHAPES = ("visual", "material")
 
-# What it reads there, of links' `<collision>` too.
+# Elements read there, and in links' `<collision>`.
 SHAPE_ELEMENTS: dict[str, Element] = {
     "visual": Element(once=("origin", "geometry", "material"), idle=("name",)),
     "collision": Element(once=("origin", "geometry"), idle=("name",)),
@@ -71,7 +74,7 @@ LINK = Element(("name",), once=("inertial",), many=("visual", "collision"), idle
 
 KNOWN = {**HONOURED, **SHAPE_ELEMENTS, "link": LINK}
 
-# Known to URDF or its users, without meaning for the dynamics of rigid bodies.
+# Used in URDF files, without meaning for the dynamics of rigid bodies.
 IGNORED = frozenset({
     "audio_source", "calibration", "capability", "collision", "collision_capsule", "collision_checking", "contact",
     "contact_coefficients", "disable_collisions", "gazebo", "hardwareInterface", "joint_properties", "mujoco", "plugin",
@@ -81,10 +84,10 @@ IGNORED = frozenset({
 
 
 def clean(root: _Element, findings: Findings) -> None:
-    """Remove from the document what is not honoured, with a finding for each kind of element removed.
+    """Remove ignored elements from the document, with a finding for each kind.
 
-    Elements known to have no meaning here give one note per kind; unknown ones and unknown attributes give a warning
-    each, with the honoured name that is near. An element given twice where one is allowed is an error.
+    Known elements without meaning for treesim give one note per kind. Unknown elements and attributes give a
+    warning each, with a similar known name. A second element where one is allowed is an error.
     """
     ignored: dict[str, list[_Element]] = {}
     _clean(root, findings, ignored)
@@ -143,7 +146,7 @@ def _check_attributes(element: _Element, allowed: Element, findings: Findings) -
 
 
 def report_misplaced(shape: _Element, findings: Findings) -> None:
-    """Warn of attributes in a visual or collision that belong to another of its elements."""
+    """Warn of attributes of a visual or collision that belong to another of its elements."""
     for element in shape.iter(*SHAPE_ELEMENTS, "origin"):
         known = KNOWN[str(element.tag)].known
         for name in element.attrib:
@@ -158,9 +161,11 @@ def _report_misplaced(element: _Element, name: str, place: str, findings: Findin
 
 
 def _belongs_to(element: _Element, name: str) -> str:
-    """The elements to which an attribute belongs that stands at another one, as messages show them: children, or else
-    siblings, that have such an attribute, or its name; "" for none, for names that many elements have, and for zeros,
-    which would do nothing there either."""
+    """Return the elements to which a misplaced attribute belongs, as text for messages; "" if there are none.
+
+    These are children, or else siblings, that have such an attribute, or its name. Names that many elements
+    have are left out, and so are zeros, which would have no effect there either.
+    """
     tag, parent, value = str(element.tag), element.getparent(), element.get(name) or ""
     if name in ("name", "type", "value", "link") or not value.strip("0. \t\r\n"):
         return ""
@@ -178,6 +183,6 @@ def _belongs_to(element: _Element, name: str) -> str:
 
 @lru_cache(1000)
 def _nearest(name: str, known: tuple[str, ...], likeness: float = 0.6) -> str | None:
-    """The known name that is most like another, if any is by as much as `likeness`."""
+    """Return the most similar known name; None if the similarity is below `likeness`."""
     near = get_close_matches(name.lower(), known, n=1, cutoff=likeness)
     return near[0] if near else None

@@ -1,4 +1,4 @@
-"""Robots whose mass matrix is singular in every configuration: joints that can move without moving any inertia."""
+"""Robots whose mass matrix is singular in every configuration: joints that can move without moving inertia."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ REACH = 3.0  # rad or m, in which joints are looked at: rounding hides what is f
 
 
 def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], findings: Findings) -> None:
-    """Note the joints that move no inertia, or else one that moves none where those it carries make up for it.
+    """Add a note on joints that move no inertia, or on a joint that moves none if other joints compensate.
 
-    elements: where each joint stands, by name. O(N); with bodies that are no solid ones, 0.1 ms for each body.
+    elements: joints of the document, by name. O(N); 0.1 ms per body if some inertias are singular.
     """
     bodies = _with_shared_rotors(bodies)
     idle = _moving_nothing(bodies)
@@ -45,14 +45,14 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
 
 
 def _with_shared_rotors(bodies: Sequence[Body]) -> Sequence[Body]:
-    """The bodies of the spanning tree, on whose mass matrix dynamics rest, with rotors as these spread them."""
+    """Return the spanning tree's bodies with the effective rotor inertias of mimic joints."""
     if not any(body.joint.mimic for body in bodies):
         return bodies
     return Tree("", bodies).with_shared_rotors().bodies
 
 
 def _moving_nothing(bodies: Sequence[Body]) -> list[Body]:
-    """Bodies without inertia, leaves first, that carry none either, and whose joints have no rotors."""
+    """Return the bodies, leaves first, whose subtrees have no inertia and whose joints have no armature."""
     loaded = carry_inertia(bodies)
     return [
         body for body, some in zip(bodies[::-1], loaded[::-1], strict=True) if not (some or np.all(body.joint.armature))
@@ -60,14 +60,16 @@ def _moving_nothing(bodies: Sequence[Body]) -> list[Body]:
 
 
 def _solid(inertia: Inertia) -> bool:
-    """Whether whatever way the body moves, inertia moves: its joint's pivot then is positive, whatever it carries."""
+    """Return whether every motion of the body has inertia; its joint's pivot then is positive."""
     moments = np.linalg.eigvalsh(inertia.rotational)
     return bool(inertia.mass > 0 and moments[0] > ROUNDING * moments[-1])
 
 
 def _massless_joint(tree: Tree) -> str | None:
-    """The last joint with a pivot that vanishes in a configuration like any other, by the kernel's own text: compiling
-    it would take seconds."""
+    """Return the last joint with a zero pivot in a generic configuration; None if there is none.
+
+    Runs the kernel uncompiled, as compiling it would take seconds.
+    """
     D, H = np.empty(tree.nv), np.empty(tree.nv)
     q = np.fmod(tree.random(0), REACH)
     with np.errstate(all="ignore"):  # behind a pivot of zero, or nearly so, there is nothing to be trusted

@@ -1,4 +1,4 @@
-"""What must hold before a robot is built: names, connectivity, numbers, inertias, limits; every error is listed."""
+"""Checks before a robot is built: names, connectivity, numbers, inertias, limits; all errors are listed."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 ALLOWED_TYPES = ("fixed", *JOINT_TYPES)
-_AXIS_TOLERANCE = 1e-6  # beyond this a non-unit axis is worth a warning, below it is rounding
+_AXIS_TOLERANCE = 1e-6  # larger deviations from a unit axis are a warning, smaller ones rounding
 
 
 def validate(root: _Element, findings: Findings, mimic: str | None, inertias: Inertias) -> None:
-    """Add a finding for everything in a cleaned document that is wrong or doubtful; links' inertias are handed to
-    `inertias`. Raises nothing."""
+    """Add a finding for everything wrong or doubtful in a cleaned document; raises nothing.
+
+    inertias: checks the inertias of the links.
+    """
     if not root.get("name"):
         findings.add("U201", "<robot> has no name", root)
     links, joints = root.findall("link"), root.findall("joint")
@@ -88,13 +90,13 @@ def _check_inertial(link: _Element, findings: Findings, inertias: Inertias) -> N
 
 
 def moving_without_inertial(root: _Element) -> list[_Element]:
-    """Return the links of a document that joints move and that have no inertial."""
+    """Return the moving links of a document that have no inertial."""
     moved = {_link_of(joint, "child") for joint in root.iterfind("joint") if joint.get("type") != "fixed"}
     return [link for link in root.iterfind("link") if link.get("name") in moved and link.find("inertial") is None]
 
 
 def _note_missing_inertials(root: _Element, findings: Findings) -> None:
-    """Say once which moving links have no inertial: other readers give them 1 kg."""
+    """Add one note on moving links without inertial, which other readers give 1 kg."""
     without = moving_without_inertial(root)
     if without:
         names = listed([link.get("name", "") for link in without])
@@ -193,7 +195,7 @@ def _check_connectivity(
 
 
 def _end(joint: _Element, role: str, links: dict[str, _Element], findings: Findings) -> str | None:
-    """The link at one end of a joint, or None, with a finding, if it names none."""
+    """Return the link at one end of a joint; None, with a finding, if there is none."""
     element, name = joint.find(role), _link_of(joint, role)
     if not name:
         findings.add("U203", f"{title(joint)} has no <{role} link=...>", joint if element is None else element)

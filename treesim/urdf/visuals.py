@@ -1,4 +1,4 @@
-"""Shapes of links, for viewers: read leniently, since no shape may stop a robot from being loaded."""
+"""Visual shapes of links; an unusable shape is a warning, not an error."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ MeshFinder = Callable[[str], tuple[str, bool]]
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """One shape of a link in the link's frame; the fields are those of treesim.Visual."""
+    """One shape in the link's frame, with the fields of treesim.Visual."""
 
     placement: Placement
     kind: ShapeKind
@@ -36,16 +36,16 @@ class Shape:
 
 
 class Materials(NamedTuple):
-    """Colours, and files of textures, of named materials."""
+    """Colours and texture files of named materials."""
 
     colors: dict[str, Color]
     textures: dict[str, str]
 
 
 def draw_collisions(root: _Element, findings: Findings) -> None:
-    """Take collision shapes for visuals in a robot that has no visual at all, if they cover most of its massive links.
+    """Use collision shapes as visuals if a robot has no visual, and most of its massive links have collisions.
 
-    A few collision shapes among many links do not look like the robot; such a robot is left to the viewer's skeleton.
+    A few collision shapes among many links do not resemble the robot; viewers draw such a robot's skeleton.
     """
     massive = [link for link in root.iterfind("link") if link.find("inertial") is not None]
     covered = [link for link in massive if link.find("collision") is not None]
@@ -57,9 +57,10 @@ def draw_collisions(root: _Element, findings: Findings) -> None:
 
 
 def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
-    """Remove visuals that cannot be used, with a warning each, so that the typed model can be read.
+    """Remove unusable visuals, with a warning each, so that the typed model can be read.
 
-    Capsules, which yourdfpy does not know, become cylinders; returned are their (link name, index of the visual).
+    Capsules, which yourdfpy does not support, become cylinders; their (link name, index of the visual) are
+    returned.
     """
     capsules: set[tuple[str, int]] = set()
     for link in root.iterfind("link"):
@@ -81,7 +82,7 @@ def clean_visuals(root: _Element, findings: Findings) -> set[tuple[str, int]]:
 
 
 def named_materials(robot: yourdfpy.Robot) -> Materials:
-    """Return what named materials define, the robot's own first, then those of visuals."""
+    """Return the definitions of named materials; the robot's own take precedence over those of visuals."""
     inline = (visual.material for link in robot.links for visual in link.visuals if visual.material is not None)
     named = Materials({}, {})
     for material in (*robot.materials, *inline):
@@ -93,7 +94,7 @@ def named_materials(robot: yourdfpy.Robot) -> Materials:
 
 
 class FoundShape(NamedTuple):
-    """A shape of a link, and the names of its files, of its mesh and its texture, that were not found."""
+    """Shape of a link, and the names of its mesh and texture files if they were not found."""
 
     shape: Shape
     lost_mesh: str | None
@@ -103,7 +104,7 @@ class FoundShape(NamedTuple):
 def shapes_of(
     link: yourdfpy.Link, capsules: set[tuple[str, int]], materials: Materials, find_mesh: MeshFinder
 ) -> Iterator[FoundShape]:
-    """Yield the link's shapes."""
+    """Yield the link's visual shapes."""
     for index, visual in enumerate(link.visuals):
         geometry = visual.geometry
         kind, size = _kind_and_size(geometry)
@@ -133,7 +134,7 @@ def _kind_and_size(geometry: yourdfpy.Geometry) -> tuple[ShapeKind, tuple[float,
 
 
 def _look_of(material: yourdfpy.Material | None, named: Materials) -> tuple[Color | None, str | None]:
-    """The colour of a visual, and the name of its texture; of a material that holds neither those of its name."""
+    """Return a visual's colour and texture name; a material without either takes those defined under its name."""
     if material is None:
         return None, None
     color, texture = None if material.color is None else _rgba(material.color), _texture_of(material)

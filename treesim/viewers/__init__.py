@@ -1,1 +1,1 @@
-"""Files that viewers share, for programs that draw robots by themselves; the code is in `treesim.viewing`."""
+"""Public functions for programs that draw robots by themselves; the code is in `treesim.viewing`."""

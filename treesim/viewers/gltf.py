@@ -1,4 +1,4 @@
-"""glTF files of trajectories."""
+"""Export of trajectories as glTF files."""
 
 from ..viewing.gltf import write_gltf
 

@@ -1,4 +1,4 @@
-"""Meshes as triangles with colours."""
+"""Reading of mesh files as triangles with colours."""
 
 from ..viewing.meshes import read_mesh
 

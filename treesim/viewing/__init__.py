@@ -1,1 +1,1 @@
-"""Viewers: their protocol, files of motions, and live sessions; each viewer lives in a plugin package of its own."""
+"""Viewers: protocols, files of motions, and live sessions; each viewer is a plugin package."""

@@ -1,7 +1,7 @@
-"""Address of a viewer's page: its port, the token that keeps others out, and whose requests are answered.
+"""Address of a viewer's page: port, secret token, and checks of requests.
 
-A page is served to this computer alone. Who asks for it must name the token in the path, a Host of this computer, so
-that no foreign name leads here (DNS rebinding), and, where it is a page of a browser, the Origin of the page itself.
+A page is served to this computer only. A request must have the token in its path and a Host header of this
+computer; this excludes DNS rebinding. A browser's request must also have the page's own Origin header.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WAITING = 128  # connections that the kernel holds until they are accepted
 
 
 def listening(port: int) -> socket.socket:
-    """Return a socket that listens at a port of this computer, 0 for any; raises ArgumentError where it is taken."""
+    """Return a socket that listens at a port of this computer, 0 for any; raises ArgumentError if it is taken."""
     if not 0 <= port <= LARGEST_PORT:
         raise ArgumentError(f"port must be 0 to {LARGEST_PORT}, got {port}")
     try:
@@ -40,13 +40,15 @@ def listening(port: int) -> socket.socket:
 
 
 def page_url(port: int, token: str) -> str:
-    """Return the address of the page."""
+    """Return the URL of the page."""
     return f"http://{ADDRESS}:{port}/{token}/"
 
 
 def token_for(port: int) -> str:
-    """Return what an address holds that nobody can guess: another each time, but at a port that was asked for the same
-    as before, kept in a file that its owner alone can read, so that open pages find their program again."""
+    """Return the secret token of an address: random for port 0; a requested port has the same token every time.
+
+    The latter is stored in a file that only its owner can read, so that open pages find a restarted program.
+    """
     path = _token_file(port) if port else None
     if path is None:
         return secrets.token_urlsafe(TOKEN_BYTES)
@@ -69,7 +71,7 @@ def token_for(port: int) -> str:
 
 
 def path_behind(token: str, path: str) -> str | None:
-    """Return what the path of a request asks for behind the token, beginning with "/"; None without the token."""
+    """Return the part of a request's path after the token, beginning with "/"; None without the token."""
     _, first, *rest = path.partition("?")[0].split("/") if path.startswith("/") else ("", "")
     known = hmac.compare_digest(first.encode("utf-8", "replace"), token.encode())
     return "/" + "/".join(rest) if known else None
@@ -81,7 +83,7 @@ def is_host(host: str) -> bool:
 
 
 def is_same_origin(origin: str | None, host: str) -> bool:
-    """Return whether an Origin header, which only browsers send, is that of the page itself, by the Host header."""
+    """Return whether an Origin header is the page's own by the Host header; True without one (no browser)."""
     if origin is None:
         return True
     try:
@@ -92,6 +94,6 @@ def is_same_origin(origin: str | None, host: str) -> bool:
 
 
 def _token_file(port: int) -> Path | None:
-    """Where a port's token is kept; None for a user without a home."""
+    """Return the file of a port's token; None if the cache folder is unknown."""
     root = os.environ.get("TREESIM_CACHE_DIR") or os.path.expanduser("~/.cache/treesim")
     return Path(root, f"viewer_{port}") if os.path.isabs(root) else None

@@ -1,7 +1,8 @@
-"""A trajectory as one binary glTF file (.glb): the robot's meshes, moved by one animation, for other programs.
+"""Export of a trajectory as one binary glTF file (.glb): the robot's meshes with one animation.
 
-Source: Khronos Group, glTF 2.0 specification, 2021 (sections by their numbers below). Of a robot's colours, which are
-sRGB, glTF takes linear ones; its y axis points up. No normals are written: then readers shade faces flat (3.7.2.1).
+Source: Khronos Group, glTF 2.0 specification, 2021 (sections by their numbers below). Colours of robots are
+sRGB and are converted to glTF's linear ones; glTF's y axis points up. No normals are written: readers then
+shade faces flat (3.7.2.1).
 """
 
 from __future__ import annotations
@@ -40,20 +41,46 @@ TYPES = {"f4": 5126, "u4": 5125, "u2": 5123}  # of components (5.1.3)
 
 
 def write_gltf(robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
-    """Write the motion of `robot` along `trajectory` to the .glb file `path`, and return its path.
+    """Write the motion of a robot along a trajectory to a .glb file.
 
-    About `fps` poses per second are kept, each at the time of the state it comes from, counted from the first [s]; the
-    trajectory's ground is in the file, contact forces are not. Raises ArgumentError if fps is not positive, the
-    trajectory is empty or of another robot, or `path` cannot be written; warns once of meshes that cannot be read.
+    Each pose has the time of its state [s], relative to the first. The file contains the trajectory's ground,
+    but not contact forces.
 
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from treesim.viewing.gltf import write_gltf
-        >>> robot = treesim.load("ur5")
-        >>> motion = treesim.Simulation(robot).run(0.1)
-        >>> write_gltf(robot, motion, Path(tempfile.mkdtemp()) / "ur5.glb").suffix
-        '.glb'
+    Parameters
+    ----------
+    robot : Tree
+        The robot.
+    trajectory : Trajectory
+        Its motion.
+    path : path-like
+        The file.
+    fps : float
+        Approximate number of poses per second.
+
+    Returns
+    -------
+    Path
+        The path.
+
+    Raises
+    ------
+    ArgumentError
+        If fps is not positive, the trajectory is empty or of another robot, or `path` cannot be written.
+
+    Warns
+    -----
+    UserWarning
+        Once, if meshes cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from treesim.viewing.gltf import write_gltf
+    >>> robot = treesim.load("ur5")
+    >>> motion = treesim.Simulation(robot).run(0.1)
+    >>> write_gltf(robot, motion, Path(tempfile.mkdtemp()) / "ur5.glb").suffix
+    '.glb'
     """
     target = checked_output(path, SUFFIXES)
     data = gltf_bytes(robot, trajectory, fps)
@@ -74,15 +101,17 @@ def gltf_bytes(robot: Tree, trajectory: Trajectory, fps: float = 30) -> bytes:
 
 
 def mesh_bytes(meshes: Sequence[TriangleMesh], color: Color = DEFAULT_COLOR) -> bytes:
-    """Return meshes as the contents of a .glb file, in their own axes; color: of meshes without a look of their own."""
+    """Return meshes as the contents of a .glb file, in their own axes; color: of meshes without colours or image."""
     document = _Document("mesh", {})
     document.add_meshes("mesh", meshes, None, color, np.eye(4), 0)
     return document.binary()
 
 
 class _Document:
-    """A glTF document that grows: its JSON, and the numbers that it speaks of. placed: how node 0, in which all others
-    are, is turned; by default from z up to y up."""
+    """Builder of a glTF document: its JSON and its binary buffer.
+
+    placed: transformation of node 0, the root; by default from z up to y up.
+    """
 
     def __init__(self, name: str, placed: dict[str, Any] = TURNED) -> None:
         self.nodes: list[dict[str, Any]] = [{"name": name, **placed, "children": []}]
@@ -96,13 +125,13 @@ class _Document:
         self._primitives: dict[Any, list[dict[str, Any]]] = {}  # triangles, by their shape
 
     def node(self, name: str, parent: int, **more: Any) -> int:
-        """Add a node to another one, and return its place."""
+        """Add a child node to node `parent`; return its index."""
         self.nodes.append({"name": name, **more})
         self.nodes[parent].setdefault("children", []).append(len(self.nodes) - 1)
         return len(self.nodes) - 1
 
     def accessor(self, array: np.ndarray, target: int | None = None, **more: Any) -> int:
-        """Add numbers (n,) or (n, k), and return their place; the least and the most are told, too (3.6.2.4)."""
+        """Add an array (n,) or (n, k) with its minimum and maximum (3.6.2.4); return its index."""
         little = np.ascontiguousarray(array, array.dtype.newbyteorder("<"))
         kind = "SCALAR" if array.ndim == 1 else f"VEC{array.shape[1]}"
         view = self._view(little.tobytes(), **({} if target is None else {"target": target}))
@@ -112,20 +141,20 @@ class _Document:
         return self._add("accessors", details | more)
 
     def _view(self, data: bytes, **more: Any) -> int:
-        """Add bytes, and return their place."""
+        """Add bytes; return their index."""
         start = len(self._numbers)
         self._numbers += data + bytes(-len(data) % 4)
         return self._add("bufferViews", {"buffer": 0, "byteOffset": start, "byteLength": len(data), **more})
 
     def add_visual(self, visual: Visual, body: int) -> None:
-        """Add a visual to its body's node: a mesh file's own looks win over the visual's, which win over grey."""
+        """Add a visual to its body's node. Colours: the mesh file's, else the visual's, else grey."""
         shape, pose = (visual.kind, visual.file or visual.size, visual.texture), visual.placement.matrix()
         if visual.kind == "mesh":
             pose = pose @ np.diag([*np.broadcast_to(visual.size, 3), 1.0])
         self.add_meshes(visual.kind, triangles_of(visual), shape, visual.color or DEFAULT_COLOR, pose, body)
 
     def add_ground(self, ground: tuple[Surface, ...], places: np.ndarray) -> None:
-        """Add what the robot stands on, beside it; places (K, n, 3): where the bodies are at all times."""
+        """Add the surfaces of the ground; places (K, n, 3): positions of the bodies in all frames [m]."""
         lower, upper = places.min(axis=(0, 1)), places.max(axis=(0, 1))
         center, reach = (lower + upper) / 2, REACH * max(float(np.linalg.norm(upper - lower)), 0.1)
         for k, surface in enumerate(ground):
@@ -135,8 +164,10 @@ class _Document:
     def add_meshes(
         self, name: str, meshes: Sequence[TriangleMesh], shape: Any, color: Color, pose: np.ndarray, parent: int
     ) -> None:
-        """Add a node with meshes, of a colour where they have no look of their own; triangles, and meshes of equal
-        shape and color, are in the file once."""
+        """Add a node with meshes; triangles, and meshes of equal shape and colour, are stored once.
+
+        color: of meshes without colours or image.
+        """
         if (shape, color) not in self._kept:
             if shape not in self._primitives:
                 self._primitives[shape] = [self._primitive(mesh) for mesh in meshes]
@@ -148,7 +179,7 @@ class _Document:
         self.node(name, parent, mesh=self._kept[shape, color], matrix=pose.T.ravel().tolist())  # by columns (3.5.2)
 
     def _primitive(self, mesh: TriangleMesh) -> dict[str, Any]:
-        """Add triangles, with their colours and texture coordinates at the vertices if they have any."""
+        """Add triangles, with colours and texture coordinates of their vertices."""
         wide = np.uint32 if len(mesh.vertices) > 2**16 - 1 else np.uint16  # the last number is no vertex's (3.7.2.1)
         attributes = {"POSITION": self.accessor(mesh.vertices.astype(np.float32), ARRAY)}
         if mesh.colors is not None:
@@ -172,7 +203,7 @@ class _Document:
         return self._kept[key]
 
     def _texture(self, image: Image) -> int:
-        """Add an image, which is in the file once, and repeats, as textures without a sampler do (3.8.4.5)."""
+        """Add an image once; it repeats, as textures without a sampler do (3.8.4.5)."""
         if image.data not in self._kept:
             view = self._view(image.data)
             source = self._add("images", {"name": image.name, "mimeType": image.kind, "bufferView": view})
@@ -184,9 +215,10 @@ class _Document:
         return len(self.json[kind]) - 1
 
     def animate(self, bodies: list[int], t: np.ndarray, poses: np.ndarray) -> None:
-        """Put bodies at their first poses, and have an animation move those that move: times (K,), poses (K, n, 4, 4).
+        """Set bodies to their first poses, and animate those that move: times (K,) [s], poses (K, n, 4, 4).
 
-        A reader turns quaternions on the shorter way (Appendix C.4), whatever their signs."""
+        Readers interpolate quaternions along the shorter arc (Appendix C.4), whatever their signs.
+        """
         from scipy.spatial.transform import Rotation
 
         times = self.accessor(t.astype(np.float32))
@@ -202,7 +234,7 @@ class _Document:
             self.json["animations"] = [{"name": "motion", "samplers": samplers, "channels": channels}]
 
     def binary(self) -> bytes:
-        """Return the document as a .glb file (4.4): a head, a chunk of JSON, a chunk of numbers."""
+        """Return the document as a .glb file (4.4): header, JSON chunk, binary chunk."""
         self.json["buffers"] = [{"byteLength": len(self._numbers)}]
         document = {name: value for name, value in self.json.items() if value not in ([], [{"byteLength": 0}])}
         text = json.dumps(document, separators=(",", ":"), allow_nan=False).encode()
@@ -213,5 +245,5 @@ class _Document:
 
 
 def linear(srgb: np.ndarray) -> np.ndarray:
-    """Return sRGB levels from 0 to 1 as linear ones (IEC 61966-2-1)."""
+    """Convert sRGB levels from 0 to 1 to linear ones (IEC 61966-2-1)."""
     return np.where(srgb <= 0.04045, srgb / 12.92, ((srgb + 0.055) / 1.055) ** 2.4)

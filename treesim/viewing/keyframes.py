@@ -1,4 +1,4 @@
-"""Which states of a trajectory a recording shows."""
+"""Selection of the states of a trajectory for a recording."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from ..simulation.trajectory import Trajectory
 
 
 def keyframes(robot: Tree, trajectory: Trajectory, fps: float) -> np.ndarray:
-    """Return which states (K,) of a trajectory are shown: of each frame the nearest to it, the first and last too.
+    """Return indices (K,) of the states nearest to the frames of a recording, including the first and last state.
 
-    fps: frames a second. Raises ArgumentError if that is not positive, or the trajectory is empty or of another robot.
+    fps: frames per second. Raises ArgumentError if it is not positive, or the trajectory is empty or of another
+    robot.
     """
     if not (np.isfinite(fps) and fps > 0):
         raise ArgumentError(f"fps must be a positive number of poses per second, got {fps}")

@@ -1,4 +1,4 @@
-"""What a viewer tells of a link that its user points at."""
+"""Properties of links for the user of a viewer."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ UNITS = {"revolute": ("rad", "N m"), "continuous": ("rad", "N m"), "prismatic": 
 
 
 def link_facts(robot: Tree) -> list[dict[str, Any]]:
-    """Return what there is to tell of every body of a robot, the base first, as JSON can hold it.
+    """Return the properties of every body of a robot, the base first, as JSON values.
 
-    Of each: name; mass [kg]; links, those fixed to it; line, where its link stands in the file it was read from, or
-    None; findings, what the reader had to say of these links. Of moving ones the joint, too: see `joint_facts`.
+    Of each: name; mass [kg]; links fixed to it; line of its link in the robot's file, or None; findings of the
+    reader on these links. Of moving bodies also the joint, see `joint_facts`.
 
-    Example:
-        >>> from treesim.viewing.links import link_facts
-        >>> facts = link_facts(treesim.load("ur5"))[3]
-        >>> facts["name"], facts["joint"]["name"], facts["joint"]["upper"]
-        ('forearm_link', 'elbow_joint', 3.14159265359)
+    Examples
+    --------
+    >>> from treesim.viewing.links import link_facts
+    >>> facts = link_facts(treesim.load("ur5"))[3]
+    >>> facts["name"], facts["joint"]["name"], facts["joint"]["upper"]
+    ('forearm_link', 'elbow_joint', 3.14159265359)
     """
     base: dict[str, Any] = {"name": "base", "mass": 0.0, "line": None}
     bodies: list[dict[str, Any]] = [
@@ -42,10 +43,12 @@ def link_facts(robot: Tree) -> list[dict[str, Any]]:
 
 
 def joint_facts(robot: Tree, joint: Joint) -> dict[str, Any]:
-    """Return a joint's name and type; axis (3,) in the axes of the body that it moves, None where it has none; follows,
-    the joint that it follows, if it does. Of others: q and v, the first and the last place + 1 of its coordinates and
-    velocities; of those with one coordinate, its unit and that of its force, and lower, upper, effort, velocity, its
-    limits, None where there are none."""
+    """Return the properties of a joint as JSON values.
+
+    name, type; axis (3,) in the axes of the moved body, or None; follows: the mimicked joint, or None. Of other
+    than mimic joints: q and v, first index and end of its coordinates and velocities. Of those with one
+    coordinate: unit, unit of its force, and the limits lower, upper, effort, velocity, None if infinite.
+    """
     facts: dict[str, Any] = {"name": joint.name, "type": joint.type}
     facts["axis"] = np.asarray(joint.axis, float).tolist() if joint.kind.has_axis else None
     facts["follows"] = joint.mimic.joint if joint.mimic is not None else None

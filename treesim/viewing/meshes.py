@@ -1,4 +1,4 @@
-"""Mesh files to triangle meshes, with the file's own colours at the vertices, and its images."""
+"""Reading of mesh files as triangle meshes, with vertex colours and images."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from ..meshes import Image, MeshPart, read_colored
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
-    """Triangles: `vertices` (n, 3) float32 [m], `faces` (m, 3) indices, `colors` (n, 3) uint8, sRGB, or None if the
-    file names none; texture coordinates `uv` (n, 2) float32, from the lower left of an image that repeats, and that
-    `image`, which the colours multiply; both are None for a mesh without."""
+    """Triangle mesh.
+
+    vertices (n, 3): float32 [m]. faces (m, 3): indices. colors (n, 3): uint8, sRGB, or None if the file has
+    none. uv (n, 2): float32, texture coordinates from the lower left of a repeating image, or None. image:
+    multiplied by the colours, or None.
+    """
 
     vertices: np.ndarray
     faces: np.ndarray
@@ -27,12 +30,16 @@ class TriangleMesh:
 
     @property
     def has_look(self) -> bool:
-        """Whether the mesh has colours or an image, which win over the colour of a visual."""
+        """True if the mesh has colours or an image, which take precedence over the colour of a visual."""
         return self.colors is not None or self.image is not None
 
 
 class MeshReading(NamedTuple):
-    """The meshes of a file, None for one that cannot be read, and why, else ""; a sentence for each lost image."""
+    """Result of reading a mesh file.
+
+    meshes: None if the file cannot be read. fault: the reason, else "". lost_images: a sentence for each
+    missing image.
+    """
 
     meshes: tuple[TriangleMesh, ...] | None
     fault: str
@@ -41,11 +48,10 @@ class MeshReading(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def read_meshes(file: str, texture: str | None = None) -> MeshReading:
-    """Return the meshes in `file`, of any of `treesim.meshes.FORMATS`: one of all parts without an image, and one for
-    each image.
+    """Read a mesh file of one of `treesim.meshes.FORMATS`: one mesh of all parts without image, and one per image.
 
-    texture: file of an image for the parts that have texture coordinates and no image of their own. COLLADA's unit is
-    applied and its up axis is not, as robot descriptions expect.
+    texture: image file for parts that have texture coordinates and no image of their own. COLLADA's unit is
+    applied, its up axis is not, as robot descriptions expect.
     """
     try:
         parts, faults = read_colored(file, texture)
@@ -58,7 +64,7 @@ def read_meshes(file: str, texture: str | None = None) -> MeshReading:
 
 
 def read_mesh(file: str) -> TriangleMesh | None:
-    """Return all triangles of `file` as one mesh, without images; None if it cannot be read."""
+    """Return all triangles of a file as one mesh without images; None if it cannot be read."""
     meshes = read_meshes(file).meshes
     if meshes is None or len(meshes) == 1:
         return None if meshes is None else replace(meshes[0], uv=None, image=None)
@@ -66,7 +72,7 @@ def read_mesh(file: str) -> TriangleMesh | None:
 
 
 def _joined(parts: Sequence[MeshPart]) -> TriangleMesh:
-    """One mesh of parts with the same image or none, in which vertices of equal place and look are one."""
+    """Merge parts with the same image, or none, into one mesh; equal vertices are merged."""
     colored, image = any(part.colors is not None for part in parts), parts[0].image
     starts = np.cumsum([0] + [len(part.vertices) for part in parts])
     vertices = np.concatenate([part.vertices for part in parts]).astype(np.float32)

@@ -1,11 +1,11 @@
-"""What a viewer is, and the shapes that every viewer draws.
+"""Protocols of viewers, and the shapes that every viewer draws.
 
-A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose instance
-satisfies `Viewer`, `GroundViewer` too if it can draw what a robot stands on, `InteractiveViewer` if its users can steer
-what it shows, `OpeningViewer` if its page can be opened before that is shown, `ReferenceViewer` if it can draw the
-robot twice, `SliderViewer`, `MarkViewer` and `ClickViewer` if programs can add sliders, draw arrows and frames, and
-hear clicks (`treesim.viewer`), `Recorder` if it can turn a trajectory into a file, `FormatRecorder` if into several
-kinds of files, and `PageWriter` if it can turn a robot into one that simulates.
+A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose
+instances satisfy `Viewer`. Further protocols are optional: `GroundViewer` draws surfaces,
+`InteractiveViewer` controls a simulation, `OpeningViewer` serves its page before a robot is shown, and
+`GhostViewer` draws the robot twice. `SliderViewer`, `MarkViewer` and `ClickViewer` provide sliders, arrows
+and frames, and clicks to programs (`treesim.viewer`). `Recorder` writes a trajectory to a file,
+`FormatRecorder` to several kinds of files, and `PageWriter` writes a robot as a page that simulates it.
 """
 
 from __future__ import annotations
@@ -42,117 +42,131 @@ _TINY = 1e-9  # [m], below this two points are the same
 
 @runtime_checkable
 class Viewer(Protocol):
-    """Shows a robot and follows its configuration while a program runs."""
+    """Interface of a viewer: shows a robot and updates its configuration while a program runs."""
 
     def show(self, robot: Tree, q: np.ndarray) -> object:
-        """Draw `robot` at configuration q (nq,), in place of whatever was shown before."""
+        """Draw `robot` at configuration q (nq,); replaces everything shown before."""
 
     def update(self, q: np.ndarray) -> None:
-        """Move the robot that was shown to configuration q (nq,); cheap enough to call at every step."""
+        """Move the shown robot to configuration q (nq,); cheap enough for every step."""
 
     def close(self) -> None:
-        """Release everything the viewer holds; `show` may follow. Closing twice does nothing."""
+        """Release all resources; `show` may follow. A second call does nothing."""
 
 
 @runtime_checkable
 class GroundViewer(Viewer, Protocol):
-    """A viewer that draws what a robot stands on, beside the robot; those that do not need no such method."""
+    """Viewer that draws the surfaces of the ground; optional."""
 
     def show_ground(self, ground: Sequence[Surface]) -> None:
-        """Draw the ground of a world beneath the robot that was shown, in place of any before; `show` removes it."""
+        """Draw the ground of a world with the shown robot; replaces any before. `show` removes it."""
 
 
 @runtime_checkable
 class InteractiveViewer(Viewer, Protocol):
-    """A viewer whose users steer the simulation that it shows (`treesim.viewing.live.LiveSession`).
+    """Viewer whose users control the simulation that it shows (`treesim.viewing.live.LiveSession`).
 
-    url: where it is to be seen, None before `show`, or where there is no such address. port: which one to take at the
-    next `show`, 0 for any.
+    url: address of its page, None before `show` or if there is none. port: for the next `show`, 0 for any.
     """
 
     url: str | None
     port: int
 
     def listen(self, receive: Callable[[Message, Reply], object]) -> None:
-        """Call receive(message, reply), from any thread, with what a user asks for: {"set": {name: value}}, or {"do":
-        "reset"}, "step", "seek" (with "t"), "pull" (with "body", "point", "target"), "release". reply(text) tells that
-        user alone what cannot be done."""
+        """Register receive(message, reply), called from any thread with each request of a user.
+
+        A message is {"set": {name: value}}, or {"do": action} with the actions "reset", "step", "seek" (with "t"),
+        "pull" (with "body", "point", "target"), "release". reply(text) sends an error to that user only.
+        """
 
     def show_panel(self, panel: Message) -> None:
-        """Offer what there is to be set (`treesim.viewing.live.panel`), in place of what was offered before."""
+        """Offer the available settings (`treesim.viewing.live.panel`); replaces those before."""
 
     def show_state(self, state: Message) -> None:
-        """Show how it stands, to who comes later too; cheap enough to call twenty times a second."""
+        """Show the current state, also to pages opened later; cheap enough for twenty calls a second."""
 
 
 @runtime_checkable
 class OpeningViewer(InteractiveViewer, Protocol):
-    """An interactive viewer whose page can be opened before the robot is shown, so that neither waits for the other:
-    while its methods are compiled, not while it is read, since a file that is refused opens no address."""
+    """Interactive viewer whose page can be opened before the robot is shown, while code is compiled.
+
+    It is opened after the robot's file was read, since an invalid file opens no page.
+    """
 
     def open(self) -> str:
-        """Serve the page, which says that the robot is being loaded until `show`, and return its address."""
+        """Serve the page, which displays a loading message until `show`; return its URL."""
 
 
 @runtime_checkable
 class ReferenceViewer(Viewer, Protocol):
-    """A viewer that draws a second, translucent copy of the robot, to compare two motions by."""
+    """Viewer that draws a second, translucent copy of the robot, to compare two motions."""
 
     def set_reference(self, q: np.ndarray | None) -> None:
-        """Draw the reference of the robot that is shown at configuration q (nq,), or none, from the next `update` on;
-        `show` removes it."""
+        """Draw the overlay of the shown robot at configuration q (nq,), or none, from the next `update` on.
+
+        `show` removes it.
+        """
 
 
 @runtime_checkable
 class SliderViewer(Viewer, Protocol):
-    """A viewer on which a program can offer sliders to its user."""
+    """Viewer that offers a program's sliders to its user."""
 
     def set_slider(
         self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
     ) -> None:
-        """Offer a slider from lower to upper that stands at value, in place of any of its name, until `close`;
-        moved(value) is called, from any thread, with each value that a user chooses."""
+        """Add a slider from lower to upper at a value, or replace the one of its name; `close` removes it.
+
+        moved(value) is called, from any thread, with each value that a user chooses.
+        """
 
 
 @runtime_checkable
 class MarkViewer(Viewer, Protocol):
-    """A viewer that draws arrows and frames for a program, over the robot; `close` removes them."""
+    """Viewer that draws a program's arrows and frames; `close` removes them."""
 
     def set_arrow(self, name: str, origin: np.ndarray, vector: np.ndarray, color: Sequence[float]) -> None:
-        """Draw an arrow from origin (3,) along vector (3,), in the world's axes [m], in place of any mark of its name.
-        color: red, green, blue from 0 to 1."""
+        """Draw an arrow from origin (3,) along vector (3,) [m], in the world's axes; replaces the mark of its name.
+
+        color: red, green, blue from 0 to 1.
+        """
 
     def set_frame(self, name: str, pose: np.ndarray, length: float) -> None:
-        """Draw the axes of a frame, `length` [m] long, at its pose (4, 4) in the world, in place of any mark of its
-        name."""
+        """Draw the axes of a frame at its pose (4, 4) in the world; replaces the mark of its name.
+
+        length: of the axes [m].
+        """
 
     def remove_mark(self, name: str) -> None:
-        """Remove the arrow or frame of a name; does nothing where there is none."""
+        """Remove the arrow or frame of a name, if there is one."""
 
 
 @runtime_checkable
 class ClickViewer(Viewer, Protocol):
-    """A viewer that hears where its users click."""
+    """Viewer that reports clicks of its users."""
 
     def listen_clicks(self, clicked: Callable[[str, np.ndarray], object]) -> None:
-        """Call clicked(body, point), from any thread, when a user clicks on a body at a point (3,) of the world [m]."""
+        """Register clicked(body, point), called from any thread at a click on a body.
+
+        point (3,): in the world [m].
+        """
 
 
 @runtime_checkable
 class Recorder(Protocol):
-    """A viewer that turns a trajectory into a file; needs neither a screen nor a call of `show`.
+    """Interface of a writer of trajectories, which needs neither a screen nor a call of `show`.
 
-    What else may be drawn comes with the trajectory, and a recorder may leave it out: `trajectory.ground`, what the
-    robot stood on, and `trajectory.contact`, with which forces; () and None where there was nothing.
+    It may also draw `trajectory.ground` and forces of `trajectory.contact`, which are () and None if there were
+    none.
     """
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
-        """Write the motion of `robot` along `trajectory` to `path`, about `fps` poses per second, and return it."""
+        """Write the motion of a robot along a trajectory to `path`, about `fps` poses per second; return the path."""
 
 
 @runtime_checkable
 class FormatRecorder(Recorder, Protocol):
-    """A recorder of more kinds of files than .html.
+    """Recorder of other kinds of files than .html.
 
     formats: suffixes of files that `record` writes.
     """
@@ -160,30 +174,33 @@ class FormatRecorder(Recorder, Protocol):
     formats: tuple[str, ...]
 
     def check_record(self, path: str | PathLike[str]) -> None:
-        """Raise what `record` would raise for a path, whatever the motion is: ArgumentError for a suffix, or a place
-        that cannot be written, PluginError for a program that is missing."""
+        """Raise what `record` would raise for a path with any motion.
+
+        ArgumentError for a suffix or a place that cannot be written, PluginError for a missing program.
+        """
 
 
 @runtime_checkable
 class PageWriter(Protocol):
-    """A viewer that writes a robot with its physics as a file, which simulates it without this program."""
+    """Interface of a writer of pages that simulate a robot without this program."""
 
     def write_page(
         self, robot: Tree | World, path: str | PathLike[str], q0: np.ndarray | None = None, **settings: Any
     ) -> Path:
-        """Write a robot, or a world with its ground, to `path`, beginning at q0 (nq,), neutral by default; return it.
+        """Write a robot, or a world with its ground, to `path`; return the path.
 
-        settings: with what it begins, each the viewer's choice where it is left out: v0 (nv,), controller, kp, kd,
-        gravity (3,), None for that of the viewer's choice too; backend, integrator, contact_solver, dt [s], speed.
+        q0 (nq,): initial configuration, neutral by default. settings: other initial settings, by default the
+        viewer's: v0 (nv,), controller, kp, kd, gravity (3,), backend, integrator, contact_solver, dt [s], speed.
+        None also selects a default.
         """
 
 
 def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tuple[Visual, ...]:
-    """Return the shapes to draw for `robot`: its visuals, or its skeleton if it has none.
+    """Return the shapes to draw for a robot: its visuals, or its skeleton if it has none.
 
-    readable: tells whether the viewer can read a mesh file; by default, whether treesim can. Meshes that cannot be read
-    give one warning in all, and each body that lost one shows its part of the skeleton in their place; images that
-    cannot be read give another one.
+    readable: returns whether the viewer can read a mesh file; by default, whether treesim can. Meshes that
+    cannot be read are replaced by a part of the skeleton if their body has no other shape, with one warning.
+    Images that cannot be read give another one.
     """
     if not robot.visuals:
         return skeleton(robot)
@@ -201,7 +218,7 @@ def drawables(robot: Tree, readable: Callable[[str], bool] | None = None) -> tup
 
 
 def _warn_of_images(robot: Tree) -> None:
-    """Warn once of the images of meshes that are not drawn."""
+    """Warn once of images of meshes that are not drawn."""
     files = sorted({(each.file or "", each.texture or "") for each in robot.visuals if each.kind == "mesh"})
     lost = [(file, fault) for file, texture in files for fault in read_meshes(file, texture or None).lost_images]
     if lost:
@@ -212,10 +229,11 @@ def _warn_of_images(robot: Tree) -> None:
 
 
 def skeleton(robot: Tree) -> tuple[Visual, ...]:
-    """Return sticks from joint to joint and a sphere at every joint, for a tree without shapes of its own.
+    """Return sticks from joint to joint and a sphere at every joint, for a tree without visuals.
 
-    A stick belongs to the body it lies on: it leads from the body's origin to the joint of each child, or to the
-    centre of mass where there is no child elsewhere. The sticks of the base are drawn only up to joints that stay put.
+    A stick belongs to the body that it represents: it goes from the body's origin to the joint of each child,
+    or to the centre of mass if no child is elsewhere. The base has sticks to joints that do not move away,
+    neither floating nor planar.
     """
     bones = list(_bones(robot))
     lengths = [math.hypot(*end) for _, end in bones]
@@ -227,7 +245,7 @@ def skeleton(robot: Tree) -> tuple[Visual, ...]:
 
 
 def _bones(robot: Tree) -> Iterator[tuple[int, np.ndarray]]:
-    """The sticks of the skeleton: a body and the end point (3,) in its frame, never at its origin."""
+    """Yield the sticks of the skeleton: body, and end point (3,) in its frame [m], never at its origin."""
     bare = set(range(1, robot.n_bodies + 1))
     for body in robot.bodies:
         end = body.joint.placement.translation

@@ -1,4 +1,4 @@
-"""Every visual and every surface as triangles, for viewers that draw nothing else."""
+"""Triangle meshes of visuals and surfaces, for viewers that draw nothing else."""
 
 from __future__ import annotations
 
@@ -18,14 +18,17 @@ SPHERE = 3  # times that the faces of an icosahedron are divided
 
 
 def triangles_of(visual: Visual) -> tuple[TriangleMesh, ...]:
-    """Return the triangles of a visual in its own axes: one mesh about its middle if it is a solid; a mesh file's as in
-    the file, not scaled, which must be readable (see treesim.viewing.protocols.drawables).
+    """Return the triangle meshes of a visual in its own axes.
 
-    Example:
-        >>> from treesim.viewing.solids import triangles_of
-        >>> (box,) = triangles_of(treesim.Visual(1, treesim.Placement(), "box", (1.0, 2.0, 3.0)))
-        >>> len(box.faces), box.vertices.max(axis=0).tolist()
-        (12, [0.5, 1.0, 1.5])
+    A solid is one mesh about its centre. A mesh file's meshes are not scaled; it must be readable (see
+    treesim.viewing.protocols.drawables).
+
+    Examples
+    --------
+    >>> from treesim.viewing.solids import triangles_of
+    >>> (box,) = triangles_of(treesim.Visual(1, treesim.Placement(), "box", (1.0, 2.0, 3.0)))
+    >>> len(box.faces), box.vertices.max(axis=0).tolist()
+    (12, [0.5, 1.0, 1.5])
     """
     if visual.kind == "mesh":
         meshes = read_meshes(visual.file or "", visual.texture).meshes
@@ -48,14 +51,14 @@ def _solid(kind: str, size: tuple[float, ...]) -> trimesh.Trimesh:
 
 
 def _plain(mesh: trimesh.Trimesh) -> TriangleMesh:
-    """The triangles of a solid, about the middle of its box."""
+    """Return the triangles of a solid, about the centre of its bounding box."""
     return TriangleMesh(np.asarray(mesh.vertices - mesh.bounds.mean(axis=0)), np.asarray(mesh.faces), None)
 
 
 def surface_triangles(surface: Surface, center: np.ndarray, reach: float) -> tuple[TriangleMesh, np.ndarray]:
-    """Return the triangles of what a robot stands on, and their pose (4, 4) in the world.
+    """Return the triangle mesh of a surface, and its pose (4, 4) in the world.
 
-    A plane has no end: it is a square about its point nearest to `center` (3,), `reach` to each side [m].
+    An infinite plane becomes a square about its point nearest to `center` (3,), with half-width `reach` [m].
     """
     if isinstance(surface, Ground):
         return square(reach), plane_pose(surface, center)

@@ -1,4 +1,4 @@
-"""What a robot stands on, as viewers draw it: planes as squares, height fields as triangles, and the grid's height."""
+"""Triangle meshes of planes and height fields, and height of the grid."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LEVEL = 1e-9  # sine of the steepest slope on which the grid lies
 
 
 def floor_height(ground: Iterable[Surface]) -> float | None:
-    """Return the height [m] of the highest level plane that faces up, where the grid is to lie; None without."""
+    """Return the height [m] of the highest horizontal plane that faces up, for the grid; None without one."""
     return max((plane.height for plane in ground if isinstance(plane, Ground) and _is_level(plane)), default=None)
 
 
@@ -24,7 +24,7 @@ def _is_level(plane: Ground) -> bool:
 
 
 def plane_pose(plane: Ground, center: np.ndarray) -> np.ndarray:
-    """Return the pose (4, 4) of a plane, z along its normal, at its point nearest to `center` (3,)."""
+    """Return the pose (4, 4) of a plane at its point nearest to `center` (3,), with z along its normal."""
     n = np.asarray(plane.normal)
     pose = np.eye(4)
     pose[:3, :3], pose[:3, 3] = axis_rotation(n), center + (plane.height - n @ center) * n
@@ -32,13 +32,13 @@ def plane_pose(plane: Ground, center: np.ndarray) -> np.ndarray:
 
 
 def square(reach: float) -> TriangleMesh:
-    """Return a square in the plane z = 0 about the origin, `reach` to each side [m]."""
+    """Return a square in the plane z = 0 about the origin, with half-width `reach` [m]."""
     corners = np.array([[-1, -1, 0], [1, -1, 0], [1, 1, 0], [-1, 1, 0]], np.float32)
     return TriangleMesh(reach * corners, np.array([[0, 1, 2], [0, 2, 3]], np.uint16), None)
 
 
 def height_mesh(field: HeightField) -> TriangleMesh:
-    """Return the triangles of a height field, in the world: two between four heights, as the field's surface is."""
+    """Return the triangles of a height field in the world: two between four heights, as in its collision surface."""
     heights = np.asarray(field.heights)
     nx, ny = heights.shape
     x, y = (

@@ -1,4 +1,4 @@
-"""A robot on a screen that a program moves, with its own sliders, arrows and frames: `treesim.viewer`."""
+"""View of a robot that a program moves, with sliders, arrows and frames: `treesim.viewer`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MOST_CLICKS = 1000  # that wait; of more, the last are left out
 
 
 class Click(NamedTuple):
-    """A click of a user's: the name of the body that was hit, and the point (3,) of the world where [m]."""
+    """A user's click: name of the body, and point (3,) in the world [m]."""
 
     body: str
     point: np.ndarray
@@ -42,17 +42,31 @@ class Click(NamedTuple):
 
 
 class View(ReprMixin):
-    """A robot that is shown, and moved by a program; made by `treesim.viewer`, which says what there is to know.
+    """View of a robot that a program moves, created by `treesim.viewer`.
 
-    robot: what is shown. viewer: what shows it. Methods may be called from any thread; functions that were given to
-    `on_click` are called by `update` and `wait` alone, on the thread that calls these: a program needs no locks.
-    Raises what `treesim.viewer` raises.
+    Methods may be called from any thread. Functions given to `on_click` are called only by `update` and `wait`,
+    in the calling thread, so a program needs no locks. In a notebook a view is displayed as the viewer's page.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> with treesim.viewer(robot) as view:
-        ...     view
-        <View of 'ur5' by MeshcatViewer>
+    Parameters
+    ----------
+    robot : Tree or World
+        The robot, or a world with its ground.
+    viewer : Viewer
+        The viewer.
+    q : array_like, shape (nq,), optional
+        Configuration, neutral by default.
+
+    Raises
+    ------
+    TreesimError
+        As `treesim.viewer`.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> with treesim.viewer(robot) as view:
+    ...     view
+    <View of 'ur5' by MeshcatViewer>
     """
 
     def __init__(self, robot: Tree | World, viewer: Viewer, q: ArrayLike | None = None) -> None:
@@ -75,12 +89,12 @@ class View(ReprMixin):
             yield name, f"{value:g} of {lower:g} ... {upper:g}"
 
     def _repr_html_(self) -> str:
-        """The page itself, in a notebook, while it is served; else a table."""
+        """Return the page as an iframe while it is served, else a table."""
         return page_html(self.url, repr(self)) if self._open and self.url else super()._repr_html_()
 
     @property
     def url(self) -> str | None:
-        """The address of the page, None where the viewer has none."""
+        """Address of the page, None if the viewer has none."""
         return getattr(self.viewer, "url", None)
 
     def __enter__(self) -> View:
@@ -92,16 +106,29 @@ class View(ReprMixin):
         self.close()
 
     def close(self) -> None:
-        """Close the viewer; closing twice does nothing."""
+        """Close the viewer; a second call does nothing."""
         with self._lock:
             self._open = False
         self.viewer.close()  # without the lock: a viewer may wait for a thread of its own, which tells of a slider
 
     def update(self, q: ArrayLike) -> None:
-        """Show the robot at configuration q (nq,), and call what waits for clicks.
+        """Show the robot at a configuration, and process clicks.
 
-        Cheap enough for every step of a simulation: a page that is slow skips to the latest. Raises ArgumentError
-        where q has another shape or the view is closed, NonFiniteError, and what a function of `on_click` raises.
+        Cheap enough for every step of a simulation: a slow page skips to the latest configuration.
+
+        Parameters
+        ----------
+        q : array_like, shape (nq,)
+            Configuration.
+
+        Raises
+        ------
+        ArgumentError
+            For a wrong shape, or if the view is closed.
+        NonFiniteError
+            For a number that is not finite.
+        Exception
+            Whatever a function of `on_click` raises.
         """
         with self._lock:
             self._check_open("update")
@@ -109,7 +136,20 @@ class View(ReprMixin):
         self._call_clicked()
 
     def wait(self, seconds: float) -> None:
-        """Wait so long, and call what waits for clicks meanwhile; raises what these functions raise, ArgumentError."""
+        """Wait, and process clicks meanwhile.
+
+        Parameters
+        ----------
+        seconds : float
+            Time [s].
+
+        Raises
+        ------
+        ArgumentError
+            For an invalid time.
+        Exception
+            Whatever a function of `on_click` raises.
+        """
         end = time.monotonic() + positive_number("seconds", seconds, zero=True)
         self._call_clicked()
         while (left := end - time.monotonic()) > 0:
@@ -117,11 +157,34 @@ class View(ReprMixin):
                 self._call(self._clicks.get(timeout=left))
 
     def slider(self, name: str, lower: float, upper: float, value: float | None = None, unit: str = "") -> float:
-        """Offer a slider from lower to upper, if there is none of this name yet, and return where it stands now.
+        """Return the value of a slider, which the first call creates; to be called in a program's loop.
 
-        value: where it begins, the middle by default; unit: shown beside it. To be called in a program's loop. One
-        that is asked for with other limits is made anew. Raises ArgumentError for limits that are no finite numbers
-        or in the wrong order and for a value beyond them, UnsupportedError for a viewer that has no sliders.
+        A slider whose limits change is created anew.
+
+        Parameters
+        ----------
+        name : str
+            Name of the slider.
+        lower : float
+            Lower limit.
+        upper : float
+            Upper limit.
+        value : float, optional
+            Initial value, by default the middle.
+        unit : str
+            Unit that is displayed.
+
+        Returns
+        -------
+        float
+            Current value.
+
+        Raises
+        ------
+        ArgumentError
+            For limits that are not finite or in the wrong order, or a value outside them.
+        UnsupportedError
+            If the viewer has no sliders.
         """
         with self._lock:
             viewer: SliderViewer = self._able("slider", SliderViewer, "has no sliders: it has no method `set_slider`")
@@ -133,10 +196,24 @@ class View(ReprMixin):
             return self._sliders[name][2]
 
     def on_click(self, call: Callable[[Click], object]) -> Callable[[Click], object]:
-        """Have call(click) called when a user clicks on the robot; return `call`, so that this is a decorator too.
+        """Register a function that `update` and `wait` call, in their thread, for each click on the robot.
 
-        `update` and `wait` call it, on the thread they are called from. Raises ArgumentError for what cannot be called,
-        UnsupportedError for a viewer that hears no clicks.
+        Parameters
+        ----------
+        call : callable
+            Called as call(click) with a `Click`.
+
+        Returns
+        -------
+        callable
+            `call`, so that this method is also a decorator.
+
+        Raises
+        ------
+        ArgumentError
+            If `call` is not callable.
+        UnsupportedError
+            If the viewer does not report clicks.
         """
         if not callable(call):
             raise ArgumentError(f"on_click: call must be a function call(click), got {short_repr(call)}")
@@ -149,9 +226,25 @@ class View(ReprMixin):
         return call
 
     def arrow(self, name: str, origin: ArrayLike, vector: ArrayLike, color: Sequence[float] = ARROW_COLOR) -> None:
-        """Draw an arrow from origin (3,) along vector (3,), in the world's axes [m], in place of any of its name.
+        """Draw an arrow; replaces the mark of its name.
 
-        color: red, green and blue, from 0 to 1. Raises ArgumentError, UnsupportedError for a viewer that draws none.
+        Parameters
+        ----------
+        name : str
+            Name of the arrow.
+        origin : array_like, shape (3,)
+            Start of the arrow in the world [m].
+        vector : array_like, shape (3,)
+            Vector from start to tip, in the world's axes [m].
+        color : sequence of float
+            Red, green and blue from 0 to 1.
+
+        Raises
+        ------
+        ArgumentError
+            For an invalid argument.
+        UnsupportedError
+            If the viewer draws no arrows.
         """
         with self._lock:
             viewer: MarkViewer = self._able("arrow", MarkViewer, "draws no arrows: it has no method `set_arrow`")
@@ -165,10 +258,23 @@ class View(ReprMixin):
             viewer.set_arrow(_named(name), start, along, tuple(shade.tolist()))
 
     def frame(self, name: str, pose: ArrayLike, length: float = FRAME_LENGTH) -> None:
-        """Draw the axes of a frame (x red, y green, z blue), in place of any mark of its name.
+        """Draw the axes of a frame (x red, y green, z blue); replaces the mark of its name.
 
-        pose: (4, 4) in the world, as `treesim.frame_pose` returns it. length: of the axes [m]. Raises ArgumentError,
-        UnsupportedError for a viewer that draws none.
+        Parameters
+        ----------
+        name : str
+            Name of the mark.
+        pose : array_like, shape (4, 4)
+            Pose in the world, as `treesim.frame_pose` returns it.
+        length : float
+            Length of the axes [m].
+
+        Raises
+        ------
+        ArgumentError
+            For an invalid argument.
+        UnsupportedError
+            If the viewer draws no frames.
         """
         with self._lock:
             viewer: MarkViewer = self._able("frame", MarkViewer, "draws no frames: it has no method `set_frame`")
@@ -176,12 +282,23 @@ class View(ReprMixin):
             viewer.set_frame(_named(name), _rigid(f"frame {name!r}: pose", pose), axes)
 
     def remove(self, name: str) -> None:
-        """Remove the arrow or frame of a name; raises UnsupportedError for a viewer that draws none."""
+        """Remove the arrow or frame of a name, if there is one.
+
+        Parameters
+        ----------
+        name : str
+            Name of the mark.
+
+        Raises
+        ------
+        UnsupportedError
+            If the viewer draws no arrows and frames.
+        """
         with self._lock:
             self._able("remove", MarkViewer, "draws no arrows and frames").remove_mark(_named(name))
 
     def _able(self, what: str, kind: Any, lack: str) -> Any:
-        """The viewer, if it is of a kind."""
+        """Return the viewer; raises UnsupportedError if it is not of the type `kind`."""
         self._check_open(what)
         if not isinstance(self.viewer, kind):
             raise UnsupportedError(f"{what}: {type(self.viewer).__name__} {lack}")
@@ -218,25 +335,49 @@ def viewer(
     port: int = 0,
     browser: bool = False,
 ) -> View:
-    """Show a robot, or a world with its ground, and return the View by which a program moves it; `with` closes it.
+    """Show a robot, or a world with its ground, and return the View with which a program moves it.
 
-    viewer: one of `treesim.available("viewers")`, or an object that is a `treesim.viewing.protocols.Viewer`. q: (nq,)
-    where the robot begins, neutral by default. port: of the page, 0 for any. browser: whether to open the page there.
-    The address is `view.url`; a notebook shows the page in place of a view that is its cell's result.
-    `view.update(q)` moves the robot, `view.slider(...)` is where a slider of the page stands, `view.on_click(...)`
-    hears clicks on bodies, `view.arrow(...)` and `view.frame(...)` draw. UnsupportedError says what a viewer cannot do.
-    Raises ArgumentError, UnknownNameError and PluginError for viewers that there are not.
+    A view is a context manager, which closes the viewer. `view.url` is the page's address; in a notebook a view
+    is displayed as the page. Methods that a viewer does not support raise UnsupportedError.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> with treesim.viewer(robot) as view:
-        ...     q = robot.neutral()
-        ...     q[0] = view.slider("shoulder", -3.0, 3.0, value=0.5, unit="rad")
-        ...     view.update(q)
-        ...     view.frame("tool", treesim.frame_pose(robot, q, "ee_link"))
-        ...     view.arrow("pull", (0.5, 0, 0.5), (0, 0, 0.3))
-        >>> q[0]
-        np.float64(0.5)
+    Parameters
+    ----------
+    robot : Tree or World
+        The robot, or a world.
+    viewer : str or Viewer
+        A name of `treesim.available("viewers")`, or a `treesim.viewing.protocols.Viewer`.
+    q : array_like, shape (nq,), optional
+        Initial configuration, neutral by default.
+    port : int
+        Port of the page, 0 for any.
+    browser : bool
+        Whether to open the page in the web browser.
+
+    Returns
+    -------
+    View
+        The view.
+
+    Raises
+    ------
+    ArgumentError
+        For an invalid argument.
+    UnknownNameError, PluginError
+        For an unknown viewer, or one that cannot be loaded.
+    UnsupportedError
+        For a port, if the viewer serves no page.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> with treesim.viewer(robot) as view:
+    ...     q = robot.neutral()
+    ...     q[0] = view.slider("shoulder", -3.0, 3.0, value=0.5, unit="rad")
+    ...     view.update(q)
+    ...     view.frame("tool", treesim.frame_pose(robot, q, "ee_link"))
+    ...     view.arrow("pull", (0.5, 0, 0.5), (0, 0, 0.3))
+    >>> q[0]
+    np.float64(0.5)
     """
     if not isinstance(robot, World):
         checked_robot(robot)
@@ -293,7 +434,7 @@ def _numbers(label: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
 
 
 def _rigid(label: str, value: Any) -> np.ndarray:
-    """A pose (4, 4) whose rotation is one, within what single precision gives."""
+    """Return a pose (4, 4), checked to be a rotation and translation to single precision."""
     pose = _numbers(label, value, (4, 4))
     rotation = pose[:3, :3]
     turned = np.abs(rotation @ rotation.T - np.eye(3)).max() < 1e-4 and np.linalg.det(rotation) > 0

@@ -12,7 +12,7 @@ LINES = {
     "<Audit of 'arm': 1 rows, passed>": Audit(
         "arm", 7, 1, 0, (1.0, 2.0), (Row("forward dynamics", "aba", 1e-16, 1e-12),)
     ),
-    "<Benchmark of 'arm': 2 calls on 4096 states each beside MuJoCo>": Benchmark(
+    "<Benchmark of 'arm': 2 calls on 4096 states each, compared with MuJoCo>": Benchmark(
         "batches", "arm", "fixed", 7, (CASE, CASE), 3, 4096, {"MuJoCo": "4"}
     ),
 }

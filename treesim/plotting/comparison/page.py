@@ -1,4 +1,4 @@
-"""The page of a comparison: one file, nothing loaded from elsewhere, light or dark as the reader's system is."""
+"""HTML page of a comparison: one file that loads nothing else, light or dark as the reader's system."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def write_page(found: Comparison, path: Path) -> Path:
-    """Write the page of a comparison to a file, whole or not at all, and return its path.
+    """Write the page of a comparison to a file atomically, and return its path.
 
-    Raises ArgumentError without matplotlib, and where the file cannot be written.
+    Raises ArgumentError without matplotlib, and if the file cannot be written.
     """
     text = page(found).encode()
     return write_whole(Path(path), lambda stream: stream.write(text))
@@ -59,7 +59,7 @@ def write_page(found: Comparison, path: Path) -> Path:
 
 def page(found: Comparison) -> str:
     """Return the page of a comparison as HTML; names in it are escaped. Raises ArgumentError without matplotlib."""
-    title = f"{found.robot} beside {', '.join(found.engines) or 'no engine'}"
+    title = f"{found.robot} compared with {', '.join(found.engines) or 'no engine'}"
     head = E.head(
         E.meta(charset="utf-8"),
         E.meta(name="viewport", content="width=device-width, initial-scale=1"),
@@ -92,7 +92,7 @@ def _header(found: Comparison) -> Iterator[Any]:
 
 def _report(report: Report) -> Any:
     return E.section(
-        E.h2(f"beside {report.engine} {report.versions.get(report.engine, '')}"),
+        E.h2(f"Compared with {report.engine} {report.versions.get(report.engine, '')}"),
         E.p(report.summary, CLASS("summary" if report.passed else "summary bad")),
         *_listed("How it failed", {f"{level} level": why for level, why in report.failures.items()}),
         *_points("What would explain it", report.explanations),

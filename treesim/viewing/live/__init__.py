@@ -1,4 +1,4 @@
-"""A simulation that its user steers while it runs: what the panel and the mouse of a viewer act on."""
+"""Live simulations: their state and settings can be changed from a viewer's page while they run."""
 
 from .engine_motion import engine_motion
 from .physics import Scene

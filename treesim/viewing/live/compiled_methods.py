@@ -1,4 +1,4 @@
-"""Which methods of simulation are compiled: the others would let the motion wait, and are compiled beside it."""
+"""Bookkeeping of compiled methods: others are compiled in the background, while the motion continues."""
 
 from __future__ import annotations
 
@@ -18,30 +18,33 @@ LEAST_URGENT = 19  # as a thread's priority
 
 
 class CompiledMethods:
-    """The methods, of all that COMPILED names, for which a session's robot has code. over: nothing more is to be
-    compiled."""
+    """Combinations of the methods in COMPILED that are compiled for a session's robot.
+
+    over: set to stop the compilation.
+    """
 
     def __init__(self) -> None:
         self._ready: set[tuple[Any, ...]] = set()
         self.over = False
 
     def add(self, runs: Iterable[Settings]) -> None:
-        """These are compiled."""
+        """Mark the methods of these settings as compiled."""
         self._ready |= {tuple(methods_of(run).values()) for run in runs}
 
     def forget(self) -> None:
-        """None are: another robot may have code of its own."""
+        """Mark all methods as not compiled, since another robot may need other code."""
         self._ready = set()
 
     def missing(self, runs: Sequence[Settings]) -> list[Settings]:
-        """Return those that are not compiled."""
+        """Return the settings whose methods are not compiled."""
         return [run for run in runs if tuple(methods_of(run).values()) not in self._ready]
 
     def warm_others(self, physics: LivePhysics) -> None:
-        """Have the other backends ready, one after the other, until the session is over.
+        """Compile the other backends one after the other, until the session is over.
 
-        Like all threads that compile, it is none that Python leaves behind when it ends: what LLVM works with would be
-        taken down under it, and the process would abort. The end waits for one backend at most."""
+        Like all threads that compile, this is no daemon thread: Python would destroy LLVM's objects under it at
+        exit, and the process would abort. The exit waits for one backend at most.
+        """
         with suppress(OSError, AttributeError):  # where threads have no priorities of their own
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), LEAST_URGENT)
         for backend in plugins.available("dynamics"):
@@ -54,5 +57,5 @@ class CompiledMethods:
 
 
 def methods_of(settings: Settings) -> dict[str, Any]:
-    """Return the methods that settings name."""
+    """Return the methods in settings by name."""
     return {name: getattr(settings, name) for name in COMPILED}

@@ -1,4 +1,4 @@
-"""What drives the joints of a live simulation: a controller whose targets move, the hand that pulls, and forces."""
+"""Controller of a live simulation: joint control with variable targets, mouse spring, and external forces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .mouse_spring import Pull
 
 
 def without_effort_limits(robot: Tree) -> Tree:
-    """Return the same tree whose joints take any force: what a hand does to a robot, its motors do not limit."""
+    """Return the same tree without effort limits: the mouse spring is not limited by motors."""
     bodies = [replace(body, joint=replace(body.joint, effort=np.inf)) for body in robot.bodies]
     frames = tuple(robot.frames.values())[robot.n_bodies :]
     return Tree(
@@ -32,11 +32,11 @@ def without_effort_limits(robot: Tree) -> Tree:
 
 
 class Drive(Pure):
-    """A controller within the robot's effort limits, and beside it a pull and forces, which these do not limit.
+    """Controller within the robot's effort limits, plus a mouse spring and forces that are not limited.
 
-    robot: with its effort limits; what is stepped has none (`without_effort_limits`). name: of
-    `treesim.control.make_controller`, which `target` (nq,), kp and kd are given to. around: what is put around it, such
-    as a push. `pull` and `forces`, by name, may be set at any time.
+    robot: with its effort limits; the simulated robot has none (`without_effort_limits`). name: of
+    `treesim.control.make_controller`, with `target` (nq,), kp and kd. around: wraps the controller, for example
+    in a push. `pull` and `forces`, by name, may be set at any time.
     """
 
     def __init__(
@@ -58,18 +58,18 @@ class Drive(Pure):
         self._limit = robot.effort_limit
 
     def aim(self, target: np.ndarray) -> None:
-        """Let the controller, if there is one, go to another target (nq,)."""
+        """Set the controller's target (nq,), if it has one."""
         if hasattr(self.inner, "target"):
             self.inner.target = target.copy()
 
     def share(self, other: Drive) -> None:
-        """Take the targets, the pull and the forces of another drive of the same robot."""
+        """Copy target, mouse spring and forces from another drive of the same robot."""
         if hasattr(other.inner, "target"):
             self.aim(other.inner.target)
         self.pull, self.forces = copy(other.pull), other.forces
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return the controller's torque and what pull and forces are in the joints (nv,) [N m, N]."""
+        """Return the torque (nv,) [N m, N] of controller, mouse spring and external forces."""
         tau = np.asarray(self._driven.torque(t, q, v))
         unsaturated = np.abs(tau) < self._limit
         self.stiffness, self.damping = (gain * unsaturated for gain in self._gains)

@@ -1,4 +1,4 @@
-"""How heavy a robot feels to a force on one of its frames: the operational-space inertia of the frame's origin."""
+"""Effective mass of a frame: operational-space inertia of its origin."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ UNMOVED = 1e-9  # times the largest eigenvalue of Λ^-1: what moves less does no
 
 
 def effective_mass(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any]:
-    """Return the operational-space inertia Λ = (J H^-1 J')^-1 of a frame's origin, J (3, nv), along its principal axes.
+    """Return the operational-space inertia Λ = (J H^-1 J')^-1 of a frame's origin along its principal axes.
 
-    q (nq,): configuration. {"frame": its name, "at" (3,): where it is [m], "axes" (3, 3): the principal axes as
-    columns, right-handed, in the world; "masses" (3,): of each the mass [kg] that a force along it accelerates,
-    largest first, None along which the joints let nothing move}. For JSON. Raises UnknownNameError for a frame that
-    there is not. Cost: that of `treesim.inverse_operational_inertia`.
-    Source: Featherstone 2010, section 4, with the three rows of the origin's velocity.
+    q (nq,): configuration. J (3, nv): Jacobian of the origin. The result is for JSON: "frame": its name; "at"
+    (3,): its origin [m]; "axes" (3, 3): the principal axes as columns, right-handed, in the world; "masses"
+    (3,): effective mass along each [kg], largest first, None along an axis in which the joints allow no motion.
+    Raises UnknownNameError for an unknown frame. Cost: that of `treesim.inverse_operational_inertia`. Source:
+    Featherstone 2010, section 4, with the three rows of the origin's velocity.
 
-    Example:
-        >>> from treesim.viewing.live.effective_mass import effective_mass
-        >>> felt = effective_mass(treesim.load("ur5"), np.full(6, 0.5), "ee_link")
-        >>> np.round(felt["masses"], 1)
-        array([14.7,  7.5,  3.7])
+    Examples
+    --------
+    >>> from treesim.viewing.live.effective_mass import effective_mass
+    >>> effective = effective_mass(treesim.load("ur5"), np.full(6, 0.5), "ee_link")
+    >>> np.round(effective["masses"], 1)
+    array([14.7,  7.5,  3.7])
     """
     inverse = inverse_operational_inertia(robot, q, frame)[:3, :3]
     mobility, axes = np.linalg.eigh(inverse)

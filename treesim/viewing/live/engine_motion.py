@@ -1,4 +1,4 @@
-"""A robot's free motion in another engine, as a trajectory: a reference to compare treesim's motion with."""
+"""Unconstrained motion of a robot in another engine, as a reference for treesim's motion."""
 
 from __future__ import annotations
 
@@ -16,18 +16,47 @@ from ...states.arguments import positive_number
 def engine_motion(
     engine: str, robot: Tree, q0: np.ndarray, v0: np.ndarray, duration: float = 10.0, dt: float = 1e-3, t0: float = 0.0
 ) -> Trajectory:
-    """Return the free motion of a robot in another engine: under gravity alone, without controller, contact, limits,
-    joint damping, friction and armature, by the engine's own stepping rule.
+    """Return the motion of a robot under gravity alone, computed by another engine's integrator.
 
-    engine: a name of `available("engines")`. q0 (nq,), v0 (nv,): where it begins, at the time t0 [s]. duration, dt [s].
-    Raises PluginError for an engine that is not installed, UnsupportedError for a robot that it does not take,
-    EngineError where it fails.
+    There are no controller, contact, limits, joint damping, friction and armature.
 
-    Example:
-        >>> from treesim.viewing.live import engine_motion
-        >>> robot = treesim.load("ur5")
-        >>> engine_motion("mujoco", robot, robot.neutral(), np.zeros(6), duration=0.1)
-        <Trajectory of 'ur5': 101 states, 0 ... 0.1 s>
+    Parameters
+    ----------
+    engine : str
+        A name of `available("engines")`.
+    robot : Tree
+        The robot.
+    q0 : ndarray, shape (nq,)
+        Initial configuration.
+    v0 : ndarray, shape (nv,)
+        Initial velocity.
+    duration : float
+        Time to simulate [s].
+    dt : float
+        Step [s].
+    t0 : float
+        Time of the first state [s].
+
+    Returns
+    -------
+    Trajectory
+        The motion.
+
+    Raises
+    ------
+    PluginError
+        For an engine that is not installed.
+    UnsupportedError
+        For a robot that the engine does not support.
+    EngineError
+        If the engine fails.
+
+    Examples
+    --------
+    >>> from treesim.viewing.live import engine_motion
+    >>> robot = treesim.load("ur5")
+    >>> engine_motion("mujoco", robot, robot.neutral(), np.zeros(6), duration=0.1)
+    <Trajectory of 'ur5': 101 states, 0 ... 0.1 s>
     """
     adapter = find_engine(engine)
     steps = max(round(positive_number("duration", duration) / positive_number("dt", dt)), 1)

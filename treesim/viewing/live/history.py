@@ -1,4 +1,4 @@
-"""What a live simulation has been through, to go back to."""
+"""History of a live simulation's states."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FEWEST = 16  # states that are kept at least
 
 
 class Moment(NamedTuple):
-    """A state that was shown: time [s], q (nq,), v (nv,)."""
+    """State at time t [s]: q (nq,), v (nv,)."""
 
     t: float
     q: np.ndarray
@@ -20,8 +20,7 @@ class Moment(NamedTuple):
 
 
 class History:
-    """The states that were shown, by time. Where they take more than 64 MiB every second one is forgotten, so that a
-    long run is kept whole, in coarser steps."""
+    """States by time. Beyond 64 MiB every second state is removed, so the time resolution of a long run is coarser."""
 
     def __init__(self) -> None:
         self._moments: list[Moment] = []
@@ -31,15 +30,15 @@ class History:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The first and the last time [s]; 0 and 0 where there is none."""
+        """First and last time [s]; 0 and 0 for an empty history."""
         return (self._moments[0].t, self._moments[-1].t) if self._moments else (0.0, 0.0)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Remove all states."""
         self._moments.clear()
 
     def add(self, moment: Moment) -> None:
-        """Keep a state, in place of all that were at its time or later."""
+        """Add a state; states at its time or later are removed."""
         del self._moments[bisect_left(self._moments, moment.t, key=lambda kept: kept.t) :]
         self._moments.append(moment)
         size = 8 * (moment.q.size + moment.v.size) + 300  # with what the objects themselves take
@@ -47,7 +46,7 @@ class History:
             del self._moments[1::2]
 
     def at(self, t: float) -> Moment | None:
-        """Return the last state that is not after t [s], or else the first; None where there is none."""
+        """Return the last state at or before t [s], else the first one; None for an empty history."""
         if not self._moments:
             return None
         return self._moments[max(bisect_right(self._moments, t, key=lambda kept: kept.t) - 1, 0)]

@@ -1,4 +1,4 @@
-"""Robots that a session lets its user choose from."""
+"""Interface of a collection of robots for a session."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .settings import Settings
 
 
 class Library(Protocol):
-    """Robots to choose from: their names, and the scene of one, with what is to be set there."""
+    """Interface of a collection of robots: their names, and the scene and settings of each."""
 
     robots: list[str]
     bases: list[str]
 
     def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
-        """Return a robot's scene, and the settings that it begins with; raises TreesimError."""
+        """Return a robot's scene and initial settings; raises TreesimError."""
         ...

@@ -1,4 +1,4 @@
-"""A link taken by the hand: a spring and damper from a point of it to where it is pulled."""
+"""Mouse spring: a spring and damper between a point of a link and a target."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ G = 9.80665  # m/s^2
 
 
 class Pull(BodyPoint):
-    """A capped spring-damper on one point of a body.
+    """Spring and damper of limited force at one point of a body: f = k d - c v_p.
 
-    f = k d - c v_p, at most three weights of the robot, d from the point to its target, v_p the point's velocity. The
-    gains are those of a critically damped mass, 1 / (n . Λ^-1 n) at the point along n = d / |d| (or the robot's, where
-    that is less), at 10 rad/s, and less where dt is so long that the lightest direction would not be stable. So every
-    link feels alike, whatever it weighs; all backends get the same generalised force J^T f.
+    d: vector from the point to its target. v_p: the point's velocity. |f| is at most three times the robot's
+    weight. The gains are those of a critically damped effective mass 1 / (n . Λ^-1 n) along n = d / |d| (at
+    most the robot's mass), at 10 rad/s. They are smaller where dt is too long for stability in the direction of
+    least effective mass. The time constant is therefore the same for every link. All backends receive the same
+    generalised force J^T f.
 
-    robot: the tree. body: its name. point (3,): in the body's axes [m]. target (3,): in the world's [m]. dt: for which
-    the force is held [s]. Raises ArgumentError, UnknownNameError for what is no body or point.
+    robot: the tree. body: its name. point (3,): in the body's axes [m]. target (3,): in the world [m]. dt: time
+    for which the force is constant [s]. Raises ArgumentError, UnknownNameError for an invalid body or point.
 
-    Example:
-        >>> from treesim.viewing.live.mouse_spring import Pull
-        >>> robot = treesim.load("ur5")
-        >>> pull = Pull(robot, "wrist_3_link", (0, 0, 0), (0.5, 0.5, 0.5), 1e-3)
-        >>> tau = pull.generalised(robot.neutral(), np.zeros(6))
-        >>> tau.shape, pull.force.shape
-        ((6,), (3,))
+    Examples
+    --------
+    >>> from treesim.viewing.live.mouse_spring import Pull
+    >>> robot = treesim.load("ur5")
+    >>> pull = Pull(robot, "wrist_3_link", (0, 0, 0), (0.5, 0.5, 0.5), 1e-3)
+    >>> tau = pull.generalised(robot.neutral(), np.zeros(6))
+    >>> tau.shape, pull.force.shape
+    ((6,), (3,))
     """
 
     def __init__(self, robot: Tree, body: Any, point: ArrayLike, target: ArrayLike, dt: float) -> None:
@@ -48,7 +50,7 @@ class Pull(BodyPoint):
         self.force = np.zeros(3)  # [N], along the world's axes, as it was last
 
     def tune(self, q: np.ndarray) -> None:
-        """Choose the gains for configurations near q (nq,). Cost O(N nv + nv^3)."""
+        """Compute the gains for configurations near q (nq,). Cost O(N nv + nv^3)."""
         x, J = self.at(q)
         inverse = J @ np.linalg.lstsq(mass_matrix(self.robot, q), J.T, rcond=None)[0]  # Λ^-1 of the point
         d = self.target - x
@@ -59,7 +61,7 @@ class Pull(BodyPoint):
         self.damping = min(2 * mass * FREQUENCY, PART_OF_STABLE * lightest / self.dt)
 
     def generalised(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return J^T f (nv,) at q (nq,), v (nv,) [N, N m]; `force` is f then."""
+        """Return J^T f (nv,) at q (nq,), v (nv,) [N, N m]; stores f in `force`."""
         x, J = self.at(q)
         f = self.stiffness * (self.target - x) - self.damping * (J @ v)
         size = math.hypot(*f)  # which does not overflow
@@ -68,7 +70,7 @@ class Pull(BodyPoint):
         return tau
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a page shows of it: body, point, target, the force's size and vector [N]."""
+        """Return body, point [m], target [m], and magnitude and vector of the force [N] for the page."""
         size = math.hypot(*self.force)
         places = {"point": self.point.tolist(), "target": self.target.tolist()}
         return {"body": self.body, **places, "force": size, "vector": self.force.tolist()}

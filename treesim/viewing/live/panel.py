@@ -1,4 +1,4 @@
-"""What a page is details: once what there is to be set, and twenty times a second how it stands."""
+"""Data for a viewer's page: the available settings, and the state, sent twenty times a second."""
 
 from __future__ import annotations
 
@@ -25,20 +25,21 @@ NO_FRAME = "none"
 
 
 def movable(robot: Tree) -> dict[str, int]:
-    """Return the joints that a slider moves, each with its place in q."""
+    """Return the index in q of each joint that has a slider."""
     return {joint["name"]: joint["q"] for joint in joints(robot)}
 
 
 def seen(robot: Tree) -> dict[str, Any]:
-    """Return what any page is told of a robot: its name, joints of one coordinate, bodies in the order of poses, and
-    frames to choose from."""
+    """Return a robot's name, joints of one coordinate, bodies in the order of poses, and frames."""
     bodies, frames = ["base", *robot.body_names], [NO_FRAME, *robot.frames]
     return {"robot": robot.name, "joints": joints(robot), "bodies": bodies, "frames": frames}
 
 
 def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
-    """Return what can be set in a world: names of methods that serve it, what there is of its robot, and what else a
-    page can do. scenes: what else is to be chosen from, such as `robots`, `bases` and `references`."""
+    """Return the available settings of a world: methods that support it, its robot, and actions of a page.
+
+    scenes: further choices, such as `robots`, `bases` and `ghosts`.
+    """
     robot = world.robot
     return {
         **scenes,
@@ -52,7 +53,7 @@ def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
 
 
 def touched(robot: Tree, q: np.ndarray, forces: np.ndarray) -> dict[str, Any]:
-    """Return the bodies that something touches: where they are, and the force (3,) on each of forces (n_bodies, 3)."""
+    """Return position [m] and contact force [N] of each body in contact; forces: (n_bodies, 3)."""
     touching = np.flatnonzero(forces.any(axis=1) & np.isfinite(forces).all(axis=1))
     if not len(touching):
         return {}
@@ -62,7 +63,7 @@ def touched(robot: Tree, q: np.ndarray, forces: np.ndarray) -> dict[str, Any]:
 
 
 def _serves(world: World, integrator: str) -> bool:
-    """Whether steps by an integrator know what is in the world."""
+    """Return whether an integrator supports everything in the world."""
     method: Any = plugins.get("integrators", integrator)
     rule = method.rule if isinstance(method, CompiledRule) else ""
     try:
@@ -73,12 +74,12 @@ def _serves(world: World, integrator: str) -> bool:
 
 
 def finite(value: float) -> float | None:
-    """Return a number, or None for one that JSON has not."""
+    """Return a finite number unchanged, None for NaN and infinity, which JSON does not have."""
     return float(value) if math.isfinite(value) else None
 
 
 def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray) -> float | None:
-    """Return the kinetic and potential energy [J], None where it cannot be told."""
+    """Return the kinetic plus potential energy [J], None if it cannot be computed."""
     try:
         kinetic, potential = energy(robot, q, v, gravity=gravity)
     except TreesimError:
@@ -87,8 +88,10 @@ def total_energy(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray)
 
 
 def momenta(robot: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Any] | None:
-    """Return the linear momentum (3,) [N s], and the angular one (3,) about the centre of mass [N m s], along the
-    world's axes; None of a robot without mass, and where it cannot be told."""
+    """Return linear momentum (3,) [N s] and angular momentum (3,) [N m s] about the centre of mass, in world axes.
+
+    None for a robot without mass, or if they cannot be computed.
+    """
     if not robot.mass > 0:
         return None
     try:
@@ -99,7 +102,7 @@ def momenta(robot: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Any] | None:
 
 
 def effective_mass_at(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] | None:
-    """Return `effective_mass` at a frame; None where none is chosen, or where the mass matrix is singular."""
+    """Return `effective_mass` at a frame; None for NO_FRAME, or if the mass matrix is singular."""
     if frame == NO_FRAME:
         return None
     try:

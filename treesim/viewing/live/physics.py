@@ -1,4 +1,4 @@
-"""The physics of a live simulation: one robot in its world, its reference, what is set, and what the hand does."""
+"""Physics of a live simulation: robot, world, overlay, settings, and mouse spring."""
 
 from __future__ import annotations
 
@@ -38,7 +38,21 @@ COMPILED = ("backend", "integrator", "solver")  # settings of which another may 
 
 
 class Scene(NamedTuple):
-    """What a live simulation begins with: a world, its state q (nq,), v (nv,), and what its base is called."""
+    """Start of a live simulation.
+
+    Parameters
+    ----------
+    world : World
+        The world.
+    q : ndarray, shape (nq,)
+        Initial configuration.
+    v : ndarray, shape (nv,)
+        Initial velocity.
+    base : str
+        Name of the base's type.
+    push : callable, optional
+        Wraps the controller, for example in a push.
+    """
 
     world: World
     q: np.ndarray
@@ -48,12 +62,11 @@ class Scene(NamedTuple):
 
 
 class LivePhysics:
-    """A simulation whose settings, targets and state change while it runs. For one thread.
+    """Simulation whose settings, targets and state change while it runs; for one thread.
 
-    scene: see Scene. settings: what it begins with. show(frame), clock and sleep: of the player. recordings: motions
-    that a reference may be of, by name. Backends, integrators and solvers run in code that serves all robots (engine
-    "generic"), so that another one is at once there.
-    Raises what `treesim.Simulation` raises.
+    scene: start. settings: initial settings. show(frame), clock, sleep: of the player. recordings: motions for
+    the overlay, by name. Backends, integrators and solvers run by the engine "generic", so that another robot
+    needs no compilation. Raises what `treesim.Simulation` raises.
     """
 
     def __init__(
@@ -98,15 +111,17 @@ class LivePhysics:
         return Drive(self.robot, *how, self.scene.push)
 
     def simulation(self, settings: Settings, drive: Drive) -> TimedSimulation:
-        """Return the simulation that settings ask for. Raises what `treesim.Simulation` raises."""
+        """Return a simulation with given settings; raises what `treesim.Simulation` raises."""
         return TimedSimulation(
             self.world, settings.dt, integrator=settings.integrator, backend=settings.backend, controller=drive,
             gravity=settings.gravity, engine="generic", substeps=settings.substeps, contact_solver=settings.solver,
         )  # fmt: skip
 
     def warm(self, settings: Settings) -> None:
-        """Step once under these settings, and once with a joint at its limit, so that all code is compiled. May be
-        called from any thread; raises what cannot be computed by them at all."""
+        """Compile all code for some settings, by one step, and one step with a joint at its limit.
+
+        May be called from any thread; raises what a step raises.
+        """
         simulation = self.simulation(settings, self._drive(settings))
         q, v = self.scene.q.copy(), np.zeros(self.robot.nv)
         at_limit = q.copy()
@@ -122,7 +137,7 @@ class LivePhysics:
             Pull(self.robot, self.robot.body_names[-1], np.zeros(3), np.ones(3), settings.dt).tune(q)
 
     def place(self, scene: Scene, settings: Settings) -> None:
-        """Take another world in place of this one, and begin there, without reference and external forces."""
+        """Replace the world, and start there without overlay and external forces."""
         before = self.scene, self.settings
         try:
             self.settings, self.pull = settings, None
@@ -139,8 +154,10 @@ class LivePhysics:
     # ---- what is set ----
 
     def adopt(self, settings: Settings) -> None:
-        """Go on under other settings, from the same state. Raises what `treesim.Simulation` raises, and then goes on
-        as before."""
+        """Continue from the same state with other settings.
+
+        Raises what `treesim.Simulation` raises; the settings are then unchanged.
+        """
         if settings == self.settings:
             return
         before = self.player.simulation
@@ -164,12 +181,15 @@ class LivePhysics:
 
     @property
     def references(self) -> list[str]:
-        """What there may be beside the robot: names for `ReferenceSettings.of`."""
+        """Available overlays: values of `GhostSettings.of`."""
         return [NONE, SIMULATION, *self.recordings]
 
     def adopt_reference(self, reference_settings: ReferenceSettings) -> None:
-        """Have another reference, or none, or the same by other methods. Raises what `treesim.Simulation` raises,
-        UnknownNameError for a recording that there is not, and ArgumentError for one of another robot."""
+        """Set the overlay: another one, none, or the same by other methods.
+
+        Raises what `treesim.Simulation` raises, UnknownNameError for an unknown recording, ArgumentError for one of
+        another robot.
+        """
         if reference_settings.of not in self.references:
             raise unknown_name("reference", reference_settings.of, self.references)
         if reference_settings.of != SIMULATION:
@@ -186,12 +206,12 @@ class LivePhysics:
         self.reference_settings, self.trouble = reference_settings, None
 
     def meet(self) -> None:
-        """Put the reference where the robot is."""
+        """Move the overlay to the robot's state."""
         if self.reference is not None:
             self.reference.begin(self._moment())
 
     def run(self, running: Any) -> None:
-        """Play or pause; raises ArgumentError for what is neither True nor False."""
+        """Play (True) or pause (False); raises ArgumentError for other values."""
         if not isinstance(running, bool):
             raise ArgumentError(f"running must be true or false, got {short_repr(running)}")
         if running != self.player.paused:
@@ -200,7 +220,7 @@ class LivePhysics:
         self._paces.clear()
 
     def checked_joints(self, values: Any) -> dict[str, float]:
-        """Return positions {joint: value} as they may be set; raises ArgumentError, UnknownNameError for others."""
+        """Return validated positions {joint: value}; raises ArgumentError, UnknownNameError."""
         if not isinstance(values, Mapping):
             raise ArgumentError(f"joints must be {{name: position}}, got {short_repr(values)}")
         return {name: self._position(name, value) for name, value in values.items()}
@@ -218,8 +238,10 @@ class LivePhysics:
         return float(np.clip(value, lower, upper))
 
     def set_joints(self, positions: Mapping[str, float]) -> None:
-        """Set checked positions: of the robot while it is paused, else of the controller's targets, which holds them
-        if nothing has driven the joints so far."""
+        """Set validated joint positions: the robot's while it is paused, else the controller's targets.
+
+        If there is no controller, the running robot gets the controller "hold".
+        """
         target, places = self.target.copy(), [self.joints[name] for name in positions]
         target[places] = list(positions.values())
         if self.player.paused:
@@ -234,7 +256,7 @@ class LivePhysics:
         self.drive.aim(self.target)
 
     def _above_ground(self, q: np.ndarray) -> np.ndarray:
-        """q, or where its links are inside the ground, q with its floating base lifted onto that."""
+        """Return q, with a floating base lifted onto the ground if links are inside it."""
         try:
             self.world.start(q)
         except ArgumentError:
@@ -262,7 +284,7 @@ class LivePhysics:
         self.meet()
 
     def reset(self) -> None:
-        """Begin again, with the targets that there were; nothing is pulled any more."""
+        """Restart from the scene's state and target, without mouse spring."""
         self.release()
         self.target = self.scene.q.copy()
         self.drive.aim(self.target)
@@ -275,7 +297,7 @@ class LivePhysics:
         self.player.step()
 
     def seek(self, t: Any) -> None:
-        """Pause at the state that was shown last before t [s]; what came after it is kept until time goes on."""
+        """Pause at the last recorded state at or before t [s]; later states remain until the motion continues."""
         if not isinstance(t, int | float) or isinstance(t, bool) or not math.isfinite(t):
             raise ArgumentError(f"t must be a number of seconds, got {short_repr(t)}")
         moment = self.history.at(t)
@@ -288,7 +310,7 @@ class LivePhysics:
             self.reference.seek(moment)
 
     def shown(self, frame: Frame) -> None:
-        """Take note of a frame, and have the reference follow; where it cannot, it is gone, and `trouble` says why."""
+        """Record a frame and advance the overlay; if that fails, remove it, with the reason in `trouble`."""
         self._follow(frame.t)
         self.history.add(Moment(frame.t, frame.q, frame.v))
         now = self._clock()
@@ -309,7 +331,7 @@ class LivePhysics:
 
     @property
     def pace(self) -> float:
-        """How many times real time the motion has had lately; NaN where that is not known."""
+        """Recent speed of the motion as a multiple of real time; NaN if unknown."""
         if len(self._paces) < 2:
             return math.nan
         (began, start), (now, t) = self._paces[0], self._paces[-1]
@@ -318,18 +340,21 @@ class LivePhysics:
     # ---- the hand ----
 
     def take(self, body: Any, point: Any, target: Any) -> None:
-        """Pull a point (3,) of a body, in its axes, to a target (3,) in the world's [m]; raises ArgumentError."""
+        """Attach the mouse spring to a point (3,) of a body, with a target (3,) in the world [m].
+
+        Raises ArgumentError.
+        """
         pull = Pull(self.world.robot, body, point, target, self.settings.dt)
         pull.tune(self.player.q)
         pull.generalised(self.player.q, self.player.v)
         self.pull = self.drive.pull = pull
 
     def release(self) -> None:
-        """Pull no more."""
+        """Remove the mouse spring."""
         self.pull = self.drive.pull = None
 
     def push(self, name: str, force: Force | None) -> None:
-        """Have an external force, in place of any of its name, or none; raises ArgumentError for too many."""
+        """Set the external force of a name, or remove it (None); raises ArgumentError for too many."""
         if force is None:
             self.forces.pop(name, None)
         elif len(self.forces) < MOST_FORCES or name in self.forces:
@@ -340,7 +365,7 @@ class LivePhysics:
     # ---- what is told ----
 
     def state(self) -> dict[str, Any]:
-        """Return how it stands, as JSON can hold it."""
+        """Return the current state and settings as JSON values."""
         player, settings = self.player, self.settings
         return {
             "t": player.t,
@@ -364,7 +389,7 @@ class LivePhysics:
         }
 
     def _motion(self) -> dict[str, Any]:
-        """How the robot moves, and what acts on it."""
+        """Return motion, forces, energy and momentum of the robot as JSON values."""
         player, robot, settings = self.player, self.robot, self.settings
         q, v = player.q, player.v
         wrench = player.simulation.system.contact.wrench[1:, :3]

@@ -1,4 +1,4 @@
-"""A point of a body on which something pulls or pushes: where it is, and how it moves with the joints."""
+"""Point of a body: position and Jacobian."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ from ...validation.arrays import Argument, coerce
 
 
 class BodyPoint:
-    """A point of a body. robot: the tree. body: its name. point (3,): in the body's axes [m]. Raises ArgumentError,
-    UnknownNameError for what is no body or point."""
+    """Point of a body.
+
+    robot: the tree. body: its name. point (3,): in the body's axes [m]. Raises ArgumentError, UnknownNameError
+    for an invalid body or point.
+    """
 
     def __init__(self, robot: Tree, body: Any, point: Any) -> None:
         if body not in robot.body_names:
@@ -23,7 +26,7 @@ class BodyPoint:
         self.robot, self.body, self.point = robot, str(body), three_numbers("point", point, "m")
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return where the point is (3,) [m], and its Jacobian J (3, nv), in the world's axes, at q (nq,)."""
+        """Return the point's position (3,) [m] and Jacobian J (3, nv), in the world's axes, at q (nq,)."""
         pose = frame_pose(self.robot, q, self.body)
         J = frame_jacobian(self.robot, q, self.body)
         r = pose[:3, :3] @ self.point
@@ -31,7 +34,7 @@ class BodyPoint:
 
 
 def three_numbers(label: str, given: Any, unit: str) -> np.ndarray:
-    """Return three finite numbers (3,) that a user gave; raises ArgumentError for anything else."""
+    """Return three finite numbers (3,) from a user's value; raises ArgumentError for anything else."""
     numbers = coerce(Argument(label, given, (3,)))
     if numbers.shape != (3,) or not np.isfinite(numbers).all():
         raise ArgumentError(f"{label} must be three finite numbers [{unit}]")

@@ -1,4 +1,4 @@
-"""What live pages ask of a recorded motion: whether it is the robot's, and which state it was in."""
+"""Checks and lookup of recorded motions for live pages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ...simulation.trajectory import Trajectory
 
 
 def check_fits(robot: Tree, trajectory: Trajectory) -> None:
-    """Raise ArgumentError for a trajectory of another robot, and for one without states."""
+    """Raise ArgumentError for a trajectory of another robot, or without states."""
     moving = tuple(body.joint.name for body in robot.bodies if body.joint.mimic is None)
     if moving != trajectory.joint_names or trajectory.q.shape[1:] != (robot.nq,):
         raise ArgumentError(
@@ -22,5 +22,5 @@ def check_fits(robot: Tree, trajectory: Trajectory) -> None:
 
 
 def state_at(trajectory: Trajectory, t: float) -> int:
-    """Return which state was recorded last at or before t [s]; the first, if none was."""
+    """Return the index of the last state at or before t [s], 0 if there is none."""
     return max(int(np.searchsorted(trajectory.t, t, side="right")) - 1, 0)

@@ -1,5 +1,4 @@
-"""The reference: a second run of a robot beside the first, by other methods or from a recording, to compare the two
-by."""
+"""Overlay: a second run of the robot, by other methods or from a recording, shown for comparison."""
 
 from __future__ import annotations
 
@@ -31,13 +30,26 @@ METHODS = {
 
 @dataclass(frozen=True)
 class ReferenceSettings:
-    """of: "none"; "simulation", the same world by other methods; or the name of a recording. backend, integrator,
-    solver: names of `available(...)`, or "same", as the robot has it. substeps: None for those of the robot.
+    """Settings of the overlay.
 
-    Example:
-        >>> reference = treesim.viewing.live.ReferenceSettings("simulation", integrator="rk4")
-        >>> reference.over(treesim.viewing.live.Settings(backend="rjk")).backend
-        'rjk'
+    Parameters
+    ----------
+    of : str
+        "none"; "simulation", the same world by other methods; or the name of a recording.
+    backend : str
+        A name of `available("dynamics")`, or "same" as the robot's.
+    integrator : str
+        A name of `available("integrators")`, or "same" as the robot's.
+    solver : str
+        A name of `available("contact_solvers")`, or "same" as the robot's.
+    substeps : int, optional
+        Equal parts of a step, by default those of the robot.
+
+    Examples
+    --------
+    >>> ghost = treesim.viewing.live.GhostSettings("simulation", integrator="rk4")
+    >>> ghost.over(treesim.viewing.live.Settings(backend="rjk")).backend
+    'rjk'
     """
 
     of: str = NONE
@@ -47,14 +59,42 @@ class ReferenceSettings:
     substeps: int | None = None
 
     def over(self, settings: Settings) -> Settings:
-        """Return the settings of the reference of a robot with these."""
+        """Return the overlay's simulation settings from the robot's.
+
+        Parameters
+        ----------
+        settings : Settings
+            Settings of the robot's simulation.
+
+        Returns
+        -------
+        Settings
+            The same, with the overlay's methods.
+        """
         chosen = {name: getattr(self, name) for name in METHODS.values()}
         methods: dict[str, Any] = {name: method for name, method in chosen.items() if method != SAME}
         return replace(settings, substeps=self.substeps or settings.substeps, **methods)
 
     def changed(self, values: Mapping[str, Any], choices: list[str]) -> ReferenceSettings:
-        """Return these settings with what a page sets, of choices for `of`; raises UnknownNameError. Whoever chooses a
-        method wants to see it."""
+        """Return these settings with a page's changes; a change of methods also turns the overlay on.
+
+        Parameters
+        ----------
+        values : mapping
+            Changes, by the page's names.
+        choices : list of str
+            Allowed values of `of`.
+
+        Returns
+        -------
+        GhostSettings
+            The changed settings.
+
+        Raises
+        ------
+        UnknownNameError
+            For an unknown name.
+        """
         found: dict[str, Any] = {name: _method(name, values[key]) for key, name in METHODS.items() if key in values}
         if "reference" in values:
             found["of"] = _choice(values["reference"], choices)
@@ -63,7 +103,13 @@ class ReferenceSettings:
         return replace(self, **found)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a page is told of them."""
+        """Return the settings by the page's names.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         return {"reference": self.of, **{key: getattr(self, name) for key, name in METHODS.items()}}
 
 
@@ -78,28 +124,28 @@ def _choice(value: Any, choices: list[str]) -> str:
 
 
 class Reference(Protocol):
-    """What is shown beside the robot."""
+    """Interface of an overlay."""
 
     @property
     def q(self) -> np.ndarray:
-        """Where it is now (nq,)."""
+        """Current configuration (nq,)."""
 
     @property
     def step_seconds(self) -> float | None:
-        """What a step took lately [s], None where nothing is stepped."""
+        """Recent time of a step [s], None if nothing is stepped."""
 
     def begin(self, moment: Moment) -> None:
-        """Be where the robot is put."""
+        """Start at the robot's state."""
 
     def seek(self, moment: Moment) -> None:
-        """Be where the reference was when the robot was at this moment."""
+        """Return to the overlay's state at the time of the robot's state `moment`."""
 
     def advance(self, t: float, robot: Drive) -> None:
-        """Go on to a time [s], driven as the robot is."""
+        """Advance to time t [s], under the robot's controller."""
 
 
 class RecordedReference:
-    """The reference of a recorded motion, by the clock of the robot. Raises ArgumentError for one of another robot."""
+    """Overlay that shows a recording at the robot's time; raises ArgumentError for a recording of another robot."""
 
     step_seconds = None
 
@@ -110,30 +156,30 @@ class RecordedReference:
 
     @property
     def q(self) -> np.ndarray:
-        """Where it is now (nq,)."""
+        """Current configuration (nq,)."""
         return self.trajectory.q[self._k]
 
     def show(self, t: float) -> None:
-        """Be in the state that was recorded last at or before a time [s]."""
+        """Select the last state recorded at or before time t [s]."""
         self._k = state_at(self.trajectory, t)
 
     def begin(self, moment: Moment) -> None:
-        """Show what was recorded at its time: a recording cannot be put elsewhere."""
+        """Select the recorded state at the moment's time, whatever the robot's state."""
         self.show(moment.t)
 
     def seek(self, moment: Moment) -> None:
-        """Show what was recorded at its time."""
+        """Select the recorded state at the moment's time."""
         self.show(moment.t)
 
     def advance(self, t: float, robot: Drive) -> None:
-        """Show what was recorded at a time [s]."""
+        """Select the recorded state at time t [s]."""
         self.show(t)
 
 
 class SimulatedReference:
-    """The robot's world stepped by methods of its own, under the same targets, pull and forces.
+    """Overlay that steps the robot's world by other methods, under the same targets, mouse spring and forces.
 
-    simulation, drive: of the reference alone. moment: where it begins, in general where the robot is.
+    simulation, drive: the overlay's own. moment: initial state, in general the robot's.
     """
 
     def __init__(self, simulation: TimedSimulation, drive: Drive, moment: Moment) -> None:
@@ -143,26 +189,26 @@ class SimulatedReference:
 
     @property
     def q(self) -> np.ndarray:
-        """Where it is now (nq,)."""
+        """Current configuration (nq,)."""
         return self.moment.q
 
     @property
     def step_seconds(self) -> float | None:
-        """What a step took lately [s]."""
+        """Recent time of a step [s]."""
         return self._simulation.step_seconds
 
     def change(self, simulation: TimedSimulation, drive: Drive) -> None:
-        """Go on from the same state by other methods."""
+        """Continue from the same state with another simulation."""
         self._simulation, self._drive = simulation, drive
 
     def begin(self, moment: Moment) -> None:
-        """Be where the robot is put, and forget what was."""
+        """Start at the robot's state, with an empty history."""
         self.history.clear()
         self._be(moment)
         self.history.add(moment)
 
     def seek(self, moment: Moment) -> None:
-        """Be where the reference was at this moment; before there was one, it is where the robot was."""
+        """Return to the overlay's state at this time; before its first state, start at the robot's state."""
         before = self.history.at(moment.t) if self.history.span[0] <= moment.t else None
         if before is None:
             self.begin(moment)
@@ -174,7 +220,7 @@ class SimulatedReference:
         self._simulation.system.forget()
 
     def advance(self, t: float, robot: Drive) -> None:
-        """Step on to a time [s]. Raises NonFiniteError, and what the simulation's step raises."""
+        """Step to time t [s]; raises NonFiniteError, and what the simulation's step raises."""
         self._drive.share(robot)
         now, q, v = self.moment
         dt = self._simulation.dt
@@ -187,16 +233,17 @@ class SimulatedReference:
 
 
 def apart(robot: Tree, q: np.ndarray, other: np.ndarray) -> dict[str, Any]:
-    """Return how far a robot at q (nq,) is from itself at another configuration (nq,).
+    """Return the difference between two configurations q (nq,) of a robot.
 
-    {"distance": the largest between the two places of a body's origin [m], "body": of which, "angle": the largest
-    between two attitudes of a body [rad]}.
+    "distance": largest distance between the two positions of a body's origin [m]. "body": the body with this
+    distance. "angle": largest angle between the two orientations of a body [rad].
 
-    Example:
-        >>> from treesim.viewing.live.reference import apart
-        >>> robot = treesim.load("ur5")
-        >>> apart(robot, np.zeros(6), np.array([0, 0, 0, 0, 0, 0.25]))
-        {'distance': 0.0, 'body': 'shoulder_link', 'angle': 0.25}
+    Examples
+    --------
+    >>> from treesim.viewing.live.ghost import apart
+    >>> robot = treesim.load("ur5")
+    >>> apart(robot, np.zeros(6), np.array([0, 0, 0, 0, 0, 0.25]))
+    {'distance': 0.0, 'body': 'shoulder_link', 'angle': 0.25}
     """
     if not robot.n_bodies:
         return {"distance": 0.0, "body": "base", "angle": 0.0}

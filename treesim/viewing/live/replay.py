@@ -1,4 +1,4 @@
-"""A recorded motion in front of its user: played, paused, gone through in time, at any speed."""
+"""Playback of a recorded motion, controlled from a viewer's page: play, pause, seek, speed."""
 
 from __future__ import annotations
 
@@ -29,19 +29,36 @@ MOST_WAITING = 1000  # events: of more, the last are left out
 
 
 class Replay:
-    """Shows a recorded motion in real time, and does what users ask for on the pages of a viewer.
+    """Real-time playback of a recorded motion, controlled from a viewer's pages.
 
-    robot: whose motion it is. trajectory: of one state or more. viewer: one that is no InteractiveViewer plays the
-    motion once; it is left to whoever made it to close it. speed: times real time. clock: of the `time` module, or a
-    test's. references: other motions of the robot, by name; the first is shown beside it, and a page may choose. The
-    state that is shown is the last one that was recorded at or before the time. Raises ArgumentError for a trajectory
-    of another robot, or without states.
+    The state shown is the last one recorded at or before the time.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> with treesim.viewer(robot) as view:
-        ...     treesim.viewing.live.Replay(robot, treesim.Simulation(robot).run(0.1), view.viewer).run(0.05)
-        0.05
+    Parameters
+    ----------
+    robot : Tree
+        The robot.
+    trajectory : Trajectory
+        Its motion, of at least one state.
+    viewer : Viewer
+        A viewer; one that is not an InteractiveViewer plays the motion once. The caller closes it.
+    speed : float
+        Speed as a multiple of real time.
+    clock : callable
+        Returns the wall-clock time [s]; replaced in tests.
+    ghosts : mapping of str to Trajectory, optional
+        Other motions of the robot for the overlay; the first one is shown at the start.
+
+    Raises
+    ------
+    ArgumentError
+        For a trajectory of another robot, or without states.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> with treesim.viewer(robot) as view:
+    ...     treesim.viewing.live.Replay(robot, treesim.Simulation(robot).run(0.1), view.viewer).run(0.05)
+    0.05
     """
 
     def __init__(
@@ -68,13 +85,24 @@ class Replay:
 
     @property
     def span(self) -> tuple[float, float]:
-        """The first and the last time [s]."""
+        """First and last time [s]."""
         return float(self.trajectory.t[0]), float(self.trajectory.t[-1])
 
     def run(self, duration: float | None = None) -> float:
-        """Play until `duration` [s] of the motion are over, or for ever; return the time [s] that is then shown.
+        """Play for a duration or for ever; the motion pauses at its end.
 
-        At its end the motion pauses, which ends a run with a duration, or before a viewer that nobody steers."""
+        The pause ends a run with a duration, and one before a viewer that is not interactive.
+
+        Parameters
+        ----------
+        duration : float, optional
+            Time of the motion to play [s].
+
+        Returns
+        -------
+        float
+            The time shown at the end [s].
+        """
         end = math.inf if duration is None else self.t + duration
         steered = duration is None and isinstance(self._viewer, InteractiveViewer)
         before = self._clock()
@@ -87,7 +115,15 @@ class Replay:
         return self.t
 
     def receive(self, message: Message, reply: Reply) -> None:
-        """Take what a page asks for, from any thread; reply(text) tells that page what cannot be done."""
+        """Queue a page's request; thread-safe.
+
+        Parameters
+        ----------
+        message : mapping
+            The request.
+        reply : callable
+            Called as reply(text), with an error for that page.
+        """
         try:
             self._events.put_nowait((message, reply))
         except queue.Full:
@@ -107,13 +143,13 @@ class Replay:
         self._tell()
 
     def _wait(self, end: float) -> None:
-        """Wait for a time on the clock, and do at once what pages ask for."""
+        """Process requests of pages until the clock reads `end`."""
         while (left := end - self._clock()) > 0:
             with suppress(queue.Empty):
                 self._handle(*self._events.get(timeout=left))
 
     def _update(self) -> None:
-        """Show the robot, and its reference."""
+        """Show the robot and its overlay."""
         reference = self.reference
         if reference is not None:
             reference.show(self.t)
@@ -122,7 +158,7 @@ class Replay:
         self._viewer.update(self._q)
 
     def _handle(self, message: Message, reply: Reply) -> None:
-        """Do what a page asks for; whatever that is, the motion goes on."""
+        """Process a page's request; errors are sent to the page."""
         try:
             self._do(message)
         except TreesimError as error:
@@ -146,7 +182,7 @@ class Replay:
             )
 
     def _set(self, values: Any) -> None:
-        """Check all that is to be set, and then set it."""
+        """Validate all values, then set them."""
         if not isinstance(values, Mapping) or not values.keys() <= {"running", "speed", "frame", "reference"}:
             raise ArgumentError(
                 f"running, speed, frame and reference of a recorded motion can be set, no others: {short_repr(values)}"
@@ -169,12 +205,12 @@ class Replay:
 
     @property
     def reference(self) -> RecordedReference | None:
-        """The motion that is shown beside the robot's."""
+        """The recorded motion shown as overlay, None for none."""
         return self._references.get(self.reference_settings.of)
 
     @property
     def _k(self) -> int:
-        """Which state is shown."""
+        """Index of the current state."""
         return state_at(self.trajectory, self.t)
 
     @property
@@ -191,13 +227,19 @@ class Replay:
         }
 
     def _tell(self) -> None:
-        """Tell all pages how it stands."""
+        """Send the state to all pages."""
         if isinstance(self._viewer, InteractiveViewer):
             self._told = self._clock()
             self._viewer.show_state(self.state())
 
     def state(self) -> dict[str, Any]:
-        """Return how it stands, as JSON can hold it."""
+        """Return the current state as JSON values.
+
+        Returns
+        -------
+        dict
+            Values by name.
+        """
         k, robot, trajectory = self._k, self.robot, self.trajectory
         q, reference = trajectory.q[k], self.reference
         forces = self._forces[k] if len(self._forces) else np.zeros((robot.n_bodies, 3))
@@ -229,7 +271,7 @@ class Replay:
 
 
 def _contact_forces(robot: Tree, trajectory: Trajectory) -> np.ndarray:
-    """The force (K, n_bodies, 3) on every body at each state; (0, ...) where nothing is known."""
+    """Return the contact force (K, n_bodies, 3) [N] on every body in each state; (0, ...) if unknown."""
     if trajectory.contact is None:
         return np.zeros((0, robot.n_bodies, 3))
     forces = np.zeros((len(trajectory), robot.n_bodies, 3))

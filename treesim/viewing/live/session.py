@@ -1,4 +1,4 @@
-"""A simulation in front of its user: events from a viewer's pages in, poses and state out."""
+"""Live session: a simulation controlled from a viewer's pages."""
 
 from __future__ import annotations
 
@@ -35,31 +35,50 @@ SLOW = 0.9  # of the speed that is asked for: below, pages are told so
 
 
 class _EndedError(Exception):
-    """The session was asked to end."""
+    """Exception that ends a session on request."""
 
 
 class LiveSession(ReprMixin):
-    """Runs a simulation in real time, shows it, and does what users ask for on the pages of a viewer.
+    """Real-time simulation that is shown by a viewer and controlled from its pages.
 
-    scene: the world and where it begins. viewer: an InteractiveViewer; the session shows and updates, and leaves its
-    closing to whoever made it. settings: what it begins with. library: robots to choose from, if any. clock: of the
-    `time` module, or a test's. reference: what is shown beside the robot, to compare it with; recordings: motions of
-    the same robot that a reference may be of, by name. What a page asks for and cannot have is told to that page, and
-    changes nothing; physics that cannot go on is paused, with a message, until it is reset. Methods that are not
-    compiled yet are compiled by a thread of their own, while the motion goes on. `run` plays, or `start`, which leaves
-    the thread that calls it free: that of a notebook, where a session is the viewer's page. Raises what
-    `treesim.Simulation` raises.
+    A page's request that fails changes nothing; the page receives the error. If the physics fails, the
+    simulation pauses with a message until it is reset. Methods that are not compiled yet are compiled in a
+    background thread, while the motion continues. `run` plays in the calling thread, `start` in a thread of its
+    own, for example in a notebook, where the session is displayed as the viewer's page.
 
-    Example:
-        >>> from treesim.viewing.live import LiveSession, Scene
-        >>> robot = treesim.load("ur5")
-        >>> scene = Scene(treesim.World(robot), robot.neutral(), np.zeros(robot.nv))
-        >>> viewer = treesim.plugins.get("viewers", "meshcat")
-        >>> session = LiveSession(scene, viewer).start()
-        >>> session
-        <LiveSession of 'ur5' by MeshcatViewer>
-        >>> session.close()
-        >>> viewer.close()
+    Parameters
+    ----------
+    scene : Scene
+        World and initial state.
+    viewer : InteractiveViewer
+        The viewer, which the caller closes.
+    settings : Settings, optional
+        Initial settings.
+    library : Library, optional
+        Robots to choose from.
+    clock : callable
+        Returns the wall-clock time [s]; replaced in tests.
+    ghost : GhostSettings, optional
+        Overlay shown for comparison.
+    recordings : mapping of str to Trajectory, optional
+        Motions of the same robot for the overlay.
+
+    Raises
+    ------
+    TreesimError
+        Whatever `treesim.Simulation` raises.
+
+    Examples
+    --------
+    >>> from treesim.viewing.live import LiveSession, Scene
+    >>> robot = treesim.load("ur5")
+    >>> scene = Scene(treesim.World(robot), robot.neutral(), np.zeros(robot.nv))
+    >>> viewer = treesim.plugins.get("viewers", "meshcat")
+    >>> session = LiveSession(scene, viewer).start()
+    >>> session
+    <LiveSession of 'ur5' by MeshcatViewer>
+    >>> session.close()
+    >>> viewer.close()
     """
 
     def __init__(
@@ -93,14 +112,23 @@ class LiveSession(ReprMixin):
         return [("t", f"{player.t:.6g} s"), ("doing", "paused" if player.paused else "running")]
 
     def _repr_html_(self) -> str:
-        """The page itself, in a notebook, while it is served; else a table."""
+        """Return the page as an iframe while it is served, else a table."""
         url = self._viewer.url
         return page_html(url, repr(self)) if url and not self._compiled.over else super()._repr_html_()
 
     def start(self) -> LiveSession:
-        """Play on a thread of its own until `close`, or until the program's main thread has ended; return the session.
+        """Play in a thread of its own until `close`, or until the program's main thread ends.
 
-        Raises ArgumentError where it plays already."""
+        Returns
+        -------
+        LiveSession
+            The session.
+
+        Raises
+        ------
+        ArgumentError
+            If it plays already.
+        """
         if self._playing is not None and self._playing.is_alive():
             raise ArgumentError("start: this session plays already; close() ends it")
         self._playing = threading.Thread(target=self.run, name="treesim-live")
@@ -108,16 +136,29 @@ class LiveSession(ReprMixin):
         return self
 
     def close(self) -> None:
-        """End what `start` began, and wait for that; what `run` began is ended by `end`. The viewer stays open."""
+        """End the thread of `start` and wait for it; the viewer stays open.
+
+        A `run` in another thread is ended by `end`.
+        """
         if self._playing is not None:
             self.end()
             self._playing.join()
             self._playing = None
 
     def run(self, duration: float | None = None) -> float:
-        """Play until `duration` [s] of the simulation have passed, or until `end`; return the simulation's time then.
+        """Play for a duration of simulation time, or until `end`.
 
-        Physics that cannot go on is paused, or, with a duration, raised."""
+        Parameters
+        ----------
+        duration : float, optional
+            Simulation time [s]. With a duration, errors of the physics are raised; without one the simulation
+            pauses.
+
+        Returns
+        -------
+        float
+            The simulation's time at the end [s].
+        """
         self._message = "code is being compiled"
         self._tell()
         for run in self._runs(self.physics.settings, self.physics.reference_settings):
@@ -143,7 +184,7 @@ class LiveSession(ReprMixin):
                 self._stop(error)
 
     def end(self) -> None:
-        """Have `run` return before the next frame; may be called from any thread."""
+        """End `run` before the next frame; thread-safe."""
 
         def ended(player: Player) -> None:
             raise _EndedError
@@ -151,27 +192,56 @@ class LiveSession(ReprMixin):
         self.physics.player.post(ended)
 
     def receive(self, message: Message, reply: Reply) -> None:
-        """Take what a page asks for, from any thread; reply(text) tells that page what cannot be done."""
+        """Queue a page's request; thread-safe.
+
+        Parameters
+        ----------
+        message : mapping
+            The request.
+        reply : callable
+            Called as reply(text), with an error for that page.
+        """
         if self._events.qsize() > MOST_WAITING:
             reply("too much was asked for at once: this is left out")
         else:
             self._post(lambda: self._do(message, reply), reply)
 
     def set_force(self, name: str, body: str, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
-        """Apply an external force (3,) [N], along the world's axes, to a point (3,) [m] of a body, in its axes, in
-        place of any of its name; from any thread. It stays until it is removed, or another robot is loaded.
+        """Apply a constant external force to a point of a body; thread-safe.
 
-        Raises ArgumentError, UnknownNameError for what is no force, point or body.
+        It acts until it is replaced or removed by its name, or another robot is loaded.
+
+        Parameters
+        ----------
+        name : str
+            Name of the force.
+        body : str
+            Name of the body.
+        force : array_like, shape (3,)
+            Force [N] along the world's axes.
+        point : array_like, shape (3,)
+            Point in the body's axes [m].
+
+        Raises
+        ------
+        ArgumentError, UnknownNameError
+            For an invalid force, point or body.
         """
         made = Force(self.physics.robot, body, point, force)
         self._post(lambda: self.physics.push(name, made), warnings.warn)
 
     def remove_force(self, name: str) -> None:
-        """Remove an external force, if there is one of this name; from any thread."""
+        """Remove the external force of a name, if there is one; thread-safe.
+
+        Parameters
+        ----------
+        name : str
+            Name of the force.
+        """
         self._post(lambda: self.physics.push(name, None), warnings.warn)
 
     def _post(self, action: Callable[[], object], reply: Reply) -> None:
-        """Have an action done on the thread that plays."""
+        """Queue an action for the playing thread."""
         self._events.put((action, reply))
         self.physics.player.post(lambda player: self._take_events())
 
@@ -196,7 +266,7 @@ class LiveSession(ReprMixin):
             self._tell()
 
     def _tell(self) -> None:
-        """Tell all pages how it stands."""
+        """Send the state to all pages."""
         self._told = self._clock()
         state = self.physics.state()
         pace = state["realTimeFactor"]
@@ -222,7 +292,7 @@ class LiveSession(ReprMixin):
         self._viewer.update(physics.player.q)
 
     def _sleep(self, seconds: float) -> None:
-        """Wait for so long, and do at once what pages ask for."""
+        """Wait, and process requests of pages meanwhile."""
         _check_main_thread()
         end = self._clock() + seconds
         while (left := end - self._clock()) > 0:
@@ -237,7 +307,7 @@ class LiveSession(ReprMixin):
                 self._handle(*self._events.get_nowait())
 
     def _handle(self, action: Callable[[], object], reply: Reply) -> None:
-        """Do what a page asks for; whatever that is, the session goes on."""
+        """Process a page's request; errors are sent to the page."""
         with warnings.catch_warnings(record=True) as noted:
             warnings.simplefilter("always")
             try:
@@ -281,7 +351,7 @@ class LiveSession(ReprMixin):
             raise ArgumentError(f"what is to be done must be one of {', '.join(ACTIONS)}, got {short_repr(what)}")
 
     def _push(self, message: Message) -> None:
-        """Set an external force, or, where it is None, remove the one of its name."""
+        """Set or remove (None) the external force of a page's request."""
         physics, name, vector = self.physics, message.get("name"), message.get("force")
         if not isinstance(name, str) or not name:
             raise ArgumentError(f"the name of a force must be text, got {short_repr(name)}")
@@ -289,7 +359,7 @@ class LiveSession(ReprMixin):
         physics.push(name, made)
 
     def _set(self, values: Mapping[str, Any], reply: Reply) -> None:
-        """Check all that is to be set, and then set it."""
+        """Validate all values, then set them."""
         reference = ("reference", *METHODS)
         known = {*CHECKS, "running", "joints", "frame", *reference, *(("robot", "base") if self._library else ())}
         unknown = [name for name in values if name not in known]
@@ -313,11 +383,11 @@ class LiveSession(ReprMixin):
             self._load(values.get("robot", physics.robot.name), values.get("base", physics.scene.base), reply)
 
     def _runs(self, settings: Settings, reference_settings: ReferenceSettings) -> list[Settings]:
-        """What is simulated: the robot, and its reference."""
+        """Return the settings of all simulations: the robot's, and the overlay's if it is simulated."""
         return [settings, reference_settings.over(settings)] if reference_settings.of == SIMULATION else [settings]
 
     def _adopt(self, settings: Settings, reference_settings: ReferenceSettings, reply: Reply) -> None:
-        """Set what can be set at once; methods that are to be compiled follow."""
+        """Adopt settings; methods that are not compiled are adopted after their compilation in the background."""
         physics = self.physics
         missing = self._compiled.missing(self._runs(settings, reference_settings))
         if not missing:
@@ -363,7 +433,10 @@ class LiveSession(ReprMixin):
         self._prepare(f"{robot} is being loaded", load, place, reply)
 
     def _prepare(self, message: str, work: Callable[[], object], done: Callable[[], None], reply: Reply) -> None:
-        """Work on a thread of its own, and then be done on this one; what was begun before is still ended first."""
+        """Run `work` in a background thread, after the one before it, then `done` in the playing thread.
+
+        message: shown meanwhile. reply: receives an error of `work`.
+        """
         before = self._preparing
 
         def finish(failed: str | None) -> None:
@@ -390,7 +463,7 @@ class LiveSession(ReprMixin):
 
 
 def _check_main_thread() -> None:
-    """End a session of a program that ends: Python waits for its threads."""
+    """Raise _EndedError if the main thread has ended: Python waits for its threads at exit."""
     if not threading.main_thread().is_alive():
         raise _EndedError
 

@@ -1,4 +1,4 @@
-"""What can be set while a simulation runs, and how what a page sends is checked."""
+"""Settings of a live simulation, and validation of a page's changes."""
 
 from __future__ import annotations
 
@@ -21,16 +21,36 @@ LONGEST_STEP = 0.1  # s: no robot moves sensibly in longer ones
 
 @dataclass(frozen=True)
 class Settings:
-    """What a live simulation is set to.
+    """Settings of a live simulation.
 
-    backend, integrator, solver: names of `available(...)`. gravity (3,) [m/s^2]. dt: step [s]. kp, kd: gains of the
-    controller [N m/rad, N m s/rad; N/m, N s/m], of the name `controller`. speed: times real time. substeps: as in
-    treesim.Simulation; not to be changed on the way.
+    Parameters
+    ----------
+    backend : str
+        A name of `available("dynamics")`.
+    integrator : str
+        A name of `available("integrators")`.
+    solver : str
+        A name of `available("contact_solvers")`.
+    gravity : (float, float, float)
+        Gravity [m/s^2].
+    dt : float
+        Step [s].
+    controller : str
+        Name of the controller, see `treesim.control.make_controller`.
+    kp : float
+        Position gain of the controller [N m/rad, N/m].
+    kd : float
+        Velocity gain of the controller [N m s/rad, N s/m].
+    speed : float
+        Speed as a multiple of real time.
+    substeps : int, optional
+        As in `treesim.Simulation`; cannot be changed while the simulation runs.
 
-    Example:
-        >>> settings = treesim.viewing.live.Settings(controller="hold", kp=500.0)
-        >>> settings.changed({"dt": 2e-3}).dt
-        0.002
+    Examples
+    --------
+    >>> settings = treesim.viewing.live.Settings(controller="hold", kp=500.0)
+    >>> settings.changed({"dt": 2e-3}).dt
+    0.002
     """
 
     backend: str = "aba"
@@ -45,8 +65,23 @@ class Settings:
     substeps: int | None = None
 
     def changed(self, values: Mapping[str, Any]) -> Settings:
-        """Return the settings with those of `values` that are of these names, checked; raises ArgumentError,
-        UnknownNameError."""
+        """Return the settings with validated changes; other names in `values` are ignored.
+
+        Parameters
+        ----------
+        values : mapping
+            Changes by name.
+
+        Returns
+        -------
+        Settings
+            The changed settings.
+
+        Raises
+        ------
+        ArgumentError, UnknownNameError
+            For an invalid value.
+        """
         return replace(self, **{name: check(name, values[name]) for name, check in CHECKS.items() if name in values})
 
 
@@ -75,7 +110,7 @@ def _gain(name: str, value: Any) -> float:
 
 
 def check_speed(name: str, value: Any) -> float:
-    """Return how many times real time a motion is to be played; raises ArgumentError for what no player can do."""
+    """Return a validated playback speed, as a multiple of real time; raises ArgumentError."""
     speed = positive_number(name, value, "number")
     if not SLOWEST <= speed <= FASTEST:
         raise ArgumentError(f"{name} must be {SLOWEST:g} to {FASTEST:g} times real time, got {speed:g}")

@@ -1,4 +1,4 @@
-"""A simulation that tells how long its steps take."""
+"""Simulation that measures the time of its steps."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ STEPS = 100  # over which the mean is taken, later ones counting more
 
 
 class TimedSimulation(Simulation):
-    """A `treesim.Simulation`, with step_seconds: what a step took lately, in the mean [s]; None before the second,
-    since the first one may compile."""
+    """`treesim.Simulation` that measures the mean time of recent steps.
+
+    step_seconds: this mean [s]; None before the second step, since the first one may compile.
+    """
 
     step_seconds: float | None = None
     _steps = 0
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return (q, v) one dt after time t [s], as `treesim.Simulation` does, and take the time."""
+        """Return (q, v) at t + dt, as `treesim.Simulation` does, and measure the time."""
         began = time.perf_counter()
         after = super().step(t, q, v)
         taken = time.perf_counter() - began

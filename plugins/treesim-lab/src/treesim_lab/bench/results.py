@@ -35,8 +35,8 @@ class Benchmark(ReprMixin):
     more: dict[str, Any] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        beside = f" beside {', '.join(self.engines)}" if self.engines else ""
-        return f"<Benchmark of {self.robot!r}: {len(self.rows)} {MADE_OF[self.kind].format(self.states)}{beside}>"
+        others = f", compared with {', '.join(self.engines)}" if self.engines else ""
+        return f"<Benchmark of {self.robot!r}: {len(self.rows)} {MADE_OF[self.kind].format(self.states)}{others}>"
 
     def _repr_fields(self) -> list[tuple[Any, ...]]:
         if self.kind == "sizes":
