@@ -111,7 +111,7 @@ SOMETIMES: dict[str, Callable[[], Any]] = {
     "no rows": lambda: np.zeros((0, 3)),
     "unit": lambda: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
 }
-ANYTHING = {("Tree", "notes"), ("Trajectory", "recipe"), ("Trajectory", "metadata")}
+ANYTHING = {("Tree", "notes"), ("Trajectory", "provenance"), ("Trajectory", "metadata")}
 # names of files may hold what is no Unicode
 FILES = {("Visual", "file"), ("Visual", "texture"), ("CollisionShape", "file")}
 NAN_TELLS = {("Trajectory", name) for name in ("t", "q", "v", "tau", "energy", "work")}  # of states that diverged

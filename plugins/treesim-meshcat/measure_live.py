@@ -85,7 +85,7 @@ class Clocks:
 
         setattr(owner, name, outer)
 
-    def tell(self, *_: object) -> None:
+    def send(self, *_: object) -> None:
         """Print the seconds so far of all parts, of the threads that play and that serve, and of the process."""
         now = time.clock_gettime
         serving = [thread.ident for thread in threading.enumerate() if thread.name == "treesim-meshcat"]
@@ -104,9 +104,9 @@ def clocked_program(options: list[str]) -> None:
 
     clocks = Clocks()
     clocks.clocked(Simulation, "step", "physics")
-    clocks.clocked(LiveSession, "_tell", "states")
+    clocks.clocked(LiveSession, "_send", "states")
     clocks.clocked(MeshcatViewer, "update", "poses")
-    signal.signal(signal.SIGUSR1, clocks.tell)
+    signal.signal(signal.SIGUSR1, clocks.send)
     sys.argv = ["treesim", "view", *options, "--no-browser", "--json"]
     treesim()
 

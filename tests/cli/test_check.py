@@ -85,9 +85,9 @@ def test_many_findings_of_one_code_are_counted(treesim: Callable[..., Any], fold
     assert "'extra' ignored" not in treesim("check", "many.urdf", "--no-notes").stdout
 
 
-def test_the_ledger_is_listed_when_asked_for(treesim: Callable[..., Any], folder: Path) -> None:
+def test_element_usage_is_listed_when_asked_for(treesim: Callable[..., Any], folder: Path) -> None:
     assert "link/inertial/mass@value" not in treesim("check", "good.urdf").stdout
-    assert re.search(r"link/inertial/mass@value +.? *honoured", treesim("check", "good.urdf", "--ledger").stdout)
+    assert re.search(r"link/inertial/mass@value +.? *honoured", treesim("check", "good.urdf", "--usage").stdout)
 
 
 def test_json_holds_all_robots(treesim: Callable[..., Any], folder: Path) -> None:

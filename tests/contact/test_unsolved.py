@@ -108,7 +108,7 @@ def test_rollouts_and_batch_steppers_warn_once(solver_info):
 
 def test_contacts_without_room_are_told(solver_info, monkeypatch):
     monkeypatch.setattr("treesim.contact.tables.CAPACITY", 2)
-    monkeypatch.setattr("treesim.contact.stage.free_memory", lambda: 0)
+    monkeypatch.setattr("treesim.contact.contact_solve.free_memory", lambda: 0)
     world = World(BOX, ground=Ground())
     treesim.Simulation(world).run(0.01, START)
     assert "up to 2 contacts without room" in short_repr()[0]

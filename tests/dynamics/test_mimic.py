@@ -275,7 +275,7 @@ def test_energy_is_kept():
     tied = with_mimics(robot, {name: Mimic(*line) for name, line in coupled(4).mimic_map.lines().items()})
     q, v, _, _ = state(tied)
     run = treesim.Simulation(tied, backend="crba_ltdl", integrator="rk4", dt=1e-3).run(0.1, q, v)
-    assert np.abs(run.energy_error).max() < 1e-8 * run.metadata["energy_in_play"]
+    assert np.abs(run.energy_error).max() < 1e-8 * run.metadata["energy_range"]
 
 
 def panda() -> Tree:

@@ -49,7 +49,7 @@ def assert_same(read: Trajectory, written: Trajectory) -> None:
         np.testing.assert_array_equal(bits(getattr(read.contact, label)), bits(getattr(written.contact, label)), label)
     for label in ("robot_name", "joint_names", "joint_types", "metadata", "mimic_joints"):
         assert getattr(read, label) == getattr(written, label), label
-    assert read.recipe == written.recipe()  # type: ignore[operator, misc]
+    assert read.provenance == written.provenance()  # type: ignore[operator, misc]
     for label in ("bodies", "surfaces", "pairs"):
         assert getattr(read.contact, label) == getattr(written.contact, label), label
 

@@ -18,7 +18,7 @@ def test_fields_that_were_renamed_are_read(suffix: str) -> None:
     assert run.contact is not None and run.contact.bodies == ("crate",)
     force = run.contact.wrench[:-1, 0, 2]
     assert (force > 0).all() and (run.contact.solver_info[:-1, 3] == 4).all(), "four corners of the crate press"
-    assert np.isfinite(run.q).all()
+    assert np.isfinite(run.q).all() and run.metadata["energy_range"] > 0
 
 
 def test_simulations_of_older_files_are_replayed() -> None:

@@ -68,7 +68,7 @@ def test_work_energy_and_error_are_those_of_simulations(engine):  # noqa: F811
     runs = treesim.rollout(robot, q, v, forces, engine=engine, work=True)
     assert runs.work.shape == (2, 20, 2) and runs.energy.shape == runs.energy_error.shape == (2, 20)
     run = treesim.Simulation(robot, controller=Recorded(forces, 1e-3)).run(0.02, q[1], v[1])
-    scale = run.metadata["energy_in_play"]
+    scale = run.metadata["energy_range"]
     np.testing.assert_allclose(runs.work[1], run.work[1:], rtol=1e-9, atol=1e-12 * scale)
     np.testing.assert_allclose(runs.energy[1], run.energy[1:], rtol=1e-11)
     np.testing.assert_allclose(runs.energy_error[1], run.energy_error[1:], atol=1e-11 * scale)
@@ -108,7 +108,7 @@ def test_neither_threads_nor_slices_nor_company_change_the_work(monkeypatch, eng
         monkeypatch.setattr(module, "thread_count", lambda: 1)
     assert np.array_equal(work(), found)
     monkeypatch.setattr(rollout, "CHUNK_BYTES", 1)
-    monkeypatch.setattr(rollout.Pace, "end", lambda pace, step, last, rows, every: step + 1)
+    monkeypatch.setattr(rollout.SliceScheduler, "end", lambda pace, step, last, rows, every: step + 1)
     assert np.array_equal(work(), found)
 
 
@@ -149,7 +149,7 @@ def test_the_largest_error_is_judged_beside_what_is_in_play():
     found = energy.balance(robot, (np.array([[0.5]]), np.zeros((1, 1))), q, v, np.zeros((1, 2, 2)), 1000)
     height = 9.81 * (1 - np.cos([0.5, 0.0, 1.0]))  # m g l with m l = 1 kg m
     assert found.error[0] == pytest.approx(height[2] + 0.25 * 9.0 - height[0], rel=1e-9) and found.record[0] == 1
-    assert found.in_play[0] == pytest.approx(0.25 * 9.0 + height[2], rel=1e-9)
+    assert found.energy_range[0] == pytest.approx(0.25 * 9.0 + height[2], rel=1e-9)
 
 
 def test_rollouts_that_diverge_have_no_energy_and_are_told_once():

@@ -92,8 +92,8 @@ def test_neither_threads_nor_chunks_nor_company_change_a_rollout(monkeypatch, en
     whole = rollout.CHUNK_BYTES
     monkeypatch.setattr(rollout, "CHUNK_BYTES", 1)
     details = []
-    tell = lambda done, total: details.append((done, total))  # noqa: E731
-    again = treesim.rollout(robot, q0, v0, steps=15, progress=tell, engine=engine)
+    save_progress = lambda done, total: details.append((done, total))  # noqa: E731
+    again = treesim.rollout(robot, q0, v0, steps=15, progress=save_progress, engine=engine)
     assert np.array_equal(again.q, found.q) and details == [(k, 21) for k in range(1, 22)]
     monkeypatch.setattr(rollout, "CHUNK_BYTES", whole)
     for module in (specialized, threads):

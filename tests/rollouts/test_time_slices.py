@@ -12,13 +12,13 @@ import treesim
 from tests.rollouts.test_rollouts import engine, pd_to_a_sine, start  # noqa: F401
 from treesim.model import generators
 from treesim.rollouts import rollout
-from treesim.rollouts.time_slices import Done, Pace
+from treesim.rollouts.time_slices import Progress, SliceScheduler
 
 ROBOT = generators.chain(4)
 COUNT, STEPS = 21, 23
 
 
-class Cut(Pace):
+class Cut(SliceScheduler):
     """Slices of any size, drawn at random."""
 
     seed = 0
@@ -46,7 +46,7 @@ class Single(Cut):
 
     def end(self, step, last, rows, every):
         self.work = 5
-        return Pace.end(self, step, last, rows, every)
+        return SliceScheduler.end(self, step, last, rows, every)
 
 
 def arguments(law, number):
@@ -66,12 +66,12 @@ def test_no_slicing_changes_a_bit(monkeypatch, engine, law, number, every):  # n
     positional, named = arguments(law, number)
     whole = treesim.rollout(ROBOT, *positional, dt=2e-3, every=every, engine=engine, **named)
     assert whole.q.dtype == number and (whole.done == STEPS // every).all() and whole.stopped is None
-    monkeypatch.setattr(rollout, "Pace", Cut)
+    monkeypatch.setattr(rollout, "SliceScheduler", Cut)
     for seed in range(4):
         monkeypatch.setattr(Cut, "seed", seed)
         details = []
-        tell = lambda done, total: details.append((done, total))  # noqa: B023, E731
-        cut = treesim.rollout(ROBOT, *positional, dt=2e-3, every=every, engine=engine, progress=tell, **named)
+        save_progress = lambda done, total: details.append((done, total))  # noqa: B023, E731
+        cut = treesim.rollout(ROBOT, *positional, dt=2e-3, every=every, engine=engine, progress=save_progress, **named)
         assert np.array_equal(cut.q, whole.q) and np.array_equal(cut.v, whole.v)
         assert details[-1] == (COUNT, COUNT) and details == sorted(set(details))
 
@@ -79,7 +79,7 @@ def test_no_slicing_changes_a_bit(monkeypatch, engine, law, number, every):  # n
 @pytest.mark.parametrize("every", [1, 7, 100])
 def test_a_pace_ends_slices_within_bounds_and_on_records_where_it_can(every):
     for work in (1, 5, 64, 10**6):
-        pace = Pace(4)
+        pace = SliceScheduler(4)
         pace.work = work
         for rows, last in ((1, 3 * every), (10, 60 * every)):
             step = 0
@@ -93,7 +93,7 @@ def test_a_pace_ends_slices_within_bounds_and_on_records_where_it_can(every):
 
 
 def test_a_pace_learns_what_fits_its_time():
-    pace = Pace(4)
+    pace = SliceScheduler(4)
     before = pace.work
     pace.learn(before, 1e-6)
     assert before < pace.work <= 32 * before, "never much more than was seen to be quick"
@@ -119,7 +119,7 @@ class AfterSlices:
             return counted
 
         monkeypatch.setattr(rollout, "under_controls", under_controls)
-        monkeypatch.setattr(rollout, "Pace", Single)
+        monkeypatch.setattr(rollout, "SliceScheduler", Single)
 
 
 def test_ctrl_c_keeps_what_is_done(monkeypatch, engine):  # noqa: F811
@@ -176,7 +176,7 @@ def no_memory():
 def test_an_error_of_progress_carries_what_is_done(monkeypatch):
     (q0, v0, forces), _ = arguments("forces", np.float64)
     whole = treesim.rollout(ROBOT, q0, v0, forces)
-    monkeypatch.setattr(rollout, "Pace", Single)
+    monkeypatch.setattr(rollout, "SliceScheduler", Single)
 
     def fails(done, total):
         if done == 3:
@@ -191,7 +191,7 @@ def test_an_error_of_progress_carries_what_is_done(monkeypatch):
 
 def test_controls_that_are_no_numbers_end_the_run_where_they_are_met(monkeypatch, engine):  # noqa: F811
     (q0, v0, forces), _ = arguments("forces", np.float64)
-    monkeypatch.setattr(rollout, "Pace", Single)
+    monkeypatch.setattr(rollout, "SliceScheduler", Single)
     forces[4, 7, 1] = np.inf
     with pytest.raises(treesim.NonFiniteError, match=r"control\[4, 7, 1\]") as caught:
         treesim.rollout(ROBOT, q0, v0, forces, engine=engine)
@@ -220,4 +220,4 @@ def test_robots_that_cannot_move():
 
 
 def test_done_counts_from_nothing():
-    assert Done() == (0, 0, 0)
+    assert Progress() == (0, 0, 0)

@@ -132,7 +132,7 @@ def test_a_file_goes_on_in_a_new_simulation(tmp_path, suffix):
 
 def test_the_impulses_matter():
     first = crate_on_ground().run(0.03, LEANING, PUSHED)
-    cold = replace(first, recipe=None)
+    cold = replace(first, provenance=None)
     with pytest.warns(ContinuationWarning, match="no impulses of contact"):
         rest = crate_on_ground().run_from(0.03, cold)
     assert not np.array_equal(rest.v, crate_on_ground().run_from(0.03, first).v)

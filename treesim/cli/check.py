@@ -50,7 +50,9 @@ def check(
     mimic: MimicOption = None,
     meshes: Annotated[bool, typer.Option(help="Read mesh files, to compare masses with shapes.")] = True,
     notes: Annotated[bool, typer.Option(help="Tell of notes, too.")] = True,
-    ledger: Annotated[bool, typer.Option("--ledger", help="List what became of each element and attribute.")] = False,
+    element_usage: Annotated[
+        bool, typer.Option("--usage", help="List what became of each element and attribute.")
+    ] = False,
     format: Annotated[str, typer.Option(help="text, json, sarif (2.1.0), or github (annotations).")] = "text",
     readers: Annotated[
         bool | None,
@@ -96,7 +98,7 @@ def check(
     if not notes:
         found = [diagnosis.without_notes() for diagnosis in found]
     if form == "text":
-        _print_reports(robots, found, ledger, importers)
+        _print_reports(robots, found, element_usage, importers)
     else:
         _write(form, found)
     if not all(diagnosis.passed for diagnosis in found):
@@ -128,7 +130,7 @@ def _importers(asked: bool | None) -> list[Importer]:
 
 
 def _print_reports(
-    names: Sequence[str], found: Sequence[Diagnosis], ledger: bool, importers: Sequence[Importer]
+    names: Sequence[str], found: Sequence[Diagnosis], element_usage: bool, importers: Sequence[Importer]
 ) -> None:
     from .check_report import print_report
 
@@ -136,7 +138,7 @@ def _print_reports(
     for number, (name, diagnosis) in enumerate(zip(names, found, strict=True)):
         if number:
             console.print()
-        print_report(name, diagnosis, console, ledger, importers)
+        print_report(name, diagnosis, console, element_usage, importers)
 
 
 def _write(form: str, found: Sequence[Diagnosis]) -> None:

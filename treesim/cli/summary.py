@@ -46,7 +46,7 @@ def _energy(trajectory: Trajectory) -> dict[str, Any]:
     import numpy as np
 
     error, work = trajectory.energy_error, trajectory.work
-    in_play = float(trajectory.metadata["energy_in_play"])
+    energy_range = float(trajectory.metadata["energy_range"])
     with np.errstate(invalid="ignore"):  # states whose energy overflows
         change = float(trajectory.energy[-1] - trajectory.energy[0])
     largest = float(abs(error).max())
@@ -57,8 +57,8 @@ def _energy(trajectory: Trajectory) -> dict[str, Any]:
         "work_of_damping_and_friction": float(work[-1, 1]),
         "error": float(error[-1]),
         "largest_error": largest,
-        "in_play": in_play,
-        "relative_error": largest / in_play if in_play > 0 and np.isfinite(largest) else None,
+        "energy_range": energy_range,
+        "relative_error": largest / energy_range if energy_range > 0 and np.isfinite(largest) else None,
     }
 
 

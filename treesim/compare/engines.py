@@ -14,7 +14,7 @@ from ..errors import PluginError, TreesimError, UnsupportedError, installed_by
 from ..model.tree import Tree
 from ..states.arguments import refuse_mimic_joints
 from ..validation.values import checked_parts
-from .cases import BenchmarkCase, Motion, Standing, States, Stepping
+from .cases import BenchmarkCase, Motion, StandingScene, States, Stepping
 from .layouts import Layout
 
 RAW = "raw"  # the user's own file: tests our reading of it
@@ -397,7 +397,7 @@ class EngineModel:
         """
         return []
 
-    def steppings(self, scene: Standing) -> list[Stepping]:
+    def steppings(self, scene: StandingScene) -> list[Stepping]:
         """Return the methods of stepping the robot on a plane.
 
         Parameters
@@ -412,7 +412,7 @@ class EngineModel:
         """
         return []
 
-    def standing_rollouts(self, scene: Standing, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
+    def standing_rollouts(self, scene: StandingScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
         """Return the timed calls that simulate many copies of the robot on a plane.
 
         Parameters

@@ -14,8 +14,8 @@ from ..kernels.contact.simd_collision import MOST
 from ..kernels.contact.simd_contact_step import FOR_ONE, SIMD_SOLVER_INFO, contact_step_on_lanes
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE
+from .contact_solve import ContactSolve
 from .convex_pairs import nothing_found
-from .stage import ContactStage
 from .unsolved import worst_residual
 
 WIDTH = 8  # states side by side
@@ -31,7 +31,7 @@ class ContactLanes:
     result does not depend, to the bit, on the other states or on their number.
     """
 
-    def __init__(self, stage: ContactStage) -> None:
+    def __init__(self, stage: ContactSolve) -> None:
         self.stage = stage
         *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
         layout = layout.copy()
@@ -76,7 +76,7 @@ class ContactLanes:
         return worst_residual(solver_info)
 
 
-def begin_lanes(stage: ContactStage) -> bool:
+def begin_lanes(stage: ContactSolve) -> bool:
     """Return whether SIMD code supports a contact solve, and start its background compilation.
 
     It does not support solids with edges, contact between points (of capsules and boxes), constrained frames and loops,

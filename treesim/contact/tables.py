@@ -169,14 +169,14 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
     names = surface_names(grounds)
     for shape in shapes:
         for solid, ground, name in zip(solids, grounds, names, strict=True):
-            made.add(shape, solid, ground, name, seams=len(made.ints) + 1 if len(grounds) > 1 else 0)
+            made.add(shape, solid, ground, name, internal_edges=len(made.ints) + 1 if len(grounds) > 1 else 0)
     for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
         if isinstance(ground, StaticBox):
             corners = CollisionShape(0, ground.placement, "box", size=tuple(np.asarray(ground.size)), link=name)
             for s, shape in enumerate(shapes):
                 if shape.kind == "box":
-                    seams = len(grounds) * s + g + 1 if len(grounds) > 1 else 0
-                    made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link, seams)
+                    internal_edges = len(grounds) * s + g + 1 if len(grounds) > 1 else 0
+                    made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link, internal_edges)
 
 
 def solid_of_surface(surface: Surface) -> Solid:
@@ -210,7 +210,7 @@ class _Pairs:
         self.slots = self.most = self.capacity = 0
         self._first: dict[int, tuple[CollisionShape, int, np.ndarray]] = {}
 
-    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, seams: int = 0) -> None:
+    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, internal_edges: int = 0) -> None:
         """Add the pair of one shape's points and one solid.
 
         met: name of the solid's link, or of the surface of the world. seams: 1 + number of the pair whose solid other
@@ -225,7 +225,7 @@ class _Pairs:
         group, flipped = self._group(shape, solid, met)
         row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
         shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" else slots
-        row += [between, group, flipped, seams, shared]
+        row += [between, group, flipped, internal_edges, shared]
         assert len(row) == COLUMNS
         stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(slots, PER_PAIR, max(len(points), 1))
         law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time]

@@ -15,7 +15,9 @@ from ..simulation.trajectory import Trajectory
 from ..validation.schema import fits, parsed, record_of
 from .digests import check_arrays, check_description, with_digests
 
-OLD_NAMES = {"followers": "mimic_joints"}  # of fields, in files of older versions
+# names of fields in files of older versions
+OLD_NAMES = {"followers": "mimic_joints", "recipe": "provenance"}
+OLD_METADATA = {"energy_in_play": "energy_range"}
 
 
 def described(trajectory: Trajectory) -> str:
@@ -29,7 +31,7 @@ def described(trajectory: Trajectory) -> str:
         >>> json.loads(described(treesim.Simulation(treesim.load("ur5")).run(0.01)))["states"]
         11
     """
-    recipe = trajectory.recipe() if callable(trajectory.recipe) else trajectory.recipe
+    provenance = trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance
     content = {
         "robot_name": trajectory.robot_name,
         "joint_names": trajectory.joint_names,
@@ -37,7 +39,7 @@ def described(trajectory: Trajectory) -> str:
         "metadata": dict(trajectory.metadata),
         "states": len(trajectory),
         **({"mimic_joints": trajectory.mimic_joints} if trajectory.mimic_joints else {}),
-        **({} if recipe is None else {"recipe": recipe}),
+        **({} if provenance is None else {"provenance": provenance}),
         **({"touching": []} if trajectory.contact is None else trajectory.contact.description()),
     }
     try:
@@ -64,7 +66,7 @@ class Description:
     metadata: Mapping[str, Any]
     states: int | None = None
     mimic_joints: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
-    recipe: str | None = None
+    provenance: str | None = None
     touching: tuple[str, ...] = ()
     surfaces: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
@@ -81,12 +83,19 @@ class Description:
 def read_description(text: str | bytes) -> Description:
     """Return the description in a JSON text; raises ArgumentError if it is damaged or not written by treesim."""
     values = parsed(text, "its description")
-    renamed = (
-        {OLD_NAMES.get(name, name): value for name, value in values.items()} if isinstance(values, dict) else values
-    )
-    description = record_of(Description, renamed, "its description", extra=True)
+    description = record_of(Description, _renamed(values), "its description", extra=True)
     check_description(values, description.digests)
     return description
+
+
+def _renamed(values: Any) -> Any:
+    """Return parsed values with the present names of fields."""
+    if not isinstance(values, dict):
+        return values
+    found = {OLD_NAMES.get(name, name): value for name, value in values.items()}
+    if isinstance(found.get("metadata"), dict):
+        found["metadata"] = {OLD_METADATA.get(name, name): value for name, value in found["metadata"].items()}
+    return found
 
 
 def restored(description: Description, arrays: Mapping[str, Any]) -> Trajectory:
@@ -94,7 +103,7 @@ def restored(description: Description, arrays: Mapping[str, Any]) -> Trajectory:
 
     Raises ArgumentError if they do not match each other, or their digests differ.
     """
-    names = ("robot_name", "joint_names", "joint_types", "metadata", "mimic_joints", "recipe")
+    names = ("robot_name", "joint_names", "joint_types", "metadata", "mimic_joints", "provenance")
     trajectory = Trajectory(**{name: getattr(description, name) for name in names}, **arrays)
     if description.states not in (None, len(trajectory)):  # None in files of older versions
         raise ArgumentError(f"it holds {len(trajectory)} states, but {description.states} were written")

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..contact.lanes import ContactLanes, begin_lanes
+from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import lanes_for, run_states
 from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured
-from ..engine.call.varied import Varied
 from ..engine.graph.policies import Policy
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
@@ -52,20 +52,20 @@ class ContactSteps:
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         self.residual = residual
         assert method.code.stage is not None
-        self.free, self.touching = self._varied(physics)
+        self.free, self.touching = self._batched(physics)
         # numbers of the rollouts at work, as inputs of free steps, and in the constants of the stage of contact
         self.own: list[np.ndarray] = []
-        self.own_touching: Varied | None = None
+        self.own_touching: BatchedTables | None = None
         self.wrenches = measured is not None and measured.reduction.contact  # which lanes do not tell
-        told_by_lanes = self.touching is None and not self.wrenches
-        on_lanes = engine != "generic" and told_by_lanes and begin_lanes(method.code.stage)
+        simd_reports = self.touching is None and not self.wrenches
+        on_lanes = engine != "generic" and simd_reports and begin_lanes(method.code.stage)
         self.lanes = None if engine == "generic" else self._lane_code(engine)
         self.touch = ContactLanes(method.code.stage) if on_lanes else None
         # impulses of the rollouts at work, from this one on, and memory for those of their next step
         self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
         self.wrench = np.empty(0)  # mean wrenches in the step at work, times substeps
 
-    def _varied(self, physics: Physics | None) -> tuple[Varied | None, Varied | None]:
+    def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
         """Return the batched model parameters in the constants of unconstrained steps, and of the contact solve."""
         if physics is None:
             return None, None
@@ -147,7 +147,7 @@ class ContactSteps:
             return [q_new, v_new, *(x + work for x in total)]
         rows = self.code.row_results((len(q),), self.kept)
         arrays = q, v, control, q_new, v_new, force, work, *rows
-        self.code.with_contact(self._free, *arrays, varied=self.own_touching)
+        self.code.with_contact(self._free, *arrays, batched=self.own_touching)
         self.kept = rows[-4]
         if self.wrenches:
             self.wrench = self.wrench + rows[-3].reshape(len(q), -1)

@@ -17,7 +17,7 @@ from ..system.display import ReprMixin, arrays
 from .arguments import Method, Start
 from .energy import BatchedRobots, balance, total_energy, warn_of_errors
 from .reduction import Measuring
-from .time_slices import Done
+from .time_slices import Progress
 
 BLOCK = 256  # rollouts looked through at a time for states that are not finite
 
@@ -190,14 +190,16 @@ def times(dt: float, every: int, records: int) -> np.ndarray:
     return dt * every * np.arange(1, records + 1)
 
 
-def begun(done: Done, arrays: Sequence[np.ndarray], t: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+def begun(
+    done: Progress, arrays: Sequence[np.ndarray], t: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     """Return times, arrays and numbers of records of the rollouts that were begun; missing records become NaN.
 
     arrays: q, v and, if it is integrated, the work of all rollouts.
     """
     records = len(t)
     if not done.records:
-        done = Done(done.complete)
+        done = Progress(done.complete)
     if not done.complete and done.partial:
         records = done.records
     end = done.complete + done.partial

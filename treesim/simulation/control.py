@@ -36,7 +36,7 @@ class Controller(Protocol):
         ...
 
 
-class Pure:
+class StatelessController:
     """Base class of controllers without a state, whose `torque` is evaluated at every substep.
 
     Subclasses must have `stiffness` and `damping`, (nv,) each: the derivatives of the latest torque, 0 where a
@@ -97,7 +97,7 @@ def as_controller(robot: Tree, given: Any) -> Controller:
 
 def controller_name(controller: Controller) -> str:
     """Return the name of a controller's class, or of the function that it wraps."""
-    if isinstance(controller, BesideBodies):
+    if isinstance(controller, ExtendedController):
         return controller_name(controller.controller)
     what: Any = controller.function if isinstance(controller, Function) else type(controller)
     return str(getattr(what, "__name__", type(what).__name__))
@@ -325,7 +325,7 @@ class Pushed(ReprMixin):
         return np.add(given, push)
 
 
-class BesideBodies(ReprMixin):
+class ExtendedController(ReprMixin):
     """Controller of a robot that shares a world with free bodies; the torque on the bodies is 0.
 
     controller: a controller of the robot `alone`, whose coordinates are the first ones of `whole`, the tree of
@@ -381,7 +381,7 @@ def in_world_of(controller: Controller, alone: Tree, whole: Tree) -> Controller:
             f"the controller {controller_name(controller)!r} is of {quoted(controller.robot.name)}, which has "
             f"{controller.robot.nv} degrees of freedom, but {quoted(whole.name)} has {whole.nv}: make it of {which}"
         )
-    return Zero(whole) if isinstance(controller, Zero) else BesideBodies(controller, alone, whole)
+    return Zero(whole) if isinstance(controller, Zero) else ExtendedController(controller, alone, whole)
 
 
 def _sizes(robot: Tree) -> tuple[int, int]:
@@ -480,9 +480,9 @@ def is_own(controller: Controller) -> bool:
     True for the controllers of this module and for subclasses of Pure.
     """
     inner: Any = controller
-    while type(inner) in (Pushed, BesideBodies):
+    while type(inner) in (Pushed, ExtendedController):
         inner = inner.controller
-    return type(inner) in (Zero, PD, Hold) or isinstance(inner, Pure)
+    return type(inner) in (Zero, PD, Hold) or isinstance(inner, StatelessController)
 
 
 def _floating_root(robot: Tree) -> Body:

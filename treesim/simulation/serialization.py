@@ -22,7 +22,7 @@ from ..model.parts import Body, Frame
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..validation.values import checked_parts, is_name_of, short_repr, whole_number
-from .control import PD, BesideBodies, Hold, Pushed, Zero
+from .control import PD, ExtendedController, Hold, Pushed, Zero
 from .world import World
 
 RECORDS: dict[str, Any] = {
@@ -93,7 +93,7 @@ def _push(controller: Any, robot: Any, force: Any, start: Any, duration: Any) ->
     return Pushed(controller, robot, force, start=start, duration=duration)
 
 
-def _beside_parts(controller: BesideBodies) -> tuple[Any, ...]:
+def _extended_parts(controller: ExtendedController) -> tuple[Any, ...]:
     return controller.controller, controller.alone, controller.whole
 
 
@@ -104,7 +104,7 @@ MADE: dict[type, Made] = {
     PD: Made(partial(_spring, PD), _spring_parts),
     Hold: Made(partial(_spring, Hold), _spring_parts),
     Pushed: Made(_push, _push_parts),
-    BesideBodies: Made(BesideBodies, _beside_parts),
+    ExtendedController: Made(ExtendedController, _extended_parts),
 }
 MAKERS = {kind.__name__: made.make for kind, made in MADE.items()}
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from .. import plugins
 from ..contact.base import ContactSolver
+from ..contact.contact_solve import SHARE, ContactSolve
 from ..contact.convex_pairs import nothing_found
-from ..contact.stage import SHARE, ContactStage
 from ..dynamics.auto import Auto
 from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
 from ..dynamics.functions import held_backend
 from ..dynamics.tables import constants_of, on_mimicked
+from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
-from ..engine.call.varied import Varied
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import NonFiniteError, UnsupportedError
 from ..kernels.algebra.tables import tree_tables
@@ -69,9 +69,9 @@ class StepCode:
             self.call = self._first_call
         elif engine == "specialized" and robot.nv:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
-        self.stage: ContactStage | None = None
+        self.stage: ContactSolve | None = None
         if touches(world, rule):
-            self.stage = ContactStage(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
+            self.stage = ContactSolve(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
             self._free, self.call = self.call, self._call_with_contact
         self._outside = bool(world.convex.pairs)
 
@@ -79,7 +79,7 @@ class StepCode:
         """Step one state: unconstrained step, then contact solve."""
         return self.with_contact(self._free, *arrays)
 
-    def with_contact(self, free: Callable[..., int], *arrays: Any, varied: Varied | None = None) -> int:
+    def with_contact(self, free: Callable[..., int], *arrays: Any, batched: BatchedTables | None = None) -> int:
         """Take the unconstrained step by `free` into memory of its own, then solve contact; returns the worst status.
 
         States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
@@ -93,41 +93,41 @@ class StepCode:
         status = free(q, v, control, q_free, v_free, force, work_free, *held)
         if status == BAD_LAYOUT:
             return status
-        good = self._to_touch(status, q, q_free, v_free, varied)
+        good = self._to_touch(status, q, q_free, v_free, batched)
         found = self.world.convex.found(q, q_free, good) if self._outside else nothing_found(q)
         inputs, results = (q, v, q_free, v_free, force, work_free, before, found), (q_new, v_new, *given, work)
         if good is None or good.all():
-            status = max(status, self._touch(varied, *inputs, *results))
+            status = max(status, self._touch(batched, *inputs, *results))
         else:
             q_new[...], v_new[...], work[...] = q_free, v_free, work_free
             for x in given:
                 x[...] = 0.0
-            self._touch_some(good, inputs, results, varied)
+            self._touch_some(good, inputs, results, batched)
         return status
 
-    def _touch(self, varied: Varied | None, *arrays: np.ndarray) -> int:
+    def _touch(self, batched: BatchedTables | None, *arrays: np.ndarray) -> int:
         """Solve contact of all states given."""
         assert self.stage is not None
-        return self.stage.run(*arrays) if varied is None else self.stage.run_varied(varied, *arrays)
+        return self.stage.run(*arrays) if batched is None else self.stage.run_batched(batched, *arrays)
 
     def _to_touch(
-        self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray, varied: Varied | None
+        self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray, batched: BatchedTables | None
     ) -> np.ndarray | None:
         """Return the mask (...) of states whose contact has to be solved; None for all."""
         assert self.stage is not None
-        near = self.stage.near(q, q_free, varied)
+        near = self.stage.near(q, q_free, batched)
         if status == FINE:
             return near
         finite = np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
         return finite if near is None else finite & near
 
     def _touch_some(
-        self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...], varied: Varied | None
+        self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...], batched: BatchedTables | None
     ) -> None:
         """Solve contact of the states in the mask `good`."""
         if np.any(good):
             part = [x[good] for x in results]
-            self._touch(None if varied is None else varied.of(good), *(x[good] for x in inputs), *part)
+            self._touch(None if batched is None else batched.of(good), *(x[good] for x in inputs), *part)
             for x, own in zip(results, part, strict=True):
                 x[good] = own
 

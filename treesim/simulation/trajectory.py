@@ -16,7 +16,7 @@ from ..contact.description import surface_of
 from ..contact.ground import Surface
 from ..contact.history import ContactHistory, no_contact
 from ..errors import ArgumentError, quoted, unknown_name
-from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, place_of, velocity_names
+from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, index_of, velocity_names
 from ..model.joints import JOINT_TYPES
 from ..states.arguments import checked_robot
 from ..system.display import ReprMixin, arrays, html_table, span
@@ -75,7 +75,7 @@ class Trajectory(ReprMixin):
     joint_types : sequence of str
         Types of these joints.
     metadata : mapping, optional
-        Plain values on how the run was made: dt, backend, integrator, base, seed, energy_in_play (the energy
+        Plain values on how the run was made: dt, backend, integrator, base, seed, energy_range (the energy
         range [J]), `ground`, and `stopped`, the reason for an early end, or None.
     work : array_like, shape (K, 2), optional
         Work up to each state [J]: of the controls, and of damping, friction, joint limits and contacts. NaN if
@@ -112,7 +112,7 @@ class Trajectory(ReprMixin):
     work: np.ndarray = None  # type: ignore[assignment]  # NaN, see __post_init__
     contact: ContactHistory | None = None
     mimic_joints: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
-    recipe: str | Callable[[], str] | None = None
+    provenance: str | Callable[[], str] | None = None
 
     def __post_init__(self) -> None:
         checked_text("robot_name", self.robot_name)
@@ -124,8 +124,10 @@ class Trajectory(ReprMixin):
             checked_text("metadata: stopped", self.metadata["stopped"])
         if self.contact is not None:
             checked_part("contact", self.contact, ContactHistory)
-        if self.recipe is not None and not (isinstance(self.recipe, str) or callable(self.recipe)):
-            raise ArgumentError(f"recipe must be a text, or a function that returns one, got {short_repr(self.recipe)}")
+        if self.provenance is not None and not (isinstance(self.provenance, str) or callable(self.provenance)):
+            raise ArgumentError(
+                f"provenance must be a text, or a function that returns one, got {short_repr(self.provenance)}"
+            )
         t = coerce(Argument("trajectory: t", self.t, ()))
         count = t.shape[:1] or (1,)
         nq, nv = len(self.q_names), len(self.v_names)
@@ -208,7 +210,7 @@ class Trajectory(ReprMixin):
         if joint not in self.joint_names:
             raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.mimic_joints))
         k = self.joint_names.index(joint)
-        q, v = (place_of(self.joint_types, k, parts) for parts in (Q_PARTS, V_PARTS))
+        q, v = (index_of(self.joint_types, k, parts) for parts in (Q_PARTS, V_PARTS))
         return JointStates(self.q[:, q], self.v[:, v], self.tau[:, v])
 
     @property
@@ -252,20 +254,20 @@ class Trajectory(ReprMixin):
     @property
     def penetration(self) -> np.ndarray:
         """Largest penetration (K,) of two shapes at the end of the step that starts at each state [m]."""
-        return self._told[:, 0]
+        return self._solver_info[:, 0]
 
     @property
     def residual(self) -> np.ndarray:
         """Largest complementarity residual (K,) of contacts, joint limits and joint friction [m/s, rad/s]."""
-        return self._told[:, 1]
+        return self._solver_info[:, 1]
 
     @property
     def energy_certificate(self) -> np.ndarray:
         """Change of kinetic energy (K,) by impulses [J], without springs of soft surfaces; not positive."""
-        return self._told[:, 2]
+        return self._solver_info[:, 2]
 
     @property
-    def _told(self) -> np.ndarray:
+    def _solver_info(self) -> np.ndarray:
         return no_contact(len(self)) if self.contact is None else self.contact.solver_info
 
     @property

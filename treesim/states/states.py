@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.argument_checks import CONFIGURATIONS
+from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import Argument, evaluate, precision, specialized_or_generic
 from ..engine.call.fast_entry import FastEntry
-from ..engine.call.varied import Varied
 from ..engine.graph.trace import is_traced, on_traced
 from ..errors import ArgumentError
 from ..kernels.entries.entry import SYMBOLS, Signature, is_mimic_entry, made_function
@@ -58,7 +58,7 @@ def on_states(
     if physics is None:
         return evaluate(entry, constants, arguments, results, explain, **options)
     own = physics.values.astype(precision(*(a.value for a in arguments if a.value is not None)), copy=False)
-    varied = Varied((1,), (physics.places,), own)
+    varied = BatchedTables((1,), (physics.places,), own)
     entry, constants = varied.taken_by(entry, constants, len(arguments) + len(results), len(arguments))
     arguments.append(Argument("model_parameters", own, physics.places.shape))
     return specialized_or_generic(evaluate, entry, constants, arguments, results, explain, **options)

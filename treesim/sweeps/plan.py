@@ -102,18 +102,18 @@ class Plan:
     def description(self) -> dict[str, Any]:
         """Return plain values that determine the results: equal for plans with the same bits."""
         versions = surroundings()
-        told_of = {
+        identity = {
             "robot and world": _digest(plain(self.world)),
             "policy": self._policy_identity(),
             "steps": self.steps, "dt": self.dt, "samples": self.samples, "seed": self.seed,
             "keep": self.keep, "every": self.every,
         }  # fmt: skip
-        told_of |= {f"vary[{one.name!r}]": _variation_text(one) for one in self.variations}
-        told_of |= {f"measure[{name!r}]": self._measure_identity(name) for name in self.measure}
+        identity |= {f"vary[{one.name!r}]": _variation_text(one) for one in self.variations}
+        identity |= {f"measure[{name!r}]": self._measure_identity(name) for name in self.measure}
         nominals = {"parameters" if name == "p" else name: self.fields[name] for name in (*STARTS, "kp", "kd")}
-        told_of |= {name: _digest(field.nominal.tolist()) for name, field in nominals.items()}
-        told_of |= {name: str(value) for name, value in self.settings.items()}
-        return told_of | {name: versions[name] for name in VERSIONS}
+        identity |= {name: _digest(field.nominal.tolist()) for name, field in nominals.items()}
+        identity |= {name: str(value) for name, value in self.settings.items()}
+        return identity | {name: versions[name] for name in VERSIONS}
 
     def _policy_identity(self) -> str:
         """Return a digest of the policy's computation, independent of its source code."""

@@ -98,7 +98,7 @@ class Study(ReprMixin):
         return self._manifest.done
 
     def __repr__(self) -> str:
-        details = self._told
+        details = self._contents
         part = "" if self.done == self.samples else f", {self.done} done"
         ended = f", stopped: {self.stopped}" * bool(self.stopped)
         return f"<Study of {details['robot']!r}: {self.samples} samples of {details['steps']} steps{part}{ended}>"
@@ -109,7 +109,7 @@ class Study(ReprMixin):
         yield "done", f"{self.done} of {self.samples}"
 
     @property
-    def _told(self) -> dict[str, Any]:
+    def _contents(self) -> dict[str, Any]:
         return self._store.attributes
 
     @cached_property
@@ -128,7 +128,7 @@ class Study(ReprMixin):
         import xarray
 
         data = xarray.open_zarr(os.fspath(self.path), chunks=None, consolidated=True)  # type: ignore[no-untyped-call]
-        data = data.rename({key: name for name, key in self._told["columns"].items() if key != name})
+        data = data.rename({key: name for name, key in self._contents["columns"].items() if key != name})
         data = data.isel({SAMPLE: slice(0, self.samples)})
         return data.assign_coords({SAMPLE: np.arange(self.samples)})
 
@@ -151,7 +151,7 @@ class Study(ReprMixin):
         return tuple(self._failure(*one) for one in zip(numbers.tolist(), steps.tolist(), dofs.tolist(), strict=True))
 
     def _failure(self, sample: int, step: int, dof: int) -> Failure:
-        details = self._told
+        details = self._contents
         if sample in self._manifest.left_out:
             return Failure(sample, -1, float("nan"), "", f"left out: {self._manifest.left_out[sample]}")
         joint = details["dofs"][dof] if dof >= 0 else ""

@@ -20,7 +20,7 @@ from treesim.export.webassembly import step_module
 from treesim.types import ControllerName
 from treesim.viewing.live.controller import Drive, without_effort_limits
 from treesim.viewing.live.forces import Force
-from treesim.viewing.live.mouse_spring import Pull
+from treesim.viewing.live.mouse_spring import MouseSpring
 from treesim.viewing.protocols import PageWriter
 
 H = 1e-3
@@ -260,7 +260,7 @@ def test_a_pull_brings_its_point_to_its_target(opened: Callable[..., Page]) -> N
     page.watched.wait("!treesim.state().pull")
 
 
-class PagesPull(Pull):
+class PagesPull(MouseSpring):
     """A pull whose gains are chosen as often as a page's."""
 
     asked = 0

@@ -38,7 +38,7 @@ def doubled_states(x: Reals, result: Reals) -> int:
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("TREESIM_QUIET", "")
-    monkeypatch.setattr(object_cache, "_told", set())
+    monkeypatch.setattr(object_cache, "_warned", set())
     return tmp_path / object_cache.kernel_hash()
 
 

@@ -22,7 +22,7 @@ from ..base import explain_failure
 from ..functions import bias_forces
 from ..tables import constants_of, kernel_wrenches
 from .frames import known_frame_codes
-from .mimic import answer_of
+from .mimic import constraint_response
 from .motion import FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
@@ -137,7 +137,7 @@ def _held_rows(
     centers: bool,
 ) -> BaseRows:
     """Return the rows of a robot with mimic joints, from those of its spanning tree; see `mimic`."""
-    mimic_map, answer = robot.mimic_map, answer_of(robot, q)
+    mimic_map, answer = robot.mimic_map, constraint_response(robot, q)
     assert mimic_map is not None
     velocity = Argument("v", v, (robot.nv,))
     speeds = coerce(velocity)

@@ -55,7 +55,8 @@ def compiled(entry: Callable[..., int]) -> Any:
 
 
 def compiled_soon(entry: Any) -> None:
-    """Let a second process compile an entry for which `compiled` will be asked soon, if it can (`second_process`)."""
+    """Let a second process compile an entry for which `compiled` will be asked soon, if it can
+    (`background_compilation`)."""
     if runs_compiled() and entry not in _entries:
         with ctrl_c_later(), _lock:
             whole = _checked(entry)

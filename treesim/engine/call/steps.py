@@ -15,10 +15,10 @@ import numpy as np
 from ...kernels.stepping.measured_step import ENDED, measured_step_entry
 from ..graph.policies import Policy
 from ..threads import over_threads
+from .batched import BatchedTables
 from .evaluate import STATES_PER_TASK, lanes_for
 from .generic import compiled
 from .specialized import BatchCode
-from .varied import Varied
 
 Step = Callable[..., int]
 Arrays = Sequence[np.ndarray]
@@ -69,7 +69,7 @@ def under_controls(
     number: Any,
     engine: str = "auto",
     held: int = 1,
-    varied: Varied | None = None,
+    batched: BatchedTables | None = None,
     measured: Measured | None = None,
 ) -> RolloutSegment:
     """Return what carries states, arrays of `number` (count, n) with n of `sizes`, through steps under controls
@@ -78,9 +78,9 @@ def under_controls(
     entry(*constants, *states, control, *next states) does one substep. varied: numbers in the constants that every
     state has of its own. Raises UnsupportedError where the engine "specialized" cannot be.
     """
-    own = [] if varied is None else [varied.numbers]
-    if varied is not None:
-        entry, constants = varied.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
+    own = [] if batched is None else [batched.numbers]
+    if batched is not None:
+        entry, constants = batched.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
     inputs = [*sizes, *(x.shape[1] for x in own), controls.shape[2]]
     code = step_code(entry, constants, inputs, sizes, number, engine, measured, held, invariant=len(own))
 
@@ -112,7 +112,7 @@ def under_policy(
     number: Any,
     engine: str = "auto",
     held: int = 1,
-    varied: Varied | None = None,
+    batched: BatchedTables | None = None,
     measured: Measured | None = None,
 ) -> RolloutSegment:
     """Return what carries states through steps of dt [s] under the controls that a policy takes, with parameters
@@ -125,10 +125,10 @@ def under_policy(
     entry, traced = entries
     counted = [1, 1, sizes[1], *sizes]
     known: tuple[Any, ...] = (*constants, policy, held)
-    own = [] if varied is None else [varied.numbers]
-    if varied is not None:
-        entry, constants = varied.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
-        traced, known = varied.taken_by(traced, known, 2 * len(counted) + 1, len(counted))
+    own = [] if batched is None else [batched.numbers]
+    if batched is not None:
+        entry, constants = batched.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
+        traced, known = batched.taken_by(traced, known, 2 * len(counted) + 1, len(counted))
     inputs = [*counted, *(x.shape[1] for x in own), parameters.shape[1]]
     invariant = 1 + len(own)
     code = step_code(traced, known, inputs, counted, number, engine, measured, held, first=3, invariant=invariant)

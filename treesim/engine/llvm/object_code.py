@@ -1,4 +1,5 @@
-"""An object file from LLVM IR. This file is also run as a program, by `second_process`: it imports nothing of treesim.
+"""An object file from LLVM IR. This file is also run as a program, by `background_compilation`: it imports nothing of
+treesim.
 
 The program takes one line of JSON, all of an Order but its text, then the text; it writes the object file, framed.
 """
@@ -14,7 +15,7 @@ MARK = b"treesim object file\n"
 SIZE = 8  # bytes of the size
 
 
-class Order(NamedTuple):
+class CompileRequest(NamedTuple):
     """IR text; LLVM's triple, processor and features that it is compiled for; whether LLVM is to inline and optimise
     it; whether loops are then unrolled."""
 
@@ -37,7 +38,7 @@ def target_machine(triple: str, processor: str, features: str) -> Any:
     return target.create_target_machine(cpu=processor, features=features, opt=1, reloc="pic", jit=True)
 
 
-def object_code(order: Order) -> bytes:
+def object_code(order: CompileRequest) -> bytes:
     """Return the object file of an order."""
     from llvmlite import binding
 
@@ -77,7 +78,7 @@ def main() -> None:
     """Serve one order. Ctrl-C is for the process that asked."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     facts, _, text = sys.stdin.buffer.read().partition(b"\n")
-    sys.stdout.buffer.write(framed(object_code(Order(text.decode(), **json.loads(facts)))))
+    sys.stdout.buffer.write(framed(object_code(CompileRequest(text.decode(), **json.loads(facts)))))
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
             add_proximal_inertias(task, A, wanted, mu, IA, pA)
             tolerance, allowed = settings[1] * max(lacking, allowed), settings[2]
         articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu)
-        mimic_constraint.answer(tree, mimic_constraint, X, U, D_inv)
+        mimic_constraint.respond(tree, mimic_constraint, X, U, D_inv)
         force[:] = 0
         step[:] = 0
         iterations, lacking = allowed * 0, tolerance + 1

@@ -43,7 +43,7 @@ class MimicConstraint(NamedTuple):
     """
 
     with_rotors: Any
-    answer: Any
+    respond: Any
     uncouple: Any
     couple: Any
     reduce: Any
@@ -61,7 +61,7 @@ def mimic_constraint_memory(tree, mimic_ints, mimic_reals, m, q):
     """The followers of a tree, and scratch memory for their rows beside m rows of constraints, of the numbers in q."""
     mimic = mimic_joints_of(mimic_ints, mimic_reals)
     return MimicConstraint(
-        with_spread_rotors, answer_rows, clear_couplings, couple_at, subtract_mimic_response, take_from_diagonal,
+        with_spread_rotors, respond_mimic_rows, clear_couplings, couple_at, subtract_mimic_response, take_from_diagonal,
         constrain_mimic_joints, move_bodies, find_free_rows, mimic, mimic_row_memory(tree, mimic, q),
         np.empty((m, mimic.count), q.dtype), np.empty(tree.nv, q.dtype),
     )  # fmt: skip
@@ -70,7 +70,7 @@ def mimic_constraint_memory(tree, mimic_ints, mimic_reals, m, q):
 def no_mimic_constraint():
     """That of robots without followers."""
     return MimicConstraint(
-        same_tree, answer_nothing, clear_nothing, couple_nothing, reduce_nothing, take_nothing, constrain_nothing,
+        same_tree, respond_nothing, clear_nothing, couple_nothing, reduce_nothing, take_nothing, constrain_nothing,
         constrain_nothing, find_nothing, 0, 0, 0, 0,
     )  # fmt: skip
 
@@ -80,7 +80,7 @@ def with_spread_rotors(tree, mimic_constraint):
     return with_shared_rotors(tree, mimic_constraint.mimic, mimic_constraint.rows)
 
 
-def answer_rows(tree, mimic_constraint, X, U, D_inv):
+def respond_mimic_rows(tree, mimic_constraint, X, U, D_inv):
     """The followers' rows Z, and the factor of S."""
     r = mimic_constraint.rows
     for i in range(1, tree.n_bodies + 1):
@@ -101,7 +101,7 @@ def clear_couplings(mimic_constraint):
 def couple_at(mimic_constraint, i, k, D_inv, screw, K, index, side, n):
     """B += Z' D^-1 Z_A at degree of freedom k, Z = S' K of the n rows that reach body i."""
     for b in range(mimic_constraint.mimic.count):
-        if mimic_constraint.rows.alive[i, b] > 0:
+        if mimic_constraint.rows.active[i, b] > 0:
             share = D_inv * mimic_constraint.rows.Z[k, b]
             for a in range(n):
                 mimic_constraint.B[index[a], b] += K[side[a], index[a], screw] * share
@@ -152,7 +152,7 @@ def same_tree(tree, mimic_constraint):
     return tree
 
 
-def answer_nothing(tree, mimic_constraint, X, U, D_inv):
+def respond_nothing(tree, mimic_constraint, X, U, D_inv):
     """There are no rows, without followers."""
 
 

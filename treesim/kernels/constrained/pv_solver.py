@@ -96,7 +96,7 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
     for r in range(m):
         put_force(K[0], r, force_at(A[0], r))
         put_force(K[1], r, force_at(A[1], r))
-    mimic_constraint.answer(tree, mimic_constraint, X, U, D_inv)
+    mimic_constraint.respond(tree, mimic_constraint, X, U, D_inv)
     gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, found, mimic_constraint)
     mimic_constraint.reduce(mimic_constraint, inverse)
     mimic_constraint.find(tree, mimic_constraint, task, A, X, C, U, D_inv, nu, qdd, acceleration, found)

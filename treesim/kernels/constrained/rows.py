@@ -143,7 +143,7 @@ def respond(tree, held, q, r):
     for k in range(r.bias.size):
         put_force(r.K[0], k, force_at(r.A[0], k))
         put_force(r.K[1], k, force_at(r.A[1], k))
-    held.mimic_constraint.answer(tree, held.mimic_constraint, r.X, r.U, r.D_inv)
+    held.mimic_constraint.respond(tree, held.mimic_constraint, r.X, r.U, r.D_inv)
     gather_inward(
         tree, held.task, r.X, r.C, r.U, r.D_inv, r.nu, r.K, r.at, r.index, r.side, r.G, r.bias, held.mimic_constraint
     )  # fmt: skip

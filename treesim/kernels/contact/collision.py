@@ -3,8 +3,8 @@
 A sphere is one point with its radius, a capsule two, a box its vertices, a hull its extreme vertices; of a cylinder the
 lowest points of both rims are found anew. Solids tell of a point its signed distance and the outward normal there.
 Every point has a place of its own (its slot), by which a contact is known from step to step while it slides. Between
-the points a capsule's side and a box's edges touch too (`edges`), and where static boxes lie flush, their seam
-is none (`box_seams`). What pairs of other convex shapes find is told from outside (`treesim.contact.convex_pairs`).
+the points a capsule's side and a box's edges touch too (`edges`), and where static boxes lie flush, their seam is none
+(`box_internal_edges`). What pairs of other convex shapes find is told from outside (`treesim.contact.convex_pairs`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..algebra.linear import Vector, add, cross, dot, rotate, rotate_back, scale
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
 from ..algebra.rotations import compose
 from ..algebra.tables import motion_at, transform_at
-from .box_seams import no_seam, on_seam
+from .box_internal_edges import no_internal_edge, on_internal_edge
 from .edges import AXIS, CROSSING, CROSSINGS, axis_span, boxes, crossing_edges, crossing_in_faces, facing_normal
 from .signed_distance import (
     BOX,
@@ -169,7 +169,7 @@ def add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids):
     a, b = touch.pair[k, 0], touch.pair[k, 1]
     W, B = transform_at(r.W, a), transform_at(r.W, b)
     closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
-    if gap < margin + dt * maximum(closing, 0) and not solids.seam(touch, k, x, gap, n):
+    if gap < margin + dt * maximum(closing, 0) and not solids.internal_edge(touch, k, x, gap, n):
         m.place[count], m.distance[count] = slot_of(touch, k, j), gap
         put_row(m.where, count, x)
         put_row(m.outward, count, n)
@@ -263,11 +263,11 @@ class Solids(NamedTuple):
     distance: Any
     face: Any
     between: Any
-    seam: Any
+    internal_edge: Any
 
 
-PLANES = Solids(from_plane, no_face, meet_no_more, no_seam)
-SOLIDS = Solids(from_solid, box_on_which, meet_between, on_seam)
+PLANES = Solids(from_plane, no_face, meet_no_more, no_internal_edge)
+SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge)
 
 
 def meet(touch, k, r, dt, margin, m, solids):

@@ -386,7 +386,7 @@ def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
         {
             "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]",
             "P": "layout[8]", "F": "layout[9]",
-        }, tells=True, expands=mimic,
+        }, returns_status=True, expands=mimic,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
         work_free="2", before="R", external_contacts="F, 9", q_new="-> nq", v_new="-> nv", after="-> R",
         wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {SOLVER_INFO}", work="-> 2",

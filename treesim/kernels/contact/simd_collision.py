@@ -1,7 +1,7 @@
 """Where shapes touch, of several states side by side: the contacts that any of them has, and which has which.
 
 Points and pairs are those of `collision`, of planes, spheres and capsules. A contact is one for all lanes, at its
-slot; `alive` is 1 on the lanes of states that have it and 0 on the others, for which it must act as if it were not
+slot; `active` is 1 on the lanes of states that have it and 0 on the others, for which it must act as if it were not
 there. What a lane finds does not depend on the others.
 """
 
@@ -17,18 +17,18 @@ from .tables import PER_PAIR, RIM, slot_of
 MOST = 32  # contacts of one state, and of all states together, that are looked after
 
 
-def find_contacts(touch, r, dt, margin, m, alive, count):
+def find_contacts(touch, r, dt, margin, m, active, count):
     """The contacts of all states, four of a pair at most; returns their number. count: on each lane how many its state
     has. Where any of these is more than MOST, not all contacts are found."""
     n = 0
     count[0] = r.still[0]
     for k in range(touch.pair.shape[0]):
         if n <= MOST:
-            n = meet(touch, k, r, dt, margin, m, alive, n, count)
+            n = meet(touch, k, r, dt, margin, m, active, n, count)
     return n
 
 
-def meet(touch, k, r, dt, margin, m, alive, n, count):
+def meet(touch, k, r, dt, margin, m, active, n, count):
     """The contacts of pair k, from n on; returns the number of all contacts."""
     W, B = transform_at(r.W, touch.pair[k, 0]), transform_at(r.W, touch.pair[k, 1])
     S = solid_in_world(touch, k, B)
@@ -36,14 +36,14 @@ def meet(touch, k, r, dt, margin, m, alive, n, count):
     gap, _ = from_smooth(touch, k, rotate_back(S.R, sub(ball, S.p)))
     reach = reach_of(touch, k, r, ball, dt, margin)
     if some(gap - maximum(touch.ball[k, 3], ROUND) < reach):
-        end = look(touch, k, r, S, reach, dt, margin, m, alive, n)
+        end = look(touch, k, r, S, reach, dt, margin, m, active, n)
         if end > n:
-            thin_out(m, alive, n, end)
-            n = keep(m, alive, n, end, count)
+            thin_out(m, active, n, end)
+            n = keep(m, active, n, end, count)
     return n
 
 
-def look(touch, k, r, S, reach, dt, margin, m, alive, n):
+def look(touch, k, r, S, reach, dt, margin, m, active, n):
     """The points of pair k within the margin, or closer than they move in the step, from n on; returns their end."""
     a, b, cylinder = touch.pair[k, 0], touch.pair[k, 1], touch.pair[k, 6] == 1
     W, B = transform_at(r.W, a), transform_at(r.W, b)
@@ -61,21 +61,21 @@ def look(touch, k, r, S, reach, dt, margin, m, alive, n):
                 m.pair[n], m.slot[n], m.gap[n] = k, slot_of(touch, k, j), gap
                 put_row(m.point, n, x)
                 put_row(m.normal, n, normal)
-                alive[n] = select(near, 1, 0)
+                active[n] = select(near, 1, 0)
                 n += 1
     return n
 
 
-def thin_out(m, alive, first, end):
+def thin_out(m, active, first, end):
     """Of more than four contacts of a pair the four that are worth most remain."""
-    found = alive[first] * 0
+    found = active[first] * 0
     for j in range(first, end):
-        found += alive[j]
+        found += active[j]
     if some(found > PER_PAIR):
-        choose(m, alive, first, end, found)
+        choose(m, active, first, end, found)
 
 
-def choose(m, alive, first, end, found):
+def choose(m, active, first, end, found):
     """alive = 2 for each contact that is worth most, in turn; then these remain where too many were found."""
     n, one = vector_of(m.normal, first), vector_of(m.point, first)
     two, three = one, one
@@ -83,11 +83,11 @@ def choose(m, alive, first, end, found):
         best, size = found * 0, found * 0 - FAR
         for j in range(first, end):
             here = worth(mode, m.gap[j], vector_of(m.point, j), n, one, two, three)
-            if alive[j] > 0 and here > size:
+            if active[j] > 0 and here > size:
                 best, size = found * 0 + j, here
         for j in range(first, end):
-            if alive[j] > 0 and best == j:
-                alive[j] = 2
+            if active[j] > 0 and best == j:
+                active[j] = 2
                 if mode == 0:
                     n, one = vector_of(m.normal, j), vector_of(m.point, j)
                 if mode == 1:
@@ -96,18 +96,18 @@ def choose(m, alive, first, end, found):
                     three = vector_of(m.point, j)
     for j in range(first, end):
         if found > PER_PAIR:
-            alive[j] = select(alive[j] > 1, 1, 0)
-        alive[j] = select(alive[j] > 0, 1, 0)
+            active[j] = select(active[j] > 1, 1, 0)
+        active[j] = select(active[j] > 0, 1, 0)
 
 
-def keep(m, alive, first, end, count):
+def keep(m, active, first, end, count):
     """Contacts that some state has, and has room for, from `first` on without gaps; returns where they end."""
     n = first
     for j in range(first, end):
-        count[0] += alive[j]
-        alive[j] = select(count[0] > MOST, 0, alive[j])
-        if some(alive[j] > 0):
-            m.pair[n], m.slot[n], m.gap[n], alive[n] = m.pair[j], m.slot[j], m.gap[j], alive[j]
+        count[0] += active[j]
+        active[j] = select(count[0] > MOST, 0, active[j])
+        if some(active[j] > 0):
+            m.pair[n], m.slot[n], m.gap[n], active[n] = m.pair[j], m.slot[j], m.gap[j], active[j]
             put_row(m.point, n, vector_of(m.point, j))
             put_row(m.normal, n, vector_of(m.normal, j))
             n += 1

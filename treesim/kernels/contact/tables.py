@@ -40,7 +40,7 @@ class Touch(NamedTuple):
     braking: Any
     height: Any  # of the grids
     option: Any  # recovery, its highest speed, speed of restitution, overlaps that are left
-    tells_pairs: Any  # 1 where wrenches of pairs of bodies are told
+    reports_pairs: Any  # 1 where wrenches of pairs of bodies are told
 
 
 def slot_of(touch, k, j):

@@ -86,7 +86,7 @@ def any_soft(touch):
     return found
 
 
-def is_told_from_outside(m, c):
+def is_external(m, c):
     """Whether contact c is one of a pair whose contacts are told from outside, as they are at the start of the step."""
     return m.touch.pair[law_of(m, c), 2] == CONVEX
 
@@ -101,7 +101,7 @@ def stored_in_springs(m, nc):
     """The energy of the springs of soft surfaces, but for contacts that are told from outside."""
     total = m.g[0] * 0
     for c in range(nc):
-        if not is_told_from_outside(m, c):
+        if not is_external(m, c):
             total += spring_energy(m, c, m.contacts.gap[c])
     return total
 
@@ -110,7 +110,7 @@ def lost_outside(m, nc, dt):
     """What the springs of contacts that are told from outside lose in the step, as their gaps open along the rows."""
     total = m.g[0] * 0
     for c in range(nc):
-        if is_told_from_outside(m, c):
+        if is_external(m, c):
             end = m.contacts.gap[c] + dt * m.moved[3 * c + 2]
             total += spring_energy(m, c, m.contacts.gap[c]) - spring_energy(m, c, end)
     return total

@@ -43,7 +43,7 @@ def constrain_mimic_joints(tree, q, r, n, mimic_constraint):
         give_forces(tree, mimic, own, r, row)
     for i in range(1, tree.n_bodies + 1):
         for b in range(mimic.count):
-            if own.alive[i, b] > 0:
+            if own.active[i, b] > 0:
                 for k in range(tree.v_start[i], tree.v_start[i + 1]):
                     r.first[k], r.last[k] = 0, n
 
@@ -52,7 +52,7 @@ def take_forces(tree, mimic, own, r, row):
     """own.force = -Z_A' D^-1 Z[:, row]."""
     for i in range(1, tree.n_bodies + 1):
         for b in range(mimic.count):
-            if own.alive[i, b] > 0:
+            if own.active[i, b] > 0:
                 for k in range(tree.v_start[i], tree.v_start[i + 1]):
                     own.force[b] -= own.Z[k, b] * own.D_inv[k] * r.Z[k, row]
 
@@ -61,7 +61,7 @@ def give_forces(tree, mimic, own, r, row):
     """Z[:, row] += Z_A own.force."""
     for i in range(1, tree.n_bodies + 1):
         for b in range(mimic.count):
-            if own.alive[i, b] > 0:
+            if own.active[i, b] > 0:
                 for k in range(tree.v_start[i], tree.v_start[i + 1]):
                     r.Z[k, row] += own.Z[k, b] * own.force[b]
 

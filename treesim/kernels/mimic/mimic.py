@@ -140,7 +140,7 @@ class MimicRowMemory(NamedTuple):
     U: Any
     D_inv: Any
     K: Any  # (N+1, m, 6) forces of the rows on their way through a body
-    alive: Any  # (N+1, m) whether they are on their way there
+    active: Any  # (N+1, m) whether they are on their way there
     Z: Any  # (nv, m) what each degree of freedom feels of a row
     G: Any  # (m, m) A H^-1 A', and its factor
     force: Any  # (m,) across the rows
@@ -180,10 +180,10 @@ def start_rows(tree, mimic, r):
     """No row is anywhere but at the joints of its two ends."""
     for i in range(tree.n_bodies + 1):
         for b in range(mimic.count):
-            r.alive[i, b] = 0
+            r.active[i, b] = 0
     for b in range(mimic.count):
         first, second = mimic.body[b], mimic.mimicked_body[b]
-        r.alive[first, b], r.alive[second, b] = 1, 1
+        r.active[first, b], r.active[second, b] = 1, 1
         put_force(r.K[first], b, zero_force(tree))
         put_force(r.K[second], b, zero_force(tree))
         for c in range(b + 1):
@@ -194,7 +194,7 @@ def feel(tree, mimic, r, i):
     """What the degrees of freedom of joint i feel of the rows there; they leave the rest."""
     for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
         for b in range(mimic.count):
-            if r.alive[i, b] > 0:
+            if r.active[i, b] > 0:
                 K = force_at(r.K[i], b)
                 z = force_component(K, tree.screw[k])
                 if mimic.v[b] == k:
@@ -204,7 +204,7 @@ def feel(tree, mimic, r, i):
                 r.Z[k, b] = z
                 put_force(r.K[i], b, force_sub(K, force_scale(force_at(r.U, k), r.D_inv[k] * z)))
                 for c in range(b + 1):
-                    if r.alive[i, c] > 0:
+                    if r.active[i, c] > 0:
                         r.G[b, c] += r.D_inv[k] * z * r.Z[k, c]
 
 
@@ -212,12 +212,12 @@ def pass_on(tree, mimic, r, i):
     """The rows at body i go on to its parent, where they may meet their other ends."""
     p = tree.parent[i]
     for b in range(mimic.count):
-        if p > 0 and r.alive[i, b] > 0:
+        if p > 0 and r.active[i, b] > 0:
             K = force_to_parent(body_transform_at(tree, r.X, i), force_at(r.K[i], b))
-            if r.alive[p, b] > 0:
+            if r.active[p, b] > 0:
                 K = force_add(K, force_at(r.K[p], b))
             put_force(r.K[p], b, K)
-            r.alive[p, b] = 1
+            r.active[p, b] = 1
 
 
 def factor_rows(r):
@@ -254,7 +254,7 @@ def add_response(tree, mimic, qdd, r):
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             nu = tree.gravity[0] * 0
             for b in range(mimic.count):
-                if r.alive[i, b] > 0:
+                if r.active[i, b] > 0:
                     nu = nu + r.D_inv[k] * r.Z[k, b] * r.force[b]
             change, a = release_screw(a, force_at(r.U, k), r.D_inv[k], nu, tree.screw[k], tree.armature[k])
             qdd[k] += change

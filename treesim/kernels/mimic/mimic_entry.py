@@ -128,7 +128,7 @@ def _work(origin: Origin, array: Callable[[Array], str]) -> list[str]:
     given |= {x.name: array(x) for x in arrays}
     known = [given[parameter] for parameter in wanted if parameter in given]
     call = f"kernel({', '.join([*known, *(['*scratch'] if len(known) < len(wanted) else [])])})"
-    lines = [f"status = max(status, {call})" if origin.tells else call]
+    lines = [f"status = max(status, {call})" if origin.returns_status else call]
     if origin.follows:
         followed = next(array(x) for x in arrays if x.name == origin.follows)
         lines.append(f"follow(moved, mimic, {array(arrays[0])}, {followed}, rows)")

@@ -94,7 +94,7 @@ def end_at_rest(tree, held, q, v, r):
         v[k] += r.change[k]
 
 
-def tell(tree, held, q, v, r, impulses, residual):
+def write_results(tree, held, q, v, r, impulses, residual):
     """The sum of the impulses, and of each row its gap at q, or its velocity where it has none."""
     gaps(tree, held, q, r.W, residual)
     row_velocities(tree, held, v, r, r.lacking)
@@ -133,7 +133,7 @@ def implicit_midpoint_with_rows(
     put_work(tree, s, v, force, m.v_mid, m, work)
     advance(tree, q, m.mean, m.a, s.dt, q_new, v_new)
     end_at_rest(moved, held, q_new, v_new, r)
-    tell(moved, held, q_new, v_new, r, impulses, residual)
+    write_results(moved, held, q_new, v_new, r, impulses, residual)
     return status
 
 
@@ -145,7 +145,7 @@ def rows_for(tree, layout, geometry, closure, q):
     return row_memory(tree, plain_world_tables(layout, geometry, closure), q)
 
 
-def told_for(tree, layout, q):
+def result_memory(tree, layout, q):
     """Memory for what a step tells beside the state, of the numbers in q: force, impulses, residual, work."""
     solver_info = np.empty((2, layout[1 + 3 * layout[0]]), q.dtype)
     return np.empty(tree.nv, q.dtype), solver_info[0], solver_info[1], np.empty(2, q.dtype)
@@ -161,7 +161,7 @@ def made_world_entry(step, memory, dynamics, **arrays):
     """The entry of a step of a world with rows; of tied dynamics, a tied one."""
     mimic = is_mimic_entry(dynamics)
     tables = {**WORLD, "settings": "TableOfReals"}
-    made = entry(step, memory, tables, ROWS, tells=True, expands=mimic, **arrays)
+    made = entry(step, memory, tables, ROWS, returns_status=True, expands=mimic, **arrays)
     return mimic_entry(made) if mimic else made
 
 
@@ -198,7 +198,7 @@ def carried_world_step_entry(name, dynamics):
 
     carried_step.__name__ = f"carried_{one_step.__name__}"
     return made_world_entry(
-        carried_step, (told_for, *memory_for(dynamics)), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
+        carried_step, (result_memory, *memory_for(dynamics)), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
         v_new="-> nv",
     )  # fmt: skip
 
@@ -219,6 +219,6 @@ def counted_world_step_entry(name, dynamics):
 
     counted_step.__name__ = f"counted_{one_step.__name__}"
     return made_world_entry(
-        counted_step, (told_for, *memory_for(dynamics)), dynamics, q="nq", v="nv", work="2", control="nv'",
+        counted_step, (result_memory, *memory_for(dynamics)), dynamics, q="nq", v="nv", work="2", control="nv'",
         q_new="-> nq", v_new="-> nv", work_new="-> 2",
     )  # fmt: skip

@@ -193,7 +193,7 @@ def step_entry(name, dynamics):
     step.__name__ = f"{name}_by_{label(dynamics)}"
     mimic = is_mimic_entry(dynamics)
     made = entry(
-        step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, tells=True,
+        step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
         expands=mimic, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2",
     )  # fmt: skip
     return mimic_entry(made) if mimic else made
@@ -217,7 +217,7 @@ def carried_step_entry(name, dynamics):
     carried_step.__name__ = f"carried_{one_step.__name__}"
     mimic = is_mimic_entry(dynamics)
     made = entry(
-        carried_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, tells=True,
+        carried_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
         expands=mimic, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
     )  # fmt: skip
     return mimic_entry(made) if mimic else made
@@ -244,7 +244,7 @@ def counted_step_entry(name, dynamics):
     counted_step.__name__ = f"counted_{one_step.__name__}"
     mimic = is_mimic_entry(dynamics)
     made = entry(
-        counted_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, tells=True,
+        counted_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
         expands=mimic, q="nq", v="nv", work="2", control="nv'", q_new="-> nq", v_new="-> nv", work_new="-> 2",
     )  # fmt: skip
     return mimic_entry(made) if mimic else made

@@ -20,7 +20,7 @@ PART_OF_STABLE = 0.25  # of the gains at which a spring and damper held through 
 G = 9.80665  # m/s^2
 
 
-class Pull(BodyPoint):
+class MouseSpring(BodyPoint):
     """Spring and damper of limited force at one point of a body: f = k d - c v_p.
 
     d: vector from the point to its target. v_p: the point's velocity. |f| is at most three times the robot's

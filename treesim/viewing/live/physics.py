@@ -24,7 +24,7 @@ from ...states.standing import standing
 from .controller import Drive, without_effort_limits
 from .forces import Force
 from .history import History, Moment
-from .mouse_spring import G, Pull
+from .mouse_spring import G, MouseSpring
 from .panel import NO_FRAME, effective_mass_at, finite, momenta, movable, total_energy, touched
 from .reference import NONE, SIMULATION, RecordedReference, Reference, ReferenceSettings, SimulatedReference, apart
 from .settings import Settings
@@ -89,7 +89,7 @@ class LivePhysics:
         )
         self._began()
 
-    pull: Pull | None
+    pull: MouseSpring | None
     reference: Reference | None
     trouble: str | None
     robot: Tree
@@ -134,7 +134,7 @@ class LivePhysics:
             simulation.step(0.0, start, v)
         total_energy(self.robot, q, v, np.array(settings.gravity))
         if self.robot.n_bodies:
-            Pull(self.robot, self.robot.body_names[-1], np.zeros(3), np.ones(3), settings.dt).tune(q)
+            MouseSpring(self.robot, self.robot.body_names[-1], np.zeros(3), np.ones(3), settings.dt).tune(q)
 
     def place(self, scene: Scene, settings: Settings) -> None:
         """Replace the world, and start there without overlay and external forces."""
@@ -344,7 +344,7 @@ class LivePhysics:
 
         Raises ArgumentError.
         """
-        pull = Pull(self.world.robot, body, point, target, self.settings.dt)
+        pull = MouseSpring(self.world.robot, body, point, target, self.settings.dt)
         pull.tune(self.player.q)
         pull.generalised(self.player.q, self.player.v)
         self.pull = self.drive.pull = pull

@@ -75,7 +75,7 @@ class Replay:
         self.t, self.running, self.speed = float(trajectory.t[0]), True, check_speed("speed", speed)
         self._joints, self._forces = movable(robot), _contact_forces(robot, trajectory)
         self._events: queue.Queue[tuple[Message, Reply]] = queue.Queue(MOST_WAITING)
-        self._told = -math.inf  # when pages were told last, on the clock
+        self._sent = -math.inf  # when pages were told last, on the clock
         self.frame = NO_FRAME  # at which the mass that is felt is told
         self._references = {
             name: RecordedReference(robot, motion, self.t) for name, motion in (references or {}).items()
@@ -140,7 +140,7 @@ class Replay:
             viewer.show_panel(self._panel())
             viewer.listen(self.receive)
         self._update()
-        self._tell()
+        self._send_state()
 
     def _wait(self, end: float) -> None:
         """Process requests of pages until the clock reads `end`."""
@@ -164,7 +164,7 @@ class Replay:
         except TreesimError as error:
             reply(str(error))
         self._update()
-        self._tell()
+        self._send_state()
 
     def _do(self, message: Message) -> None:
         start, end = self.span
@@ -200,8 +200,8 @@ class Replay:
         end = self.span[1]
         self.t, self.running = min(t, end), t < end
         self._update()
-        if self._clock() - self._told >= STATE_SECONDS or not self.running:
-            self._tell()
+        if self._clock() - self._sent >= STATE_SECONDS or not self.running:
+            self._send_state()
 
     @property
     def reference(self) -> RecordedReference | None:
@@ -226,10 +226,10 @@ class Replay:
             "note": "a recorded motion: joints are shown, and cannot be set",
         }
 
-    def _tell(self) -> None:
+    def _send_state(self) -> None:
         """Send the state to all pages."""
         if isinstance(self._viewer, InteractiveViewer):
-            self._told = self._clock()
+            self._sent = self._clock()
             self._viewer.show_state(self.state())
 
     def state(self) -> dict[str, Any]:

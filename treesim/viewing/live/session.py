@@ -97,7 +97,7 @@ class LiveSession(ReprMixin):
         self._compiled = CompiledMethods()
         self._preparing: threading.Thread | None = None
         self._playing: threading.Thread | None = None
-        self._told = -np.inf  # when pages were told last, on the clock
+        self._sent = -np.inf  # when pages were told last, on the clock
         self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep, recordings)
         self.physics.adopt_reference(reference or ReferenceSettings())
         self._compiled.add(self._runs(self.physics.settings, self.physics.reference_settings))
@@ -160,7 +160,7 @@ class LiveSession(ReprMixin):
             The simulation's time at the end [s].
         """
         self._message = "code is being compiled"
-        self._tell()
+        self._send_state()
         for run in self._runs(self.physics.settings, self.physics.reference_settings):
             self.physics.warm(run)
         self._message = None
@@ -262,12 +262,12 @@ class LiveSession(ReprMixin):
         _check_main_thread()
         self.physics.shown(frame)
         self._show_poses()
-        if self._clock() - self._told >= STATE_SECONDS:
-            self._tell()
+        if self._clock() - self._sent >= STATE_SECONDS:
+            self._send_state()
 
-    def _tell(self) -> None:
+    def _send_state(self) -> None:
         """Send the state to all pages."""
-        self._told = self._clock()
+        self._sent = self._clock()
         state = self.physics.state()
         pace = state["realTimeFactor"]
         slow = pace is not None and pace < SLOW * state["speed"]
@@ -283,7 +283,7 @@ class LiveSession(ReprMixin):
 
     def _show_now(self) -> None:
         self._show_poses()
-        self._tell()
+        self._send_state()
 
     def _show_poses(self) -> None:
         physics = self.physics

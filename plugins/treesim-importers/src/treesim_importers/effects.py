@@ -53,7 +53,7 @@ def _masses(before: Outcome, after: Outcome) -> list[str]:
     return [f"{difference:+.6g} kg", *torques]
 
 
-def told_moments(links: list[_Element]) -> str:
+def moments_text(links: list[_Element]) -> str:
     """Return the principal moments [kg m^2] of the first of these links that states an inertia."""
     for moments in map(principal_moments, links):
         if moments is not None:

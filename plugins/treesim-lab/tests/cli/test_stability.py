@@ -29,7 +29,7 @@ def test_substeps_make_it_finer(answer: Callable[..., Any], robot: str) -> None:
 
 def test_free_flight_leaves_the_fall_out(answer: Callable[..., Any], robot: str) -> None:
     (row,) = answer("stability", robot, *QUICK, "--base", "floating")["stability"]
-    assert row["base"] == "floating" and max(row["gained"], row["lost"]) < 1e-5 and row["in_play"] < 50
+    assert row["base"] == "floating" and max(row["gained"], row["lost"]) < 1e-5 and row["energy_range"] < 50
 
 
 def test_losses_are_told_beside_the_work_of_damping(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:

@@ -43,7 +43,7 @@ class MeshcatViewer:
         self._receive: Receive = ignore
         self._left: Callable[[], object] = lambda: None
         self._server: LiveServer | None = None
-        self._program = Program(self._tell_program)
+        self._program = Program(self._send_program)
         self._robot: Tree | None = None
         self._view: dict[str, Any] = {}  # of the scene
         self._poses = np.empty((0, 4, 4))  # as shown last
@@ -83,7 +83,7 @@ class MeshcatViewer:
         """
         if self._server is None or self._robot is None:
             raise ArgumentError("show_ground: no robot is shown; call show(robot, q) first")
-        self._server.tell("ground", to_json({"ground": ground_message(self._view, self._poses[None], ground)}))
+        self._server.send("ground", to_json({"ground": ground_message(self._view, self._poses[None], ground)}))
 
     def update(self, q: np.ndarray) -> None:
         """Move the robot to configuration q (nq,). Never waits: a page that is slow skips to the latest pose.
@@ -117,9 +117,9 @@ class MeshcatViewer:
         robot = self._robot
         return () if robot is None else ("base", *robot.body_names)
 
-    def _tell_program(self, details: Mapping[str, Any]) -> None:
+    def _send_program(self, details: Mapping[str, Any]) -> None:
         if self._server is not None:
-            self._server.tell("program", to_json({"program": details}))
+            self._server.send("program", to_json({"program": details}))
 
     def set_slider(
         self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
@@ -152,20 +152,20 @@ class MeshcatViewer:
     def show_panel(self, panel: Mapping[str, Any]) -> None:
         """Offer what there is to be set, on all pages; does nothing before `show`."""
         if self._server is not None:
-            self._server.tell("panel", to_json({"panel": panel}))
+            self._server.send("panel", to_json({"panel": panel}))
 
     def show_state(self, state: Mapping[str, Any]) -> None:
         """Show how it stands, on all pages; does nothing before `show`. Never waits: a page that is slow skips to the
         latest state."""
         if self._server is not None:
-            self._server.tell("state", to_json({"state": state}))
+            self._server.send("state", to_json({"state": state}))
 
     def close(self) -> None:
         """Stop the server; open pages say so. Closing twice does nothing, and `show` may follow."""
         if self._server is not None:
             self._server.close()
         self._server = self._robot = None
-        self._program = Program(self._tell_program)
+        self._program = Program(self._send_program)
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion to a file, of a kind that its suffix says, one of `formats`: an HTML file that replays from

@@ -33,7 +33,7 @@ def factor_error_rows(
     states: int,
     quick: bool,
     notes: list[str],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
     """Yield for each robot, or without any for each of the trees of Table 2 with up to 64 bodies (if quick, 16), its
     name, n, the part of zeros in its mass matrix, and the errors of every factorization
@@ -47,7 +47,7 @@ def factor_error_rows(
         else _trees((2,) if quick else (2, 3))
     )
     for name, robot in robots:
-        tell(name)
+        report(name)
         errors = {method: found._asdict() for method, found in median_errors(robot, states).items()}
         yield {"tree": name, "n": robot.nv, "zeros": 1 - density(robot.topology), "errors": errors}
 

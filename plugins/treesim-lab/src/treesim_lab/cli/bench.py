@@ -283,7 +283,7 @@ def _summary(
     with messages().status("timing ...") as status, checked_loading(base, mimic):
         found = time_robots(
             names, cast("Base", base), cast("Mimic | None", mimic), batch or BATCH, rounds or CALL_ROUNDS,
-            rounds or SUMMARY_BATCH_ROUNDS, seed, tell=lambda text: status.update(f"timing: {text} ..."),
+            rounds or SUMMARY_BATCH_ROUNDS, seed, report=lambda text: status.update(f"timing: {text} ..."),
         )  # fmt: skip
     robots = [each["robot"] for each in found]
     titles = {"calls": "one state", "batches": f"{batch or BATCH} states, on as many threads"}

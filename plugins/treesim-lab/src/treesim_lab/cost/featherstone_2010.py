@@ -138,7 +138,7 @@ def inverse_inertia(tree: Topology, b: Sequence[int]) -> Operations:
 Block = tuple[int, int]
 
 
-def needed_blocks(tree: Topology, bodies: Sequence[int], literal: bool = False) -> frozenset[Block]:
+def required_blocks(tree: Topology, bodies: Sequence[int], literal: bool = False) -> frozenset[Block]:
     """Return the blocks (i, j), i <= j, of Ω that Λ⁻¹ of `bodies` needs (Figure 15, corrected). Cost O(N²).
 
     literal: as the figure prints it. It then marks (λ(i), λ(j)) also where λ(i) > λ(j), below the diagonal, where
@@ -231,5 +231,5 @@ def omega(tree: Topology, blocks: frozenset[Block]) -> Operations:
 def low_order_ratio(tree: Topology, bodies: Sequence[int], literal: bool = False) -> float:
     """Return the cost of Λ⁻¹ of `bodies` by RJK over that by CRBA and LTDL, all operations equal (Table 3)."""
     b = [body for body in bodies for _ in range(6)]
-    low_order = articulated_inertias(tree) + omega(tree, needed_blocks(tree, bodies, literal))
+    low_order = articulated_inertias(tree) + omega(tree, required_blocks(tree, bodies, literal))
     return low_order.total / (featherstone_2005.crba(tree) + inverse_inertia(tree, b)).total

@@ -115,8 +115,8 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
         return []
     tree, b = robot.topology, [body for body in bodies for _ in range(6)]
     rows = f05.crba(tree) + f10.triangular_rows(tree, b) + f10.gram_product(tree, b)
-    blocks = f10.needed_blocks(tree, bodies)
-    one_at_a_time = chang_khatib.inverse_inertia_blocks(tree, chang_khatib.needed_blocks(tree, bodies))
+    blocks = f10.required_blocks(tree, bodies)
+    one_at_a_time = chang_khatib.inverse_inertia_blocks(tree, chang_khatib.required_blocks(tree, bodies))
     formulas: Formulas = {
         "ltdl": (rows + f05.ltdl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
         "ltl": (rows + f05.ltl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),

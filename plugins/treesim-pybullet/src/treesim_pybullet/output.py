@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def silence() -> Iterator[None]:
+def suppress_output() -> Iterator[None]:
     """Drop what a library prints past Python on the standard channels: there may be JSON on them."""
     kept = {channel: os.dup(channel) for channel in (1, 2)}
     nowhere = os.open(os.devnull, os.O_WRONLY)

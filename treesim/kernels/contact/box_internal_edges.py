@@ -53,12 +53,12 @@ def beyond_face(p, n, size, axis):
     return Vector(x, y, z)
 
 
-def no_seam(touch, k, x, gap, n):
+def no_internal_edge(touch, k, x, gap, n):
     """Planes have none."""
     return False
 
 
-def on_seam(touch, k, x, gap, n):
+def on_internal_edge(touch, k, x, gap, n):
     """Whether a contact of pair k at x, with its gap and normal, is at a face of a static box that another solid of the
     world covers there, or at an edge or corner of such a face; soft surfaces, into which shapes sink, are not asked."""
     found, own = False, touch.pair[k, 13] - 1

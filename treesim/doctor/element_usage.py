@@ -44,7 +44,7 @@ class Entry:
         return {"path": self.path, "fate": self.fate, "count": self.count, "inside": self.inside, "lines": self.lines}
 
 
-def ledger_of(root: _Element, findings: Iterable[Finding], find_mesh: MeshFinder) -> tuple[Entry, ...]:
+def element_usage(root: _Element, findings: Iterable[Finding], find_mesh: MeshFinder) -> tuple[Entry, ...]:
     """Return the usage of a parsed document's elements, in the order of their first occurrence.
 
     findings: the reader's. find_mesh: name -> (file, whether it exists); a collision without its mesh counts as

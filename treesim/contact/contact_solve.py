@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from ..dynamics.tables import constants_of
+from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import STATES_PER_TASK, run_states
 from ..engine.call.generic import compiled, compiled_soon
-from ..engine.call.varied import Varied
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.threads import over_threads
 from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, contact_step_entry, parts_of
@@ -31,7 +31,7 @@ SQUARES = 3  # matrices of so many rows as there may be, that a step and its sol
 SWEEPS = 500  # of the solver, and as many iterations of the one that takes over
 
 
-class ContactStage:
+class ContactSolve:
     """Compiled contact solve for single states and batches."""
 
     def __init__(
@@ -91,13 +91,13 @@ class ContactStage:
         if self.quick is None:
             compiled_soon(self.entry)
 
-    def near(self, q: np.ndarray, q_free: np.ndarray, varied: Varied | None = None) -> np.ndarray | None:
+    def near(self, q: np.ndarray, q_free: np.ndarray, batched: BatchedTables | None = None) -> np.ndarray | None:
         """Return a mask (...) of the states that need the contact solve in an unconstrained step from q to q_free.
 
         It is computed where there are only joint limits, by a quick test that avoids compiling the contact solve. None
         means that all states may need it: there is contact or friction, or the limits are batched parameters.
         """
-        if self.quick is None or (varied is not None and self.geometry_at in varied.tables):
+        if self.quick is None or (batched is not None and self.geometry_at in batched.tables):
             return None
         flags = np.empty((*q.shape[:-1], 1))
         if q.ndim > 1 or self.quick.call(q, q_free, flags) == BAD_LAYOUT:
@@ -110,22 +110,22 @@ class ContactStage:
         """Index of the table of contact geometry among the constants."""
         return next(k for k, table in enumerate(self.constants) if table is self.touching.geometry)
 
-    def run_varied(self, varied: Varied, *arrays: np.ndarray) -> int:
+    def run_batched(self, batched: BatchedTables, *arrays: np.ndarray) -> int:
         """Run a batch (count, ...) as `run` does, with batched parameters in the constants."""
-        status = self._run_varied(varied, *arrays)
+        status = self._run_batched(batched, *arrays)
         while self._makes_room(arrays[-2]):
-            status = self._run_varied(varied, *arrays)
+            status = self._run_batched(batched, *arrays)
         return status
 
-    def _run_varied(self, varied: Varied, *arrays: np.ndarray) -> int:
+    def _run_batched(self, batched: BatchedTables, *arrays: np.ndarray) -> int:
         count, code = len(arrays[0]), compiled(self.entry)
         flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in arrays[:8]]
         flat += [x.reshape(count, -1) for x in arrays[8:]]
 
         def part(first: int, last: int) -> int:
-            constants, status = varied.copies(self.constants), FINE
+            constants, status = batched.copies(self.constants), FINE
             for state in range(first, last):
-                varied.put(state, constants)
+                batched.put(state, constants)
                 status = max(status, int(code(*constants, *(x[state] for x in flat))))
             return status
 

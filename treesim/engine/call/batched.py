@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ...kernels.entries.varied_entry import varied_entry
+from ...kernels.entries.batched_entry import batched_entry
 
 
-class Varied(NamedTuple):
+class BatchedTables(NamedTuple):
     """Numbers in tables among an entry's constants: tables: which of these; places: where the numbers stand in each;
     numbers (count, K): those of each state, one table's behind the other's."""
 
@@ -23,7 +23,7 @@ class Varied(NamedTuple):
     ) -> tuple[Callable[..., int], tuple[Any, ...]]:
         """Return the twin of an entry with so many arrays, which takes the numbers behind the first `before` of these,
         and its constants."""
-        return varied_entry(entry, len(constants), self.tables, arrays, before), (*constants, *self.places)
+        return batched_entry(entry, len(constants), self.tables, arrays, before), (*constants, *self.places)
 
     def of(self, states: Any) -> Self:
         """Return the same of some of the states."""

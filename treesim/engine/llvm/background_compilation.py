@@ -16,7 +16,7 @@ from ...system.cores import usable_cores
 from ...system.subprocesses import can_start_python, file_command
 from ..threads import lock_across_forks
 from . import object_code
-from .object_code import Order
+from .object_code import CompileRequest
 
 TIME_LIMIT = 300.0  # seconds after which a process is given up: it hangs
 
@@ -32,7 +32,7 @@ def possible() -> bool:
 class Compilation:
     """An order that a second process is at work on, from now on."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: CompileRequest) -> None:
         self.order = order
         self._made: bytes | None = None
         self._process = _started(order)
@@ -55,10 +55,10 @@ class Compilation:
             _at_work.discard(threading.current_thread())
 
 
-class Later:
+class QueuedCompilation:
     """An order that a second process is to work on as soon as there is a core for it, unless it is asked for before."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: CompileRequest) -> None:
         self.order = order
         self._compilation: Compilation | None = None
         self._asked, self._beginning = False, threading.Lock()
@@ -87,11 +87,11 @@ class Later:
                 self._compilation = Compilation(self.order)
 
 
-def _started(order: Order) -> subprocess.Popen[bytes] | None:
+def _started(order: CompileRequest) -> subprocess.Popen[bytes] | None:
     """A process that has its order in a file, None where none can be had. Through a pipe, which holds 64 KiB, a thread
     would hand it over piece by piece, and wait before each until another one, which writes more code, lets it run."""
     text, *values = order
-    facts = json.dumps(dict(zip(Order._fields[1:], values, strict=True)))
+    facts = json.dumps(dict(zip(CompileRequest._fields[1:], values, strict=True)))
     command = file_command(object_code.__file__)
     try:
         with tempfile.TemporaryFile() as given:
