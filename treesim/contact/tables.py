@@ -145,9 +145,9 @@ def touching(
     geometry.setflags(write=False)
     bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
     static = [shape.link for pair in (*pairs, *convex) for shape in pair if not shape.body]
-    names, solver_info = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
+    names, external = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
     counts = [min(CAPACITY, made.capacity), made.capacity, made.slots, len(bound), len(rough), len(speed)]
-    return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), solver_info, held, *counts)
+    return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), external, held, *counts)
 
 
 def surface_names(grounds: Sequence[Surface]) -> tuple[str, ...]:

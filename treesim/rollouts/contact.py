@@ -120,13 +120,13 @@ class ContactSteps:
             control = np.array(controls(step, now), dtype=float, order="C")
             finite = bool(np.isfinite(control).all()) and finite
             before, self.wrench = now, np.zeros(1)
-            solver_info = np.zeros_like(worst)
+            residuals = np.zeros_like(worst)
             for _ in range(self.method.substeps):
-                now = self._substep(control, now, solver_info)
+                now = self._substep(control, now, residuals)
             if measured:
-                solver_info[kept[0][:, ENDED] != 0] = 0.0
+                residuals[kept[0][:, ENDED] != 0] = 0.0
                 now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
-            np.maximum(worst, solver_info, out=worst)
+            np.maximum(worst, residuals, out=worst)
             if (step - steps.start + 1) % every == 0:
                 finite = all(np.isfinite(x).all() for x in now) and finite
                 for result, x in zip(results, now, strict=not kept):
@@ -142,8 +142,8 @@ class ContactSteps:
         q, v, *total = now
         q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
         if self.touch is not None:
-            solver_info = self._step_on_lanes(self.touch, q, v, control, q_new, v_new, force, work)
-            np.maximum(worst, solver_info, out=worst)
+            residuals = self._step_on_lanes(self.touch, q, v, control, q_new, v_new, force, work)
+            np.maximum(worst, residuals, out=worst)
             return [q_new, v_new, *(x + work for x in total)]
         rows = self.code.row_results((len(q),), self.kept)
         arrays = q, v, control, q_new, v_new, force, work, *rows
@@ -164,16 +164,16 @@ class ContactSteps:
         status = self._free(q, v, control, *ends, force, done)
         inputs, results = (q, v, *ends, force, done, self.kept), (q_new, v_new, impulses, work)
         if status == FINE:
-            solver_info = touch.run(inputs, results)
+            residuals = touch.run(inputs, results)
         else:
             good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
             q_new[...], v_new[...], impulses[...], work[...] = *ends, 0.0, done
-            part, solver_info = [x[good] for x in results], np.zeros(len(q))
-            solver_info[good] = touch.run([x[good] for x in inputs], part)
+            part, residuals = [x[good] for x in results], np.zeros(len(q))
+            residuals[good] = touch.run([x[good] for x in inputs], part)
             for x, own in zip(results, part, strict=True):
                 x[good] = own
         self.kept, self.next = impulses, self.kept
-        return solver_info
+        return residuals
 
     def _free(self, *arrays: Any) -> int:
         """Take the unconstrained step of a batch, by the same code for any number of states."""

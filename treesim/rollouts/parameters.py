@@ -117,7 +117,9 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
     limits, friction or ground that the world leaves out. Raises UnsupportedError for these under integrators
     without a contact solve.
     """
-    fields = {} if model_parameters is None else given_physics(world.robot, model_parameters, FIELDS, "rollouts")
+    if model_parameters is None:
+        return {}
+    fields = given_physics(world.robot, model_parameters, FIELDS, "rollouts")
     for name, given in fields.items():
         if given.values.ndim - 1 - len(FIELDS[name].shape) > 1:
             raise ArgumentError(f"model_parameters[{name!r}] has more than one batch axis: rollouts have one, (B, ...)")
@@ -187,6 +189,8 @@ def world_with_rows(world: World, fields: Mapping[str, Given]) -> World:
 
     The rows of a step's contact solve then depend on the names of given fields, not on their values.
     """
+    if not fields:
+        return world
     robot, simple = world.robot, simple_joints(world.robot) > 0
     wanted = []
     for name, there in (

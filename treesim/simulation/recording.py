@@ -77,9 +77,9 @@ class Recording:
         t, q, v, tau = self.t[:n], self.q[:n], self.v[:n], self.tau[:n]
         found = energies(self.robot, q, v, gravity)
         work = self.work[:n] if counted else work_of(self.robot, t, v, tau, self.work[0])
-        solver_info = {**metadata, "energy_range": found.energy_range}
+        facts = {**metadata, "energy_range": found.energy_range}
         total = found.kinetic + found.potential
-        return Trajectory.of(self.robot, t, q, v, tau, total, solver_info, work, self._contact())
+        return Trajectory.of(self.robot, t, q, v, tau, total, facts, work, self._contact())
 
     def _contact(self) -> ContactHistory | None:
         """Return the contact history of the states so far, for all pairs that ever touched."""
