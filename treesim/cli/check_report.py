@@ -73,7 +73,7 @@ def _print_code(code: str, found: Sequence[Finding], console: Console) -> None:
         table.add_row("", f"and {len(found) - MOST} more (--json lists all)")
     if severity != "info":
         table.add_row("why", advice.why)
-        table.add_row("cure", advice.cure)
+        table.add_row("fix", advice.cure)
     console.print(Padding(table, (0, 0, 0, 2)))
 
 

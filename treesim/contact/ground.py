@@ -97,7 +97,13 @@ class Ground(Surface):
         (3,) normal n in world axes, scaled to length 1. z by default.
     height : float
         Distance of the plane from the origin along the normal [m]. 0 by default.
-    friction, restitution, stiffness, dissipation_time, name
+    friction, restitution : float
+        As in `treesim.Surface`.
+    stiffness : float, optional
+        As in `treesim.Surface`.
+    dissipation_time : float
+        As in `treesim.Surface`.
+    name : str
         As in `treesim.Surface`.
 
     Examples
@@ -134,7 +140,13 @@ class StaticBox(Surface):
         (3,) full lengths along its x, y, z [m].
     placement : Placement
         Pose of its centre in the world. Identity by default.
-    friction, restitution, stiffness, dissipation_time, name
+    friction, restitution : float
+        As in `treesim.Surface`.
+    stiffness : float, optional
+        As in `treesim.Surface`.
+    dissipation_time : float
+        As in `treesim.Surface`.
+    name : str
         As in `treesim.Surface`.
 
     Examples
@@ -193,7 +205,13 @@ class HeightField(Surface):
         (2,) distances of the nodes along x and y [m]. 0.1 by default.
     center : array_like
         (2,) x and y of the grid's centre [m]. Origin by default.
-    friction, restitution, stiffness, dissipation_time, name
+    friction, restitution : float
+        As in `treesim.Surface`.
+    stiffness : float, optional
+        As in `treesim.Surface`.
+    dissipation_time : float
+        As in `treesim.Surface`.
+    name : str
         As in `treesim.Surface`.
 
     Examples

@@ -1,1 +1,1 @@
-"""Robots as models of other engines, and states between their conventions and treesim's."""
+"""Conversion of robots to models of other engines, and of states between conventions."""

@@ -1,5 +1,4 @@
-"""Robots as models of other engines, and states between their conventions and treesim's; the work is
-`compare.conversion`'s."""
+"""Public functions that convert robots and states for other engines; `compare.conversion` implements them."""
 
 from __future__ import annotations
 
@@ -16,23 +15,49 @@ from ..validation.arrays import Argument, coerce
 
 
 def to_pinocchio(robot: Tree) -> Any:
-    """Return the robot as a pinocchio.Model, for whatever takes one (pink, crocoddyl, tsid).
+    """Return the robot as a pinocchio.Model, as used by pink, crocoddyl and tsid.
 
-    Joints are numbered as the bodies are; joints of every type, limits of position, velocity and effort, damping, dry
-    friction, armature and gravity are carried over; frames have the names that they have here, bodies' of type BODY,
-    others' OP_FRAME. Before it is returned, bodies, poses, mass matrix, bias and forward dynamics are compared with
-    treesim's on random states. States: `convert_state(robot, q, v, to="pinocchio")`. Joints that follow others are
-    mimic joints, exactly; leaders are numbered before them. Pinocchio's `aba`, `computeMinverse`, energies and
-    derivatives do not take such models; `rnea`, `crba`, kinematics and Jacobians do.
-    Raises PluginError, saying how to install the plugin; UnsupportedError for followers that carry their leaders
-    (load the robot with mimic="free", or take `robot.spanning`); EngineError naming the body or joint that is not the
-    same. Loops are left open, which a ConversionWarning tells. Some milliseconds.
+    Joints are numbered like the bodies. Position, velocity and effort limits, damping, dry friction, armature
+    and gravity are included for joints of every type. Frames keep their names; those of bodies have type BODY,
+    others OP_FRAME. Before the model is returned, bodies, poses, mass matrix, bias and forward dynamics are
+    compared with treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states.
+    Takes some milliseconds.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> model = treesim.to_pinocchio(robot)
-        >>> model.nv, model.getJointId("elbow_joint"), model.existFrame("ee_link")
-        (6, 3, True)
+    Mimic joints become Pinocchio's mimic joints, without error; mimicked joints are numbered before them.
+    Pinocchio's `aba`, `computeMinverse`, energies and derivatives do not support such models; `rnea`, `crba`,
+    kinematics and Jacobians do.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+
+    Returns
+    -------
+    pinocchio.Model
+        Model of the robot.
+
+    Raises
+    ------
+    PluginError
+        If the plugin is missing; the message contains the install command.
+    UnsupportedError
+        If a mimic joint is an ancestor of its mimicked joint; load the robot with mimic="free", or pass
+        `robot.spanning`.
+    EngineError
+        If the model differs from treesim's; the message names the body or joint.
+
+    Warns
+    -----
+    ConversionWarning
+        If loops are left open.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> model = treesim.to_pinocchio(robot)
+    >>> model.nv, model.getJointId("elbow_joint"), model.existFrame("ee_link")
+    (6, 3, True)
     """
     from ..compare.conversion import converted
 
@@ -40,24 +65,48 @@ def to_pinocchio(robot: Tree) -> Any:
 
 
 def to_mujoco(robot: Tree) -> Any:
-    """Return the robot as a mujoco.MjModel, for whatever takes one (mink).
+    """Return the robot as a mujoco.MjModel, as used by mink, without shapes and actuators.
 
-    Bodies and joints have the names that they have here, frames that are no body's are sites. Limits of position and
-    effort, damping, dry friction, armature and gravity are carried over; velocity limits, which MuJoCo has not, are the
-    custom number "velocity_limit". No shapes, and no actuators. A body called "world", as MuJoCo calls its own, is
-    "world_that_moves", which a ConversionWarning tells. Checks, errors and warnings as `to_pinocchio`;
-    UnsupportedError, too, for joints that MuJoCo does not know (planar, and floating ones within a robot).
-    Joints that follow others have coordinates of their own there, and are held by equality constraints of their names,
-    which MuJoCo has soft only: as hard as they come, they let 1e-4 to 1e-3 pass of the acceleration with which
-    followers would leave their leaders. Accelerations are held to what such constraints should give, as exactly as all
-    others.
-    `to_mujoco_spec` returns what can be edited before it is compiled, and written as XML.
+    Bodies and joints keep their names; frames other than bodies become sites. Position and effort limits,
+    damping, dry friction, armature and gravity are included. MuJoCo has no velocity limits; they become the
+    custom number "velocity_limit". The model is checked as in `to_pinocchio`. `to_mujoco_spec` returns a
+    specification that can be edited before compilation, and written as XML.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> model = treesim.to_mujoco(robot)
-        >>> model.nv, model.joint("elbow_joint").qposadr[0].item(), model.site("ee_link").name
-        (6, 2, 'ee_link')
+    Mimic joints have coordinates of their own in MuJoCo and are enforced by equality constraints of the same
+    names, which are always soft. At their hardest, they leave 1e-4 to 1e-3 of the acceleration by which mimic
+    joints would violate them. The check of accelerations includes this compliance.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+
+    Returns
+    -------
+    mujoco.MjModel
+        Model of the robot.
+
+    Raises
+    ------
+    PluginError
+        If the plugin is missing; the message contains the install command.
+    UnsupportedError
+        For joints that MuJoCo lacks: planar ones, and floating ones other than the base.
+    EngineError
+        If the model differs from treesim's; the message names the body or joint.
+
+    Warns
+    -----
+    ConversionWarning
+        If loops are left open, or a body "world" is renamed to "world_that_moves", as MuJoCo's own world has
+        this name.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> model = treesim.to_mujoco(robot)
+    >>> model.nv, model.joint("elbow_joint").qposadr[0].item(), model.site("ee_link").name
+    (6, 2, 'ee_link')
     """
     from ..compare.conversion import converted
 
@@ -65,12 +114,23 @@ def to_mujoco(robot: Tree) -> Any:
 
 
 def to_mujoco_spec(robot: Tree) -> Any:
-    """Return the robot as a mujoco.MjSpec: `to_xml()` writes it, `compile()` makes what `to_mujoco` returns.
+    """Return the robot as a mujoco.MjSpec: `to_xml()` writes it, `compile()` returns the model of `to_mujoco`.
 
-    Example:
-        >>> spec = treesim.to_mujoco_spec(treesim.load("ur5"))
-        >>> '<joint name="elbow_joint"' in spec.to_xml()
-        True
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+
+    Returns
+    -------
+    mujoco.MjSpec
+        Specification of the model; errors and warnings as in `to_mujoco`.
+
+    Examples
+    --------
+    >>> spec = treesim.to_mujoco_spec(treesim.load("ur5"))
+    >>> '<joint name="elbow_joint"' in spec.to_xml()
+    True
     """
     from ..compare.conversion import converted
 
@@ -80,25 +140,53 @@ def to_mujoco_spec(robot: Tree) -> Any:
 def convert_state(
     robot: Tree, q: ArrayLike, v: ArrayLike, *, to: str = "treesim", source: str = "treesim"
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return configuration and velocity (..., n) of an engine, for q and v (..., n) of another, or of the same.
+    """Convert configuration and velocity between the conventions of two engines.
 
-    to, source: "treesim", "pinocchio", "mujoco", "pybullet" or "drake"; docs/conventions.md has them side by side. The
-    numbers of an engine are those of the model that `to_pinocchio` and `to_mujoco` return, of a MultibodyPlant that
-    holds the robot alone, and of PyBullet the base's position and orientation, then the joints, in its order; all take
-    leading axes of states. An angle that Pinocchio has as cosine and sine comes back between -pi and pi.
-    Raises PluginError, saying how to install what is missing ("drake" needs nothing), UnsupportedError for joints that
-    an engine does not know, ArgumentError. Joints that follow others have no coordinates here, nor in Pinocchio;
-    elsewhere they have, which are what their leaders' make them, and do not count on the way back.
+    Conventions are those of the models that `to_pinocchio` and `to_mujoco` return, and of a Drake
+    MultibodyPlant that contains only this robot. For PyBullet they are the base's position and orientation,
+    then the joints in its order. docs/conventions.md compares them. An angle that Pinocchio represents by
+    cosine and sine comes back between -pi and pi.
 
-    Example:
-        >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
-        >>> q, v = robot.random(0), np.arange(35.0)
-        >>> qpos, qvel = treesim.convert_state(robot, q, v, to="mujoco")
-        >>> qpos[3] == q[6], np.array_equal(qvel[3:], v[3:])  # w comes first; angular velocities are the base's own
-        (np.True_, True)
-        >>> again = treesim.convert_state(robot, qpos, qvel, source="mujoco")
-        >>> all(np.allclose(*pair) for pair in zip(again, (q, v), strict=True))
-        True
+    Mimic joints have no coordinates in treesim and Pinocchio. In the other engines they have; these are
+    computed from the mimicked joints, and ignored on the way back.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like, shape (..., n)
+        Configuration in the convention of `source`.
+    v : array_like, shape (..., m)
+        Velocity in the convention of `source`.
+    to, source : {"treesim", "pinocchio", "mujoco", "pybullet", "drake"}
+        Target and source convention.
+
+    Returns
+    -------
+    q : ndarray
+        Configuration in the convention of `to`.
+    v : ndarray
+        Velocity in the convention of `to`.
+
+    Raises
+    ------
+    PluginError
+        If a plugin is missing ("drake" needs none); the message contains the install command.
+    UnsupportedError
+        For joints that an engine lacks.
+    ArgumentError
+        For arrays of other shapes.
+
+    Examples
+    --------
+    >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+    >>> q, v = robot.random(0), np.arange(35.0)
+    >>> qpos, qvel = treesim.convert_state(robot, q, v, to="mujoco")
+    >>> qpos[3] == q[6], np.array_equal(qvel[3:], v[3:])  # w comes first; angular velocities are the base's own
+    (np.True_, True)
+    >>> again = treesim.convert_state(robot, qpos, qvel, source="mujoco")
+    >>> all(np.allclose(*pair) for pair in zip(again, (q, v), strict=True))
+    True
     """
     from ..compare.conversion import layout_of
 

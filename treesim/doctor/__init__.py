@@ -1,4 +1,4 @@
-"""The doctor: what is wrong or doubtful with a robot description, why it matters, and how it is cured."""
+"""Checks of robot descriptions: everything wrong or doubtful, why it matters, and how to fix it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a link's centre of mass is within its shapes."""
+"""Check that a link's centre of mass is inside its shapes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,10 @@ TOLERANCE = 0.05  # of the diameter: shapes leave out covers and cables
 
 
 def check_center_of_mass(groups: Iterable[Group], findings: Findings) -> None:
-    """Warn of links whose centre of mass is outside the convex hull of their shapes, where no mass within them can
-    have it."""
+    """Warn of links whose centre of mass is outside the convex hull of their shapes.
+
+    No distribution of the mass within the shapes has such a centre.
+    """
     for group in groups:
         if not group.comparable:
             continue

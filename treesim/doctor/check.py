@@ -1,4 +1,4 @@
-"""All that can be said of a robot description: what `load` would say, physics, shapes, and what each element became."""
+"""All checks of a robot description: the findings of `load`, physics, shapes, and the use of each element."""
 
 from __future__ import annotations
 
@@ -45,24 +45,50 @@ def check(
     meshes: bool = True,
     xacro: bool = False,
 ) -> Diagnosis:
-    """Examine a robot description, and return all that is wrong or doubtful with it, and what became of each element.
+    """Check a robot description; return everything wrong or doubtful, and how each element is used.
 
-    source, base, mimic, xacro: as `treesim.load` takes them. tiers: which findings are wanted, of "syntax",
-    "structure", "physics" and "assets"; what makes `load` refuse the file is always told. strict: doubts are errors.
-    meshes: False reads no mesh files; links that have any are then not compared with their shapes.
+    Errors that `load` would raise become findings. The tier "physics" compares the mass, inertia and centre of
+    mass of each link, with all links fixed to it, with its shapes. It also checks the mass matrix, the weight
+    that joints support, and overlaps of shapes. Poses are the neutral one and 32 random ones within the limits.
+    If no tree can be built, links are still checked one by one. The run time is that of reading the meshes, and
+    some ms for each link.
 
-    What `load` would raise become findings. Beyond these, "physics" compares the mass, inertia and centre of mass of
-    each link, with all that is fixed to it, with its shapes, and looks at the mass matrix, at the weight that joints
-    hold, and at overlaps, in the neutral pose and in 32 others within the limits. A file that cannot be built is still
-    examined link by link. Raises UnknownNameError for an unknown robot or tier, and ArgumentError for another type of
-    source or option. Takes as long as reading the meshes, and some ms for each link.
+    Parameters
+    ----------
+    source : str, path, file or bytes
+        As for `treesim.load`.
+    base : {"fixed", "floating"}
+        As for `treesim.load`.
+    mimic : {None, "free"}
+        As for `treesim.load`.
+    tiers : str or sequence of str
+        Tiers to check, of "syntax", "structure", "physics" and "assets". Errors are always reported.
+    strict : bool
+        Treat doubtful physics as errors.
+    meshes : bool
+        Read mesh files. Without them, links with meshes are not compared with their shapes.
+    xacro : bool
+        As for `treesim.load`.
 
-    Example:
-        >>> diagnosis = treesim.check("ur5")
-        >>> diagnosis.passed, diagnosis.robot
-        (True, <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>)
-        >>> print(next(found.message for found in diagnosis.findings if found.code == "U604"))
-        link 'wrist_1_link': centre of mass (0, 0, 0), in the link's axes, is 0.0475 m outside the hull of its shapes...
+    Returns
+    -------
+    Diagnosis
+        Findings, element usage, and the tree if it can be built.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown robot or tier.
+    ArgumentError
+        For another type of source or option.
+
+    Examples
+    --------
+    >>> diagnosis = treesim.check("ur5")
+    >>> diagnosis.passed, diagnosis.robot
+    (True, <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>)
+    >>> print(next(found.message for found in diagnosis.findings if found.code == "U604"))
+    link 'wrist_1_link': centre of mass (0, 0, 0), in the link's axes, is 0.0475 m outside the hull of its shapes...
     """
     check_options(base=base, mimic=mimic)
     tiers = checked_parts("tiers", tiers, str)
@@ -89,7 +115,7 @@ def check(
 
 
 def _wanted(findings: Findings, tiers: Sequence[str], strict: bool) -> Iterator[Finding]:
-    """The findings of some tiers, and all that make `load` refuse the file, by tier and line."""
+    """Yield the findings of the requested tiers, and all errors, by tier and line."""
     for found in sorted(findings, key=lambda one: (TIERS.index(TIER_OF[one.code]), one.line or 0)):
         if TIER_OF[found.code] in tiers or found.severity == "error":
             doubtful = strict and CODES[found.code].strict
@@ -104,7 +130,7 @@ def _examine(
     tiers: Sequence[str],
     findings: Findings,
 ) -> Iterator[str]:
-    """Look at the links of a parsed document, and at the robot if it could be built; yield what was not looked at."""
+    """Check the links of a parsed document, and the robot if it was built; yield descriptions of skipped checks."""
     groups = rigid_groups(root, find_mesh, meshes) if {"physics", "assets"} & set(tiers) else []
     if meshes is not None:
         for file, reason in meshes.unreadable.items():
@@ -122,12 +148,12 @@ def _examine(
 
 
 def _owners(root: _Element, file: str, find_mesh: MeshFinder) -> Iterator[_Element]:
-    """The elements that name a mesh file."""
+    """Return the elements that name a mesh file."""
     return (mesh for mesh in root.iter("mesh") if find_mesh(mesh.get("filename", ""))[0] == file)
 
 
 def _not_compared(groups: Sequence[Group]) -> Iterator[str]:
-    """Which links with mass were not compared with their shapes, and why."""
+    """Yield which links with mass were not compared with their shapes, and why."""
     massive = [group for group in groups if group.inertia.mass > 0]
     bare = [group for group in massive if group.whole and not len(group.points)]
     unread = [group for group in massive if not group.whole]

@@ -1,4 +1,4 @@
-"""How much of the accuracy of forward dynamics the mass matrix takes, and which joints are to blame."""
+"""Conditioning of the mass matrix, which limits the accuracy of forward dynamics, and the joints responsible."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ BLAMED = 0.3  # of the largest entry of the vector that the matrix hardly feels
 
 
 def check_conditioning(robot: Tree, joints: Mapping[str, _Element], findings: Findings) -> None:
-    """Warn of a mass matrix whose condition number, with units scaled away, is above 1e8 in the neutral pose or one
-    that samples the limits, and name the joints whose motion together moves next to no inertia.
+    """Warn of a mass matrix whose scaled condition number exceeds 1e8 in the neutral pose or a sampled one.
 
-    The entries of M have units of their own: cond(S M S) with S = diag(M)^-1/2 does not depend on them, and is within a
-    factor nv of the least that any diagonal scaling gives (van der Sluis 1969). joints: where each stands, by name.
+    The message names the joints whose joint motion moves almost no inertia. The entries of M have different
+    units. cond(S M S) with S = diag(M)^-1/2 is independent of them, and within a factor nv of the minimum over
+    all diagonal scalings (van der Sluis 1969). joints: elements of the document, by name.
     """
     told = {found.code for found in findings}
     if robot.nv == 0 or told & {"U310", "U311"}:

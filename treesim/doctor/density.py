@@ -1,4 +1,4 @@
-"""Whether links weigh what something of their size can weigh."""
+"""Check of the density of links."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ HUGE = 20.0  # [m] across: a link in millimetres
 
 
 def check_density(groups: Iterable[Group], findings: Findings) -> None:
-    """Warn of links whose mass over the volume of their shapes' convex hull is below that of air or above that of lead.
+    """Warn of links lighter than air or denser than lead, by the volume of their shapes' convex hull.
 
-    The hull holds all of the link's shapes, so a link is at least as dense as this says.
+    The hull contains all shapes of the link, so this density is a lower bound.
     """
     for group in groups:
         if not group.comparable:

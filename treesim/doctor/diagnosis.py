@@ -1,4 +1,4 @@
-"""What the doctor says of one robot."""
+"""Result of the checks of one robot description."""
 
 from __future__ import annotations
 
@@ -20,15 +20,29 @@ SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 @dataclass(frozen=True, repr=False)
 class Diagnosis(ReprMixin):
-    """What `treesim.check` found in one robot description.
+    """Result of `treesim.check` for one robot description.
 
-    file: the source's name in messages. findings: by tier, then by line. ledger: what becomes of every element and
-    attribute (`treesim.doctor.ledger.Entry`). robot: the tree, None where none can be built. tiers: those looked at.
-    skipped: what could not be looked at, and why. strict: whether doubts are errors.
+    Parameters
+    ----------
+    file : str
+        Name of the source in messages.
+    findings : tuple of Finding
+        Findings, by tier, then by line.
+    ledger : tuple of Entry
+        Element usage report: how every element and attribute is used (`treesim.doctor.ledger.Entry`).
+    robot : Tree, optional
+        The tree; None if it cannot be built.
+    tiers : sequence of str
+        Checked tiers.
+    skipped : tuple of str
+        Skipped checks, with reasons.
+    strict : bool
+        True if doubtful physics are errors.
 
-    Example:
-        >>> treesim.check("<robot name='r'><link/></robot>")
-        <Diagnosis of '<text>': 2 errors, 0 warnings, 0 notes>
+    Examples
+    --------
+    >>> treesim.check("<robot name='r'><link/></robot>")
+    <Diagnosis of '<text>': 2 errors, 0 warnings, 0 notes>
     """
 
     file: str
@@ -41,26 +55,43 @@ class Diagnosis(ReprMixin):
 
     @property
     def passed(self) -> bool:
-        """Whether there is no error."""
+        """True if there is no error."""
         return not self.of("error")
 
     def of(self, severity: str) -> tuple[Finding, ...]:
-        """Return the findings of one severity, "error", "warning" or "info", in order."""
+        """Return the findings of one severity, in order.
+
+        Parameters
+        ----------
+        severity : {"error", "warning", "info"}
+            Severity.
+
+        Returns
+        -------
+        tuple of Finding
+            Findings.
+        """
         return tuple(found for found in self.findings if found.severity == severity)
 
     def without_notes(self) -> Diagnosis:
-        """Return it without the findings that are neither errors nor warnings."""
+        """Return the diagnosis with errors and warnings only.
+
+        Returns
+        -------
+        Diagnosis
+            Copy without findings of severity "info".
+        """
         return replace(self, findings=tuple(found for found in self.findings if found.severity != "info"))
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many findings of each severity there are."""
+        """Number of findings of each severity."""
         found = Counter(one.severity for one in self.findings)
         return {severity: found[severity] for severity in SEVERITIES}
 
     @property
     def summary(self) -> str:
-        """How many findings of each severity there are, in words."""
+        """Number of findings of each severity as text, "1 error, 0 warnings, 2 notes"."""
         words = zip(("error", "warning", "note"), self.counts.values(), strict=True)
         return ", ".join(f"{count} {word}{'s' * (count != 1)}" for word, count in words)
 
@@ -71,7 +102,13 @@ class Diagnosis(ReprMixin):
         return [(found.code, found.line or "", found.message) for found in self.findings]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it but the tree, as JSON has it; each finding with its tier, why it matters, and its cure."""
+        """Return the diagnosis without the tree, ready for JSON.
+
+        Returns
+        -------
+        dict
+            The fields; each finding with its tier, why it matters, and how to fix it.
+        """
         return {
             "file": self.file,
             "robot": None if self.robot is None else self.robot.name,
@@ -86,7 +123,7 @@ class Diagnosis(ReprMixin):
 
 
 def finding_facts(found: Finding) -> dict[str, Any]:
-    """Return a finding as JSON has it, with its tier, its code's summary, why it matters, and its cure."""
+    """Return a finding ready for JSON, with its tier, its code's summary, why it matters, and how to fix it."""
     advice = ADVICE[found.code]
     more = {"tier": TIER_OF[found.code], "summary": CODES[found.code].summary, "why": advice.why, "cure": advice.cure}
     return {**asdict(found), **more}

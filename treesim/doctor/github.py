@@ -1,4 +1,4 @@
-"""Findings as annotations of GitHub Actions: workflow commands, which it shows at the lines of a pull request."""
+"""Findings as annotations of GitHub Actions: workflow commands, which GitHub shows at the lines of a pull request."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ COMMANDS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
 def annotation(found: Finding) -> str:
-    """Return the line that, printed in a workflow, annotates the finding's place with its message and cure.
+    """Return the workflow command that annotates a finding's line with its message and how to fix it.
 
     Example:
         >>> from treesim.doctor.github import annotation
         >>> print(annotation(treesim.check("<robot name='r'><link/></robot>").findings[0]))
-        ::error file=<text>,line=1,title=U201 element without a name::<link> has no name%0ACure: Give the element ...
+        ::error file=<text>,line=1,title=U201 element without a name::<link> has no name%0AFix: Give the element ...
     """
     place = f"file={_property(relative_path(found.file))},line={found.line or 1}"
     title = _property(f"{found.code} {CODES[found.code].summary}")
     hint = f" ({found.hint})" if found.hint else ""
-    text = _data(f"{found.message}{hint}\nCure: {ADVICE[found.code].cure}")
+    text = _data(f"{found.message}{hint}\nFix: {ADVICE[found.code].cure}")
     return f"::{COMMANDS[found.severity]} {place},title={title}::{text}"
 
 

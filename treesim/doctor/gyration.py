@@ -1,4 +1,4 @@
-"""Whether a link's rotational inertia fits in its shapes."""
+"""Check that a link's rotational inertia is possible within its shapes."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ POINT = 0.02  # radius of gyration over diameter below which all mass is as good
 
 
 def check_gyration(groups: Iterable[Group], findings: Findings) -> None:
-    """Warn of rotational inertias that no distribution of the mass within the link's shapes has, and note those of
-    points.
+    """Warn of rotational inertias that no distribution of mass within the link's shapes has; note point masses.
 
-    With S = 1/2 tr(I) 1 - I the second moment of the mass about its centre, the variance of the place of mass along a
-    unit vector u is u . S u / m, and at most w^2 / 4 in a body of width w along u (Popoviciu 1935).
+    With S = 1/2 tr(I) 1 - I the second moment of the mass about its centre, the variance of the mass's position
+    along a unit vector u is u . S u / m. It is at most w^2 / 4 in a body of width w along u (Popoviciu 1935).
     """
     for group in groups:
         if not group.comparable:

@@ -1,4 +1,4 @@
-"""Convex hulls of a link's shapes: their volume and extents, and how far outside a point is."""
+"""Convex hulls of a link's shapes: volume, extents, and distance of points outside."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROUND = 24  # points on a circle, which then is 1 % too narrow at most
 
 
 def _sphere() -> np.ndarray:
-    """Points (n, 3) on the unit sphere, along circles of latitude and at the poles."""
+    """Return points (n, 3) on the unit sphere, on circles of latitude and at the poles."""
     turns = np.arange(ROUND) * (2 * np.pi / ROUND)
     heights = turns[: ROUND // 2 + 1]
     grid = [np.outer(np.sin(heights), np.cos(turns)), np.outer(np.sin(heights), np.sin(turns))]
@@ -28,14 +28,14 @@ CIRCLE = np.stack([SPHERE[:, 0], SPHERE[:, 1], 0 * SPHERE[:, 2]], axis=1)[np.abs
 
 
 class Meshes:
-    """The vertices of convex hulls of mesh files, each read once; `unreadable`: those that could not be, and why."""
+    """Vertices of the convex hulls of mesh files, each read once; `unreadable`: files that failed, and the reasons."""
 
     def __init__(self) -> None:
         self._read: dict[str, np.ndarray | None] = {}
         self.unreadable: dict[str, str] = {}
 
     def vertices(self, file: str) -> np.ndarray | None:
-        """Return the vertices (n, 3) of a file's convex hull in its own axes; None where it cannot be read."""
+        """Return the vertices (n, 3) of a file's convex hull in its own axes; None if it cannot be read."""
         if file not in self._read:
             try:
                 self._read[file] = hull_vertices(mesh_points(file))
@@ -45,7 +45,10 @@ class Meshes:
 
 
 def points_of(geometry: Geometry) -> np.ndarray:
-    """Return points (n, 3) [m] whose convex hull is a box, sphere, cylinder or capsule, to 1 %, in its own axes."""
+    """Return points (n, 3) [m] whose convex hull approximates a box, sphere, cylinder or capsule to 1 %.
+
+    The points are in the shape's own axes.
+    """
     size = geometry.size
     if geometry.kind == "box":
         return CORNERS * size
@@ -56,7 +59,7 @@ def points_of(geometry: Geometry) -> np.ndarray:
 
 
 class Hull:
-    """The convex hull of points (n, 3) [m]; `volume` is 0, and nothing is outside, where they span none."""
+    """Convex hull of points (n, 3) [m]; for degenerate points `volume` is 0 and no point is outside."""
 
     def __init__(self, points: np.ndarray) -> None:
         self.points = points
@@ -77,17 +80,19 @@ class Hull:
 
     @property
     def volume(self) -> float:
-        """[m^3]."""
+        """Volume [m^3]."""
         return self._hull[0]
 
     @property
     def diameter(self) -> float:
-        """Length of the diagonal of the box around it [m]."""
+        """Length of the diagonal of the axis-aligned bounding box [m]."""
         return float(np.linalg.norm(np.ptp(self.points, axis=0))) if len(self.points) else 0.0
 
     def outside(self, x: np.ndarray) -> float:
-        """Return by how much at least a point (3,) is outside [m]: its distance from the face whose plane it is
-        farthest beyond; negative inside."""
+        """Return a lower bound of a point's (3,) distance from the hull [m]; negative inside.
+
+        It is the largest distance from the plane of a face.
+        """
         faces = self._hull[1]
         return float((faces[:, :3] @ x + faces[:, 3]).max()) if len(faces) else -np.inf
 

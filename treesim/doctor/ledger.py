@@ -1,4 +1,4 @@
-"""What becomes of every element and attribute of a file: honoured, altered or ignored, by the reader's own tables."""
+"""Element usage report: how each element and attribute of a file is used, by the reader's own tables."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ BOUNDED = ("revolute", "prismatic")  # types of joints whose positions have limi
 
 @dataclass(frozen=True)
 class Entry:
-    """What becomes of all elements, or attributes, that stand at one place of the format: `path`, as in
-    "link/inertial/mass@value"; their `fate`; the `lines` at which they stand; and how many elements and
-    attributes are `inside` them, which are ignored with them."""
+    """Usage of all elements, or attributes, at one path of the format.
+
+    path: as in "link/inertial/mass@value". fate: "honoured", "altered" or "ignored". lines: of the file.
+    inside: number of elements and attributes inside them, which are ignored with them.
+    """
 
     path: str
     fate: Fate
@@ -34,18 +36,19 @@ class Entry:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """Number of these elements or attributes."""
         return len(self.lines)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON has it."""
+        """Return the entry ready for JSON."""
         return {"path": self.path, "fate": self.fate, "count": self.count, "inside": self.inside, "lines": self.lines}
 
 
 def ledger_of(root: _Element, findings: Iterable[Finding], find_mesh: MeshFinder) -> tuple[Entry, ...]:
-    """Return the entries of a parsed document in the order in which they first stand there.
+    """Return the usage of a parsed document's elements, in the order of their first occurrence.
 
-    findings: the reader's. find_mesh: name -> (file, whether it exists); a collision without its mesh is left out.
+    findings: the reader's. find_mesh: name -> (file, whether it exists); a collision without its mesh counts as
+    ignored.
     """
     told = {(found.element, found.line): found.code for found in findings if found.code in ALTERING | DROPPING}
     for mesh in root.iterfind("link/collision/geometry[1]/mesh[1]"):
@@ -63,7 +66,7 @@ def ledger_of(root: _Element, findings: Iterable[Finding], find_mesh: MeshFinder
 def _walk(
     element: _Element, above: str, tag: str, told: dict[tuple[str, int | None], str]
 ) -> Iterator[tuple[str, Fate, int, int]]:
-    """Yield (path, fate, line, what is inside, and ignored with it) of a known element and of all in it."""
+    """Yield (path, fate, line, number of contents ignored with it) of a known element and everything in it."""
     path, line = f"{above}/{tag}".removeprefix("/robot/").removeprefix("/"), element.sourceline or 0
     code = told.get((path_of(element), element.sourceline))
     fate: Fate = "altered" if code in ALTERING else "honoured"
@@ -87,7 +90,7 @@ def _walk(
 
 
 def _idle(element: _Element) -> tuple[str, ...]:
-    """Children and attributes that do not act because of the type of the joint that they belong to."""
+    """Return the children and attributes that have no effect for this type of joint."""
     joint = element if element.tag == "joint" else element.getparent()
     if joint is None or joint.tag != "joint":
         return ()

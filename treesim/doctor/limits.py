@@ -1,4 +1,4 @@
-"""Limits of joints that cannot be meant."""
+"""Checks of implausible joint limits."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def check_limits(robot: Tree, joints: Mapping[str, _Element], findings: Findings) -> None:
-    """Tell of position limits that leave one position or leave out the neutral one, and of efforts and speeds of zero.
+    """Report position limits with a single position or without the neutral one, and zero limits of effort or speed.
 
-    joints: where each stands, by name.
+    joints: elements of the document, by name.
     """
     for body in robot.bodies:
         joint = body.joint

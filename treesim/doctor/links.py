@@ -1,4 +1,4 @@
-"""Links as a file describes them: mass, inertia and shapes of what fixed joints hold together."""
+"""Groups of links connected by fixed joints, as the file describes them: mass, inertia and shapes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Link:
-    """A link's `element`, its `place` in its group, and its `inertia` in the axes of the group; None where it has none,
-    or no readable one."""
+    """A link in its group.
+
+    element: of the document. place: pose in the group's axes. inertia: in the group's axes; None if it has
+    none, or none that can be read.
+    """
 
     element: _Element
     place: Placement
@@ -32,16 +35,16 @@ class Link:
 
     @property
     def inertial(self) -> _Element:
-        """Where its inertia stands in the file."""
+        """Element of the link's inertial, or of the link if it has none."""
         found = self.element.find("inertial")
         return self.element if found is None else found
 
 
 @dataclass(frozen=True)
 class Group:
-    """Links that fixed joints hold together, in the axes of the first of them.
+    """Links connected by fixed joints, in the axes of the first one.
 
-    points (n, 3): of all their shapes, visuals and collisions [m]; whole: whether all these could be read.
+    points (n, 3): of all visual and collision shapes [m]. whole: True if all shapes could be read.
     """
 
     links: tuple[Link, ...]
@@ -50,36 +53,37 @@ class Group:
 
     @cached_property
     def hull(self) -> Hull:
-        """The convex hull of all their shapes."""
+        """Convex hull of all shapes."""
         return Hull(self.points)
 
     @cached_property
     def inertia(self) -> Inertia:
-        """Of all links together."""
+        """Inertia of all links together."""
         return sum((link.inertia for link in self.links if link.inertia is not None), start=Inertia())
 
     @property
     def heaviest(self) -> Link:
-        """The link with the most mass, which findings on the group name."""
+        """Link with the largest mass, after which findings name the group."""
         return max(self.links, key=lambda link: -1.0 if link.inertia is None else link.inertia.mass)
 
     @property
     def title(self) -> str:
-        """What messages call the group."""
+        """Title of the group in messages."""
         others = len(self.links) - 1
         more = f" with the {others} link{'s' * (others > 1)} fixed to it" if others else ""
         return f"{title(self.heaviest.element)}{more}"
 
     @property
     def comparable(self) -> bool:
-        """Whether it has mass, and shapes that were all read and span a volume."""
+        """True if the group has mass, and shapes that were all read and have a volume."""
         return self.whole and self.inertia.mass > 0 and self.hull.volume > 0
 
 
 def rigid_groups(root: _Element, find_mesh: MeshFinder, meshes: Meshes | None) -> list[Group]:
-    """Return the groups of links that fixed joints hold together, of a document that may be wrong elsewhere.
+    """Return the groups of links connected by fixed joints; the document may contain errors.
 
-    find_mesh: name -> (file, whether it exists). meshes: reads mesh files; None leaves groups with meshes not whole.
+    find_mesh: name -> (file, whether it exists). meshes: reads mesh files; with None, groups with meshes are
+    incomplete.
     """
     links = {link.get("name", ""): link for link in root.iterfind("link")}
     fixed = _fixed_joints(root)
@@ -91,7 +95,7 @@ def rigid_groups(root: _Element, find_mesh: MeshFinder, meshes: Meshes | None) -
 
 
 def _fixed_joints(root: _Element) -> dict[str, tuple[str, Placement]]:
-    """The parent of each link that a fixed joint carries, and the link's place in it."""
+    """Return the parent of each child link of a fixed joint, and the link's pose in it."""
     fixed: dict[str, tuple[str, Placement]] = {}
     for joint in root.iterfind("joint"):
         parent, child = joint.find("parent"), joint.find("child")
@@ -104,7 +108,7 @@ def _fixed_joints(root: _Element) -> dict[str, tuple[str, Placement]]:
 
 
 def _carried_by(name: str, fixed: Mapping[str, tuple[str, Placement]]) -> tuple[str, Placement]:
-    """The first link of a link's group, and the link's place in its axes; a cycle ends where it began."""
+    """Return the first link of a link's group, and the link's pose in its axes; cycles are cut."""
     place, seen = Placement(), {name}
     while name in fixed and fixed[name][0] not in seen:
         name, step = fixed[name]
@@ -123,7 +127,7 @@ def _group(members: list[tuple[_Element, Placement]], find_mesh: MeshFinder, mes
 def _points(
     link: _Element, place: Placement, find_mesh: MeshFinder, meshes: Meshes | None
 ) -> Iterator[np.ndarray | None]:
-    """The points of each shape of a link in the axes of its group; None for one that cannot be read."""
+    """Yield the points of each shape of a link in the axes of its group; None for an unreadable shape."""
     for owner in (*link.iterfind("visual"), *link.iterfind("collision")):
         try:
             geometry = read_geometry(owner)
@@ -142,7 +146,7 @@ def _points(
 
 
 def _inertia(link: _Element, place: Placement) -> Inertia | None:
-    """A link's inertia in the axes of its group; None where it has none, or one that is told of elsewhere."""
+    """Return a link's inertia in the axes of its group; None if it has none, or an invalid one reported elsewhere."""
     inertial = link.find("inertial")
     if inertial is None:
         return None
@@ -160,7 +164,7 @@ ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
 def _origin(owner: _Element) -> Placement:
-    """Where an element's <origin> puts it; raises BadNumberError."""
+    """Return the placement of an element's <origin>; raises BadNumberError."""
     origin = owner.find("origin")
     if origin is None:
         return Placement()

@@ -1,4 +1,4 @@
-"""Which links of a robot overlap in its neutral pose."""
+"""Overlaps of links in the neutral pose."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ NAMED = 4  # pairs named in a message
 
 
 def check_overlaps(robot: Tree, links: Mapping[str, _Element], findings: Findings) -> Iterator[str]:
-    """Note links on bodies that are no neighbours whose collision shapes overlap by more than 1 mm in the neutral pose.
+    """Note links on non-adjacent bodies whose collision shapes overlap by more than 1 mm in the neutral pose.
 
-    Where the package coal is not installed, spheres, capsules and boxes are looked at alone; yielded is what was not,
-    if anything. links: where each stands, by name.
+    Without the package coal, only spheres, capsules and boxes are checked. Yields a description of shapes that
+    were skipped. links: elements of the document, by name.
     """
     with warnings.catch_warnings(action="ignore", category=ShapeWarning):
         shapes = usable_shapes(robot)
@@ -51,7 +51,7 @@ def check_overlaps(robot: Tree, links: Mapping[str, _Element], findings: Finding
 
 
 def _solid(pairs: Sequence[Shapes]) -> Iterator[Shapes]:
-    """The pairs of which neither is a flat hull."""
+    """Yield the pairs without flat hulls."""
     flat: dict[CollisionShape, bool] = {}
     for pair in pairs:
         for shape in pair:
@@ -70,7 +70,7 @@ def _is_flat(shape: CollisionShape) -> bool:
 
 
 def _depths(robot: Tree, pairs: Sequence[Shapes], with_coal: bool) -> dict[int, float]:
-    """How deep [m] the pairs that touch in the neutral pose overlap, by their place in `pairs`."""
+    """Return the penetration depths [m] of the pairs that touch in the neutral pose, by their index in `pairs`."""
     if with_coal:
         return ConvexPairs(robot, pairs, 0).depths(robot.neutral())
     tables = touching(robot, (), False, False, World(robot, loops=False).constants[:2], pairs)

@@ -1,4 +1,7 @@
-"""The page of all codes, docs/findings.md: python -m treesim.doctor.page > docs/findings.md"""
+"""Generator of docs/findings.md, the page of all codes.
+
+Usage: python -m treesim.doctor.page > docs/findings.md
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,9 @@ from .check import check
 
 HEAD = """# Findings
 
-What `treesim.load` warns of and refuses, and what `treesim check` looks at beyond that ([check](check.md)): each code
-stands for one kind of finding, and keeps its meaning. This page is made by `python -m treesim.doctor.page` from the
-tables that the program itself uses; what stands behind "says" was said of the robot at the end of the page, changed as
-shown.
+Findings of `treesim.load` and `treesim check` ([check](check.md)), by code. A code denotes one kind of finding, and its
+meaning does not change. `python -m treesim.doctor.page` generates this page from the program's own tables. Messages are
+those for the robot at the end of the page, changed as shown.
 """
 TITLES = {
     "syntax": "Syntax: XML, elements, attributes, numbers",
@@ -61,8 +63,8 @@ def _entry(code: str, advice: Advice) -> Iterator[str]:
         yield _example(advice.wrong)
     if advice.wrong or advice.options:
         options = "".join(f" with `--{name} {value}`" for name, value in advice.options.items())
-        yield f"says{options}: *{_escaped(message_of(code, advice))}*\n"
-    yield f"Cure: {_escaped(advice.cure)}\n"
+        yield f"Message{options}: *{_escaped(message_of(code, advice))}*\n"
+    yield f"Fix: {_escaped(advice.cure)}\n"
     if advice.right and not advice.whole:
         yield _example(advice.right)
 
@@ -73,7 +75,7 @@ def _example(text: str) -> str:
 
 
 def message_of(code: str, advice: Advice) -> str:
-    """Return what is said of an example."""
+    """Return the message of a code's example."""
     text = advice.robot(advice.wrong) if advice.wrong else GOOD
     found = next(one for one in check(text, **advice.options).findings if one.code == code)  # type: ignore[arg-type]
     return found.line_and_remark

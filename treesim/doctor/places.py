@@ -1,4 +1,4 @@
-"""Where findings are, as other programs name files."""
+"""File names of findings in the formats of other programs."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 
 def relative_path(file: str) -> str:
-    """Return a file's path relative to the current folder where it is below that, else as it is."""
+    """Return a file's path relative to the current folder if it is below it, else unchanged."""
     absolute, here = os.path.abspath(file), os.path.join(os.getcwd(), "")
     return absolute.removeprefix(here) if absolute.startswith(here) else file
 
 
 def uri_of(file: str) -> str:
-    """Return the URI of a file: relative below the current folder, else absolute; sources that are no files by name."""
+    """Return the URI of a file: relative below the current folder, else absolute; sources other than files by name."""
     path = relative_path(file)
     return Path(path).as_uri() if os.path.isabs(path) else quote(Path(path).as_posix())

@@ -1,4 +1,4 @@
-"""Whether joints can hold what they carry."""
+"""Check that joints can support the weight of their subtrees."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def check_weight(robot: Tree, joints: Mapping[str, _Element], findings: Findings) -> None:
-    """Warn of joints whose effort limit is below the force that gravity asks of them in the neutral pose, and note
-    those that are too weak only in poses that sample the limits.
+    """Warn of joints whose effort limit is below the gravity load in the neutral pose.
 
-    The base is upright and held, nothing else touches: what a leg carries when it stands is not looked at. Limits of
-    zero are told of elsewhere. joints: where each stands, by name.
+    Joints that are too weak only in sampled poses get a note. The base is upright and fixed, without contact,
+    so the load on a standing leg is not checked. Zero limits are reported by `check_limits`. joints: elements
+    of the document, by name.
     """
     if robot.nv == 0:
         return

@@ -1,1 +1,1 @@
-"""Inverse and forward dynamics: one file per backend, and the functions that users call."""
+"""Inverse and forward dynamics: backends, and the public functions."""

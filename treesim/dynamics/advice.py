@@ -1,4 +1,4 @@
-"""Which forward-dynamics backend to take for a robot, and why."""
+"""Choice of a forward-dynamics backend for a robot."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ LONGEST_FACTORED = 300  # degrees of freedom on one path beyond which factors of
 
 
 class Advice(NamedTuple):
-    """The name of an implementation, and the reason for taking it."""
+    """Name of an implementation, and the reason for choosing it."""
 
     name: str
     reason: str
@@ -21,11 +21,11 @@ class Advice(NamedTuple):
 def advise(robot: Tree, purpose: str = "speed") -> Advice:
     """Return the backend that suits `robot`.
 
-    purpose: "speed", the least time for one call; or "mass_matrix", when H and its factors at the same state are
-    wanted too. Raises UnknownNameError for another purpose. Cost O(N), once: callers keep the answer.
+    purpose: "speed", the least time for one call; or "mass_matrix", if H and its factors at the same state are needed
+    too. Raises UnknownNameError for another purpose. Cost O(N); callers should store the result.
 
-    What it rests on is measured: `treesim cost --advice` times every backend on chains, branched trees and robots,
-    and `treesim accuracy` shows how factors of the mass matrix lose digits along chains.
+    The choice is based on measurements. `treesim cost --advice` times every backend on chains, branched trees and
+    robots. `treesim accuracy` shows how factors of the mass matrix lose digits along chains.
     """
     if purpose not in PURPOSES:
         raise unknown_name("purpose", purpose, PURPOSES)

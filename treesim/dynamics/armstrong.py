@@ -1,4 +1,4 @@
-"""Armstrong's recursion for bodies on spherical joints: a backend by itself, since it serves no other robots."""
+"""Armstrong's recursion for bodies on spherical joints; not registered, since it supports no other joints."""
 
 from __future__ import annotations
 
@@ -15,16 +15,18 @@ from .tables import constants_of
 class Armstrong(CompiledBackend):
     """Armstrong's recursion of 1979: forward dynamics of bodies on spherical joints without rotor inertia.
 
-    It is not registered, as it serves no robots with other joints: call the object's `forward_dynamics`. Arguments and
-    errors are those of `treesim.forward_dynamics`, with UnsupportedError for other joints and for armature.
+    It is not registered as a backend, since it supports no other joints: call the object's `forward_dynamics`.
+    Arguments and errors are those of `treesim.forward_dynamics`, with UnsupportedError for other joints and for
+    armature.
 
-    Example:
-        >>> from treesim.dynamics.armstrong import Armstrong
-        >>> robot = treesim.model.generators.chain(3, ("spherical",))
-        >>> q, v, tau = robot.neutral(), np.zeros(9), np.ones(9)
-        >>> qdd = Armstrong().forward_dynamics(robot, q, v, tau)
-        >>> np.allclose(qdd, treesim.forward_dynamics(robot, q, v, tau))
-        True
+    Examples
+    --------
+    >>> from treesim.dynamics.armstrong import Armstrong
+    >>> robot = treesim.model.generators.chain(3, ("spherical",))
+    >>> q, v, tau = robot.neutral(), np.zeros(9), np.ones(9)
+    >>> qdd = Armstrong().forward_dynamics(robot, q, v, tau)
+    >>> np.allclose(qdd, treesim.forward_dynamics(robot, q, v, tau))
+    True
     """
 
     name = "armstrong"

@@ -1,4 +1,4 @@
-"""What divide and conquer and tree contraction share: a plan for each tree, and what they cannot do."""
+"""Shared part of divide and conquer and tree contraction: elimination plans and their limitations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ROUNDING = 1e-10  # of the moments about the origin: below, those about the cent
 
 
 class AssembliesBackend(CompiledBackend):
-    """A backend that unites assemblies in the order of a plan, made once for each tree."""
+    """A backend that joins assemblies in the order of a plan, which is made once for each tree."""
 
     negative_rotors = False
     entry = kernel.forward_dynamics_by_plan_states
@@ -47,7 +47,7 @@ class AssembliesBackend(CompiledBackend):
 
     @abstractmethod
     def plan(self, robot: Tree) -> Plan:
-        """Return which joints of `robot` are eliminated when. O(N)."""
+        """Return the order in which the joints of `robot` are eliminated. O(N)."""
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the joints of `robot` are eliminated; see `treesim.schedule`."""
@@ -55,7 +55,7 @@ class AssembliesBackend(CompiledBackend):
         return counting.schedule(self.name, _stages(robot, self.plan(robot), counting))
 
     def integers(self, robot: Tree) -> np.ndarray:
-        """Return the robot's integers with the plan behind them."""
+        """Return the robot's integer table, followed by the plan."""
         known = self._integers.get(robot)
         if known is None:
             known = np.concatenate([robot.ints, self.plan(robot).packed()])
@@ -64,7 +64,7 @@ class AssembliesBackend(CompiledBackend):
         return known
 
     def runner(self, robot: Tree) -> Runner | None:
-        """Return what runs the stages of large robots on several threads."""
+        """Return a runner that computes the stages of large robots on several threads; None for small robots."""
         if robot.n_bodies < LARGE or thread_count() == 1:
             return None
         N = robot.n_bodies
@@ -76,7 +76,7 @@ class AssembliesBackend(CompiledBackend):
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
-        """Return the error: a singular mass matrix, lost digits, or an overflow."""
+        """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
         general = explain_failure(robot, named, armature)
         if isinstance(general, SingularInertiaError):
             return general
@@ -90,7 +90,7 @@ class AssembliesBackend(CompiledBackend):
 
 
 def _stages(robot: Tree, plan: Plan, counting: Counting) -> Stages:
-    """The kernel's stages: bodies, velocities and dynamics through the plan forth and back, one block at a time."""
+    """Yield the kernel's stages with their blocks: bodies, velocities and dynamics, each along the plan and back."""
     tree, q, v, tau, none = counting.tree, counting.q, counting.v, counting.tau, counting.f_ext
     tables = layout.plan_tables(tree, counting.integers)
     m = layout.memory_of(tree, counting.numbers((robot.n_bodies + 1) * layout.NUMBERS_PER_BODY))
@@ -123,8 +123,11 @@ def _stages(robot: Tree, plan: Plan, counting: Counting) -> Stages:
 
 
 def solid_bodies(robot: Tree) -> list[bool]:
-    """Return for each body whether it has an inertia to divide by: mass and moments above LIGHT of those of its
-    parent and children, and moments about its centre that are no mere rounding of those about its origin."""
+    """Return for each body whether it has an inertia to divide by.
+
+    Its mass and moments must exceed LIGHT times those of its parent and children. Its moments about its centre of mass
+    must exceed rounding errors of those about its origin.
+    """
     masses = [body.inertia.mass for body in robot.bodies]
     moments = [np.linalg.eigvalsh(body.inertia.rotational) for body in robot.bodies]
     solid = [
@@ -139,7 +142,10 @@ def solid_bodies(robot: Tree) -> list[bool]:
 
 
 def first_violated(robot: Tree, named: dict[str, np.ndarray], constants: tuple[np.ndarray, np.ndarray]) -> int | None:
-    """Return the first body whose joint is violated in the first state that fails, by the kernel as plain Python."""
+    """Return the first body whose joint constraint is violated in the first state that fails, or None.
+
+    The kernel runs as plain Python.
+    """
     ints, reals = constants
     tree = tree_tables(ints, reals)
     plan = layout.plan_tables(tree, ints)
@@ -153,7 +159,7 @@ def first_violated(robot: Tree, named: dict[str, np.ndarray], constants: tuple[n
 
 
 def _states(robot: Tree, named: dict[str, np.ndarray]) -> Iterator[list[np.ndarray]]:
-    """One state after the other: q, v, tau, and wrenches in kernel coordinates, of no rows if there are none."""
+    """Yield q, v, tau and wrenches in kernel coordinates of each state; wrenches have no rows if there are none."""
     entry, tables = kernel.forward_dynamics_by_plan_states, (robot.ints, robot.reals)
     shapes = {x.label: x.shape for x in declared(entry, robot, tables, {"f_ext": None, **named})[0]}
     batch = np.broadcast_shapes(*(x.shape[: x.ndim - len(shapes[label])] for label, x in named.items()))
@@ -163,7 +169,7 @@ def _states(robot: Tree, named: dict[str, np.ndarray]) -> Iterator[list[np.ndarr
 
 
 class DivideAndConquer(AssembliesBackend):
-    """Divide and conquer: halves are joined along every heavy path, branches first."""
+    """Divide and conquer: halves of every heavy path are joined, branches first."""
 
     name = "divide_and_conquer"
     capabilities = Capabilities(
@@ -178,7 +184,7 @@ class DivideAndConquer(AssembliesBackend):
 
 
 class TreeContraction(AssembliesBackend):
-    """Tree contraction: branches hang and runs are joined in O(log N) rounds on any tree."""
+    """Tree contraction: rake and compress in O(log N) rounds on any tree."""
 
     name = "tree_contraction"
     capabilities = Capabilities(

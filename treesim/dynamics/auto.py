@@ -1,4 +1,4 @@
-"""The backend that is advised for the robot, chosen once a tree."""
+"""The backend "auto", which selects the advised backend once for each tree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Auto(Backend):
         self._taken: WeakKeyDictionary[Tree, DynamicsBackend] = WeakKeyDictionary()  # trees are compared by identity
 
     def taken(self, robot: Tree) -> DynamicsBackend:
-        """Return the backend that `robot` gets."""
+        """Return the backend that is used for `robot`."""
         backend = self._taken.get(robot)
         if backend is None:
             backend = self._taken[robot] = plugins.get("dynamics", advise(robot).name)
@@ -41,5 +41,5 @@ class Auto(Backend):
         armature: ArrayLike | None = None,
         **choices: Any,
     ) -> np.ndarray:
-        """Return qdd (..., nv); see `treesim.forward_dynamics`. choices: the engine, and out."""
+        """Return qdd (..., nv); see `treesim.forward_dynamics`. choices: `engine` and `out`."""
         return self.taken(robot).forward_dynamics(robot, q, v, tau, f_ext, gravity, armature, **choices)

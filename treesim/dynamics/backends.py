@@ -1,4 +1,4 @@
-"""Forward dynamics by a kernel of its own each: what names, describes and registers it."""
+"""Forward-dynamics backends that are a single kernel each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Aba(CompiledBackend):
     entry = kernel.forward_dynamics_states
 
     def schedule(self, robot: Tree) -> Schedule:
-        """Return the bodies by level of the tree: what could run at the same time, and here does not."""
+        """Return the bodies by level of the tree, which are independent; the kernel computes them one by one."""
         counting = Counting(robot)
         return counting.schedule(self.name, _stages(robot, counting))
 

@@ -1,4 +1,4 @@
-"""What a forward-dynamics backend is, and the part that all compiled backends share."""
+"""Interface of forward-dynamics backends, and the base class of compiled backends."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ NO_FORCES = np.empty(0)
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a backend supports: joint types, external forces, armature, leading batch axes; its cost, and its source.
+    """Supported features of a backend, its cost, and its source.
 
-    followers: whether `forward_dynamics` takes robots with joints that follow others; where it does not, it is given
-    the spanning tree, and the rows of the followers are solved behind it.
-    error_factor: how many times larger than the articulated-body algorithm's the errors of the method itself are on
-    robots; 1 for the methods that are as exact.
+    joint_types: names of joint types. external_forces, armature, batches: whether it supports f_ext, armature and
+    leading batch axes. followers: whether `forward_dynamics` supports robots with mimic joints. If not, it computes the
+    spanning tree, and the constraints of mimic joints are added to its result. error_factor: errors of the method on
+    robots, relative to those of the articulated-body algorithm; 1 if comparable.
     """
 
     joint_types: tuple[str, ...] = ("revolute", "continuous", "prismatic", "planar", "spherical", "floating")
@@ -50,9 +50,9 @@ class Capabilities:
 
 @runtime_checkable
 class DynamicsBackend(Protocol):
-    """A forward-dynamics backend: registered under its name in the entry-point group `treesim.dynamics`.
+    """Interface of a forward-dynamics backend, registered by name in the entry-point group `treesim.dynamics`.
 
-    The class is called without arguments, once; the object must be safe to share between threads.
+    The class is called once, without arguments. The object must be safe to share between threads.
     """
 
     name: str
@@ -73,7 +73,7 @@ class DynamicsBackend(Protocol):
 
 
 class Backend(Implementation):
-    """What treesim's own backends share: how they show themselves."""
+    """Base class of treesim's own backends: their representation."""
 
     what = "forward-dynamics backend"
     capabilities: ClassVar[Capabilities]
@@ -83,11 +83,11 @@ class Backend(Implementation):
 
 
 class CompiledBackend(Backend):
-    """A backend whose mathematics is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`.
+    """A backend that is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`.
 
-    planned: whether it has `integers` or a `runner` of its own for each robot. serves_followers: whether the entry is
-    declared to (`kernels.entries.entry`, follows="qdd"). negative_rotors: whether the method bears negative rotor
-    inertias where the mass matrix is positive definite, as joints that lend theirs to others have (`model.mimic`).
+    planned: whether a subclass overrides `integers` or `runner`. serves_followers: whether the entry supports mimic
+    joints (`kernels.entries.entry`, follows="qdd"). negative_rotors: whether the method allows negative rotor inertias
+    where the mass matrix is positive definite; the regularization of mimic joints needs them (`model.mimic`).
     """
 
     name: ClassVar[str]
@@ -142,8 +142,7 @@ class CompiledBackend(Backend):
         engine: Engine,
         out: np.ndarray | None,
     ) -> np.ndarray:
-        """Return qdd (..., nv) of states that have physics of their own, see `on_states`, by a backend that is one
-        kernel."""
+        """Return qdd (..., nv) of states with batched model parameters `physics`; see `on_states`."""
         return self._on_states(robot, q, v, tau, f_ext, gravity, armature, None, engine, out, physics)
 
     def _on_states(
@@ -175,7 +174,7 @@ class CompiledBackend(Backend):
     def explained(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
-        """Return what `explain` says of the spanning tree, on which the backend works."""
+        """Return the error of `explain`, evaluated on the spanning tree if the robot has mimic joints."""
         if robot.mimic_map is None:
             return self.explain(robot, named, gravity, armature)
         singular = singular_inertia(robot, named["q"], armature)
@@ -188,11 +187,11 @@ class CompiledBackend(Backend):
         )
 
     def entry_for(self, robot: Tree) -> Any:
-        """Return the entry that serves a robot: its twin for followers, if the robot has any."""
+        """Return the entry for a robot: the variant for mimic joints if it has any."""
         return type(self).entry if robot.mimic_map is None else tied_entry(type(self).entry)
 
     def integers(self, robot: Tree) -> np.ndarray:
-        """Return the integers that the entry reads: the robot's, and behind them what the backend plans with."""
+        """Return the integer table that the entry reads: the robot's, followed by the backend's plan, if any."""
         return robot.ints
 
     def constants(
@@ -205,25 +204,25 @@ class CompiledBackend(Backend):
         return integers, constants_of(robot, gravity, armature)[1]
 
     def runner(self, robot: Tree) -> Runner | None:
-        """Return what runs the entry, if it is not to be called on one state after the other."""
+        """Return a runner for the entry; None if it is called for one state after another."""
         return None
 
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
-        """Return the error for finite arguments, as the kernel took them, whose forward dynamics failed."""
+        """Return the error for finite arguments, in kernel coordinates, whose forward dynamics failed."""
         return explain_failure(robot, named, armature)
 
 
 def is_one_kernel(backend: Any, robot: Tree) -> TypeGuard[CompiledBackend]:
-    """Return whether a backend's forward dynamics of a robot are one call of its entry, or its twin for followers."""
+    """Return whether a backend computes forward dynamics of a robot by one call of its entry or its mimic variant."""
     if not isinstance(backend, CompiledBackend):
         return False
     return backend.runner(robot) is None if robot.mimic_map is None else backend.serves_followers
 
 
 def chosen_backend(backend: str | DynamicsBackend) -> Any:
-    """Return the backend of a name, or an object that is one; raises UnknownNameError, and ArgumentError for others."""
+    """Return the backend of a name, or the given backend; raises UnknownNameError or ArgumentError."""
     if isinstance(backend, str):
         return plugins.get("dynamics", backend)
     if isinstance(backend, type) or not isinstance(backend, DynamicsBackend):
@@ -235,8 +234,10 @@ def chosen_backend(backend: str | DynamicsBackend) -> Any:
 
 
 def check_supported(backend: DynamicsBackend | CompiledBackend, robot: Tree, armature: ArrayLike | None = None) -> None:
-    """Raise UnsupportedError naming the first joint whose type the backend does not support, or whose rotor, of
-    `armature` or the robot's own."""
+    """Raise UnsupportedError for a joint type or rotor inertia that the backend does not support.
+
+    The error names the first such joint. armature: replaces the robot's.
+    """
     for body in robot.bodies:
         if body.joint.type not in backend.capabilities.joint_types:
             raise UnsupportedError(
@@ -254,15 +255,17 @@ def check_supported(backend: DynamicsBackend | CompiledBackend, robot: Tree, arm
 
 
 def explain_failure(robot: Tree, named: dict[str, np.ndarray], armature: ArrayLike | None = None) -> Exception:
-    """Return the error for finite arguments whose forward dynamics are not finite: which joint carries no inertia."""
+    """Return the error for finite arguments with non-finite forward dynamics: singular inertia, or overflow."""
     return singular_inertia(robot, named["q"], armature) or NonFiniteError(
         f"forward dynamics of {robot.name!r} overflow: are q, v and tau of a sensible size?"
     )
 
 
 def singular_inertia(robot: Tree, q: np.ndarray, armature: ArrayLike | None = None) -> SingularInertiaError | None:
-    """Return the error naming the joint that moves no inertia in one of the configurations q (..., nq), or None. O(N)
-    for each."""
+    """Return the error that names a joint without inertia at one of the configurations q (..., nq), or None.
+
+    O(N) for each configuration.
+    """
     whole = robot.spanning
     constants = spanning_constants(robot, armature)
     D, H = on_states(pivots_states, whole, constants, {"q": robot.expand(q)}, accepted=NOT_FINITE)

@@ -1,7 +1,7 @@
-"""The work of level-parallel methods counted block by block: their kernels' own text, run on numbers that count.
+"""Operation counts of level-parallel methods, block by block: the kernels run on numbers that count.
 
-As in `treesim cost`, the robot's constants are known to the count and its state is not: operations between constants
-are free, and blocks and stages in which nothing is left to do are not listed.
+As in `treesim cost`, the robot's constants are known, and the state is not. Operations between constants are free.
+Blocks and stages without operations are not listed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SEED = 1  # of the state that is counted on
 
 
 class Block(NamedTuple):
-    """The bodies that a block works on, and what does its work."""
+    """The bodies of a block of work, and a function that computes it."""
 
     bodies: tuple[int, ...]
     work: Callable[[], Any]
@@ -33,7 +33,7 @@ Stages = Iterable[tuple[str, Iterable[Block]]]
 
 
 class Counting:
-    """A state of a robot in numbers that count, for the functions of a kernel: q, v, tau, no further forces, qdd."""
+    """A state of a robot in counting numbers, as arguments of kernel functions: q, v, tau, no external forces, qdd."""
 
     def __init__(self, robot: Tree, integers: np.ndarray | None = None) -> None:
         self.tally = Tally()
@@ -47,21 +47,21 @@ class Counting:
         self.qdd = self.numbers(robot.nv)
 
     def numbers(self, count: int) -> np.ndarray:
-        """Return memory for numbers, zero at first."""
+        """Return an array of `count` counting numbers that are zero."""
         memory = np.empty(count, object)
         memory[:] = self.tally.number(0.0)
         return memory
 
     def schedule(self, method: str, stages: Stages) -> Schedule:
-        """Do the work of all stages, and return what it was."""
+        """Compute all stages, and return their schedule."""
         return self.schedule_of(method, self.done(stages))
 
     def schedule_of(self, method: str, stages: Iterable[Stage]) -> Schedule:
-        """The schedule of stages that are done, but for those without work."""
+        """Return the schedule of computed stages, without those that have no operations."""
         return Schedule(method, tuple(stage for stage in stages if stage.blocks), self.tally.depth)
 
     def done(self, stages: Stages) -> list[Stage]:
-        """Do the work of all blocks of all stages, and count it."""
+        """Compute all blocks of all stages, and return their operation counts."""
         return [self._done(name, blocks) for name, blocks in stages]
 
     def _done(self, name: str, blocks: Iterable[Block]) -> Stage:
@@ -76,31 +76,31 @@ class Counting:
 
 
 def side_by_side(columns: Iterable[list[Stage]]) -> Iterator[Stage]:
-    """The stages of several columns of work that do not wait for one another, each of the same stages."""
+    """Yield merged stages of several independent columns of work, which have the same stages."""
     for parts in zip(*columns, strict=True):
         blocks = tuple(block for part in parts for block in part.blocks)
         yield Stage(parts[0].name, blocks, tuple(count for part in parts for count in part.operations))
 
 
 def each(bodies: Iterable[int], work: Callable[[int], Any]) -> Iterator[Block]:
-    """One block for every body."""
+    """Return one block for each body."""
     return (Block((i,), partial(work, i)) for i in bodies)
 
 
 def in_turn(bodies: tuple[int, ...], work: Callable[[int], Any]) -> Block:
-    """One block for all bodies, one after the other."""
+    """Return one block for all bodies, which computes one after the other."""
     return Block(bodies, lambda: [work(i) for i in bodies])
 
 
 def levels(robot: Tree) -> list[tuple[int, list[int]]]:
-    """Return the depths of the tree, from the base outward, and the bodies of each."""
+    """Return the depths of the tree, from the base outward, with the bodies at each depth."""
     depth = robot.topology.body_depth.tolist()
     ordered = sorted(range(1, robot.n_bodies + 1), key=lambda i: depth[i - 1])
     return [(d, list(group)) for d, group in groupby(ordered, key=lambda i: depth[i - 1])]
 
 
 def onto_parents(robot: Tree, bodies: Iterable[int], work: Callable[[int], Any]) -> Iterator[Block]:
-    """Blocks of work that adds something to the parent: siblings share one, unless they are on the base."""
+    """Yield blocks of work that adds to the parent: one for all siblings, but one each for bodies on the base."""
     parent = [0, *robot.parent.tolist()]
     for p, siblings in groupby(sorted(bodies, key=lambda i: parent[i]), key=lambda i: parent[i]):
         if p == 0:

@@ -1,4 +1,4 @@
-"""Conjugate gradients on H qdd = tau - C, H never formed; Phi = 1, or the block diagonal of H as preconditioner."""
+"""Conjugate gradients on H qdd = tau - C without forming H, plain or with H's block diagonal as preconditioner."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .tables import constants_of, kernel_wrenches
 
 
 class Solution(NamedTuple):
-    """Accelerations qdd (..., nv); iterations (...) taken; residual (...) reached, |tau - C - H qdd| / |tau - C|."""
+    """Accelerations qdd (..., nv), numbers of iterations (...), and residuals (...) |tau - C - H qdd| / |tau - C|."""
 
     qdd: np.ndarray
     iterations: np.ndarray
@@ -53,21 +53,22 @@ def solve(
     preconditioned: bool = True,
     max_iterations: int | None = None,
 ) -> Solution:
-    """Return the accelerations by conjugate gradients, with the iterations they took and the residual they reached.
+    """Return the accelerations by conjugate gradients, with the number of iterations and the residual.
 
-    Arguments as in `treesim.forward_dynamics`. tolerance: residual to stop at; it is the one of the recursion, which
-    follows the true one down to round-off. preconditioned: with the block diagonal S' R S of H (Jain's H R H*), which
-    helps short branched robots and costs long chains. max_iterations: 20 for each degree of freedom by default.
-    A state that does not converge raises nothing here: its residual stays above the tolerance.
-    Raises ArgumentError, NonFiniteError, SingularInertiaError (naming the joint). Cost O(N) an iteration.
-    Source: Jain 1991, section 4, with the coefficient of eq. 30 corrected.
+    Arguments as in `treesim.forward_dynamics`. tolerance: residual at which to stop. It is the residual of the
+    recursion, which is equal to the true one up to round-off. preconditioned: use the block diagonal S' R S of H
+    (Jain's H R H*). It speeds up short branched robots, and slows down long chains. max_iterations: 20 nv by default.
+    No error is raised for a state that does not converge; its residual stays above the tolerance. Raises ArgumentError,
+    NonFiniteError, SingularInertiaError (naming the joint). Cost O(N) an iteration. Source: Jain 1991, section 4, with
+    the coefficient of eq. 30 corrected.
 
-    Example:
-        >>> from treesim.dynamics import conjugate_gradient
-        >>> robot = treesim.load("ur5")
-        >>> found = conjugate_gradient.solve(robot, np.full(6, 0.5), np.zeros(6), np.zeros(6), tolerance=1e-6)
-        >>> bool(found.residual < 1e-6), found.qdd.shape
-        (True, (6,))
+    Examples
+    --------
+    >>> from treesim.dynamics import conjugate_gradient
+    >>> robot = treesim.load("ur5")
+    >>> found = conjugate_gradient.solve(robot, np.full(6, 0.5), np.zeros(6), np.zeros(6), tolerance=1e-6)
+    >>> bool(found.residual < 1e-6), found.qdd.shape
+    (True, (6,))
     """
     values = {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)}
     limits = _limits(robot, tolerance, max_iterations)
@@ -109,7 +110,7 @@ def _solve(
 
 
 class ConjugateGradient(CompiledBackend):
-    """Conjugate gradients without a preconditioner, H p by inverse dynamics at rest."""
+    """Conjugate gradients without a preconditioner; H p is computed by inverse dynamics at rest."""
 
     name = "conjugate_gradient"
     capabilities = Capabilities(cost="O(N) an iteration", source="Jain 1991, section 4", error_factor=2e6)
@@ -120,7 +121,7 @@ class ConjugateGradient(CompiledBackend):
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
-        """Return the error of the worst state; for one that does not converge, with what all states reached."""
+        """Return the error of the worst state; a ConvergenceError contains the results of all states."""
         values, constants = {"f_ext": None, **named}, constants_of(robot, gravity, armature)
         solution = _solve(robot, values, constants, _limits(robot, TOLERANCE, None), self.preconditioned, armature)
         return not_converged(robot, solution, self.way_out)
@@ -139,7 +140,7 @@ class ConjugateGradientHrh(ConjugateGradient):
 
 
 def not_converged(robot: Tree, solution: Solution, way_out: str) -> ConvergenceError:
-    """Return the error for the state of a solution that is furthest from convergence."""
+    """Return the error that names the state of a solution with the largest residual."""
     worst = tuple(int(k) for k in np.unravel_index(np.argmax(solution.residual), solution.residual.shape))
     state = f" in state {worst}" if worst else ""
     return ConvergenceError(

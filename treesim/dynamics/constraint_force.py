@@ -1,4 +1,4 @@
-"""The constraint-force method: block-tridiagonal systems for the forces across the joints, along paths of any tree."""
+"""The constraint-force method: block-tridiagonal systems for joint constraint forces along paths of any tree."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ BLOCKS_PER_SHARE = 100
 
 
 class HeavyPathBackend(CompiledBackend):
-    """The heavy paths of a tree, level after level, each path a block-tridiagonal system."""
+    """Constraint-force method on heavy paths, level after level, one block-tridiagonal system per path."""
 
     negative_rotors = False
     solver: ClassVar[ModuleType]  # solves along paths
@@ -55,7 +55,7 @@ class HeavyPathBackend(CompiledBackend):
         self._widths: WeakKeyDictionary[Tree, list[int]] = WeakKeyDictionary()
 
     def table(self, robot: Tree) -> np.ndarray:
-        """Return the robot's paths and stages, as kernels read them."""
+        """Return the robot's paths and stages as a flat table for kernels."""
         if robot not in self._tables:
             table = np.zeros(table_size(robot.n_bodies), np.int64)
             prepare = type(self).prepare
@@ -64,7 +64,7 @@ class HeavyPathBackend(CompiledBackend):
         return self._tables[robot]
 
     def paths(self, robot: Tree) -> Paths:
-        """Return the robot's paths and stages, by name."""
+        """Return the robot's paths and stages by name."""
         return paths_in(robot.n_bodies, self.table(robot))
 
     def schedule(self, robot: Tree) -> Schedule:
@@ -81,7 +81,7 @@ class HeavyPathBackend(CompiledBackend):
         return self._widths[robot]
 
     def runner(self, robot: Tree) -> Runner | None:
-        """Return what runs the stages of large robots on several threads."""
+        """Return a runner that computes the stages of large robots on several threads; None for small robots."""
         if robot.n_bodies < LARGE or thread_count() == 1:
             return None
         numbers = (robot.n_bodies + 1) * (kernel.NUMBERS + type(self).solver.EXTRA)
@@ -92,7 +92,7 @@ class HeavyPathBackend(CompiledBackend):
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
-        """Return the error: a singular mass matrix, lost digits, or an overflow."""
+        """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
         constants = self.constants(robot, gravity, armature)
         return explain_lost_digits(robot, named, constants, explain_failure(robot, named, armature), self.name)
 
@@ -104,8 +104,7 @@ def explain_lost_digits(
     general: Exception,
     name: str,
 ) -> Exception:
-    """Return the error of a result that breaks the constraints, if articulated bodies have a finite one, else the
-    `general` one."""
+    """Return AccuracyError if the articulated-body algorithm has a finite result, else the error `general`."""
     if isinstance(general, SingularInertiaError) or "tau" not in named:
         return general
     try:
@@ -119,7 +118,7 @@ def explain_lost_digits(
 
 
 class ConstraintForce(HeavyPathBackend):
-    """Heavy paths, each solved by elimination from its tip."""
+    """Constraint-force method; heavy paths are solved by elimination from the tip."""
 
     name = "constraint_force"
     capabilities = Capabilities(cost="O(N)", source=SOURCE, error_factor=100)
@@ -130,7 +129,7 @@ class ConstraintForce(HeavyPathBackend):
 
 
 class ConstraintForceCr(HeavyPathBackend):
-    """Heavy paths, each solved by cyclic reduction."""
+    """Constraint-force method; heavy paths are solved by cyclic reduction."""
 
     name = "constraint_force_cr"
     capabilities = Capabilities(cost="O(N), O(log^2 N) stages", source=SOURCE, error_factor=100)
@@ -141,7 +140,7 @@ class ConstraintForceCr(HeavyPathBackend):
 
 
 class ConstraintForcePcr(HeavyPathBackend):
-    """Heavy paths, each solved by parallel cyclic reduction."""
+    """Constraint-force method; heavy paths are solved by parallel cyclic reduction."""
 
     name = "constraint_force_pcr"
     capabilities = Capabilities(cost="O(N log N), O(log^2 N) stages", source=SOURCE, error_factor=1000)
@@ -152,7 +151,7 @@ class ConstraintForcePcr(HeavyPathBackend):
 
 
 class ChainsBackend(CompiledBackend):
-    """Main chains of a tree by constraint forces; side branches on them in some other way."""
+    """Constraint-force method on the main chains of a tree, with another method for side branches."""
 
     negative_rotors = False
     parts: ClassVar[Callable[[Tree, Counting], Stages]]
@@ -160,7 +159,7 @@ class ChainsBackend(CompiledBackend):
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
-        """Return the error: a singular mass matrix, lost digits, or an overflow."""
+        """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
         constants = self.constants(robot, gravity, armature)
         return explain_lost_digits(robot, named, constants, explain_failure(robot, named, armature), self.name)
 
@@ -171,7 +170,7 @@ class ChainsBackend(CompiledBackend):
 
 
 class ConstraintForceGrouped(ChainsBackend):
-    """Main chains by constraint forces, the joints of side branches in the blocks of the bodies that they hang on."""
+    """Constraint-force method on main chains; the joints of side branches are in the blocks of their carriers."""
 
     name = "constraint_force_grouped"
     capabilities = Capabilities(
@@ -184,7 +183,7 @@ class ConstraintForceGrouped(ChainsBackend):
 
 
 class ConstraintForceBranchesFirst(ChainsBackend):
-    """Main chains by constraint forces, side branches eliminated first by the articulated-body algorithm."""
+    """Constraint-force method on main chains; side branches are eliminated by the articulated-body algorithm."""
 
     name = "constraint_force_branches_first"
     capabilities = Capabilities(

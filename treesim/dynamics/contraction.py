@@ -1,12 +1,12 @@
-"""In which order the joints of a tree are eliminated so that many can be at once: divide and conquer, contraction.
+"""Elimination plans with many joints at a time: divide and conquer, and tree contraction.
 
-A plan is made of events. Bodies are *raw* until a `leaf` event turns one into an assembly; an assembly is a run of
-bodies that a `join` event made from two along the joint between them, known by its topmost body; `hang` adds a whole
-branch to the raw body that carries it, or ends at the base, and `rake` does so with a raw body that has no children
-left. Events of one block run one after the other, blocks of a stage at the same time.
+A plan consists of events. Bodies are *raw* until a `leaf` event turns one into an assembly. A `join` event unites two
+assemblies along the joint between them; an assembly is named by its topmost body. A `hang` event adds a whole branch
+to the raw body that carries it, or ends at the base. A `rake` event does so with a raw body without children. Events of
+one block run one after the other, blocks of a stage at the same time.
 
-Bodies that are not `solid`, of hardly any inertia, never become assemblies while they have a child, nor do the bodies
-that carry them: what they carry hangs on them first, and then they are raked, as in the articulated-body algorithm.
+Bodies that are not `solid` have very little inertia. Such a body, and its carrier, never become assemblies while they
+have a child. Their children hang on them first, and then they are raked, as in the articulated-body algorithm.
 Source: Featherstone 1999 (divide and conquer along a chain), Miller and Reif 1985 (rake and compress).
 """
 
@@ -26,7 +26,7 @@ from ..model.frozen import frozen, record
 class Event(NamedTuple):
     """One step of a plan.
 
-    LEAF: `body` becomes an assembly, its lower handle at joint `below` (0: it has none).
+    LEAF: `body` becomes an assembly, whose lower handle is at joint `below` (0: none).
     JOIN: joint `body` unites the assembly `upper` above it with the one below it, whose lower handle is at `below`.
     HANG: the childless assembly at `body` is added to `upper`, its raw parent, or hangs on the base (0).
     RAKE: the same with a childless raw body.
@@ -40,14 +40,14 @@ class Event(NamedTuple):
 
 @record()
 class Plan:
-    """Stages of blocks of events, and in how many rounds of rake and compress they were found, if they were."""
+    """Stages of blocks of events, and the number of rounds of rake and compress, if used."""
 
     method: str
     stages: tuple[tuple[tuple[Event, ...], ...], ...]
     rounds: int | None = None
 
     def packed(self) -> np.ndarray:
-        """Return the plan as kernels read it (see kernels.assembly_tables.plan_tables), read-only."""
+        """Return the plan as a read-only flat table for kernels (see `plan_tables` in their `assembly_tables`)."""
         blocks = [block for stage in self.stages for block in stage]
         starts, events = [], []
         for kind in (LEAF, JOIN, HANG, RAKE):
@@ -64,7 +64,10 @@ class Plan:
 
 
 def _touched(block: Sequence[Event], members: dict[int, tuple[int, ...]]) -> set[int]:
-    """The bodies of the assemblies that the block makes, or hangs and on what; `members` knows those that live."""
+    """Return the bodies of the assemblies that a block makes or hangs, carriers included; updates `members`.
+
+    members: {topmost body: bodies} of the existing assemblies.
+    """
     touched: set[int] = set()
     for event in block:
         if event.kind == LEAF:
@@ -84,9 +87,9 @@ def _touched(block: Sequence[Event], members: dict[int, tuple[int, ...]]) -> set
 def tree_contraction(parent: Sequence[int], solid: Sequence[bool] | None = None) -> Plan:
     """Return the plan of rake and compress for the tree `parent` = (λ(1) ... λ(N)): O(log N) rounds for any tree.
 
-    Each round first hangs every childless node on its parent (rake), then joins neighbours two by two along every run
-    of nodes with one child (compress); what does not depend on the round before runs in an earlier stage. solid: which
-    bodies are, all by default. O(N).
+    Each round first hangs every childless node on its parent (rake). Then it joins neighbours in pairs along every run
+    of nodes with one child (compress). Blocks that do not depend on the round before run in an earlier stage. solid:
+    flag of each body, True by default. O(N).
     """
     nodes = _Nodes(parent, solid)
     blocks, rounds = [], 0
@@ -98,7 +101,7 @@ def tree_contraction(parent: Sequence[int], solid: Sequence[bool] | None = None)
 
 
 def as_soon_as_possible(blocks: Sequence[tuple[Event, ...]]) -> tuple[tuple[tuple[Event, ...], ...], ...]:
-    """Return stages of blocks, each in the first stage after all earlier blocks that work on the same bodies. O(N)."""
+    """Return stages of blocks: each block is in the first stage after all earlier blocks on the same bodies. O(N)."""
     last: dict[int, int] = {}  # stage of the last block that works on a body; the base does not mind
     stages: list[list[tuple[Event, ...]]] = []
     for block in blocks:
@@ -112,7 +115,7 @@ def as_soon_as_possible(blocks: Sequence[tuple[Event, ...]]) -> tuple[tuple[tupl
 
 
 class _Nodes:
-    """The nodes of a tree that is being contracted: raw bodies and assemblies, each known by its topmost body."""
+    """Nodes of a tree during contraction: raw bodies and assemblies, each named by its topmost body."""
 
     def __init__(self, parent: Sequence[int], solid: Sequence[bool] | None) -> None:
         self.parent = [0, *map(int, parent)]
@@ -126,17 +129,17 @@ class _Nodes:
         self.alive = list(range(1, len(self.parent)))
 
     def above(self, node: int) -> int:
-        """The node that carries `node`; 0 is the base."""
+        """Return the parent node of `node`; 0 is the base."""
         return self.owner[self.parent[node]]
 
     def leaf(self, node: int, below: int) -> list[Event]:
-        """What turns a raw node into an assembly."""
+        """Return the event that turns a raw node into an assembly; none if it is one already."""
         events = [Event(LEAF, node, below=below)] if self.raw[node] else []
         self.raw[node] = False
         return events
 
     def rake(self) -> list[tuple[Event, ...]]:
-        """Hang every childless node on its parent; siblings on a raw body share a block."""
+        """Return blocks that hang every childless node on its parent; siblings on a raw body share a block."""
         childless = [node for node in self.alive if self.children[node] == 0]
         blocks: dict[int, list[Event]] = {}
         for node in childless:
@@ -153,7 +156,7 @@ class _Nodes:
         return [tuple(events) for events in blocks.values()]
 
     def compress(self) -> list[tuple[Event, ...]]:
-        """Join disjoint pairs of neighbours in every maximal run of nodes with one child."""
+        """Return blocks that join disjoint pairs of neighbours in every maximal run of nodes with one child."""
         child = {self.above(node): node for node in self.alive}  # the only one where there is but one
         single = {
             node
@@ -181,13 +184,15 @@ class _Nodes:
 
 
 def _with_base(solid: Sequence[bool] | None, count: int) -> list[bool]:
-    """Flags by number of the body, the base included."""
+    """Return the flags of bodies with one for the base in front; all True for None."""
     return [True] * count if solid is None else [True, *map(bool, solid)]
 
 
 def heavy_paths(parent: Sequence[int], solid: Sequence[bool] | None = None) -> list[list[int]]:
-    """Return the paths of a tree, each from its top to a childless body, always into the child of the largest
-    subtree; a path comes after the one it hangs on, and a body that is not solid is a path of its own. O(N)."""
+    """Return the heavy paths of a tree, each from its top to a childless body, into the child of the largest subtree.
+
+    A path comes after its carrier's path. A body that is not solid is a path of its own. O(N).
+    """
     above = [0, *map(int, parent)]
     firm = _with_base(solid, len(above))
     size = [1] * len(above)
@@ -209,9 +214,9 @@ def heavy_paths(parent: Sequence[int], solid: Sequence[bool] | None = None) -> l
 def divide_and_conquer(parent: Sequence[int], solid: Sequence[bool] | None = None) -> Plan:
     """Return the plan of binary joining along the heavy paths of the tree `parent` = (λ(1) ... λ(N)).
 
-    In each stage neighbours on a path are joined two by two wherever both are ready; a branch hangs on its carrier as
-    soon as it is one assembly. A chain takes ⌈log2 N⌉ + 1 stages, any tree O(log² N). solid: which bodies are, all by
-    default. O(N) where branches are ready when they are needed.
+    In each stage, neighbours on a path are joined in pairs if both are ready. A branch hangs on its carrier as soon as
+    it is one assembly. A chain takes ⌈log2 N⌉ + 1 stages, any tree O(log² N). solid: flag of each body, True by
+    default. O(N) if branches are ready when they are needed.
     """
     joining = _Joining(parent)
     for path in reversed(heavy_paths(parent, solid)):
@@ -221,7 +226,7 @@ def divide_and_conquer(parent: Sequence[int], solid: Sequence[bool] | None = Non
 
 
 class _Joining:
-    """Blocks by stage and by the body that they lead to."""
+    """Builder of the plan: blocks by stage and by the body on which they act."""
 
     def __init__(self, parent: Sequence[int]) -> None:
         self.parent = [0, *map(int, parent)]
@@ -230,7 +235,7 @@ class _Joining:
         self.blocks: dict[int, dict[int, list[Event]]] = defaultdict(dict)
 
     def join(self, nodes: list[int]) -> int:
-        """Plan the joints inside a path; return the stage after which it is one assembly."""
+        """Add blocks that join all nodes of a path; return the stage after which the path is one assembly."""
         while len(nodes) > 1:
             stage = 1 + min(max(self.ready[a], self.ready[b]) for a, b in pairwise(nodes))
             left, at = [], 0
@@ -244,7 +249,7 @@ class _Joining:
         return self.ready[nodes[0]]
 
     def hang(self, top: int, stage: int) -> None:
-        """Plan what happens to a whole path: it hangs on its carrier, or on the base."""
+        """Add the event that hangs a whole path on its carrier or on the base."""
         carrier = self.parent[top]
         place = carrier or -top
         event = Event(RAKE if self.raw[top] else HANG, top, upper=carrier)

@@ -18,16 +18,25 @@ from ..validation.arrays import Argument, coerce, real_numbers, refuse_non_finit
 
 
 class Factorization(ReprMixin):
-    """The factors of one matrix; make it with `ltdl` or `ltl`.
+    """Sparse factors of one matrix, H = L' D L or H = L' L, computed by `ltdl` or `ltl`.
 
-    L: (n, n) lower triangular, with ones on the diagonal for LTDL. D: (n,) diagonal of LTDL, ones for LTL.
-    Vectors may be (n,) or a matrix (n, k) of columns. Costs (multiply-adds): products and triangular solves D1 each,
-    `solve` 2 D1, D1 = Σ (d_i - 1) (Featherstone 2005, Table 1).
+    Arguments of the methods may be vectors (n,) or matrices (n, k) of columns. Costs in multiply-adds, per column:
+    products and triangular solves D1 each, `solve` 2 D1, with D1 = Σ (d_i - 1) (Featherstone 2005, Table 1).
 
-    Example:
-        >>> factors = treesim.ltdl([0, 1, 1], [[4, 1, 1], [1, 2, 0], [1, 0, 2]])
-        >>> factors.solve([6.0, 3.0, 3.0])
-        array([1., 1., 1.])
+    Parameters
+    ----------
+    topology : Topology
+        Tree whose paths are the sparsity pattern.
+    H : array_like
+        (n, n) symmetric positive definite matrix.
+    unit : bool
+        True for LTDL, False for LTL.
+
+    Examples
+    --------
+    >>> factors = treesim.ltdl([0, 1, 1], [[4, 1, 1], [1, 2, 0], [1, 0, 2]])
+    >>> factors.solve([6.0, 3.0, 3.0])
+    array([1., 1., 1.])
     """
 
     def __init__(self, topology: Topology, H: ArrayLike, unit: bool) -> None:
@@ -52,7 +61,7 @@ class Factorization(ReprMixin):
 
     @property
     def L(self) -> np.ndarray:
-        """(n, n) lower triangular factor with the pattern of the tree."""
+        """Lower triangular factor (n, n), with ones on the diagonal for LTDL."""
         L = self._unpack()
         if self._unit:
             np.fill_diagonal(L, 1.0)
@@ -60,37 +69,101 @@ class Factorization(ReprMixin):
 
     @property
     def D(self) -> np.ndarray:
-        """(n,) diagonal factor; ones for LTL."""
+        """Diagonal factor (n,) of LTDL; ones for LTL."""
         return self._diagonal().copy() if self._unit else np.ones(len(self._parent))
 
     @property
     def topology(self) -> Topology:
-        """The tree whose paths L follows."""
+        """Tree whose paths are the sparsity pattern of L."""
         return self._tree
 
     def packed(self) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Return the starts (n,) of L's rows, the rows packed by ancestor depth with D or L's own diagonal at their
-        ends, and whether it is LTDL."""
+        """Return the factors in packed rows.
+
+        Returns
+        -------
+        start : numpy.ndarray
+            (n,) index of the first entry of each row.
+        rows : numpy.ndarray
+            Rows of L, ordered by depth of the ancestor; the last entry of a row is that of D, or L's own diagonal.
+        unit : bool
+            True for LTDL.
+        """
         return self._start, self._packed, self._unit
 
     def multiply(self, x: ArrayLike) -> np.ndarray:
-        """Return L x."""
+        """Return L x.
+
+        Parameters
+        ----------
+        x : array_like
+            (n,) or (n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            L x, of the same shape.
+        """
         return self._apply(factored.MULTIPLY, x)
 
     def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
-        """Return L' x."""
+        """Return L' x.
+
+        Parameters
+        ----------
+        x : array_like
+            (n,) or (n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            L' x, of the same shape.
+        """
         return self._apply(factored.MULTIPLY_TRANSPOSED, x)
 
     def solve_lower(self, x: ArrayLike) -> np.ndarray:
-        """Return L^-1 x."""
+        """Return L^-1 x.
+
+        Parameters
+        ----------
+        x : array_like
+            (n,) or (n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            L^-1 x, of the same shape.
+        """
         return self._apply(factored.SOLVE_LOWER, x)
 
     def solve_lower_transposed(self, x: ArrayLike) -> np.ndarray:
-        """Return L'^-1 x."""
+        """Return L'^-1 x.
+
+        Parameters
+        ----------
+        x : array_like
+            (n,) or (n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            L'^-1 x, of the same shape.
+        """
         return self._apply(factored.SOLVE_LOWER_TRANSPOSED, x)
 
     def solve(self, x: ArrayLike) -> np.ndarray:
-        """Return H^-1 x."""
+        """Return H^-1 x.
+
+        Parameters
+        ----------
+        x : array_like
+            (n,) or (n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            H^-1 x, of the same shape.
+        """
         return self._apply(factored.SOLVE, x)
 
     def _run(self, entry: Callable[..., int], *arguments: Any) -> None:
@@ -144,34 +217,67 @@ class Factorization(ReprMixin):
 
 
 def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
-    """Return the factors H = L' D L, L unit lower triangular, without fill-in.
+    """Return the factors H = L' D L without fill-in, L unit lower triangular.
 
-    dof_parent: (n,) λe(1..n) in the papers' counting, as `Tree.dof_parent`. H: (n, n), symmetric positive definite,
-    non-zero only along the tree's paths; its lower triangle is read. Raises ModelError (not a regular numbering),
-    ArgumentError (shape, NaN, an entry off the pattern), SingularInertiaError naming the degree of freedom.
-    Cost D1 divisions and D2 multiply-adds. Source: Featherstone 2005, section 2, costs in section 4.
+    Parameters
+    ----------
+    dof_parent : array_like
+        (n,) parents λe(1..n), counted from 1, as `Tree.dof_parent`.
+    H : array_like
+        (n, n) symmetric positive definite matrix, non-zero only along the tree's paths. Only its lower triangle is
+        used.
 
-    Example:
-        >>> factors = treesim.ltdl([0, 1, 1], [[4, 1, 1], [1, 2, 0], [1, 0, 2]])
-        >>> factors.L
-        array([[1. , 0. , 0. ],
-               [0.5, 1. , 0. ],
-               [0.5, 0. , 1. ]])
-        >>> factors.D
-        array([3., 2., 2.])
+    Returns
+    -------
+    Factorization
+        Factors L and D.
+
+    Raises
+    ------
+    ModelError
+        If the numbering is not regular.
+    ArgumentError
+        If a shape does not fit, a number is not finite, or an entry off the pattern is not zero.
+    SingularInertiaError
+        If H is not positive definite; the error names the degree of freedom.
+
+    Notes
+    -----
+    Cost: D1 divisions and D2 multiply-adds. Source: Featherstone 2005, section 2, costs in section 4.
+
+    Examples
+    --------
+    >>> factors = treesim.ltdl([0, 1, 1], [[4, 1, 1], [1, 2, 0], [1, 0, 2]])
+    >>> factors.L
+    array([[1. , 0. , 0. ],
+           [0.5, 1. , 0. ],
+           [0.5, 0. , 1. ]])
+    >>> factors.D
+    array([3., 2., 2.])
     """
     return Factorization(Topology(dof_parent), H, unit=True)
 
 
 def ltl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
-    """Return the factor H = L' L, L lower triangular, without fill-in.
+    """Return the factor H = L' L without fill-in, L lower triangular.
 
-    Arguments, errors and source as in `ltdl`. Cost n square roots, D1 divisions and D2 multiply-adds.
+    Cost: n square roots, D1 divisions and D2 multiply-adds. Source and errors as for `ltdl`.
 
-    Example:
-        >>> treesim.ltl([0, 1, 1], [[3, 1, 1], [1, 1, 0], [1, 0, 1]]).L
-        array([[1., 0., 0.],
-               [1., 1., 0.],
-               [1., 0., 1.]])
+    Parameters
+    ----------
+    dof_parent, H : array_like
+        As for `ltdl`.
+
+    Returns
+    -------
+    Factorization
+        Factor L.
+
+    Examples
+    --------
+    >>> treesim.ltl([0, 1, 1], [[3, 1, 1], [1, 1, 0], [1, 0, 1]]).L
+    array([[1., 0., 0.],
+           [1., 1., 0.],
+           [1., 0., 1.]])
     """
     return Factorization(Topology(dof_parent), H, unit=False)

@@ -1,4 +1,4 @@
-"""The dynamics of a tree as plain functions of state; every array may carry leading batch axes."""
+"""Dynamics of a tree as functions of state; every array may have leading batch axes."""
 
 from __future__ import annotations
 
@@ -62,36 +62,75 @@ def forward_dynamics(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the accelerations qdd (..., nv) that the generalised forces tau cause: M qdd + bias = tau.
+    """Return the accelerations qdd for generalised forces tau: M qdd + bias = tau.
 
-    q (..., nq): configuration [m, rad, unit quaternions xyzw, normalized if their length differs from 1 by up to a
-    thousandth]. v (..., nv): velocity [m/s, rad/s]. tau (..., nv): generalised force [N, N m].
-    f_ext (..., n_bodies, 6): wrench on each body, force then moment [N, N m], along its own frame's axes and about its
-    origin. backend: a name of `available("dynamics")`, or a backend itself. gravity (3,) [m/s^2] and armature (nv,)
-    [kg m^2, kg] replace the robot's.
-    refinements: steps of iterative refinement, each of which solves for the residual of inverse dynamics, at rest and
-    without gravity: they restore digits that a method loses on long chains or light links, for one more solution each.
-    engine: "generic", code for any robot; "specialized", code made for this robot that works on many states at once;
-    "auto", the latter for large batches where the backend and the robot allow it. out: where to write qdd, an array of
-    its shape and number type in any order of memory; it may be one of the arguments. model_parameters: physics of
-    each state, with leading axes that broadcast with the others': mass (..., n_bodies), center_of_mass
-    (..., n_bodies, 3), inertia (..., n_bodies, 3, 3) about it in the body's axes, armature (..., nv), gravity (..., 3),
-    or, of single bodies and joints, {name: array}; see docs/parameters.md.
-    qdd is the derivative of v as stored, in body axes for multi-DoF joints. Arrays are read in place whatever their
-    order of memory, and what all states of a batch share is not copied.
-    Raises ArgumentError (type, shape, a quaternion of another length), NonFiniteError (NaN or infinity in an argument,
-    or a result too large for its numbers), SingularInertiaError (naming the joint),
-    UnknownNameError (backend, engine), UnsupportedError where the engine "specialized" cannot be; some backends also
-    ConvergenceError or AccuracyError. After an error, the contents of out are undefined. Cost: the backend's; `aba` is
-    O(N).
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations [m, rad, unit quaternions xyzw]. Quaternions are normalized if their length differs
+        from 1 by up to a thousandth.
+    v : array_like
+        (..., nv) velocities [m/s, rad/s].
+    tau : array_like
+        (..., nv) generalised forces [N, N m].
+    f_ext : array_like, optional
+        (..., n_bodies, 6) wrench on each body, force then moment [N, N m], in its own frame's axes and about its
+        origin.
+    backend : str or DynamicsBackend
+        A name of `available("dynamics")`, or a backend.
+    gravity : array_like, optional
+        (3,) replaces the robot's gravity [m/s^2].
+    armature : array_like, optional
+        (nv,) replaces the robot's armature [kg m^2, kg].
+    refinements : int
+        Number of steps of iterative refinement. Each solves for the residual of inverse dynamics, at the cost of one
+        more solution. They restore digits that a method loses on long chains or light links.
+    engine : str
+        "generic": code for any robot. "specialized": code compiled for this robot, which computes many states at once.
+        "auto": the latter for large batches, if backend and robot allow it.
+    out : numpy.ndarray, optional
+        Array for the result, of its shape and dtype, in any memory order; it may be one of the arguments.
+    model_parameters : mapping, optional
+        Batched model parameters, whose leading axes are broadcast with those of the states: mass (..., n_bodies),
+        center_of_mass (..., n_bodies, 3), inertia (..., n_bodies, 3, 3) about the centre of mass in body axes, armature
+        (..., nv), gravity (..., 3). Values of single bodies and joints are given as {name: array}. See
+        docs/parameters.md.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> q, v, tau = np.full(6, 0.5), np.ones(6), np.zeros(6)
-        >>> treesim.forward_dynamics(robot, q, v, tau).round(2)
-        array([ -0.25,  26.58, -40.66,  14.35,  -3.13,   5.04])
-        >>> treesim.forward_dynamics(robot, np.tile(q, (10, 1)), v, tau, backend="crba_ltdl").shape
-        (10, 6)
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv) accelerations [m/s^2, rad/s^2], the time derivative of v; in body axes for multi-DoF joints.
+
+    Raises
+    ------
+    ArgumentError
+        If a type or shape does not fit, or a quaternion has another length.
+    NonFiniteError
+        If an argument is not finite, or a result overflows.
+    SingularInertiaError
+        If a joint moves no inertia; the error names it.
+    UnknownNameError
+        If the backend or engine is unknown.
+    UnsupportedError
+        If the engine "specialized" is not possible.
+    ConvergenceError, AccuracyError
+        Raised by some backends.
+
+    Notes
+    -----
+    Arrays are read without copying, in any memory order; arguments that are broadcast are not copied. After an error,
+    the contents of `out` are undefined. The cost is that of the backend; `aba` is O(N).
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, v, tau = np.full(6, 0.5), np.ones(6), np.zeros(6)
+    >>> treesim.forward_dynamics(robot, q, v, tau).round(2)
+    array([ -0.25,  26.58, -40.66,  14.35,  -3.13,   5.04])
+    >>> treesim.forward_dynamics(robot, np.tile(q, (10, 1)), v, tau, backend="crba_ltdl").shape
+    (10, 6)
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -133,7 +172,7 @@ def _of_own_physics(
     out: np.ndarray | None,
     model_parameters: ModelParameters,
 ) -> np.ndarray:
-    """Forward dynamics of states that have physics of their own."""
+    """Return the forward dynamics of states with batched model parameters."""
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
     check_physics_of_backend(solver, robot, model_parameters)
     if refinements:
@@ -144,13 +183,19 @@ def _of_own_physics(
 
 
 def held_backend(solver: Any, robot: Tree) -> Any:
-    """Return the backend, or where it takes no followers what holds them behind it; for "auto" the one it takes."""
+    """Return a backend that supports mimic joints: the given one, or a wrapper that adds their constraints.
+
+    "auto" is replaced by the backend that it selects.
+    """
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
     return solver if takes_followers(solver) else HeldFollowers(solver)
 
 
 def _with_engine(solver: DynamicsBackend, robot: Tree, engine: Engine) -> Callable[..., np.ndarray]:
-    """A backend's forward dynamics on an engine, with `out`; backends of other kinds know neither."""
+    """Return a backend's forward dynamics for an engine, with an argument `out`.
+
+    Raises UnsupportedError for backends that are not compiled if the engine is not "auto".
+    """
     check_engine(engine)
     taken = solver.taken(robot) if isinstance(solver, Auto) else solver
     if isinstance(taken, CompiledBackend):
@@ -161,7 +206,7 @@ def _with_engine(solver: DynamicsBackend, robot: Tree, engine: Engine) -> Callab
 
 
 def _copied(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    """The result, in `out` if there is one."""
+    """Return the result, copied to `out` if that is given."""
     if out is None:
         return result
     check_out(out, result.shape, result.dtype)[...] = result
@@ -182,18 +227,42 @@ def inverse_dynamics(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the generalised forces tau (..., nv) [N, N m] that cause the accelerations a (..., nv).
+    """Return the generalised forces tau for accelerations a.
 
-    Arguments and errors as in `forward_dynamics`. method: "rnea", recursive Newton-Euler (RBDA Table 5.1), or
-    "composite", by composite-body inertias (Jain 1991, eq. 29). Both O(N); `rnea` takes less arithmetic, `composite`
-    has two independent recursions.
+    Errors as in `treesim.forward_dynamics`. Both methods are O(N). "rnea" has fewer operations; "composite" has two
+    independent recursions.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> q, v, a = np.full(6, 0.5), np.ones(6), np.zeros(6)
-        >>> tau = treesim.inverse_dynamics(robot, q, v, a)
-        >>> np.allclose(treesim.forward_dynamics(robot, q, v, tau), a)
-        True
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q, v : array_like
+        As in `treesim.forward_dynamics`.
+    a : array_like
+        (..., nv) accelerations [m/s^2, rad/s^2].
+    f_ext, gravity, armature : array_like, optional
+        As in `treesim.forward_dynamics`.
+    engine : str
+        As in `treesim.forward_dynamics`.
+    out : numpy.ndarray, optional
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+    method : str
+        "rnea", recursive Newton-Euler (RBDA Table 5.1), or "composite", by composite-body inertias (Jain 1991, eq. 29).
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv) generalised forces [N, N m].
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, v, a = np.full(6, 0.5), np.ones(6), np.zeros(6)
+    >>> tau = treesim.inverse_dynamics(robot, q, v, a)
+    >>> np.allclose(treesim.forward_dynamics(robot, q, v, tau), a)
+    True
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -222,14 +291,31 @@ def bias_forces(
     gravity: ArrayLike | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the bias C (..., nv) [N, N m]: the forces that keep the acceleration zero (Coriolis, gravity, f_ext).
+    """Return the bias forces C: the generalised forces for zero acceleration (Coriolis, gravity, f_ext).
 
-    Arguments and errors as in `forward_dynamics`. Recursive Newton-Euler with a = 0, O(N).
+    Errors as in `treesim.forward_dynamics`. Recursive Newton-Euler with a = 0, O(N).
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.bias_forces(robot, np.full(6, 0.5), np.zeros(6))[1:4].round(2)
-        array([-46.46,  -8.3 ,   0.17])
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q, v : array_like
+        As in `treesim.forward_dynamics`.
+    f_ext, gravity : array_like, optional
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv) bias forces [N, N m].
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.bias_forces(robot, np.full(6, 0.5), np.zeros(6))[1:4].round(2)
+    array([-46.46,  -8.3 ,   0.17])
     """
     robot = checked_robot(robot)
     return inverse_dynamics(
@@ -248,22 +334,52 @@ def mass_matrix(
     packed: bool = False,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the mass matrix M (..., nv, nv), symmetric, with exact zeros off the tree's paths; or (..., nnz), packed.
+    """Return the mass matrix M, symmetric, with exact zeros off the tree's paths.
 
-    q (..., nq): configuration. method: one of the three of Jain 1991, section 3: "crba", composite rigid bodies
-    (RBDA Table 6.2), O(n d) for depth d; "symmetry", inverse dynamics of each joint's subtree, O(n N); "direct",
-    inverse dynamics of the whole tree for each column, O(n N). Writing the full matrix takes O(n^2) more. engine, out:
-    as in `forward_dynamics`; large batches are limited by memory bandwidth, and `out` saves the allocation.
-    packed: whether to return only what can differ from zero in the lower triangle, robot.nnz numbers, row by row
-    (`mass_matrix_pattern` tells where each stands, `unpack_mass_matrix` gives the full matrix); by "crba" only.
-    model_parameters: as in `forward_dynamics`.
-    Raises ArgumentError, NonFiniteError, UnknownNameError (method, engine), UnsupportedError (engine, packed).
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+    armature : array_like, optional
+        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
+    engine : str
+        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
+    out : numpy.ndarray, optional
+        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
+    method : str
+        One of the three of Jain 1991, section 3. "crba": composite rigid bodies (RBDA Table 6.2), O(n d) for depth d.
+        "symmetry": inverse dynamics of each joint's subtree, O(n N). "direct": inverse dynamics of the whole tree for
+        each column, O(n N). Writing the full matrix takes O(n^2) in addition.
+    packed : bool
+        Return only the entries of the lower triangle that can differ from zero, row by row. Only for "crba".
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> q = np.full(6, 0.5)
-        >>> treesim.mass_matrix(robot, q).shape, treesim.mass_matrix(robot, q, packed=True).shape
-        ((6, 6), (21,))
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv, nv) matrices, or (..., nnz) if packed. `mass_matrix_pattern` returns the indices of packed entries,
+        `unpack_mass_matrix` the full matrix.
+
+    Raises
+    ------
+    ArgumentError
+        If a type or shape does not fit.
+    NonFiniteError
+        If an argument is not finite, or a result overflows.
+    UnknownNameError
+        If the method or engine is unknown.
+    UnsupportedError
+        If the engine is not possible, or the method does not support `packed`.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q = np.full(6, 0.5)
+    >>> treesim.mass_matrix(robot, q).shape, treesim.mass_matrix(robot, q, packed=True).shape
+    ((6, 6), (21,))
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -297,15 +413,37 @@ def energy(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return kinetic and potential energy (...) [J]; potential is 0 with every centre of mass at the world's origin.
+    """Return the kinetic and the potential energy.
 
-    Arguments and errors as in `forward_dynamics`. Kinetic energy includes the rotors (armature). O(N).
+    Kinetic energy includes the rotors (armature). Potential energy is 0 with every centre of mass at the world's
+    origin. Errors as in `treesim.forward_dynamics`. O(N).
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> kinetic, potential = treesim.energy(robot, np.full(6, 0.5), np.ones(6))
-        >>> print(f"{kinetic:.3f} J, {potential:.3f} J")
-        6.113 J, -19.195 J
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q, v : array_like
+        As in `treesim.forward_dynamics`.
+    gravity : array_like, optional
+        As in `treesim.forward_dynamics`.
+    engine : str
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    kinetic : numpy.ndarray
+        (...) kinetic energies [J].
+    potential : numpy.ndarray
+        (...) potential energies [J].
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> kinetic, potential = treesim.energy(robot, np.full(6, 0.5), np.ones(6))
+    >>> print(f"{kinetic:.3f} J, {potential:.3f} J")
+    6.113 J, -19.195 J
     """
     robot = checked_robot(robot)
     if model_parameters is None:
@@ -324,7 +462,7 @@ def _own_energy_and_momentum(
     model_parameters: ModelParameters,
     what: str,
 ) -> np.ndarray:
-    """The same of states that have physics of their own."""
+    """Return energy and momentum of states with batched model parameters."""
     constants, physics = constants_of(robot, gravity), physics_of(robot, model_parameters, what, gravity)
     given = {"q": q, "v": v}
     return on_states(energy_and_momentum_states, robot, constants, given, physics=physics, engine=engine)[0]
@@ -338,14 +476,31 @@ def momentum(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the momentum (..., 6) of all bodies: linear [N s], then angular about the world's origin [N m s].
+    """Return the momentum of all bodies in world axes, without that of rotors.
 
-    World axes; rotors are left out. Arguments and errors as in `forward_dynamics`. O(N).
+    Errors as in `treesim.forward_dynamics`. O(N).
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.momentum(robot, np.full(6, 0.5), np.ones(6)).round(2)
-        array([-7.69,  1.2 , -5.56, -1.98,  4.81,  2.9 ])
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q, v : array_like
+        As in `treesim.forward_dynamics`.
+    engine : str
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., 6) linear momentum [N s], then angular momentum about the world's origin [N m s].
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.momentum(robot, np.full(6, 0.5), np.ones(6)).round(2)
+    array([-7.69,  1.2 , -5.56, -1.98,  4.81,  2.9 ])
     """
     robot = checked_robot(robot)
     if model_parameters is None:

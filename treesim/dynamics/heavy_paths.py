@@ -1,4 +1,4 @@
-"""Which blocks of which stage the constraint-force method works on: its paths, laid out for a person to see."""
+"""Blocks of each stage of the constraint-force method, as listed by its table of paths."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Block = Callable[[kernel.Paths, int, int], int]
 
 
 def takes_part(sweep: int, h: int, number: int) -> bool:
-    """Whether the body of a number on its path, from 1, takes in the one h before it in a sweep of velocities."""
+    """Return whether the body with this number on its path, from 1, adds the body h before it in a velocity sweep."""
     return number % (2 * h) == 0 if sweep == kernel.UP_SWEEP else number > 2 * h and number % (2 * h) == h
 
 
 def block_sizes(paths: kernel.Paths, stage: int, elimination: Block, substitution: Block) -> Iterator[tuple[int, int]]:
-    """The place where each independent block of a stage begins, and how many bodies it works on."""
+    """Yield the place at which each independent block of a stage begins, and its number of bodies."""
     what, turn, first, end = paths.stages[stage].tolist()
     for place in range(first, end):
         if what in (kernel.UP_SWEEP, kernel.DOWN_SWEEP):
@@ -50,12 +50,15 @@ def block_sizes(paths: kernel.Paths, stage: int, elimination: Block, substitutio
 
 
 def widths(paths: kernel.Paths, elimination: Block, substitution: Block) -> list[int]:
-    """Return the number of independent blocks of every stage, there and back."""
+    """Return the number of independent blocks of every stage."""
     stages = range(int(paths.sizes[1]))
     return [sum(1 for _ in block_sizes(paths, stage, elimination, substitution)) for stage in stages]
 
 
 def main_chains(paths: kernel.Paths, parent: np.ndarray) -> list[range]:
-    """Return the places of every chain of bodies with inertia that begins at the base; `parent` has a row for that."""
+    """Return the places of every path that begins at the base and whose bodies have inertia.
+
+    parent: λ with a row for the base.
+    """
     heads = (k for k, i in enumerate(paths.order.tolist()) if paths.start[k] == k and parent[i] == 0 and paths.sound[i])
     return [range(k, int(paths.stop[k])) for k in heads]

@@ -1,7 +1,7 @@
-"""Forward dynamics of robots whose joints follow others, by backends that know only trees whose joints all move freely.
+"""Forward dynamics of robots with mimic joints, by backends that do not support them.
 
-The backend gives the accelerations of the spanning tree; the rows of the followers bring them to those of the robot
-(`kernels.mimic.mimic`), in O(N + m d + m^3) for m followers: the result is exact, whatever the method.
+The backend computes the accelerations of the spanning tree. The constraints of the mimic joints then correct them
+(`kernels.mimic.mimic`), in O(N + m d + m^3) for m mimic joints. The result is exact for every method.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .tables import on_leaders, shared_rotors, spanning_constants
 
 
 def takes_followers(backend: DynamicsBackend | CompiledBackend) -> bool:
-    """Return whether a backend's own `forward_dynamics` takes robots with followers."""
+    """Return whether a backend's own `forward_dynamics` supports robots with mimic joints."""
     if isinstance(backend, CompiledBackend):
         return backend.serves_followers
     return backend.capabilities.followers
 
 
 class HeldFollowers:
-    """A backend on the spanning tree, and the followers' rows behind it."""
+    """A backend on the spanning tree, whose result is corrected by the constraints of mimic joints."""
 
     def __init__(self, backend: Any) -> None:
         self.name, self.capabilities, self._backend = backend.name, backend.capabilities, backend
@@ -62,8 +62,11 @@ class HeldFollowers:
 
 
 def held(robot: Tree, q: np.ndarray, qdd: np.ndarray, armature: ArrayLike | None = None) -> np.ndarray:
-    """Return the accelerations (..., nv) of a robot with followers at configurations q (..., spanning.nq), from those
-    (..., spanning.nv) of its spanning tree; likewise M_y^-1 G' x from M^-1 x."""
+    """Return the accelerations (..., nv) of a robot with mimic joints, from those of its spanning tree.
+
+    q (..., spanning.nq): configurations. qdd (..., spanning.nv): accelerations of the spanning tree. Likewise returns
+    M_y^-1 G' x from M^-1 x.
+    """
     tied, whole = robot.mimic_map, robot.spanning
     assert tied is not None
     constants = (*spanning_constants(robot, armature), tied.ints, tied.reals)

@@ -1,4 +1,4 @@
-"""Where the numbers of a packed mass matrix stand: its pattern, and the full matrix again."""
+"""Packed mass matrices: their pattern, and unpacking."""
 
 from __future__ import annotations
 
@@ -11,19 +11,34 @@ from ..validation.arrays import Argument, coerce, precision, refuse_non_finite
 
 
 def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Return the row and the column (nnz,) of each number of a packed mass matrix.
+    """Return row and column of each entry of a packed mass matrix.
 
-    The numbers are M's lower triangle in compressed sparse rows: row k holds M_kj for the ancestors j of degree of
-    freedom k, root first, and M_kk last; no other entry is ever non-zero (Featherstone 2005, section 2). So
-    `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` keeps their order, and `M[..., rows, columns]`
-    packs a full matrix. In a robot with followers, row k holds all earlier j whose joints, or followers, lie on a
-    common path with k's. Fresh arrays; O(nnz).
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
 
-    Example:
-        >>> from treesim.model import generators
-        >>> rows, columns = treesim.mass_matrix_pattern(generators.tree_1())
-        >>> rows[:6].tolist(), columns[:6].tolist()
-        ([0, 1, 1, 2, 2, 3], [0, 0, 1, 0, 2, 0])
+    Returns
+    -------
+    rows : numpy.ndarray
+        (nnz,) indices of rows, from 0; a new array.
+    columns : numpy.ndarray
+        (nnz,) indices of columns, from 0; a new array.
+
+    Notes
+    -----
+    The entries are M's lower triangle in compressed sparse rows (Featherstone 2005, section 2). Row k has M_kj for the
+    ancestors j of degree of freedom k, root first, and M_kk last; no other entry is ever non-zero. So
+    `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` does not change their order, and `M[..., rows,
+    columns]` packs a full matrix. With mimic joints, row k has all earlier j whose joint, or a mimic joint of it, is on
+    a common path with that of k. O(nnz).
+
+    Examples
+    --------
+    >>> from treesim.model import generators
+    >>> rows, columns = treesim.mass_matrix_pattern(generators.tree_1())
+    >>> rows[:6].tolist(), columns[:6].tolist()
+    ([0, 1, 1, 2, 2, 3], [0, 0, 1, 0, 2, 0])
     """
     robot = checked_robot(robot)
     if robot.mimic_map is not None:
@@ -33,16 +48,35 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unpack_mass_matrix(robot: Tree, packed: ArrayLike) -> np.ndarray:
-    """Return the full, symmetric mass matrix (..., nv, nv) of a packed one (..., nnz), float32 if that is.
+    """Return the full, symmetric mass matrix of a packed one.
 
-    For matrices that were kept packed: `mass_matrix` computes full ones sooner. Raises ArgumentError (type, shape),
-    NonFiniteError. O(nv^2).
+    Use it for matrices that are stored packed; `mass_matrix` computes full ones faster. O(nv^2).
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> packed = treesim.mass_matrix(robot, np.full(6, 0.5), packed=True)
-        >>> np.array_equal(treesim.unpack_mass_matrix(robot, packed), treesim.mass_matrix(robot, np.full(6, 0.5)))
-        True
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    packed : array_like
+        (..., nnz) packed mass matrices.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv, nv) matrices, float32 if `packed` is.
+
+    Raises
+    ------
+    ArgumentError
+        If `packed` has another type or shape.
+    NonFiniteError
+        If `packed` is not finite.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> packed = treesim.mass_matrix(robot, np.full(6, 0.5), packed=True)
+    >>> np.array_equal(treesim.unpack_mass_matrix(robot, packed), treesim.mass_matrix(robot, np.full(6, 0.5)))
+    True
     """
     robot = checked_robot(robot)
     argument = Argument("packed", packed, (robot.nnz,))

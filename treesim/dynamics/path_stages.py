@@ -1,4 +1,4 @@
-"""The stages of the constraint-force methods, block by block, for `block_counts`."""
+"""Stages of the constraint-force methods, block by block, for `block_counts`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .heavy_paths import NAMES, block_sizes, main_chains
 
 
 def path_stages(robot: Tree, paths: Paths, solver: ModuleType, counting: Counting) -> Stages:
-    """Return the stages that the table of `paths` lists."""
+    """Return the stages in the table of `paths`."""
     w = kernel.work_in(robot.n_bodies + 1, counting.numbers((robot.n_bodies + 1) * (kernel.NUMBERS + solver.EXTRA)))
     state = counting.q, counting.v, counting.tau, counting.f_ext, counting.qdd
 
@@ -39,8 +39,10 @@ def table_stages(
     wanted: Callable[[int], bool] = bool,
     names: dict[int, str] = NAMES,
 ) -> Stages:
-    """Yield the stages that the table of `paths` lists, with blocks that do `work(stage, place, place + 1)` on paths
-    whose first bodies are `wanted`; names: what each kind of stage does."""
+    """Yield the stages in the table of `paths`, with blocks that call `work(stage, place, place + 1)`.
+
+    wanted: predicate on the first body of a path, which selects paths. names: of the kinds of stage.
+    """
     for s, (what, turn) in enumerate(paths.stages[: int(paths.sizes[1]), :2].tolist()):
         sizes = block_sizes(paths, s, solver.elimination_block, solver.substitution_block)
         ranges = [(place, paths.order[place : place + size]) for place, size in sizes]
@@ -54,7 +56,7 @@ def table_stages(
 
 
 class _Chains:
-    """Main chains, and what the two methods that solve along them do with every body alike."""
+    """Main chains, and the blocks that both methods on main chains have in common."""
 
     def __init__(self, robot: Tree, counting: Counting, paths: Paths, w: Any) -> None:
         self.robot, self.counting, self.tree = robot, counting, counting.tree
@@ -63,11 +65,11 @@ class _Chains:
         self.bodies = range(1, robot.n_bodies + 1)
 
     def body(self, place: int) -> int:
-        """The body at a place."""
+        """Return the body at a place in the table of paths."""
         return int(self.paths.order[place])
 
     def motion(self) -> Stages:
-        """Transforms, velocities and biases."""
+        """Yield the stages of transforms, velocities and biases."""
         tree, w, q, v, tau = self.tree, self.w, self.counting.q, self.counting.v, self.counting.tau
 
         def move(i: int) -> None:
@@ -81,46 +83,46 @@ class _Chains:
         yield "biases", each(self.bodies, lambda i: kernel.body_bias(tree, w, i, v, tau))
 
     def path_levels(self) -> Iterator[tuple[int, range]]:
-        """The levels of paths, those that hang on others first, and their places."""
+        """Yield the levels of paths, outermost first, with the places of their bodies."""
         edges = self.paths.level_start[: int(self.paths.sizes[0]) + 1].tolist()
         return enumerate((range(a, b) for a, b in pairwise(edges)), start=1)
 
     def inertia(self, i: int) -> None:
-        """Body i's inertia and given acceleration."""
+        """Compute body i's inverse inertia and acceleration without constraint forces."""
         kernel.inverse_inertia(self.tree, self.paths, self.w, i)
         kernel.given_acceleration(self.tree, self.paths, self.w, i)
 
     def equation(self, i: int) -> None:
-        """Joint i's equations."""
+        """Compute the equations of joint i."""
         kernel.equation_matrix(self.tree, self.paths, self.w, i)
         kernel.equation_vector(self.tree, self.paths, self.w, i)
 
     def solve_equations(self, head: int) -> None:
-        """The forces of the chain that begins at a place."""
+        """Solve for the constraint forces of the chain that begins at place `head`."""
         branches_first.solve_equations(self.tree, self.paths, self.w, head)
 
     def yield_to(self, i: int) -> None:
-        """What joint i of a branch lets through."""
+        """Eliminate joint i of a side branch."""
         branches_first.yield_to_branch(self.tree, self.paths, self.w, i)
 
     def move_branch(self, i: int) -> None:
-        """Joint and body i of a branch move."""
+        """Compute the accelerations of joint and body i of a side branch."""
         branches_first.move_branch(self.tree, self.w, i, self.counting.qdd)
 
     def accelerations(self, bodies: list[int]) -> Stages:
-        """Accelerations of bodies and joints that forces across joints cause."""
+        """Yield the stages of bodies' and joints' accelerations from constraint forces."""
         tree, paths, w = self.tree, self.paths, self.w
         yield "accelerations", each(bodies, lambda i: kernel.acceleration(tree, paths, w, i))
         yield "joint accelerations", each(bodies, lambda i: kernel.joint_acceleration(tree, w, i, self.counting.qdd))
 
     def branches_move(self, bodies: set[int]) -> Stages:
-        """The bodies that were eliminated beforehand move, from the base outward."""
+        """Yield the stages of accelerations of side branches, from the base outward."""
         for d, level in levels(self.robot):
             yield f"branches move, depth {d}", each((i for i in level if i in bodies), self.move_branch)
 
 
 def branches_first_stages(robot: Tree, counting: Counting) -> Stages:
-    """Yield the stages: branches inward, level by level, main chains, each solved in one block, branches outward."""
+    """Yield the stages: side branches inward, main chains with one block each, side branches outward."""
     c = _Chains(robot, counting, *branches_first.scratch_for(counting.tree, counting.q))
     main = [c.body(place) for place in chain.from_iterable(c.chains)]
     yield from c.motion()
@@ -136,7 +138,7 @@ def branches_first_stages(robot: Tree, counting: Counting) -> Stages:
 
 
 def grouped_stages(robot: Tree, counting: Counting) -> Stages:
-    """Yield the stages: all equations, the groups of every main chain from its tip to its base and back."""
+    """Yield the stages: all equations, then the groups of every main chain from its tip to its base and back."""
     paths, w, g = grouped.scratch_for(counting.tree, counting.q)
     c, tree = _Chains(robot, counting, paths, w), counting.tree
     held = [i for i in c.bodies if g.yields[i] == 0]
@@ -154,7 +156,7 @@ def grouped_stages(robot: Tree, counting: Counting) -> Stages:
 
 
 def _groups(c: _Chains, g: Any) -> Stages:
-    """The groups of all main chains: their equations, elimination from the tips, substitution from the base."""
+    """Yield the stages of all main chains' groups: equations, elimination from the tips, substitution from the base."""
     longest = max(map(len, c.chains), default=0)
 
     def at(places: Iterable[int], work: Callable[[int], Any]) -> list[Block]:

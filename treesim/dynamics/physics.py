@@ -1,4 +1,4 @@
-"""Masses, inertias, rotors and gravity of their own for the states of a batch, as functions of dynamics take them."""
+"""Batched model parameters of dynamics functions: masses, inertias, rotors and gravity."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ ModelParameters = Parameters | Numbers  # or as tables hold them
 def physics_of(
     robot: Tree, model_parameters: ModelParameters | None, what: str, gravity: Any = None, armature: Any = None
 ) -> Numbers | None:
-    """Return what `model_parameters` puts into the robot's table, None where nothing is given.
+    """Return the elements that `model_parameters` sets in the robot's table; None if there are none.
 
-    gravity, armature: those for all states, which cannot be given as well. Raises what `given_physics` raises.
+    gravity, armature: arguments for all states, which may not be given twice. Raises the errors of `given_physics`.
     """
     if model_parameters is None or isinstance(model_parameters, Numbers):
         return model_parameters
@@ -33,7 +33,7 @@ def physics_of(
 
 
 def check_physics_of_backend(solver: Any, robot: Tree, model_parameters: ModelParameters) -> None:
-    """Raise UnsupportedError, naming it, for a backend that cannot take physics of each state's own, or no rotors."""
+    """Raise UnsupportedError for a backend that does not support batched model parameters, or armature among them."""
     if not is_one_kernel(solver, robot):
         raise UnsupportedError(
             f"backend {solver.name!r} takes no model_parameters, as no kernel reads them: take 'aba'"

@@ -1,4 +1,4 @@
-"""Dense reference: M from CRBA and bias from RNEA, solved by scipy's Cholesky factorization; slow and plain."""
+"""Dense reference backend: M from CRBA and bias from RNEA, solved by scipy's Cholesky factorization."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs when: the stages of a level-parallel algorithm, and the independent blocks of work in each."""
+"""Schedules of level-parallel algorithms: stages of independent blocks of work."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ..system.display import ReprMixin
 
 @record()
 class Stage(ReprMixin):
-    """Blocks of work that may run at the same time: none waits for another.
+    """Independent blocks of work, which may run at the same time.
 
-    name: what the stage does. blocks: the bodies that each block works on, by index from 1. operations: of each block,
-    arithmetic operations (products, sums, quotients, roots, sines and cosines, each as one).
+    name: of the computation. blocks: the bodies of each block, numbered from 1. operations: of each block; products,
+    sums, quotients, roots, sines and cosines count as one each.
     """
 
     name: str
@@ -33,16 +33,16 @@ class Stage(ReprMixin):
 
     @property
     def longest_block(self) -> int:
-        """Operations of the largest block: the time of the stage with a processor for every block."""
+        """Operations of the largest block: the time of the stage with one processor per block."""
         return max(self.operations, default=0)
 
 
 @record()
 class Schedule(ReprMixin):
-    """Stages in the order in which they run, each waiting for the one before it.
+    """Stages of an algorithm, which run one after the other.
 
-    method: name of the algorithm that runs by this schedule. stages: its stages, first to last. depth: operations in
-    the longest chain of them that wait for one another: the time with a processor for every operation, without stages.
+    method: name of the algorithm. stages: first to last. depth: operations in the longest chain of dependent ones, the
+    time with one processor per operation and without stages.
     """
 
     method: str
@@ -58,12 +58,12 @@ class Schedule(ReprMixin):
 
     @property
     def operations(self) -> int:
-        """Operations altogether: the time with one processor."""
+        """Total number of operations: the time with one processor."""
         return sum(sum(stage.operations) for stage in self.stages)
 
     @property
     def critical_path(self) -> int:
-        """Operations of the longest blocks of all stages: the time with a processor for every block."""
+        """Sum of the longest blocks' operations over all stages: the time with one processor per block."""
         return sum(stage.longest_block for stage in self.stages)
 
     @property
@@ -73,15 +73,15 @@ class Schedule(ReprMixin):
 
     @property
     def blocks(self) -> int:
-        """Number of blocks altogether."""
+        """Total number of blocks."""
         return sum(self.blocks_per_stage)
 
     @property
     def width(self) -> int:
-        """Number of blocks of the widest stage: more processors are of no use."""
+        """Number of blocks of the widest stage: the largest number of processors that is useful."""
         return max(self.blocks_per_stage, default=0)
 
     @property
     def parallelism(self) -> float:
-        """Operations by those on the critical path: how much faster than one processor the widest machine can be."""
+        """Ratio of all operations to those on the critical path: the largest speed-up by parallel processors."""
         return self.operations / self.critical_path if self.critical_path else 1.0

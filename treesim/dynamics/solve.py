@@ -1,4 +1,4 @@
-"""H^-1 times vectors, by sparse factors made and used in one call."""
+"""Products H^-1 x by sparse factors, which are computed in the same call."""
 
 from __future__ import annotations
 
@@ -20,17 +20,48 @@ SOLVE = FastEntry(solve_mass_matrix_states)
 def solve_mass_matrix(
     robot: Tree, q: ArrayLike, x: ArrayLike, *, engine: Engine = "auto", out: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return M^-1 x (..., nv): the accelerations that the forces x (..., nv) add.
+    """Return M^-1 x: the accelerations that generalised forces x add.
 
-    q (..., nq): configuration. engine, out: as in `forward_dynamics`. Raises ArgumentError, NonFiniteError,
-    SingularInertiaError (naming the joint), UnknownNameError and UnsupportedError (engine). CRBA, LTDL without fill-in
-    and two substitutions: D2 multiply-adds for the factors, 2 D1 to solve (Featherstone 2005).
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+    x : array_like
+        (..., nv) generalised forces.
+    engine : str
+        As in `treesim.forward_dynamics`.
+    out : numpy.ndarray, optional
+        As in `treesim.forward_dynamics`.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> q, force = np.full(6, 0.5), np.arange(6.0)
-        >>> np.allclose(treesim.mass_matrix(robot, q) @ treesim.solve_mass_matrix(robot, q, force), force)
-        True
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv) accelerations.
+
+    Raises
+    ------
+    ArgumentError
+        If a type or shape does not fit.
+    NonFiniteError
+        If an argument is not finite, or a result overflows.
+    SingularInertiaError
+        If a joint moves no inertia; the error names it.
+    UnknownNameError, UnsupportedError
+        If the engine is unknown or not possible.
+
+    Notes
+    -----
+    CRBA, LTDL without fill-in and two substitutions: D2 multiply-adds for the factors, 2 D1 to solve (Featherstone
+    2005).
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, force = np.full(6, 0.5), np.arange(6.0)
+    >>> np.allclose(treesim.mass_matrix(robot, q) @ treesim.solve_mass_matrix(robot, q, force), force)
+    True
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)

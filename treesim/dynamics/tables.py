@@ -1,4 +1,4 @@
-"""A tree's constant tables as one call needs them, and wrenches in the coordinates of kernels."""
+"""Constant tables of a tree for one call, and wrenches in kernel coordinates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..model.tree import Tree
 def constants_of(
     robot: Tree, gravity: ArrayLike | None = None, armature: ArrayLike | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the integer and real tables of a robot, with gravity (3,) and armature (nv,) replaced where given.
+    """Return the integer and real tables of a robot, with gravity (3,) and armature (nv,) replaced if given.
 
     Raises ArgumentError naming the argument that does not fit.
     """
@@ -34,8 +34,10 @@ def constants_of(
 
 
 def on_leaders(robot: Tree, values: np.ndarray, others: float = 0.0) -> np.ndarray:
-    """Return numbers (..., n) for all joints of the spanning tree from those (..., nv) of independent velocities;
-    followers get `others`."""
+    """Return numbers (..., n) of the spanning tree's degrees of freedom from those (..., nv) of the independent ones.
+
+    Mimic joints get the value `others`.
+    """
     if robot.mimic_map is None:
         return values
     whole = np.full((*values.shape[:-1], robot.spanning.nv), others)
@@ -62,14 +64,19 @@ def spanning_constants(robot: Tree, armature: ArrayLike | None = None) -> tuple[
 
 
 def shared_rotors(robot: Tree, armature: ArrayLike | None) -> np.ndarray:
-    """Return rotor inertias of the spanning tree's joints that are those (nv,) of independent velocities, the robot's
-    by default, spread over leaders and followers."""
+    """Return rotor inertias of the spanning tree that are equivalent to those (nv,) of the independent joints.
+
+    They are distributed over mimicked and mimic joints. armature: the robot's by default.
+    """
     rotors = robot.armature if armature is None else _finite("armature", armature, robot.nv)
     return rotors if robot.mimic_map is None else robot.mimic_map.shared(rotors)
 
 
 def kernel_wrenches(robot: Tree, f_ext: ArrayLike | None) -> np.ndarray | None:
-    """Return public wrenches (..., N, 6), force first in each body's own frame, as kernels take them, or None."""
+    """Return wrenches (..., N, 6) in kernel coordinates, moment first, from public ones; None for None.
+
+    Public wrenches have the force first, and are in each body's own frame.
+    """
     if f_ext is None:
         return None
     number = precision(f_ext)

@@ -1,1 +1,1 @@
-"""A robot's time step as code that needs no Python."""
+"""Export of a robot's time step as code that runs without Python."""

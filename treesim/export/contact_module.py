@@ -1,4 +1,4 @@
-"""What contact, joint limits and joint friction make of a step, as a WebAssembly module with its tables."""
+"""Contact, joint limits and joint friction of a time step as a WebAssembly module with its tables."""
 
 from __future__ import annotations
 
@@ -23,22 +23,23 @@ STACK = 1 << 18  # bytes
 
 
 class ContactModule(NamedTuple):
-    """The stage of contact of one world, and what a program has to know of it.
+    """WebAssembly module of a world's contact solve, and the memory layout that a program needs to call it.
 
-    code: the module; it imports what `kernel_webassembly` says, a memory of `pages` pages at least, a stack that begins
-    at `stack`. image: what its memory holds from the address `base` on: the job's words, the world's tables, and room
-    for arrays. call(base, heap) turns a free step into one with contact; it returns 0 where all is well. share: the
-    share of each rule that knows contact. kept: of independent velocities, their places among the `spanning_nv` of the
-    spanning tree; the settings have so many numbers in each of their `columns` behind dt. capacity: the address of an
-    int64, the number of contacts for which there is room; most_contacts: how large it may become.
+    code: the module; it imports the functions listed in `kernel_webassembly`, a memory of at least `pages`
+    pages, and a stack that begins at `stack`. image: contents of the memory from the address `base` on: the
+    parameters of the call, the world's tables, and space for arrays. call(base, heap) turns an unconstrained
+    step into one with contact; it returns 0 on success. share: impulse fraction theta of each integrator that
+    supports contact. kept: indices of the independent velocities among the `spanning_nv` of the spanning tree.
+    columns: number of columns of the settings after dt, each with `spanning_nv` numbers. capacity: address of
+    an int64, the number of contacts that fit in memory; most_contacts: its upper limit.
 
-    arrays: by name, the address of each array of doubles and their number. Inputs: settings and gravity; scheme, whose
-    first number is the share of the rule; q, v and what the free step made of them, q_free, v_free, force, external
-    and work_free; before, the impulses `after` the step before, 0 at first. `external` is what external forces are in
-    the joints [N, N m]: without a copy of `StepModule`'s array, limits, friction and contact act as if there were none.
-    Results: q_new, v_new, after, wrench (6 for each body, the base first: force and moment along the world's axes, at
-    its origin), told and others. told[5] is the number of contacts for which there was no room: then raise capacity,
-    and call again.
+    arrays: address and length of each array of doubles, by name. Inputs: settings and gravity; scheme, whose
+    first number is the integrator's impulse fraction; q, v and the results of the unconstrained step, q_free,
+    v_free, force, external and work_free; before, the impulses `after` of the previous step, initially 0.
+    `external` contains the joint forces [N, N m] of external forces; copy it from `StepModule`'s array, or
+    limits, friction and contact ignore them. Results: q_new, v_new, after, wrench (6 for each body, the base
+    first: force and moment along the world's axes, at its origin), told (diagnostics) and others. told[5] is
+    the number of contacts that did not fit: then increase capacity, and call again.
     """
 
     code: bytes
@@ -56,15 +57,15 @@ class ContactModule(NamedTuple):
     most_contacts: int
 
     def layout(self) -> dict[str, Any]:
-        """Return all but code and image, for JSON."""
+        """Return all fields but code and image, for JSON."""
         return {name: value for name, value in self._asdict().items() if name not in ("code", "image")}
 
 
 def contact_module(world: World, solver: str | ContactSolver = "pgs") -> ContactModule:
-    """Return the stage of contact of a world as WebAssembly.
+    """Return the contact solve of a world as WebAssembly.
 
-    Raises UnsupportedError for a world that has none, or whose frames are held or loops closed. Cost: 10 s the first
-    time ever, then milliseconds.
+    Raises UnsupportedError for a world without contact, joint limits and joint friction, or with frame
+    constraints or closed loops. Takes 10 s the first time, then milliseconds.
 
     Example:
         >>> from treesim.export.contact_module import contact_module

@@ -1,4 +1,4 @@
-"""What a program has to know of a robot beside its compiled step: names, limits, and what sets its settings."""
+"""Description of a robot for programs that run its compiled step: names, limits, and settings."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ UNITS = {"revolute": "rad", "continuous": "rad", "prismatic": "m"}
 
 
 def description(robot: Tree) -> dict[str, Any]:
-    """Return what a program needs to make a robot's settings (`StepSettings`) and to name what it moves, for JSON.
+    """Return the data for a program that runs a robot's compiled step, for JSON.
 
-    name, nq, nv, mass [kg], gravity (3,) [m/s^2]; bodies, the base first, and masses [kg] and
-    centres (3,) of mass [m], in its own axes, of each; joints that have one
-    coordinate: name, kind, unit, lower, upper (None where there is no limit), and the places q and v of their
-    coordinate and velocity; for each degree of freedom: damping, effort, lightest (the least inertia that it moves);
-    and longest, the longest substep [s] by rule that has one.
+    name, nq, nv, mass [kg], gravity (3,) [m/s^2]. bodies: names, the base first; masses [kg] and centres (3,)
+    of mass [m] in each body's axes. joints: see `joints`. For each degree of freedom: damping, effort, lightest
+    (the smallest inertia that it moves). longest: the longest substep [s] by integrator, where it has one.
 
     Example:
         >>> from treesim.export.description import description
@@ -41,7 +39,11 @@ def description(robot: Tree) -> dict[str, Any]:
 
 
 def joints(robot: Tree) -> list[dict[str, Any]]:
-    """Return the joints of a robot that have one coordinate, and follow no other, as `description` does."""
+    """Return the joints with one coordinate, except mimic joints.
+
+    Each has name, kind, unit, lower, upper (None without limit), and the indices q and v of its coordinate and
+    velocity.
+    """
     return [
         {
             "name": joint.name, "kind": joint.type, "unit": UNITS[joint.type],

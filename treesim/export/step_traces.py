@@ -1,8 +1,8 @@
-"""The time step of a robot as traces: of the forward dynamics, and of what a rule of stepping does around them.
+"""Traces of a robot's time step: of the forward dynamics, and of each integrator around them.
 
-A rule calls the forward dynamics up to four times. Their operations are traced once: a rule's trace stops at each call,
-the stretch before it giving the call's arguments, and goes on with accelerations that are inputs. So code of one
-backend holds the dynamics once, whatever number of rules goes with it.
+An integrator calls the forward dynamics up to four times; their operations are traced once. An integrator's
+trace ends at each call with the call's arguments, and the next trace continues with accelerations as
+inputs. So the code of a backend contains the dynamics once, for any number of integrators.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ Sizes = dict[str, int]
 class StepTraces(NamedTuple):
     """Traces of one robot and backend.
 
-    forward: of `dynamics`, arrays of the spanning tree, to qdd. rules: by name, one trace for each call of the forward
-    dynamics, which gives its arguments, and one that gives `results`; all have the inputs `inputs`, of independent
-    coordinates, and behind these qdd of the calls so far. push: from `inputs` to those of them that are called
-    "external", J' F of the wrenches f_ext, for all stretches of a rule. view: from the same inputs to `views`. Sizes
-    are those of the arrays, by name, which lie one after the other.
+    forward: from `dynamics`, arrays of the spanning tree, to qdd. rules: by integrator, one trace for each call
+    of the forward dynamics, which computes its arguments, and one that computes `results`. All have the inputs
+    `inputs`, of independent coordinates, followed by qdd of the calls so far. push: from `inputs` to the input
+    "external", J' F of the wrenches f_ext, for all traces of an integrator. view: from the same inputs to
+    `views`. Sizes are those of the arrays, by name, stored one after the other.
     """
 
     forward: Trace
@@ -66,9 +66,9 @@ class StepTraces(NamedTuple):
 
 
 def step_traces(robot: Tree, solver: CompiledBackend) -> StepTraces:
-    """Return the traces of all compiled rules. Raises UnsupportedError for a backend whose course depends on the state.
+    """Return the traces of all compiled integrators.
 
-    Cost: about 3 us per operation.
+    Raises UnsupportedError for a backend with data-dependent control flow. Takes about 3 us per operation.
     """
     source = _Source(robot, solver)
     rules = {name: source.rule(name) for name in RULES}
@@ -77,7 +77,7 @@ def step_traces(robot: Tree, solver: CompiledBackend) -> StepTraces:
 
 
 class _Source:
-    """What is traced: a robot's tables, and the kernels of a backend."""
+    """Traced functions: a robot's tables, and the kernels of a backend."""
 
     def __init__(self, robot: Tree, solver: CompiledBackend) -> None:
         whole = robot.spanning
@@ -94,7 +94,7 @@ class _Source:
     # ---- what is traced
 
     def forward(self) -> Trace:
-        """qdd = FD(q, v, tau)."""
+        """Trace qdd = FD(q, v, tau)."""
         graph, x = _with_inputs(self.dynamics)
         tree = with_armature(self._tree(graph, x["gravity"]), x["armature"])
         qdd = _empty(self.whole.nv)
@@ -103,7 +103,7 @@ class _Source:
         return Trace(graph, _nodes(qdd), sum(self.dynamics.values()))
 
     def rule(self, name: str) -> list[Trace]:
-        """What a rule does up to each call of the forward dynamics, and behind the last."""
+        """Trace an integrator up to each call of the forward dynamics, and after the last."""
         graph, x = _with_inputs({**self.inputs, **{f"qdd{k}": self.whole.nv for k in range(CALLS)}})
         inputs = sum(self.inputs.values()) + CALLS * self.whole.nv
         tree = self._tree(graph, x["gravity"])
@@ -124,7 +124,7 @@ class _Source:
         return [*calls, Trace(graph, _nodes(*self._picked(graph, q_new, v_new, force), work), inputs)]
 
     def push(self) -> Trace:
-        """J' F of public wrenches: force first, in each body's own axes about its origin."""
+        """Trace J' F of public wrenches: force first, in each body's own axes about its origin."""
         graph, x = _with_inputs(self.inputs)
         tree, q = self._tree(graph, x["gravity"]), self._expanded(graph, x)[0]
         turned, forces = [*_constants(graph, np.zeros(6))], _empty(self.whole.nv)
@@ -137,7 +137,7 @@ class _Source:
         return Trace(graph, _nodes(forces if tied is None else own), sum(self.inputs.values()))
 
     def view(self) -> Trace:
-        """The bodies' poses and velocities, and kinetic and potential energy [J]."""
+        """Trace the bodies' poses and velocities, and kinetic and potential energy [J]."""
         graph, x = _with_inputs(self.inputs)
         tree = self._tree(graph, x["gravity"])
         q, v = self._expanded(graph, x)
@@ -152,18 +152,18 @@ class _Source:
     # ---- arrays of the spanning tree
 
     def _tree(self, graph: Graph, gravity: np.ndarray) -> TreeTables:
-        """The tables of the tree, with gravity in them that is an input."""
+        """Return the tables of the tree, with gravity as an input."""
         return tree_tables(self.ints, np.concatenate([_constants(graph, self.reals[:-3]), gravity]))
 
     def _ties(self, graph: Graph) -> list[Any]:
-        """The tables of the followers; none for robots without."""
+        """Return the tables of mimic joints; empty for robots without."""
         return [x if x.dtype.kind in "iu" else _constants(graph, x) for x in self.ties]
 
     def _followers(self, graph: Graph) -> Followers | None:
         return followers_of(*self._ties(graph)) if self.ties else None
 
     def _expanded(self, graph: Graph, x: Arrays) -> tuple[np.ndarray, np.ndarray]:
-        """q and v of the spanning tree."""
+        """Return q and v of the spanning tree."""
         tied = self._followers(graph)
         if tied is None:
             return x["q"], x["v"]
@@ -173,7 +173,7 @@ class _Source:
         return q, v
 
     def _picked(self, graph: Graph, q: np.ndarray, v: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Independent coordinates of results, and the forces of leaders."""
+        """Return the independent entries of q, v and force."""
         tied = self._followers(graph)
         if tied is None:
             return q, v, force
@@ -184,7 +184,7 @@ class _Source:
         return own
 
     def _on_leaders(self, graph: Graph, values: np.ndarray) -> np.ndarray:
-        """Numbers for all joints of the spanning tree from those of independent velocities; 0 for followers."""
+        """Expand values of independent velocities to the spanning tree, with 0 for mimic joints."""
         tied = self._followers(graph)
         if tied is None:
             return values
@@ -193,7 +193,7 @@ class _Source:
         return whole
 
     def _settings(self, graph: Graph, table: np.ndarray) -> np.ndarray:
-        """The table of a step's settings (see `StepSettings`) from one of independent coordinates."""
+        """Expand a table of step settings (see `StepSettings`) from independent coordinates to the spanning tree."""
         columns = table[1:].reshape(COLUMNS, self.robot.nv)
         return np.concatenate([table[:1], *(self._on_leaders(graph, column) for column in columns)])
 
@@ -202,7 +202,7 @@ class _Source:
 
 
 def _with_inputs(sizes: Mapping[str, int]) -> tuple[Graph, Arrays]:
-    """A new graph with arrays of inputs of these sizes, one after the other."""
+    """Return a new graph with arrays of inputs of these sizes, one after the other."""
     graph = Graph()
     starts = accumulate(sizes.values(), initial=0)
     arrays = {
@@ -217,7 +217,7 @@ def _constants(graph: Graph, table: np.ndarray) -> np.ndarray:
 
 
 def _in_world(W: Transform, velocity: Motion) -> list[Traced]:
-    """A body's velocity along the world's axes: of its origin, then its rotation."""
+    """Return a body's velocity along the world's axes: of its origin, then its angular velocity."""
     return [*rotate(W.R, velocity.lin), *rotate(W.R, velocity.ang)]
 
 
@@ -226,5 +226,5 @@ def _empty(size: int) -> np.ndarray:
 
 
 def _nodes(*arrays: np.ndarray) -> list[int]:
-    """The nodes of all numbers of arrays of one graph."""
+    """Return the nodes of all numbers of arrays of one graph."""
     return [x.node for array in arrays for x in array]

@@ -1,4 +1,4 @@
-"""The time step of a robot as a WebAssembly module, which a page or any other program runs without Python."""
+"""Time step of a robot as a WebAssembly module, which a web page or any other program runs without Python."""
 
 from __future__ import annotations
 
@@ -24,19 +24,22 @@ VIEW = "view"
 
 
 class StepModule(NamedTuple):
-    """A WebAssembly module and what a program has to know of it.
+    """WebAssembly module of a time step, and the memory layout that a program needs to call it.
 
-    code: the module. It imports env.__linear_memory, a memory of `pages` pages of 64 kB, and env.__stack_pointer, a
-    mutable i32 with the value `stack`, and no functions. It exports one function for each rule of stepping, by its
-    name, and `view`; they take the address `base` and give nothing. arrays: by name, the address of each array of
-    doubles and how many these are: inputs q, v, control, settings (dt, then columns kp, kd, damping, effort limit,
-    driven, theta, (nv,) each, see `kernels.step.Settings`), f_ext (6 for each body: force, moment [N, N m] in its own
-    axes about its origin), gravity (3); what a rule writes, q_new, v_new, force, external, work (2: of the control,
-    and of damping [J]); what `view` writes, poses (16 for each body, the base first: homogeneous matrix by rows),
-    velocities (6 for each body, the base first: of its origin, and of rotation, along the world's axes [m/s, rad/s]),
-    energy (2: kinetic, potential [J]).
-    external (nv,) is J' f_ext at the start of the step, which acts through it beside `force`, beyond effort limits; of
-    steps with limits, friction or contact `contact_module` takes it too.
+    code: the module. It imports env.__linear_memory, a memory of `pages` pages of 64 kB, and
+    env.__stack_pointer, a mutable i32 with the value `stack`, and no functions. It exports one function for
+    each integrator, by its name, and `view`; they have the argument `base`, an address, and no result.
+
+    arrays: address and length of each array of doubles, by name. Inputs: q, v, control, settings (dt, then
+    columns kp, kd, damping, effort limit, driven, theta, (nv,) each, see `kernels.step.Settings`), f_ext (6 for
+    each body: force, moment [N, N m] in its own axes about its origin), gravity (3). Results of an integrator:
+    q_new, v_new, force, external, work (2: of the control, and of damping [J]). Results of `view`: poses (16
+    for each body, the base first: homogeneous matrix by rows), velocities (6 for each body, the base first: of
+    its origin, and angular, along the world's axes [m/s, rad/s]), energy (2: kinetic, potential [J]).
+
+    external (nv,) is J' f_ext at the start of the step. It acts throughout the step in addition to `force`, and
+    is not subject to effort limits. For steps with limits, friction or contact, pass it to `contact_module`
+    too.
     """
 
     code: bytes
@@ -47,24 +50,24 @@ class StepModule(NamedTuple):
     rules: tuple[str, ...]
 
     def layout(self) -> dict[str, Any]:
-        """Return all but the code, for JSON."""
+        """Return all fields but the code, for JSON."""
         return {name: value for name, value in self._asdict().items() if name != "code"}
 
 
 def step_module(robot: Tree, backend: str | DynamicsBackend = "aba") -> StepModule:
-    """Return the time step of a robot, by a backend and all rules of stepping that are compiled, as WebAssembly.
+    r"""Return the time step of a robot, by a backend and all compiled integrators, as WebAssembly.
 
-    The step is that of `Stepper` without substeps, joint limits, joint friction and contact, which are no part of it,
-    with wrenches f_ext on the bodies. backend: one that is a kernel of treesim's and of straight course, as "aba",
-    "crba_ltdl", "rjk". Results are those of Python to rounding; sines and cosines of angles beyond 5e5 rad lose digits.
-    Raises UnsupportedError for other backends, and for robots too large. Cost: 1 s for a humanoid, the first time in a
-    process; code takes about 10 bytes for each operation.
+    The step is that of `Stepper` without substeps, joint limits, joint friction and contact, with wrenches
+    f_ext on the bodies. backend: a compiled one without data-dependent control flow, such as "aba",
+    "crba_ltdl", "rjk". Results equal Python's up to rounding; sines and cosines of angles beyond 5e5 rad lose
+    digits. Raises UnsupportedError for other backends, and for robots too large. Takes 1 s for a humanoid, the
+    first time in a process; code takes about 10 bytes for each operation.
 
     Example:
         >>> from treesim.export.webassembly import step_module
         >>> module = step_module(treesim.load("ur5"))
         >>> module.code[:4], module.arrays["q"][1], module.rules[0]
-        (b'\\x00asm', 6, 'implicit_midpoint')
+        (b'\x00asm', 6, 'implicit_midpoint')
     """
     return _made(robot, forward_kernel(robot, backend))
 
@@ -75,7 +78,7 @@ def _made(robot: Tree, solver: Any) -> StepModule:
 
 
 class _Writer:
-    """Writes the functions of one module, which share the memory that they are given."""
+    """Writer of the functions of one module, which share their memory."""
 
     def __init__(self, traces: StepTraces) -> None:
         self.traces = traces
@@ -97,7 +100,7 @@ class _Writer:
         return [chunk_functions(self.ir, part, name=f"{name}_{k}_") for k, part in enumerate(parts)]
 
     def module(self) -> StepModule:
-        """Write what is called from outside, and compile."""
+        """Write the exported functions, and compile."""
         for name, parts in self.rules.items():
             f, at = self._exported(name)
             chunk_calls(f, self.push, at["inputs"], at["between"], f.at(at["inputs"], self.external))
@@ -116,12 +119,12 @@ class _Writer:
         return StepModule(made.code, stack, pages, stack, self._arrays(stack), tuple(self.rules))
 
     def _exported(self, name: str) -> tuple[Function, dict[str, Value]]:
-        """A function of the address of the memory, and where its parts begin."""
+        """Return a function whose argument is the address of the memory, and the addresses of its parts."""
         f = self.ir.function(name, f"{PTR} memory", exported=True)
         return f, {part: f.at(f.arguments[0], start) for part, start in self.places.items()}
 
     def _arrays(self, base: int) -> dict[str, tuple[int, int]]:
-        """Address and size of each array."""
+        """Return address and size of each array."""
         traces = self.traces
         results = {f"{name}_new" if name in traces.inputs else name: size for name, size in traces.results.items()}
         groups = {"inputs": traces.inputs, "results": results, "views": traces.views}
@@ -137,5 +140,5 @@ def _total(sizes: Sizes) -> int:
 
 
 def _starts(sizes: Mapping[str, int]) -> dict[str, int]:
-    """Where arrays begin that lie one after the other."""
+    """Return the offsets of arrays stored one after the other."""
     return dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))

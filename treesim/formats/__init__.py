@@ -1,4 +1,4 @@
-"""Trajectories and rollouts in the formats that other programs read, and back: one format, one file."""
+"""Import and export of trajectories and rollouts in formats that other programs read: one module per format."""
 
 from .files import SUFFIXES, load, save
 from .lerobot import write_lerobot

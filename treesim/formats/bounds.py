@@ -1,4 +1,4 @@
-"""How much a file may unpack to: memory is not taken before it is known that a file of that size can hold as much."""
+"""Limits on the unpacked size of a file, checked before memory is allocated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ STORED, COMPRESSED = (
 
 
 def check_unpacked(needed: int, size: int, times: int) -> None:
-    """Raise ValueError where a file of `size` bytes would take `needed` bytes, which is more than `times` as many."""
+    """Raise ValueError if a file of `size` bytes would unpack to more than `times` its size.
+
+    needed: unpacked size in bytes.
+    """
     if needed > max(ALWAYS, times * size):
         raise ValueError(
             f"its {size:,} bytes announce {needed:,} bytes of numbers, more than treesim writes into as many"

@@ -1,4 +1,4 @@
-"""A trajectory as a table: one row a state, one column a number, for all formats that are tables."""
+"""Trajectory as a table with one row per state and one column per number, for all tabular formats."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ CONTACT_UNITS = {
 
 
 def table_of(trajectory: Trajectory) -> tuple[list[str], np.ndarray]:
-    """Return the names of all columns, and the columns (K, number of names): t, q.NAME, v.NAME, tau.NAME, energy, the
-    work and what contact did; those of followers stand behind the other joints' q and v. Names that would be the same
-    are numbered in their order, as "q.p.x" and "q.p.x (2)" of a planar joint p and a joint p.x."""
+    """Return the names of all columns, and the table (K, number of columns).
+
+    Columns: t, q.NAME, v.NAME, tau.NAME, energy, work, and contact. Mimic joints follow the other joints' q and
+    v. Equal names are numbered in their order, as "q.p.x" and "q.p.x (2)" of a planar joint p and a joint p.x.
+    """
     led = [trajectory[name] for name in trajectory.followers]
     names = ["t", *(f"q.{n}" for n in (*trajectory.q_names, *trajectory.followers))]
     names += [f"v.{n}" for n in (*trajectory.v_names, *trajectory.followers)]
@@ -53,8 +55,10 @@ def _contact_units(contact: ContactHistory | None) -> Iterator[str]:
 
 
 def arrays_of(description: Description, names: Sequence[str], table: np.ndarray) -> dict[str, Any]:
-    """Return the arrays of a trajectory that a table (K, number of names) holds, which `description` tells of. Raises
-    ValueError for columns that are missing."""
+    """Return the arrays of a trajectory from its table (K, number of columns) and its description.
+
+    Raises ValueError for missing columns.
+    """
     missing = [name for name in ("t", "energy") if name not in names]
     if missing:
         raise ValueError(f"it has no column {missing[0]!r}")

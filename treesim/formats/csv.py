@@ -1,4 +1,4 @@
-"""Trajectories as tables of text (.csv): one comment line of metadata, a header, and numbers with every digit."""
+"""Trajectories as text tables (.csv): one comment line of metadata, a header, and numbers with all digits."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
 
 
 class _Encoded:
-    """The text side of a byte stream, for csv.writer; unlike TextIOWrapper it does not close the stream."""
+    """Text interface of a byte stream, for csv.writer; unlike TextIOWrapper it does not close the stream."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -36,7 +36,7 @@ class _Encoded:
 
 
 def read(path: Path) -> Trajectory:
-    """Return the trajectory of a table that `write` wrote; raises ValueError for one that is cut short."""
+    """Return the trajectory of a table that `write` wrote; raises ValueError if it is truncated."""
     with path.open(encoding="utf-8", newline="") as stream:
         heading = stream.readline()
         if not heading.startswith(HEADING):
@@ -56,7 +56,7 @@ def _numbers(row: list[str], count: int) -> list[float]:
 
 
 def _whole_lines(lines: Iterable[str]) -> Iterator[str]:
-    """The lines, each of which must have an end: a number that is cut short still is a number."""
+    """Yield the lines; raises ValueError for a line without end, whose last number may be truncated."""
     for line in lines:
         if not line.endswith("\n"):
             raise ValueError("its last line is cut short")

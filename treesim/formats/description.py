@@ -1,4 +1,4 @@
-"""What a file tells of a trajectory besides its numbers: one JSON text, the same in every format."""
+"""Description of a trajectory besides its numbers: one JSON text, the same in every format."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from .digests import check_arrays, check_description, with_digests
 
 
 def described(trajectory: Trajectory) -> str:
-    """Return names, metadata, followers, recipe, the number of states and digests of all that as JSON.
+    """Return names, metadata, mimic joints, provenance, number of states, and digests of all data as JSON.
 
-    Raises ArgumentError for metadata that JSON does not hold.
+    Raises ArgumentError for metadata that JSON cannot represent.
 
     Example:
         >>> import json
@@ -50,8 +50,9 @@ def described(trajectory: Trajectory) -> str:
 
 @dataclass(frozen=True)
 class Description:
-    """What `described` writes, parsed and of the right types; files of older versions lack some of it.
+    """Parsed and type-checked output of `described`; files of older versions lack some fields.
 
+    followers: mimic joints, with mimicked joint, multiplier and offset. recipe: provenance of the run.
     touching, surfaces, pairs: names of a ContactHistory. digests: as `formats.digests` computes them.
     """
 
@@ -68,13 +69,15 @@ class Description:
     digests: Mapping[str, str] = field(default_factory=dict)
 
     def contact(self, wrench: np.ndarray, told: np.ndarray, pair_wrench: np.ndarray | None) -> ContactHistory:
-        """Return what contact did, by its arrays; pair_wrench: None in files of older versions."""
+        """Return the contact history with these arrays.
+
+        told: diagnostics of contact. pair_wrench: None in files of older versions.
+        """
         return ContactHistory(self.touching, wrench, told, self.surfaces, self.pairs, pair_wrench)  # type: ignore[arg-type]
 
 
 def read_description(text: str | bytes) -> Description:
-    """Return the description that a text holds; raises ArgumentError, naming what is wrong, for one that treesim did
-    not write, or whose digest differs."""
+    """Return the description in a JSON text; raises ArgumentError if it is damaged or not written by treesim."""
     values = parsed(text, "its description")
     description = record_of(Description, values, "its description", extra=True)
     check_description(values, description.digests)
@@ -84,7 +87,7 @@ def read_description(text: str | bytes) -> Description:
 def restored(description: Description, arrays: Mapping[str, Any]) -> Trajectory:
     """Return the trajectory of a description and the arrays t, q, v, tau, energy, work and contact.
 
-    Raises ArgumentError where they do not fit together, or are not those that were written.
+    Raises ArgumentError if they do not match each other, or their digests differ.
     """
     names = ("robot_name", "joint_names", "joint_types", "metadata", "followers", "recipe")
     trajectory = Trajectory(**{name: getattr(description, name) for name in names}, **arrays)

@@ -1,6 +1,6 @@
-"""Digests of what a file holds: on loading they show a flipped bit, which most formats do not notice by themselves.
+"""Digests of a file's contents, which reveal corrupted bits that most formats do not detect.
 
-Digested are the bits of every number, but NaN is one number whatever its bits are: text keeps no others.
+Digests cover the bits of every number; all NaN count as equal, since text formats do not distinguish them.
 """
 
 from __future__ import annotations
@@ -30,15 +30,14 @@ def with_digests(description: Mapping[str, Any], trajectory: Trajectory) -> dict
 
 
 def check_description(values: Mapping[str, Any], digests: Mapping[str, str]) -> None:
-    """Raise ArgumentError where a description, as JSON parsed it, is not the one whose digest it holds; those of older
-    versions hold none."""
+    """Raise ArgumentError if a parsed description does not match its digest; files of older versions have none."""
     arrays = {name: digest for name, digest in digests.items() if name != DESCRIPTION}
     if digests and digests.get(DESCRIPTION) != digest_of({**values, KEY: arrays}):
         raise _differs("its description is not the one that was")
 
 
 def check_arrays(digests: Mapping[str, str], trajectory: Trajectory) -> None:
-    """Raise ArgumentError, naming them, where arrays are not those whose digests a description holds, if any."""
+    """Raise ArgumentError, naming the arrays, if arrays do not match the digests of a description, if it has any."""
     told = {name: digest for name, digest in digests.items() if name != DESCRIPTION}
     found = array_digests(trajectory) if told else {}
     wrong = [name for name in {**told, **found} if told.get(name) != found.get(name)]
@@ -54,7 +53,7 @@ def _differs(what: str) -> ArgumentError:
 
 
 def array_digests(trajectory: Trajectory) -> dict[str, str]:
-    """Return a digest of each array of a trajectory: of its name, shape and numbers. About 1 s for 1 GB."""
+    """Return a digest of each array's name, shape and numbers, by name. About 1 s for 1 GB."""
     found = {label: _digest(label, getattr(trajectory, label)) for label in LABELS}
     if trajectory.contact is not None:
         found |= {f"contact.{x}": _digest(f"contact.{x}", getattr(trajectory.contact, x)) for x in CONTACT_LABELS}

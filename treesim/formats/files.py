@@ -1,4 +1,4 @@
-"""Which format a file is of, by its suffix, and what writes and reads it."""
+"""File formats by suffix, with their readers and writers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from . import csv, mcap, npz, parquet, xarray
 
 @dataclass(frozen=True)
 class Format:
-    """What writes a trajectory to a stream of bytes, what reads a file, and the bytes that it takes, where known."""
+    """Reader and writer of a file format.
+
+    write: to a stream of bytes. read: from a file. size_of: returns the number of bytes to write; None if
+    unknown.
+    """
 
     write: Callable[[Trajectory, IO[bytes]], Any]
     read: Callable[[Path], Trajectory]
@@ -34,14 +38,43 @@ SUFFIXES = tuple(FORMATS)
 
 
 def save(trajectory: Trajectory, path: str | os.PathLike[str]) -> Path:
-    """Write a trajectory to `path` in the format of its suffix, whole or not at all; see `Trajectory.save`."""
+    """Write a trajectory to a file atomically, in the format of its suffix; see `Trajectory.save`.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+        Trajectory.
+    path : path
+        File, with a suffix of `SUFFIXES`.
+
+    Returns
+    -------
+    Path
+        Path of the file.
+    """
     target = checked_output(path, SUFFIXES)
     of = FORMATS[target.suffix.lower()]
     return write_whole(target, lambda stream: of.write(trajectory, stream), of.size_of(trajectory))
 
 
 def load(path: str | os.PathLike[str]) -> Trajectory:
-    """Return the trajectory of a file, by its suffix; see `Trajectory.load`."""
+    """Return the trajectory in a file, in the format of its suffix; see `Trajectory.load`.
+
+    Parameters
+    ----------
+    path : path
+        File, with a suffix of `SUFFIXES`.
+
+    Returns
+    -------
+    Trajectory
+        Trajectory.
+
+    Raises
+    ------
+    ArgumentError
+        If the file cannot be read, is damaged, or was not written by treesim.
+    """
     path = path_of(path)
     check_suffix(path, SUFFIXES)
     try:

@@ -1,9 +1,9 @@
-"""Trajectories as a LeRobotDataset of version 3.0: one episode each, states and actions, for training policies.
+"""Export of trajectories as a LeRobotDataset of version 3.0: one episode each, states and actions.
 
 Layout: meta/info.json, meta/stats.json, meta/tasks.parquet, and one file each of meta/episodes and data, as
-`lerobot` 0.4 reads and writes them. Frames are states at a constant rate; a frame's "observation.state" is q, then v,
-its "action" the generalised forces of the step that starts there, in single precision, as policies take them; the
-quantiles of statistics are exact ones, where lerobot's are those of a histogram.
+`lerobot` 0.4 reads and writes them. Frames are states at a constant rate. A frame's "observation.state" is
+q, then v; its "action" is the generalised force of the step that starts there. Numbers are in single
+precision. Quantiles in the statistics are exact; lerobot's come from a histogram.
 
 Source: Hugging Face, lerobot, LeRobotDataset v3.0.
 """
@@ -41,23 +41,43 @@ def write_lerobot(
     fps: int = 50,
     task: str = "simulation",
 ) -> Path:
-    """Write one or several trajectories of one robot as episodes of a new dataset in `folder`, and return its path.
+    """Write trajectories of one robot as episodes of a new LeRobotDataset.
 
-    fps: frames per second, which the steps of every trajectory must divide into whole numbers of steps; the last state
-    of a trajectory, whose forces are those of no step, makes no frame. task: what the episodes show, in words. Single
-    precision: nothing is read back from it. Raises ArgumentError for a folder that exists or cannot be written, robots
-    that differ or have no joints, rates that do not fit, numbers that are not finite in single precision, and if
-    pyarrow is missing. The folder appears when it is whole; of a dataset that was not finished nothing is left.
+    The dataset has single precision and cannot be read back. The folder appears when it is complete; a failed
+    write leaves nothing. The last state of a trajectory starts no step, so it is not a frame.
 
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from treesim.formats import write_lerobot
-        >>> simulation = treesim.Simulation(treesim.load("ur5"))
-        >>> runs = [simulation.run(0.1, q0=np.full(6, angle)) for angle in (0.1, 0.2)]
-        >>> path = write_lerobot(runs, Path(tempfile.mkdtemp()) / "swings", fps=100, task="swing freely")
-        >>> sorted(file.name for file in (path / "meta").iterdir())
-        ['episodes', 'info.json', 'stats.json', 'tasks.parquet']
+    Parameters
+    ----------
+    trajectories : Trajectory or sequence of Trajectory
+        Trajectories of one robot.
+    folder : path
+        Folder to create.
+    fps : int
+        Frames per second; 1 / fps must be a whole number of steps of every trajectory.
+    task : str
+        Description of the episodes.
+
+    Returns
+    -------
+    Path
+        Path of the folder.
+
+    Raises
+    ------
+    ArgumentError
+        If the folder exists or cannot be written; if robots differ or have no joints; if the rate does not fit;
+        if numbers are not finite in single precision; if pyarrow is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from treesim.formats import write_lerobot
+    >>> simulation = treesim.Simulation(treesim.load("ur5"))
+    >>> runs = [simulation.run(0.1, q0=np.full(6, angle)) for angle in (0.1, 0.2)]
+    >>> path = write_lerobot(runs, Path(tempfile.mkdtemp()) / "swings", fps=100, task="swing freely")
+    >>> sorted(file.name for file in (path / "meta").iterdir())
+    ['episodes', 'info.json', 'stats.json', 'tasks.parquet']
     """
     arrow, parquet = required("pyarrow", "datasets"), required("pyarrow.parquet", "datasets")
     fps, runs = whole_number("fps", fps, 1), checked_parts("trajectories", trajectories, Trajectory)
@@ -77,7 +97,7 @@ def write_lerobot(
 
 @contextmanager
 def _new_folder(folder: str | PathLike[str]) -> Iterator[Path]:
-    """A folder beside the one that is asked for, which takes its name when it is whole; else nothing is left of it."""
+    """Context with a temporary folder that is renamed to the requested one at the end, or deleted on error."""
     path = _free_path(folder)
     beside = path.with_name(f".treesim.{os.getpid()}.{secrets.token_hex(4)}.part")
     try:
@@ -92,7 +112,7 @@ def _new_folder(folder: str | PathLike[str]) -> Iterator[Path]:
 
 
 def _free_path(folder: str | PathLike[str]) -> Path:
-    """The path of a folder that can be made; raises ArgumentError saying why it cannot."""
+    """Return the path of a folder that can be created; raises ArgumentError with the reason if it cannot."""
     path = path_of(folder, "folder").absolute()
     try:
         path.lstat()
@@ -108,7 +128,7 @@ def _free_path(folder: str | PathLike[str]) -> Path:
 
 
 def _episodes(trajectories: Sequence[Trajectory], fps: int) -> list[Frames]:
-    """The frames of every trajectory, whose numbers are finite in single precision."""
+    """Return the frames of every trajectory, checked to be finite in single precision."""
     if not trajectories:
         raise ArgumentError("a dataset needs one trajectory at least")
     first, episodes, start = trajectories[0], [], 0
@@ -137,7 +157,7 @@ def _episodes(trajectories: Sequence[Trajectory], fps: int) -> list[Frames]:
 
 
 def _kept(run: Trajectory, fps: int, k: int) -> np.ndarray:
-    """The states that are frames: one in so many steps, each of which has its forces."""
+    """Return the indices of the states that become frames."""
     steps = np.diff(run.t)
     if not len(steps):
         raise ArgumentError(f"trajectory {k} has {len(run)} states, and no step")
@@ -155,7 +175,7 @@ def _joined(episodes: Sequence[Frames]) -> Frames:
 
 
 def _info(run: Trajectory, episodes: Sequence[Frames], fps: int) -> dict[str, Any]:
-    """The contents of info.json."""
+    """Return the contents of info.json."""
     names = {
         "observation.state": [*(f"q.{n}" for n in run.q_names), *(f"v.{n}" for n in run.v_names)],
         "action": [f"tau.{n}" for n in run.v_names],
@@ -174,7 +194,7 @@ def _info(run: Trajectory, episodes: Sequence[Frames], fps: int) -> dict[str, An
 
 
 def _statistics(frames: Frames) -> dict[str, dict[str, list[Any]]]:
-    """Minimum, maximum, mean, standard deviation, count and quantiles of every feature."""
+    """Return minimum, maximum, mean, standard deviation, count and quantiles of every feature."""
     return {name: _statistics_of(x.reshape(len(x), -1)) for name, x in frames.items()}
 
 
@@ -187,7 +207,7 @@ def _statistics_of(x: np.ndarray) -> dict[str, list[Any]]:
 
 
 def _tasks(arrow: Any, task: str) -> Any:
-    """The table of tasks, with the index that pandas gives it."""
+    """Return the table of tasks, with the index column of pandas."""
     index = "__index_level_0__"
     told = {
         "index_columns": [index], "column_indexes": [], "pandas_version": "2.2.0",
@@ -201,7 +221,7 @@ def _tasks(arrow: Any, task: str) -> Any:
 
 
 def _frames(arrow: Any, frames: Frames) -> Any:
-    """The table of frames, with the types that the library datasets looks for."""
+    """Return the table of frames, with the types that the library datasets requires."""
     columns: dict[str, Any] = {}
     types: dict[str, Any] = {}
     for name, x in frames.items():
@@ -216,7 +236,7 @@ def _frames(arrow: Any, frames: Frames) -> Any:
 
 
 def _episode(frames: Frames, task: str) -> dict[str, Any]:
-    """The row of one episode."""
+    """Return the table row of one episode."""
     index = frames["index"]
     row = {
         "episode_index": int(frames["episode_index"][0]), "tasks": [task], "length": len(index),

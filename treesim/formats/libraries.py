@@ -1,4 +1,4 @@
-"""Libraries that formats are written with, imported when they are called for."""
+"""Optional libraries of the file formats, imported on demand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from ..errors import ArgumentError, installed_by
 
 
 def required(module: str, what: str) -> Any:
-    """Return a module; raises ArgumentError, saying that `what` needs it and how to install it, if it is missing."""
+    """Import a module; raises ArgumentError with the install command if it is missing.
+
+    what: the format that needs it, for the message.
+    """
     try:
         return import_module(module)
     except ImportError:

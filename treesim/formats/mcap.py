@@ -1,14 +1,14 @@
 """Trajectories as MCAP files of ROS 2 messages with the robot inside, for Foxglove, Rerun and `ros2 bag`.
 
-/robot_description: the URDF, once. /joint_states: joints of one coordinate, followers too. /tf, /tf_static: every link;
-a joint of several coordinates, such as a free base, is told by its transform alone, as JointState has no place for it.
-/odom: pose and velocity of a free base, the velocity in the base's axes. /contact/LINK: mean force and moment of
-contact on a link that is touched, in the step that starts there, at the link's origin along its axes. Times are whole
-nanoseconds there. The trajectory itself, with every bit, is the attachment "trajectory.npz", from which it is read
-back.
+/robot_description: the URDF, once. /joint_states: joints of one coordinate, including mimic joints. /tf,
+/tf_static: every link. JointState cannot represent joints of several coordinates, such as a floating base;
+they are in /tf only. /odom: pose and velocity of a floating base, the velocity in the base's axes.
+/contact/LINK: mean contact force and moment on a link in the step that starts there, at the link's origin,
+in its axes. Times are whole nanoseconds. The attachment "trajectory.npz" contains the trajectory with every
+bit, from which it is read back.
 
-Source: MCAP format specification 1.x; messages and their encoding are those of ROS 2 Jazzy, by rosbags. A metadata
-record "rosbag2" without entries makes all releases of rosbag2 read QoS profiles as the numbers that stand here.
+Source: MCAP format specification 1.x; messages and their encoding are those of ROS 2 Jazzy, by rosbags. An
+empty metadata record "rosbag2" makes all releases of rosbag2 read QoS profiles as numbers.
 """
 
 from __future__ import annotations
@@ -48,28 +48,47 @@ Placed = tuple[tuple[str, str], np.ndarray, np.ndarray]  # parent and child, tra
 
 
 def write_mcap(trajectory: Trajectory, path: str | PathLike[str], robot: Tree | None = None) -> Path:
-    """Write a trajectory to the .mcap file `path`, and return its path; `Trajectory.save` does it for simulations.
+    """Write a trajectory to an .mcap file; `Trajectory.save` does so for simulated trajectories.
 
-    robot: whose motion it is, where the trajectory does not tell, as one that no simulation made, or does not tell what
-    it looks like, as one that was read from a file. Raises ArgumentError where the robot is not known or another one,
-    for times that are no stamps, and if a library is missing. About 0.8 ms a state of a humanoid.
+    Takes about 0.8 ms per state of a humanoid.
 
-    Example:
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from treesim.formats import write_mcap
-        >>> robot = treesim.load("ur5")
-        >>> run = treesim.Simulation(robot).run(0.01)
-        >>> path = write_mcap(run, Path(tempfile.mkdtemp()) / "run.mcap", robot)
-        >>> np.array_equal(treesim.Trajectory.load(path).q, run.q)
-        True
+    Parameters
+    ----------
+    trajectory : Trajectory
+        Trajectory.
+    path : path
+        File with the suffix .mcap.
+    robot : Tree, optional
+        Robot that moved. Required if no simulation made the trajectory. For a trajectory read from a file, it
+        adds the visuals.
+
+    Returns
+    -------
+    Path
+        Path of the file.
+
+    Raises
+    ------
+    ArgumentError
+        If the robot is unknown or another one, if times are out of range, or if a library is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from treesim.formats import write_mcap
+    >>> robot = treesim.load("ur5")
+    >>> run = treesim.Simulation(robot).run(0.01)
+    >>> path = write_mcap(run, Path(tempfile.mkdtemp()) / "run.mcap", robot)
+    >>> np.array_equal(treesim.Trajectory.load(path).q, run.q)
+    True
     """
     target = checked_output(path, (".mcap",))
     return write_whole(target, lambda stream: write(trajectory, stream, robot))
 
 
 def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) -> None:
-    """Write the file to a stream of bytes. O(N) a state."""
+    """Write the file to a stream of bytes. O(N) per state."""
     robot = _robot_of(checked_part("trajectory", trajectory, Trajectory)) if robot is None else checked_robot(robot)
     motion = _Motion(trajectory, robot)
     stamps = _stamps(trajectory.t)
@@ -90,7 +109,7 @@ def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) 
 
 
 def read(path: Path) -> Trajectory:
-    """Return the trajectory that is attached to a file which `write` wrote; raises ValueError where there is none."""
+    """Return the trajectory attached to a file that `write` wrote; raises ValueError if there is none."""
     reader, records = required("mcap.stream_reader", "MCAP files"), required("mcap.records", "MCAP files")
     with path.open("rb") as stream:
         try:  # record after record, as chunks that indices name would be unpacked, however large they are
@@ -103,20 +122,20 @@ def read(path: Path) -> Trajectory:
 
 
 class _Bounded:
-    """A stream of which no more is asked for than it has, whatever sizes it announces."""
+    """Stream that limits reads to its actual size, whatever size its content announces."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream, self._left = stream, os.fstat(stream.fileno()).st_size
 
     def read(self, size: int) -> bytes:
-        """Return the next bytes, `size` of them where there are as many."""
+        """Return up to `size` further bytes."""
         found = self._stream.read(min(size, self._left))
         self._left -= len(found)
         return found
 
 
 def _robot_of(trajectory: Trajectory) -> Tree:
-    """The robot that moved: as it is, or, of a trajectory from a file, without visuals, which no file of runs keeps."""
+    """Return the robot that moved; without visuals if the trajectory was read from a file, which stores none."""
     if isinstance(trajectory.recipe, PackedLater):
         return trajectory.recipe.world.robot
     if trajectory.recipe is None:
@@ -128,7 +147,7 @@ def _robot_of(trajectory: Trajectory) -> Tree:
 
 
 def _stamps(t: np.ndarray) -> np.ndarray:
-    """Times in whole nanoseconds, which stamps hold from 0 to 2^31 s."""
+    """Return times in whole nanoseconds; raises ArgumentError outside the range of ROS stamps, 0 to 2^31 s."""
     wrong = np.flatnonzero(~((t >= 0) & (t < LAST_STAMP)))
     if len(wrong):
         raise ArgumentError(f"MCAP holds times from 0 to {LAST_STAMP} s, but state {wrong[0]} is at {t[wrong[0]]} s")
@@ -136,7 +155,7 @@ def _stamps(t: np.ndarray) -> np.ndarray:
 
 
 def _add(writer: Any, ros: _Ros, channels: dict[str, int], told: Iterator[Told], stamp: int, qos: str = "") -> None:
-    """Add messages, and channels where they are new."""
+    """Write messages, and register channels for new topics."""
     for topic, kind, message in told:
         if topic not in channels:
             schema = writer.register_schema(kind, "ros2msg", ros.definition(kind).encode())
@@ -145,7 +164,7 @@ def _add(writer: Any, ros: _Ros, channels: dict[str, int], told: Iterator[Told],
 
 
 class _Ros:
-    """Types of messages of ROS 2, and their encoding, by rosbags."""
+    """Message types of ROS 2, and their encoding, by rosbags."""
 
     def __init__(self) -> None:
         store = required("rosbags.typesys", "MCAP files")
@@ -153,37 +172,37 @@ class _Ros:
         self.encode: Callable[[Any, str], Any] = self.store.serialize_cdr
 
     def definition(self, kind: str) -> str:
-        """Return the definition of a type, and of those that it is made of."""
+        """Return the definition of a message type, including the types of its fields."""
         return str(self.store.generate_msgdef(kind, ros_version=2)[0])
 
     def new(self, kind: str, *fields: Any) -> Any:
-        """Return a message, or a part of one, such as "geometry_msgs/Vector3"."""
+        """Return a message, or a field type such as "geometry_msgs/Vector3"."""
         return self.store.types[kind.replace("/", "/msg/")](*fields)
 
     def stamp(self, nanoseconds: int) -> Any:
-        """Return a time."""
+        """Return a time stamp."""
         return self.new("builtin_interfaces/Time", *divmod(nanoseconds, 10**9))
 
     def header(self, stamp: Any, frame: str) -> Any:
-        """Return what tells of when and where."""
+        """Return a message header with stamp and frame."""
         return self.new("std_msgs/Header", stamp, frame)
 
     def vector(self, numbers: np.ndarray) -> Any:
-        """Return three numbers as a vector."""
+        """Return three numbers as a Vector3."""
         return self.new("geometry_msgs/Vector3", *map(float, numbers))
 
     def quaternion(self, numbers: np.ndarray) -> Any:
-        """Return x y z w as a quaternion."""
+        """Return x y z w as a Quaternion."""
         return self.new("geometry_msgs/Quaternion", *map(float, numbers))
 
     def transform(self, stamp: Any, parent: str, child: str, place: np.ndarray, turn: np.ndarray) -> Any:
-        """Return where a link is in its parent's axes."""
+        """Return the pose of a link in its parent's axes as a TransformStamped."""
         transform = self.new("geometry_msgs/Transform", self.vector(place), self.quaternion(turn))
         return self.new("geometry_msgs/TransformStamped", self.header(stamp, parent), child, transform)
 
 
 class _Motion:
-    """A trajectory as what its messages say."""
+    """Contents of the messages of a trajectory."""
 
     def __init__(self, trajectory: Trajectory, robot: Tree) -> None:
         if tuple(joint for joint in robot.q_index if robot.joint(joint).mimic is None) != trajectory.joint_names:
@@ -202,7 +221,7 @@ class _Motion:
         self.numbers = np.ascontiguousarray(np.reshape(numbers, shape).transpose(2, 1, 0))  # K, of position ..., joint
 
     def _set_links(self, trajectory: Trajectory, robot: Tree) -> None:
-        """Places of links in their parents' axes, as in the URDF, whose root hangs on the world."""
+        """Compute the poses of links in their parents' axes, as in the URDF; the root's parent is the world."""
         from scipy.spatial.transform import Rotation
 
         edges, self.base = _links_of(self.urdf)
@@ -224,7 +243,7 @@ class _Motion:
         self.odometry = trajectory[robot.bodies[0].joint.name] if floats else None
 
     def _set_contacts(self, trajectory: Trajectory, robot: Tree) -> None:
-        """Wrenches on links that something touches, turned from the world's axes to theirs."""
+        """Compute contact wrenches of links, rotated from world axes to the links' axes."""
         self.contacts: list[tuple[str, np.ndarray]] = []
         for body in () if trajectory.contact is None else trajectory.contact.bodies:
             R = self.poses[:, robot.body_names.index(body) + 1, :3, :3]
@@ -233,13 +252,13 @@ class _Motion:
                 self.contacts.append((body, np.einsum("kji,knj->kni", R, wrench)))
 
     def latched(self, ros: _Ros, stamp: Any) -> Iterator[Told]:
-        """Yield what is told once: the robot, and links that do not move in their parents."""
+        """Yield the messages written once: the robot, and links fixed to their parents."""
         yield "/robot_description", "std_msgs/msg/String", ros.new("std_msgs/String", self.urdf)
         fixed = [ros.transform(stamp, *names, place[0], turn[0]) for names, place, turn in self.fixed]
         yield "/tf_static", "tf2_msgs/msg/TFMessage", ros.new("tf2_msgs/TFMessage", fixed)
 
     def state(self, ros: _Ros, stamp: Any, k: int) -> Iterator[Told]:
-        """Yield what is told of state k."""
+        """Yield the messages of state k."""
         joints = ros.new("sensor_msgs/JointState", ros.header(stamp, ""), self.joints, *self.numbers[k])
         yield "/joint_states", "sensor_msgs/msg/JointState", joints
         moving = [ros.transform(stamp, *names, place[k], turn[k]) for names, place, turn in self.moving]
@@ -263,7 +282,7 @@ class _Motion:
 
 
 def _links_of(urdf: str) -> tuple[list[tuple[str, str]], str]:
-    """Parent and child of every joint, and the root link."""
+    """Return parent and child of every joint, and the root link."""
     root = etree.fromstring(urdf.encode())
     edges = [(e.find("parent").get("link"), e.find("child").get("link")) for e in root.iterfind("joint")]
     (base,) = {link.get("name") for link in root.iterfind("link")} - {child for _, child in edges}
@@ -271,7 +290,7 @@ def _links_of(urdf: str) -> tuple[list[tuple[str, str]], str]:
 
 
 def _world_frame(base: str, robot: Tree) -> str:
-    """The name of the world: the root link's, if that is "world", else one that no link has."""
+    """Return the name of the world: the root link's, if that is "world", else an unused one."""
     name = "world"
     while name != base and name in robot.frame_names:
         name += "_"

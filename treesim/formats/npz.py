@@ -17,7 +17,7 @@ ARRAYS = ("t", "q", "v", "tau", "energy", "work")
 
 
 def size_of(trajectory: Trajectory) -> int:
-    """Return the bytes of the arrays of states, for messages about full disks."""
+    """Return the number of bytes of the state arrays, for messages about full disks."""
     return sum(getattr(trajectory, name).nbytes for name in ARRAYS)
 
 

@@ -1,7 +1,7 @@
 """Trajectories and rollouts as tables of Apache Arrow, with units in the schema; and Parquet files of trajectories.
 
-Source: Apache Parquet format 2.9, encodings 2.9: numbers are split into streams of bytes (BYTE_STREAM_SPLIT), which
-keeps every bit and compresses better than whole numbers.
+Source: Apache Parquet format 2.9, encodings 2.9: numbers are split into streams of bytes
+(BYTE_STREAM_SPLIT), which is lossless and compresses better than whole numbers.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ KEY = b"treesim"  # of the description in a schema's metadata
 
 
 def table_of_trajectory(trajectory: Trajectory) -> Any:
-    """Return the table that `Trajectory.to_arrow` describes."""
+    """Return the table documented at `Trajectory.to_arrow`."""
     names, table = table_of(trajectory)
     return _table(names, units_of(trajectory), list(table.T), {KEY: described(trajectory)})
 
 
 def table_of_rollouts(rollouts: Rollouts) -> Any:
-    """Return the table that `Rollouts.to_arrow` describes."""
+    """Return the table documented at `Rollouts.to_arrow`."""
     count, records, _ = rollouts.q.shape
     names, units, blocks = _joint_columns(rollouts)
     numbers = [np.repeat(np.arange(count), records), np.tile(rollouts.t, count)]
@@ -46,7 +46,7 @@ def table_of_rollouts(rollouts: Rollouts) -> Any:
 
 
 def _joint_columns(rollouts: Rollouts) -> tuple[list[str], list[str], list[np.ndarray]]:
-    """Names and units of columns, and the blocks (B, K, n) that hold their numbers."""
+    """Return names and units of columns, and the arrays (B, K, n) with their numbers."""
     blocks = [rollouts.q, rollouts.v]
     if rollouts.robot is None:
         names = [f"{label}.{k}" for label, x in zip("qv", blocks, strict=True) for k in range(x.shape[2])]

@@ -11,7 +11,7 @@ PURE = frozenset({"qx", "qy", "qz", "qw"})
 
 
 def configuration_units(types: Sequence[str]) -> tuple[str, ...]:
-    """Return a unit for each of the nq coordinates: "m", "rad", or "1" for parts of a quaternion.
+    """Return a unit for each of the nq coordinates: "m", "rad", or "1" for components of a quaternion.
 
     Example:
         >>> from treesim.formats.units import configuration_units

@@ -1,6 +1,6 @@
-"""Trajectories and rollouts as an xarray.Dataset, whose axes have names and whose numbers have units; and netCDF.
+"""Trajectories and rollouts as xarray.Dataset with named axes and units; and netCDF.
 
-A Dataset goes on to Zarr by its own `to_zarr`, and comes back by `xarray.open_zarr`.
+A Dataset can be written to Zarr by its own `to_zarr`, and read back by `xarray.open_zarr`.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OF_ROLLOUT = {  # attributes of what there is once for a rollout
 
 
 def dataset_of(trajectory: Trajectory) -> Any:
-    """Return the Dataset that `Trajectory.to_xarray` describes."""
+    """Return the Dataset documented at `Trajectory.to_xarray`."""
     variables: dict[str, Any] = {
         label: (axes, getattr(trajectory, label), attributes) for label, (axes, attributes) in NUMBERS.items()
     }
@@ -57,7 +57,7 @@ def dataset_of(trajectory: Trajectory) -> Any:
 
 
 def _joint_axes(joints: tuple[str, ...], types: tuple[str, ...]) -> dict[str, Any]:
-    """Names of coordinates and degrees of freedom, the joint of each, and units."""
+    """Return names of coordinates and degrees of freedom, their joints, and units."""
     return {
         "coordinate": ("coordinate", _texts(configuration_names(joints, types))),
         "dof": ("dof", _texts(velocity_names(joints, types))),
@@ -70,7 +70,7 @@ def _joint_axes(joints: tuple[str, ...], types: tuple[str, ...]) -> dict[str, An
 
 
 def _texts(names: Sequence[str]) -> np.ndarray:
-    """Strings of any length, which Zarr has a type for; it has none for those that numpy pads."""
+    """Return strings as an object array, which Zarr supports, unlike numpy's padded strings."""
     return np.array(names, dtype=object)
 
 
@@ -79,7 +79,7 @@ def _repeated(joints: tuple[str, ...], types: tuple[str, ...], parts: Mapping[st
 
 
 def _contact(contact: ContactHistory) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Variables and names; what is of no body, or no pair, is left out, as netCDF has no axes of length 0."""
+    """Return variables and names of contact; empty axes are left out, as netCDF has none of length 0."""
     forces = contact.pair_wrench.reshape(len(contact), len(contact.pairs), 2, len(PARTS))
     axes = {"long_name": "mean force [N] and moment [N m] in the step, along the world's axes"}
     variables: dict[str, Any] = {"contact_told": (("time", "told"), contact.told)}
@@ -95,9 +95,9 @@ def _contact(contact: ContactHistory) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def trajectory_of(dataset: Any) -> Trajectory:
-    """Return the trajectory that a Dataset of `Trajectory.to_xarray` holds, after whatever file it went through.
+    """Return the trajectory in a Dataset of `Trajectory.to_xarray`, whatever file format it was stored in.
 
-    Raises ArgumentError where it was made by something else, or lacks a variable.
+    Raises ArgumentError if it was made by another program, or lacks a variable.
     """
     try:
         description = read_description(dataset.attrs["treesim"])
@@ -118,7 +118,7 @@ def _contact_of(dataset: Any, description: Description) -> ContactHistory:
 
 
 def dataset_of_rollouts(rollouts: Rollouts) -> Any:
-    """Return the Dataset that `Rollouts.to_xarray` describes."""
+    """Return the Dataset documented at `Rollouts.to_xarray`."""
     axes = {"q": "coordinate", "v": "dof", "work": "account"}
     arrays = {label: getattr(rollouts, label) for label in (*axes, *OF_ROLLOUT)}
     variables: dict[str, Any] = {
@@ -141,8 +141,10 @@ def dataset_of_rollouts(rollouts: Rollouts) -> Any:
 
 
 def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
-    """Write netCDF 3 with 64-bit offsets, which every reader of netCDF knows, by SciPy. Raises ArgumentError for
-    variables that it cannot hold."""
+    """Write netCDF 3 with 64-bit offsets by SciPy, which every reader of netCDF supports.
+
+    Raises ArgumentError for variables that netCDF cannot represent.
+    """
     dataset = dataset_of(trajectory)
     if 0 in dataset.sizes.values():
         raise ArgumentError("netCDF holds no trajectory without states, or of a robot without joints: take .npz")

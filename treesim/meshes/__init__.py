@@ -1,4 +1,4 @@
-"""Mesh files to arrays: formats that are read, what is refused before reading, and limits of time and memory."""
+"""Mesh files to arrays: supported formats, checks before reading, and limits of time and memory."""
 
 from .images import Image
 from .reader import FORMATS, MeshContents, MeshPart, read_colored, read_parts

@@ -1,4 +1,4 @@
-"""Checks of COLLADA files before they are read. Imports nothing of treesim, as the other files of the child process."""
+"""Checks of COLLADA files before they are read. Imports nothing of treesim: runs in the child process."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ MOST_INSTANCES = 100_000  # of geometries in one file; humanoids' files have bel
 
 
 class Refused(ValueError):
-    """A file that is not read: the message says why."""
+    """Raised if a file is not read; the message gives the reason."""
 
 
 def check_collada(file: str) -> None:
-    """Raise Refused for a COLLADA file with positions that are no numbers, which pycollada would replace by zeros, or
-    whose nodes place more geometries than are read."""
+    """Raise Refused for a COLLADA file with invalid positions or too many geometries.
+
+    pycollada would replace positions that are not numbers by zeros.
+    """
     from lxml import etree
 
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
@@ -45,7 +47,7 @@ def _check_positions(root: Any) -> None:
 
 
 def _instances(root: Any) -> int:
-    """How many geometries the visual scenes place: a node may instantiate others, so a few lines place any number."""
+    """Return the number of geometries placed by the visual scenes, which nested nodes can multiply."""
     from lxml import etree
 
     nodes = {element.get("id"): element for element in root.iter("{*}node") if element.get("id")}
@@ -77,5 +79,5 @@ def _instances(root: Any) -> int:
 
 
 def too_many(count: int) -> str:
-    """Return the reason why so many geometries are not read."""
+    """Return the message on too many geometries."""
     return f"it places {count:.6g} geometries, and {MOST_INSTANCES} are read at most"

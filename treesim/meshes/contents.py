@@ -1,4 +1,4 @@
-"""Reading of one mesh file by trimesh, within the child process. Imports nothing of treesim."""
+"""Reading of one mesh file by trimesh. Imports nothing of treesim: runs in the child process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .looks import Look, Looks
 
 
 class Part(NamedTuple):
-    """One geometry; see reader.MeshPart."""
+    """One geometry; fields as in reader.MeshPart."""
 
     vertices: np.ndarray
     faces: np.ndarray
@@ -24,18 +24,18 @@ class Part(NamedTuple):
 
 
 class Contents(NamedTuple):
-    """The parts of a mesh file, and a sentence for each image of theirs that is not drawn."""
+    """Parts of a mesh file, and a message for each of their images that is not drawn."""
 
     parts: list[Part]
     faults: list[str]
 
 
 def read_contents(file: str, colored: bool, texture: str | None = None, decode: bool = False) -> Contents:
-    """Return what a mesh file holds.
+    """Return the contents of a mesh file.
 
-    COLLADA's unit is applied and its up axis is not, as robot descriptions expect. colored: whether colours and images
-    are read. texture: file of an image for parts with texture coordinates and no image of their own. decode: whether
-    images are decoded, which only a child process may do. Raises Refused, and whatever the readers of formats raise.
+    COLLADA's unit is applied and its up axis is not, as robot descriptions expect. colored: read colours and
+    images. texture: image file for parts with texture coordinates and no image of their own. decode: decode
+    images, which only a child process may do. Raises Refused, and any exception of the format's reader.
     """
     if file.lower().endswith(".dae"):
         check_collada(file)
@@ -57,7 +57,7 @@ def read_contents(file: str, colored: bool, texture: str | None = None, decode: 
 
 
 def _placed(scene: Any, nodes: list[str], looks: Looks | None) -> Iterator[Part]:
-    """The triangle meshes of a scene at their places; points and lines that belong to no triangle are left out."""
+    """Yield the triangle meshes of a scene, transformed to their places; points and lines are left out."""
     for node in nodes:
         matrix, name = scene.graph[node]
         mesh, matrix = scene.geometry[name], np.array(matrix)
@@ -71,5 +71,5 @@ def _placed(scene: Any, nodes: list[str], looks: Looks | None) -> Iterator[Part]
 
 
 def _unit(units: str | None) -> float:
-    """Metres per unit of a COLLADA file ("0.001 * meters"); other formats carry no unit."""
+    """Return metres per unit of a COLLADA file ("0.001 * meters"); 1 for other formats, which have no unit."""
     return float(units.split("*")[0]) if units and units.endswith("* meters") else 1.0

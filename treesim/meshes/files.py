@@ -1,4 +1,4 @@
-"""The files that a mesh file names: materials, buffers and images. Imports nothing of treesim."""
+"""Files that a mesh file names: materials, buffers and images. Imports nothing of treesim."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ NOT_FOUND = b"no image: "
 
 
 class Files:
-    """Reads what a mesh file names, for trimesh, from the folder of the mesh file and from its package alone.
+    """Resolver for trimesh that reads files named by a mesh file, from its folder and its package only.
 
-    The package is the nearest folder at or above the mesh file that has a package.xml or model.config. Of a mesh file
-    that is a symbolic link, folder and package of its target count, too. Links that lead outside are not followed, and
-    nothing is read from the network.
+    The package is the nearest folder at or above the mesh file that has a package.xml or model.config. If the
+    mesh file is a symbolic link, folder and package of its target are included. Links that lead outside are not
+    followed, and nothing is read from the network.
     """
 
     def __init__(self, file: str) -> None:
@@ -35,8 +35,10 @@ class Files:
         return self.get(name)
 
     def get(self, name: str) -> bytes:
-        """Return the bytes of a file. For an image that cannot be read these are NOT_FOUND and the reason, since
-        trimesh passes over errors in silence. Raises OSError or ValueError for other files."""
+        """Return the bytes of a file; raises OSError or ValueError if it cannot be read.
+
+        For an unreadable image returns NOT_FOUND and the reason, since trimesh ignores errors silently.
+        """
         try:
             data = self._read(name)
         except (OSError, ValueError) as error:
@@ -67,8 +69,10 @@ class Files:
         return any(os.path.commonpath([real, root]) == root for root in self._roots)
 
     def _candidates(self, name: str) -> Iterator[str]:
-        """Where a name may lead, in order: as it is written, its last part beside the mesh file, which is all that an
-        absolute path of another computer is good for, and both decoded from a URL."""
+        """Yield the possible files of a name, in order: as written, its last part next to the mesh file, URL-decoded.
+
+        The last part serves absolute paths of another computer.
+        """
         name = name.strip()
         if name.startswith("-"):  # options of an .mtl file
             name = name.split()[-1]
@@ -83,7 +87,7 @@ class Files:
 
 
 def _package(folder: str) -> str:
-    """The package's folder at or above a folder; that folder itself where there is none."""
+    """Return the package's folder at or above a folder; the folder itself if there is none."""
     above = [folder]
     while len(above) < PACKAGE_DEPTH and os.path.dirname(above[-1]) != above[-1]:
         above.append(os.path.dirname(above[-1]))

@@ -1,4 +1,4 @@
-"""Images of meshes: opened within limits, scaled, and coded anew. Imports nothing of treesim."""
+"""Images of meshes: opened within limits, scaled, and re-encoded. Imports nothing of treesim."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NO_CHILD = "images are decoded by a child process, and this program cannot start
 
 
 class Image(NamedTuple):
-    """A picture: its name in the mesh file, "image/png" or "image/jpeg", and the bytes of such a file."""
+    """Image: its name in the mesh file, "image/png" or "image/jpeg", and the bytes of such a file."""
 
     name: str
     kind: str
@@ -33,7 +33,7 @@ class Image(NamedTuple):
 
 
 class Source(NamedTuple):
-    """Where an opened image comes from: its name, the digest of its bytes, and why it cannot be drawn, "" if it can."""
+    """Origin of an opened image: its name, the digest of its bytes, and why it cannot be drawn, "" if it can."""
 
     name: str
     digest: bytes
@@ -41,12 +41,15 @@ class Source(NamedTuple):
 
 
 class UnusableError(ValueError):
-    """An image that is not drawn: the message says why."""
+    """Raised if an image cannot be drawn; the message gives the reason."""
 
 
 class Images:
-    """The images of one mesh file. decode: whether they are decoded, which only a child process may do. `faults` is an
-    ordered set of sentences, one for each image that a part uses and that is not drawn."""
+    """Images of one mesh file.
+
+    decode: decode images, which only a child process may do. faults: ordered set of messages, one for each
+    image that a part uses and that is not drawn.
+    """
 
     def __init__(self, files: Files, decode: bool) -> None:
         self.faults: dict[str, None] = {}
@@ -56,7 +59,7 @@ class Images:
 
     @contextmanager
     def opening(self) -> Iterator[None]:
-        """Have trimesh, which opens images of any format and passes over errors in silence, open them by `_open`."""
+        """Context in which trimesh opens images by `_open`; by itself it accepts all formats and ignores errors."""
         if not self._decode:
             yield
             return
@@ -70,7 +73,7 @@ class Images:
             pillow.open = original
 
     def _open(self, data: bytes) -> Any:
-        """Return an image of which only the header was read, or one pixel that stands for an image with a fault."""
+        """Return an image with only its header read, or a one-pixel image in place of an unusable one."""
         from PIL import Image as pillow
 
         name, read = self._files.last
@@ -85,7 +88,7 @@ class Images:
         return image
 
     def in_file(self, path: str) -> Image | None:
-        """Return the image in a file; None for one that cannot be drawn, which is reported."""
+        """Return the image in a file; None, with a message in `faults`, if it cannot be drawn."""
         name = os.path.basename(path)
         if not self._decode:
             return self.without(name, NO_CHILD)
@@ -101,8 +104,10 @@ class Images:
         return self.coded(image)
 
     def coded(self, image: Any, obstacle: str = "") -> Image | None:
-        """Return an opened image as it is drawn; None for one that cannot be drawn, be it for an obstacle that the mesh
-        is, which is reported."""
+        """Return an opened image re-encoded; None, with a message in `faults`, if it cannot be drawn.
+
+        obstacle: reason why the mesh cannot show it.
+        """
         name, digest, fault = getattr(image, "source", None) or Source("", b"", NO_CHILD)
         if fault or obstacle:
             return self.without(name, fault or obstacle)
@@ -121,14 +126,16 @@ class Images:
         return self._coded[digest]
 
     def without(self, name: str, fault: str) -> Image | None:
-        """Report an image that is not drawn, and return None in its place."""
+        """Add a message on an image that is not drawn, and return None in its place."""
         self.faults[f"image {name!r} is not drawn: {fault}"] = None
         return None
 
 
 def opened(data: bytes) -> Any:
-    """Return an image of PIL's, of which only the header was read. Raises UnusableError for what is not PNG or JPEG,
-    damaged, or too large."""
+    """Return an image of PIL with only its header read; raises UnusableError if it is unusable.
+
+    Unusable are images other than PNG or JPEG, and damaged or too large ones.
+    """
     from PIL.JpegImagePlugin import JpegImageFile
     from PIL.PngImagePlugin import PngImageFile
 
@@ -149,9 +156,9 @@ def opened(data: bytes) -> Any:
 
 
 def coded(image: Any) -> tuple[str, bytes]:
-    """Return the kind and the bytes of an image in red, green and blue, `LARGEST_SIDE` pixels wide and high at most.
+    """Return kind and bytes of an image as RGB, at most `LARGEST_SIDE` pixels wide and high.
 
-    What else the file held, as opacity, profiles and positions, is left out. Raises whatever a decoder raises.
+    Opacity, profiles, locations and other data are removed. Raises any exception of a decoder.
     """
     lossy = image.format == "JPEG"
     image.draft("RGB", (LARGEST_SIDE, LARGEST_SIDE))  # JPEG alone is decoded smaller
@@ -168,7 +175,7 @@ def coded(image: Any) -> tuple[str, bytes]:
 
 
 def _moves(name: str) -> bool:
-    """Whether a name in an .mtl file begins with options by which the image is shifted or scaled."""
+    """Return whether a name in an .mtl file begins with options that shift or scale the image."""
     words, neutral = name.split(), {"-s": 1.0, "-o": 0.0}
     option = ""
     for word in words[:-1] if name.startswith("-") else ():

@@ -1,4 +1,4 @@
-"""How the geometries of a mesh file look: their colours and images. Imports nothing of treesim."""
+"""Colours and images of the geometries of a mesh file. Imports nothing of treesim."""
 
 from __future__ import annotations
 
@@ -13,8 +13,11 @@ NO_UV = "the mesh has no texture coordinates; give it some, or a colour"
 
 
 class Look(NamedTuple):
-    """Of a geometry with n vertices: `colors` (n, 3) uint8, sRGB, or None; texture coordinates `uv` (n, 2) float32 with
-    v upwards, and the `image` that they belong to, which the colours multiply; both are None without an image."""
+    """Colours and image of a geometry with n vertices.
+
+    colors: (n, 3) uint8, sRGB, or None. uv: texture coordinates (n, 2) float32 with v upwards. image: the
+    texture, multiplied by the colours. uv and image are None without an image.
+    """
 
     colors: np.ndarray | None
     uv: np.ndarray | None
@@ -22,10 +25,10 @@ class Look(NamedTuple):
 
 
 class Looks:
-    """The looks of a file's geometries, as trimesh read them.
+    """Colours and images of a file's geometries, as trimesh read them.
 
-    linear: whether the file's colours are linear, as glTF's are. texture: file of an image for geometries that have
-    texture coordinates and no image of their own, or None.
+    linear: True if the file's colours are linear, as in glTF. texture: image file for geometries with texture
+    coordinates and no image of their own, or None.
     """
 
     def __init__(self, images: Images, linear: bool, texture: str | None) -> None:
@@ -33,7 +36,7 @@ class Looks:
         self._textured = False  # whether a geometry has an image, be it a broken one
 
     def of(self, mesh: Any) -> Look:
-        """Return the look of a trimesh.Trimesh. Opacity is left out, which COLLADA files often get wrong."""
+        """Return the look of a trimesh.Trimesh; opacity is ignored, as it is often wrong in COLLADA files."""
         visual, count = mesh.visual, len(mesh.vertices)
         if visual.kind != "texture":
             colors = None if visual.kind is None else np.asarray(visual.vertex_colors[:, :3], np.uint8)
@@ -50,7 +53,7 @@ class Looks:
         return Look(self._coded(levels), None if image is None else uv, image)
 
     def report(self) -> None:
-        """Report a texture that no geometry has coordinates for; after the last geometry."""
+        """Report a texture that no geometry has coordinates for; to be called after the last geometry."""
         if self._texture is not None and not self._textured:
             self._images.without(os.path.basename(self._texture), NO_UV)
 
@@ -61,14 +64,14 @@ class Looks:
         return self._images.in_file(self._texture) if self._texture is not None and uv is not None else None
 
     def _coded(self, levels: np.ndarray) -> np.ndarray:
-        """Levels from 0 to 1 as sRGB (IEC 61966-2-1) in bytes."""
+        """Convert levels from 0 to 1 to sRGB bytes (IEC 61966-2-1)."""
         if self._linear:
             levels = np.where(levels <= 0.0031308, 12.92 * levels, 1.055 * levels ** (1 / 2.4) - 0.055)
         return np.rint(255 * levels.clip(0, 1)).astype(np.uint8)
 
 
 def _coordinates(uv: Any, count: int) -> np.ndarray | None:
-    """The texture coordinates (count, 2), None where there are none that can be used."""
+    """Return the texture coordinates (count, 2); None if they are missing or invalid."""
     if uv is None or np.ndim(uv) != 2 or np.shape(uv)[0] != count or np.shape(uv)[1] < 2:
         return None
     uv = np.asarray(uv, np.float32)[:, :2]
@@ -76,14 +79,17 @@ def _coordinates(uv: Any, count: int) -> np.ndarray | None:
 
 
 def _image_of(material: Any) -> Any:
-    """The image of a base colour as PIL has it, or None; trimesh makes one up where a material is missing."""
+    """Return the image of the base colour as PIL has it; None if there is none or trimesh generated it."""
     found = (getattr(material, name, None) for name in ("image", "baseColorTexture"))
     return next((image for image in found if hasattr(image, "source") or getattr(image, "format", None)), None)
 
 
 def _factor(material: Any, textured: bool, drawn: bool) -> np.ndarray | None:
-    """The base colour (3,) from 0 to 1; None where the material names none. textured, drawn: whether it has an image,
-    and whether that is drawn; then black, which many exporters write beside an image, is no colour."""
+    """Return the base colour (3,) from 0 to 1; None if the material has none.
+
+    textured, drawn: True if it has an image, and if this is drawn. Black next to a drawn image is ignored, as
+    many exporters write it.
+    """
     if hasattr(material, "baseColorFactor"):
         color = material.baseColorFactor
         color = None if color is None and textured else [255] * 3 if color is None else color
@@ -97,7 +103,7 @@ def _factor(material: Any, textured: bool, drawn: bool) -> np.ndarray | None:
 
 
 def _shades(colors: Any, count: int) -> np.ndarray | None:
-    """Colours (count, 3) at the vertices from 0 to 1, or None."""
+    """Return the vertex colours (count, 3) from 0 to 1, or None."""
     if colors is None or np.ndim(colors) != 2 or np.shape(colors)[0] != count or np.shape(colors)[1] < 3:
         return None
     most = np.iinfo(colors.dtype).max if np.issubdtype(colors.dtype, np.integer) else 1.0

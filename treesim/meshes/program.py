@@ -1,8 +1,9 @@
-"""The child process that reads mesh files within limits. Imports nothing of treesim but the files beside this one.
+"""Child process that reads mesh files within limits. Imports nothing of treesim but the modules next to it.
 
-Run as a program by `reader`, with the arguments MEMORY (bytes of address space), IDLE (seconds without a request after
-which it ends) and DESCRIPTOR (of its end of the socket). A request is a Request, an answer the parts and faults of a
-Contents as plain tuples, since the child's classes are not the parent's, or the reason of a refusal.
+`reader` runs it as a program with the arguments MEMORY (bytes of address space), IDLE (seconds without a
+request after which it ends) and DESCRIPTOR (of its end of the socket). A request is a Request. The answer
+contains the parts and faults of a Contents as plain tuples, since the classes differ between the processes,
+or the reason of a refusal.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from .contents import read_contents
 
 
 class Request(NamedTuple):
-    """Arguments of read_contents, and seconds after which the process is killed."""
+    """Arguments of read_contents, and the time limit [s] of the process."""
 
     file: str
     colored: bool
@@ -48,7 +49,7 @@ def _limit_memory(size: int) -> None:
 
 
 def main(memory: str, idle: str, descriptor: str) -> None:
-    """Answer requests until the parent closes its end, or asks nothing for a while. Ctrl-C is left to the parent."""
+    """Answer requests until the parent closes its end, or is idle for too long; Ctrl-C is handled by the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit_memory(int(memory))
     with Connection(int(descriptor)) as connection, suppress(EOFError, BrokenPipeError):

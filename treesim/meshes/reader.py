@@ -1,8 +1,8 @@
 """Mesh files, read by a child process with limits of time and memory.
 
-Readers of mesh formats are large, and a few bytes of a file can ask them for any amount of work. So the name and the
-first bytes are checked here; then a child process (`program`) reads the file, which is killed when it takes too long,
-and cannot take more memory than it may. Binary STL alone, whose length fixes what it holds, is read in this process.
+Readers of mesh formats are large, and a few bytes of a file can cause any amount of work. Therefore the
+name and the first bytes are checked here, and a child process (`program`) with a memory limit and a time
+limit reads the file. Only binary STL, whose size is fixed by its length, is read in this process.
 """
 
 from __future__ import annotations
@@ -39,9 +39,12 @@ STL_HEADER, STL_TRIANGLE = 84, 50  # bytes
 
 
 class MeshPart(NamedTuple):
-    """One geometry of a mesh file, where the file places it: `vertices` (n, 3) [m], finite; `faces` (m, 3), indices of
-    vertices; `colors` (n, 3) uint8, sRGB, or None where the file has none or they were not requested; texture
-    coordinates `uv` (n, 2) with v upwards, and the `image` that they belong to, which the colours multiply, or None."""
+    """One geometry of a mesh file, transformed to its place in the file.
+
+    vertices: (n, 3) [m], finite. faces: (m, 3), indices of vertices. colors: (n, 3) uint8, sRGB, or None if the
+    file has none or they were not requested. uv: texture coordinates (n, 2) with v upwards, or None. image: the
+    texture, multiplied by the colours, or None.
+    """
 
     vertices: np.ndarray
     faces: np.ndarray
@@ -51,7 +54,7 @@ class MeshPart(NamedTuple):
 
 
 class MeshContents(NamedTuple):
-    """The parts of a mesh file, and a sentence for each image of theirs that is not drawn."""
+    """Parts of a mesh file, and a message for each of their images that is not drawn."""
 
     parts: tuple[MeshPart, ...]
     faults: tuple[str, ...]
@@ -62,8 +65,8 @@ def read_parts(file: str) -> tuple[MeshPart, ...]:
 
     COLLADA's unit is applied, its up axis is not.
 
-    Raises ModelError, naming the file, for one that is missing, of another format, an archive, damaged, without
-    triangles, with coordinates that are not finite, or that takes too much time or memory.
+    Raises ModelError, naming the file, if it is missing, of another format, an archive, damaged, without
+    triangles, has coordinates that are not finite, or exceeds the limits of time or memory.
     """
     return _read(file, False, None).parts
 
@@ -71,9 +74,9 @@ def read_parts(file: str) -> tuple[MeshPart, ...]:
 def read_colored(file: str, texture: str | None = None) -> MeshContents:
     """Return the geometries of a mesh file as `read_parts` does, with colours and images.
 
-    texture: file of an image, which the parts show that have texture coordinates and no image of their own. Images are
-    PNG or JPEG, from the mesh file or from its folder or package; they are coded anew. One that is missing or unusable
-    is no error: the part has its colour alone, and `faults` tells why. Raises what `read_parts` raises.
+    texture: image file for parts with texture coordinates and no image of their own. Images are PNG or JPEG,
+    from the mesh file or from its folder or package; they are re-encoded. A missing or unusable image is not an
+    error: the part has only its colour, and `faults` contains the reason. Raises as `read_parts`.
     """
     return _read(file, True, texture)
 
@@ -97,7 +100,7 @@ def _read(file: str, colored: bool, texture: str | None) -> MeshContents:
 
 
 def _check_file(file: str) -> None:
-    """Raise Refused for what is not to be opened by a reader of meshes; OSError for what cannot be opened at all."""
+    """Raise Refused if a file is unsuitable for readers of meshes; OSError if it cannot be opened."""
     found = os.stat(file)
     if not stat.S_ISREG(found.st_mode):
         raise Refused("it is no regular file")
@@ -115,8 +118,10 @@ def _check_file(file: str) -> None:
 
 
 def is_binary_stl(file: str) -> bool:
-    """Return whether a file is a binary STL of just the triangles that its header announces. Raises Refused for one
-    that is neither that nor a text."""
+    """Return whether a file is a binary STL with exactly the triangles that its header announces.
+
+    Raises Refused if it is neither that nor text.
+    """
     if not file.lower().endswith(".stl"):
         return False
     with open(file, "rb") as stream:
@@ -150,18 +155,18 @@ def _checked(parts: Sequence[tuple[Any, ...]]) -> tuple[MeshPart, ...]:
 
 
 class _Child:
-    """The child process that reads meshes, started when it is needed, and again when it has ended."""
+    """Child process that reads meshes; started on demand, and again after it has ended."""
 
     def __init__(self) -> None:
         self._forget()
 
     def _forget(self) -> None:
-        """Start anew without touching what there was: after a fork it belongs to the parent."""
+        """Reset without closing the process: after a fork it belongs to the parent."""
         self._lock = threading.Lock()
         self._process: PythonProcess | None = None
 
     def ask(self, request: Request) -> Answer:
-        """Return the child's answer; the reason where it ends over the file."""
+        """Return the child's answer; the reason if it ends while reading the file."""
         with self._lock:
             for _ in range(2):  # once more for a child that had been idle for too long
                 process = self._process = self._process or self._started()

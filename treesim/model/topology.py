@@ -110,12 +110,12 @@ class Topology(Immutable, ReprMixin):
 
     @property
     def n_bodies(self) -> int:
-        """N, the number of moving bodies."""
+        """Number N of moving bodies."""
         return len(self.parent)
 
     @property
     def n_dofs(self) -> int:
-        """n, the number of degrees of freedom."""
+        """Number n of degrees of freedom."""
         return len(self.dof_parent)
 
     def children(self, i: int) -> tuple[int, ...]:
@@ -231,8 +231,10 @@ class Topology(Immutable, ReprMixin):
 
         Returns
         -------
-        rows, columns : numpy.ndarray
-            (D1 + n,) indices from 0.
+        rows : numpy.ndarray
+            (D1 + n,) indices of rows, from 0.
+        columns : numpy.ndarray
+            (D1 + n,) indices of columns, from 0.
         """
         depth = self.dof_depth
         rows = np.repeat(np.arange(self.n_dofs), depth)

@@ -262,8 +262,10 @@ class Tree(Immutable):
 
         Returns
         -------
-        q_indices, v_indices : numpy.ndarray
-            (nq,) and (nv,) indices.
+        q_indices : numpy.ndarray
+            (nq,) indices of coordinates.
+        v_indices : numpy.ndarray
+            (nv,) indices of degrees of freedom.
         """
         if self.mimic_map is None:
             return np.arange(self.nq), np.arange(self.nv)

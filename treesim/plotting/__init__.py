@@ -1,4 +1,4 @@
-"""Pictures of trajectories (`draw`), by matplotlib, which is imported to draw one."""
+"""Plots of trajectories (`draw`) by matplotlib, which is imported on demand."""
 
 from .figures import require_matplotlib
 from .trajectory import draw

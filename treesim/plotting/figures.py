@@ -1,4 +1,4 @@
-"""Figures that no window shows, and files of them."""
+"""Figures without a window, and files of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..system.files import write_whole
 
 
 def require_matplotlib() -> None:
-    """Raise ArgumentError, saying how to install it, if matplotlib is missing."""
+    """Raise ArgumentError with the install command if matplotlib is missing."""
     from importlib.util import find_spec
 
     if find_spec("matplotlib") is None:
@@ -18,10 +18,9 @@ def require_matplotlib() -> None:
 
 
 def new_figure(columns: int, width: float, height: float, rows: int = 1) -> tuple[Any, Any]:
-    """Return a figure of `columns` axes side by side in each of so many rows, `width` x `height` inches, that no window
-    shows, and the axes, row by row.
+    """Return a figure without a window and its axes, row by row.
 
-    Raises ArgumentError without matplotlib.
+    columns, rows: of axes. width, height: [inch]. Raises ArgumentError without matplotlib.
     """
     require_matplotlib()
     from matplotlib.figure import Figure
@@ -31,7 +30,7 @@ def new_figure(columns: int, width: float, height: float, rows: int = 1) -> tupl
 
 
 def save(figure: Any, path: Path) -> None:
-    """Write a figure; raises ArgumentError naming the file if it cannot be written or its ending is unknown."""
+    """Write a figure; raises ArgumentError, naming the file, if it cannot be written or its suffix is unknown."""
     try:
         write_whole(path, lambda stream: figure.savefig(stream, format=path.suffix[1:].lower() or None, dpi=150))
     except ArgumentError:

@@ -1,4 +1,4 @@
-"""Pictures of a trajectory: the joints that move most, the floating base, contact, the energy."""
+"""Plots of a trajectory: the joints that move most, the floating base, contact, the energy."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ HEADROOM = 1.5  # of the axis, over that
 
 
 class _Curve(NamedTuple):
-    """What one joint shows: a label, its position (K,) and its speed (K,)."""
+    """Plotted data of one joint: a label, its position (K,) and its speed (K,)."""
 
     label: str
     position: np.ndarray
@@ -38,13 +38,13 @@ class _Curve(NamedTuple):
 
 @np.errstate(over="ignore", invalid="ignore")  # of states that are hardly finite, or not
 def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None:
-    """Write the picture of `trajectory` to `stream` in matplotlib's `picture_format`.
+    """Write the plot of `trajectory` to `stream` in matplotlib's `picture_format`.
 
-    Joints of one coordinate show it; a spherical joint shows its angle from where it started; at most eight joints
-    are drawn, those whose position spans the widest range. What is not finite leaves a gap; what grows beyond all
-    measure is drawn on a logarithmic axis. Where something touches, contact forces of at most six bodies are drawn, or
-    of pairs where bodies touch each other, those that carry most; impacts leave the axis, whose label tells the
-    largest. Raises ArgumentError if matplotlib is not installed, or there is no state.
+    At most eight joints are drawn, those with the widest range of positions; a spherical joint shows its angle
+    from the start. Values that are not finite leave a gap; huge values are drawn on a logarithmic axis. In
+    contact, the largest forces on at most six bodies are drawn, or those of pairs if bodies touch each other.
+    Peaks of impacts are cut off, and the axis label contains the largest. Raises ArgumentError if matplotlib is
+    missing, or there is no state.
     """
     require_matplotlib()
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -75,7 +75,7 @@ def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None
 
 
 def _energy_lines(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
-    """The change of energy, and, where it is known, what it is made of."""
+    """Return the change of energy and, if known, its parts: work of the control, of damping and friction, and error."""
     work = trajectory.work
     lines = [(f"E - E(0)\nE(0) = {trajectory.energy[0]:.6g} J", trajectory.energy - trajectory.energy[0])]
     known = [("work of the controls", work[:, 0]), ("work of damping\nand friction", work[:, 1])]
@@ -84,8 +84,10 @@ def _energy_lines(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
 
 
 def _contact_forces(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
-    """The contact force's magnitude (K - 1,) [N] in every step, of the bodies, or, where bodies touch each other, the
-    pairs of them, that carry most; none if none does."""
+    """Return the magnitudes (K - 1,) [N] of the largest contact forces in every step, by name.
+
+    Names are bodies or, if bodies touch each other, pairs of them. Empty without contact.
+    """
     if trajectory.contact is None:
         return []
     names, wrench = _touching(trajectory.contact)
@@ -96,15 +98,14 @@ def _contact_forces(trajectory: Trajectory) -> list[tuple[str, np.ndarray]]:
 
 
 def _touching(contact: ContactHistory) -> tuple[list[str], np.ndarray]:
-    """Names of what touches, and wrenches (K, n, 6 or more): of bodies that touch nothing but the world, each is told
-    as a whole; else of pairs."""
+    """Return the names of touching bodies, and their wrenches (K, n, 6 or more); pairs if bodies touch each other."""
     if all(other in contact.surfaces for _, other in contact.pairs):
         return list(contact.bodies), contact.wrench
     return [" and ".join(pair) for pair in contact.pairs], contact.pair_wrench
 
 
 def _contact_panel(axes: Any, trajectory: Trajectory, forces: list[tuple[str, np.ndarray]]) -> None:
-    """Draw forces at the beginnings of their steps, cutting the peaks of impacts, and mark steps that missed a law."""
+    """Draw forces at the start of each step, with peaks cut off, and mark steps whose contact solve failed."""
     assert trajectory.contact is not None  # as there are forces
     t, missed = trajectory.t[:-1], ~is_solved(trajectory.contact.told[:-1])
     largest = np.max([np.where(force < FARTHEST, force, 0.0) for _, force in forces], axis=0)
@@ -130,7 +131,7 @@ def _title(trajectory: Trajectory, shown: list[_Curve], joints: int) -> str:
 
 
 def _panel(axes: Any, t: np.ndarray, label: str, lines: list[tuple[str, np.ndarray]], still: float = 0.0) -> None:
-    """Draw lines over time; a span of less than `still` is drawn as none."""
+    """Draw lines over time; a range below `still` is drawn as constant."""
     drawn = [np.where(np.abs(values) < FARTHEST, values, np.nan) for _, values in lines]
     finite = np.concatenate([values[np.isfinite(values)] for values in drawn])
     _scale(axes, finite, still)
@@ -145,7 +146,7 @@ def _panel(axes: Any, t: np.ndarray, label: str, lines: list[tuple[str, np.ndarr
 
 
 def _scale(axes: Any, finite: np.ndarray, still: float) -> None:
-    """Lay out the vertical axis for values that are finite."""
+    """Set up the vertical axis for finite values."""
     if not finite.size:
         axes.text(0.5, 0.5, "nothing finite to draw", transform=axes.transAxes, ha="center", va="center")
     elif np.abs(finite).max() > ABSURD:
@@ -165,7 +166,7 @@ def _joint_curves(trajectory: Trajectory) -> Iterator[_Curve]:
 
 
 def _extent(values: np.ndarray) -> float:
-    """How wide a range values span; that of what is not finite has no end."""
+    """Return the range of values; infinite if they are not finite."""
     return float(np.ptp(values)) if np.isfinite(values).all() else np.inf
 
 

@@ -1,4 +1,4 @@
-"""Why each code of a finding matters, and how it is cured; a code belongs to the tier under which it stands here."""
+"""Advice on each finding's code: why it matters and how to fix it, by tier."""
 
 from __future__ import annotations
 

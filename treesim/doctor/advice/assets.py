@@ -1,4 +1,4 @@
-"""What is wrong with shapes, colours and mesh files; none of it stops a robot from being loaded."""
+"""Advice on shapes, colours and mesh files; none of these findings prevents loading."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ ASSETS = {
         COLOR,
     ),
     "U504": Advice(
-        "What is drawn is what touches, which often is simpler than the robot.",
-        "Nothing is wrong; a <visual> says what is to be drawn.",
+        "Collision shapes are drawn, which often are simpler than the robot.",
+        "Nothing is wrong; a <visual> defines what is drawn.",
         """<robot name="ball">
   <link name="ball">
     <inertial>
@@ -40,15 +40,15 @@ ASSETS = {
         whole=True,
     ),
     "U505": Advice(
-        "The link touches nothing with this shape.",
+        "The shape is left out of contact.",
         "Write a <geometry> with a box, sphere, cylinder, capsule or mesh that has all its sizes.",
         '<geometry><capsule radius="-0.03" length="0.34"/></geometry>',
         CAPSULE,
     ),
-    "U506": Advice("The link touches nothing with this shape.", FIND, MESH.format(file="arm.stl"), CAPSULE),
+    "U506": Advice("The shape is left out of contact.", FIND, MESH.format(file="arm.stl"), CAPSULE),
     "U507": Advice(
-        "The file is there, and holds no mesh: the shape neither touches nor is drawn.",
-        "Export the mesh again, as STL, OBJ or COLLADA; a file of Git LFS may hold a pointer to its contents only.",
+        "The file exists but contains no mesh: the shape is not drawn and has no contact.",
+        "Export the mesh again, as STL, OBJ or COLLADA; a file of Git LFS may contain only a pointer to its contents.",
     ),
     "U508": Advice(
         "The format has one shape in a <geometry>: other readers take the first, the last, or refuse the file.",
@@ -57,20 +57,20 @@ ASSETS = {
         CYLINDER,
     ),
     "U509": Advice(
-        "Colours are numbers from 0 to 1; what is beyond is drawn as 0 or 1.",
+        "Colours are numbers from 0 to 1; others are drawn as 0 or 1.",
         "Divide numbers from 0 to 255 by 255.",
         '<color rgba="128 128 128 255"/>',
         COLOR,
     ),
     "U511": Advice(
-        "Contact here has the friction of the ground, or of the surface that all bodies share.",
-        "Nothing is wrong where one coefficient serves all; else give that of the links that touch to the ground.",
+        "treesim uses the friction of the ground, or of the surface that all bodies share.",
+        "Nothing is wrong if one coefficient serves all contacts; else give the ground that of the links in contact.",
         '<contact><lateral_friction value="0.3"/></contact>',
         "",
         before='<collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision>',
     ),
     "U510": Advice(
-        "A name of Gazebo's, or of another file, says nothing here; textures are drawn on meshes "
+        "A name from Gazebo, or from another file, has no meaning here; textures are drawn on meshes "
         "that have texture coordinates.",
         "Define the material, with a <color>, in the robot or in the visual.",
         '<material name="Gazebo/Grey"/>',

@@ -1,4 +1,4 @@
-"""What a code's advice is made of, and the robot in which its example stands."""
+"""Structure of a code's advice, and the robot in which its example is inserted."""
 
 from __future__ import annotations
 
@@ -81,10 +81,11 @@ END = "</robot>"
 
 @dataclass(frozen=True)
 class Advice:
-    """Why a code matters, how what it tells of is cured, and an example.
+    """Advice on a code: why it matters, how to fix its cause, and an example.
 
-    wrong: what brings the code where it takes the place of `right` in GOOD, or, with `before`, stands there before that
-    text, as `right` then may; a document of its own with `whole`; empty for what no text shows. options: of `check`.
+    wrong: text that causes the finding, in place of `right` in GOOD. With `before`, `wrong` or `right` is
+    inserted before that text. With `whole`, `wrong` is a document of its own. Empty if no text causes the
+    finding. options: of `check`.
     """
 
     why: str
@@ -96,7 +97,7 @@ class Advice:
     options: dict[str, str] = field(default_factory=dict)
 
     def robot(self, example: str) -> str:
-        """Return the document in which `wrong` or `right` stands."""
+        """Return the document with `wrong` or `right` inserted."""
         if self.whole:
             return example or GOOD
         if self.before:

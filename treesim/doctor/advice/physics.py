@@ -1,4 +1,4 @@
-"""What is wrong with masses, inertias and limits."""
+"""Advice on masses, inertias and limits."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ PHYSICS = {
     ),
     "U309": Advice(
         "Some readers give a link without <inertial> a mass of 1 kg.",
-        "Nothing is wrong with links that carry others; give the others an <inertial>.",
+        "Nothing is wrong with links between joints; give the others an <inertial>.",
         "<collision>",
         FINGER,
     ),
@@ -114,8 +114,8 @@ PHYSICS = {
         whole=True,
     ),
     "U313": Advice(
-        "About the axis of a negative moment the link alone would gain energy; the body that it is part of is sound, "
-        "or does not move.",
+        "About the axis of a negative moment the link alone would gain energy; the body that it is part of has a "
+        "valid inertia, or does not move.",
         "Correct the link's inertia, or let treesim.repair set the moment to zero; other engines refuse the link, "
         "or replace its inertia.",
         ANTENNA.format(zz="-1e-6"),
@@ -123,8 +123,8 @@ PHYSICS = {
         before=END,
     ),
     "U314": Advice(
-        "The robot is not the file's: what was changed, and how, stands in the message.",
-        "Nothing is wrong if that was meant; treesim.repair gives the mended text, to be kept in place of the file.",
+        "The robot differs from the file; the message contains the change.",
+        "Nothing is wrong if that was intended; treesim.repair returns the repaired text, to replace the file.",
     ),
     "U404": Advice(
         "No position is within these limits.",
@@ -152,7 +152,7 @@ PHYSICS = {
     ),
     "U602": Advice(
         "No distribution of the mass within the link's shapes has such an inertia: it is a placeholder, in other "
-        "units, or not about the centre of mass. The joint moves as if it carried a flywheel.",
+        "units, or not about the centre of mass. The joint moves as if it drove a flywheel.",
         "Compute the inertia from the shape and the mass, about the centre of mass, in kg m^2.",
         _inertia("1", "1", "1"),
         INERTIA,
@@ -171,13 +171,13 @@ PHYSICS = {
     ),
     "U605": Advice(
         "Accelerations lose as many digits as the condition number has; half of them are gone here.",
-        "Give the links between the joints that are named inertia, or the joints armature.",
+        "Give the links between the named joints inertia, or the joints armature.",
         TOP.format(ring=f'\n    <inertial><mass value="1e-12"/>{_inertia("1e-12", "1e-12", "1e-12")}</inertial>\n  '),
         whole=True,
     ),
     "U606": Advice(
-        "Even at rest the joint gives way under its load, as long as controllers keep the limit.",
-        "Correct the effort limit (N m, N), or the masses that the joint carries.",
+        "Even at rest the joint yields under its load if the controller respects the limit.",
+        "Correct the effort limit (N m, N), or the masses that the joint supports.",
         SHELF.format(effort="0.5"),
         SHELF.format(effort="5"),
         before=END,

@@ -1,4 +1,4 @@
-"""What is wrong with the tree of links and joints."""
+"""Advice on the tree of links and joints."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ LOOP = '<loop_joint name="pin" type="spherical"><link1 link="{one}"/><link2 link
 
 STRUCTURE = {
     "U202": Advice(
-        "Of two elements of one name, readers drop one, or join what was meant to be apart.",
+        "Of two elements with the same name, readers drop one, or merge them.",
         "Give each link and each joint a name of its own.",
         '<link name="base"/>\n',
         '<link name="tool"/><joint name="flange" type="fixed"><parent link="base"/><child link="tool"/></joint>\n',
         before=END,
     ),
     "U204": Advice(
-        "What a joint to a missing link should carry is not connected to the robot.",
+        "Links below a joint to a missing link are not connected to the robot.",
         "Correct the link's name, or add the link.",
         '<parent link="bass"/>',
         PARENT,
     ),
     "U205": Advice(
         "With two parents the links form no tree: readers drop one of the joints.",
-        "Keep the joint that carries the link, and close the loop by a <loop_joint>.",
+        "Keep the joint that moves the link, and close the loop by a <loop_joint>.",
         '<joint name="second" type="fixed"><parent link="base"/><child link="left_finger"/></joint>\n',
         LOOP.format(one="left_finger"),
         before=END,
@@ -38,14 +38,14 @@ STRUCTURE = {
         PARENT,
     ),
     "U207": Advice(
-        "All links hang from one root; of several roots, readers drop all but one, with all that they carry.",
-        "Join the links that are listed to the robot, or remove them.",
+        "A robot has one root link; of several, readers drop all but one, with all links below them.",
+        "Connect the listed links to the robot, or remove them.",
         '<link name="loose"/>\n',
         "",
         before=END,
     ),
     "U213": Advice(
-        "A fixed joint does not move, and so follows nothing.",
+        "A fixed joint does not move, so it cannot mimic another joint.",
         "Remove the <mimic>, or give the joint a type that moves.",
         '<joint name="right" type="fixed">',
         FINGER,
@@ -69,20 +69,20 @@ STRUCTURE = {
         '<axis xyz="0 1 0"/>',
     ),
     "U407": Advice(
-        "A joint that follows an unknown joint, or itself, has no defined position.",
+        "A joint that mimics an unknown joint, or itself, has no defined position.",
         "Name a joint that exists, and moves by itself.",
         '<mimic joint="middle"/>',
         MIMIC,
     ),
     "U408": Advice(
-        "A follower is a multiple of one coordinate plus an offset, and its limits must leave its leader a position.",
+        "Some position must satisfy the limits of the mimic joint and of the mimicked joint.",
         "Correct the multiplier, the offset or the limits; `--mimic free` leaves the joint free.",
         '<mimic joint="left" offset="1"/>',
         MIMIC,
     ),
     "U409": Advice(
-        "Left free, the joint moves as no drive would let it.",
-        "Nothing is wrong if that was meant; leave out `--mimic free` for what the file says.",
+        "The joint moves independently, which the real mechanism does not allow.",
+        "Nothing is wrong if that was intended; without `--mimic free` the joint follows the file.",
         options={"mimic": "free"},
     ),
     "U410": Advice(
@@ -93,26 +93,26 @@ STRUCTURE = {
         options={"base": "floating"},
     ),
     "U411": Advice(
-        "The limits that the file gives do not act: joints of this type have none here.",
+        "The limits in the file have no effect: joints of this type have none.",
         "Leave lower and upper out, or write another type.",
         '<joint name="shoulder" type="continuous">',
         SHOULDER,
     ),
     "U412": Advice(
-        "By the standard the axis then is 1 0 0, which may not be what was meant.",
-        'Write <axis xyz="1 0 0"/>, or the axis that was meant.',
+        "By the standard the axis then is 1 0 0, which may not be intended.",
+        'Write <axis xyz="1 0 0"/>, or the intended axis.',
         "<axis/>",
         '<axis xyz="0 1 0"/>',
     ),
     "U413": Advice(
-        "A joint that follows one that does not move, or with a multiplier of 0, cannot move.",
+        "A joint that mimics a fixed joint, or with a multiplier of 0, cannot move.",
         'Write type="fixed", or correct the multiplier.',
         '<mimic joint="left" multiplier="0"/>',
         MIMIC,
     ),
     "U414": Advice(
         "A loop between two links of one body constrains nothing.",
-        "Name links that a joint moves against each other.",
+        "Name links that move relative to each other.",
         LOOP.format(one="base"),
         LOOP.format(one="left_finger"),
         before=END,

@@ -1,4 +1,4 @@
-"""What is wrong with the text: XML, elements, attributes, numbers."""
+"""Advice on the text: XML, elements, attributes, numbers."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ SYNTAX = {
         "Check the path and the permissions; name a file, not a folder.",
     ),
     "U101": Advice(
-        "Readers that recover from malformed XML build a part of the robot, without a word.",
-        "Mend the XML at the line and column that are told.",
+        "Readers that recover from malformed XML silently build a part of the robot.",
+        "Correct the XML at the line and column in the message.",
         "</jiont>",
         "</joint>",
     ),
     "U102": Advice(
-        "Another format has other elements and other conventions: nothing in it means what it would in a URDF.",
+        "Another format has other elements and conventions.",
         "Convert the file to URDF first; its root is <robot>.",
         '<mujoco model="arm"/>\n',
         GOOD,
@@ -35,14 +35,14 @@ SYNTAX = {
         MASS,
     ),
     "U104": Advice(
-        "What a DTD declares, readers see or do not see: attributes with values that are not in the text, other files.",
-        "Leave nothing but <!DOCTYPE robot>, or remove it, and write the values out.",
+        "Readers differ in whether they read a DTD, which may add attributes and other files.",
+        "Leave only <!DOCTYPE robot>, or remove it, and write the values in the text.",
         '<!DOCTYPE robot [<!ENTITY kg "2">]>\n',
         "<!DOCTYPE robot>\n",
         before=FIRST,
     ),
     "U105": Advice(
-        "Lines of findings are those of xacro's output, not of the file that was named.",
+        "Line numbers of findings refer to xacro's output, not to the file.",
         "Nothing is wrong; to look up lines, expand the file by hand.",
     ),
     "U106": Advice(
@@ -66,8 +66,8 @@ SYNTAX = {
         '<joint name="shoulder" type="revolute">',
     ),
     "U203": Advice(
-        "Readers fill in what is missing, each with values of its own: a mass of 0 or 1 kg, another inertia.",
-        "Write the element or attribute that is named.",
+        "Readers replace missing values, each in its own way: a mass of 0 or 1 kg, another inertia.",
+        "Write the element or attribute in the message.",
         "<mass/>",
         MASS,
     ),
@@ -78,27 +78,27 @@ SYNTAX = {
         MASS,
     ),
     "U209": Advice(
-        "The element belongs to another program: what it says of friction, drives or sensors does not act here.",
-        "Nothing is wrong; give what should act here by treesim's own means (surfaces, controllers).",
+        "The element belongs to another program: its friction, drives or sensors have no effect here.",
+        "Nothing is wrong; specify friction and drives by treesim's own means (surfaces, controllers).",
         '<gazebo reference="base"><mu1>0.8</mu1></gazebo>\n',
         "",
         before=END,
     ),
     "U210": Advice(
-        "An element that no reader knows acts nowhere; often it is misspelt or in the wrong place.",
+        "An unknown element has no effect; often it is misspelt or in the wrong place.",
         "Write the name that is proposed, move it to where it belongs, or remove it.",
         '<dynamic damping="0.1" friction="0"/>',
         '<dynamics damping="0.1" friction="0"/>',
     ),
     "U211": Advice(
-        "A misspelt attribute does not act, and what it was to give has its default.",
+        "A misspelt attribute has no effect, and the intended one has its default.",
         "Write the name that is proposed.",
         '<limit lower="-2" uper="2" effort="40" velocity="3"/>',
         LIMIT,
     ),
     "U215": Advice(
-        "The attribute does not act where it stands, and what it was to give has its default.",
-        "Write the element that is named, with the attribute.",
+        "The attribute has no effect in this place, and the intended one has its default.",
+        "Write the element in the message, with the attribute.",
         '<axis xyz="0 1 0" damping="0.1"/>',
         '<axis xyz="0 1 0"/>',
     ),
@@ -109,9 +109,9 @@ SYNTAX = {
         LIMIT,
     ),
     "U214": Advice(
-        "A loop that is read in part is another loop; its element is no part of the URDF standard, and has no readers "
-        "whose extensions could be meant.",
-        "Write what is allowed: a name, a type, <link1> and <link2> with link, xyz, rpy, and <axis>.",
+        "Reading a part of the element would give another loop. The element is not in the URDF standard, so this "
+        "cannot be another reader's extension.",
+        "Write only allowed content: a name, a type, <link1> and <link2> with link, xyz, rpy, and <axis>.",
         LOOP.format(more=' offset="0 0 1"'),
         LOOP.format(more=' xyz="0 0 1"'),
         before=END,

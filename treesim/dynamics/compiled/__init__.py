@@ -1,1 +1,1 @@
-"""Dynamics and functions compiled for one robot, and the schedules of their parallel stages."""
+"""Dynamics and functions compiled for one robot, and schedules of parallel methods."""

@@ -1,4 +1,4 @@
-"""Functions of a user's, compiled for many rows of numbers at once: observations, rewards, control laws."""
+"""User functions, such as observations, rewards and control laws, compiled for batches."""
 
 from __future__ import annotations
 
@@ -22,28 +22,49 @@ from ...validation.arrays import Argument, coerce
 
 
 class BatchFunction(ReprMixin):
-    """A function of arrays of numbers, traced once, and called on many rows at once.
+    """A user function that is traced once and compiled for batches.
 
-    function(*arrays) returns m numbers, given arrays (n,) of `sizes`, one for each. It is called once, on symbolic
-    numbers, and compiled. It may use + - * /, whole powers, NumPy's sin, cos, sqrt, exp, tanh, products and
-    concatenations of arrays, comparisons by < and >, maximum, minimum, absolute, less, select and atan2 of
-    treesim.numbers, and treesim's own functions of states (`frame_pose`, `mass_matrix`, `energy`,
-    ...), but cannot branch on what depends on its arguments.
-    what, named: what messages call the function, and its arguments. engine: as in `forward_dynamics`.
-    Called on rows, arrays (B, n) or (n,), which broadcast, it returns (B, m) in double precision, on as many threads as
-    `treesim.use_threads` says. A row's bits depend on no other row. Results are not looked at for NaN. Copies are the
-    object itself; a pickle holds the function, which must stand at the top level of a module.
-    Raises ArgumentError for what returns no numbers, UnsupportedError for what branches, or cannot be compiled by the
-    engine "specialized". Cost: 0.05 to 2 s once ever for each function, kept on disk; a call takes about 10 us besides
-    the operations themselves, which run on the lanes of vectors.
+    Call the object with arrays (B, n) or (n,), which are broadcast together. It returns an array (B, m) in double
+    precision.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> height = treesim.BatchFunction(lambda q: [treesim.frame_pose(robot, q, "ee_link")[2, 3]], [robot.nq])
-        >>> height(np.full((3, 6), 0.5)).round(3)
-        array([[-0.491],
-               [-0.491],
-               [-0.491]])
+    Parameters
+    ----------
+    function : callable
+        Function of arrays (n,) that returns m numbers. It is called once, on symbolic numbers. It may use + - *
+        /, integer powers, comparisons by < and >, and NumPy's sin, cos, sqrt, exp, tanh, products and concatenations of
+        arrays. It may also use maximum, minimum, absolute, less, select and atan2 of `treesim.numbers`, and treesim's
+        functions of states (`frame_pose`, `mass_matrix`, `energy`, ...). It cannot branch on its arguments.
+    sizes : sequence of int
+        Size n of each array.
+    what : str
+        Name of the function in messages.
+    named : sequence of str, optional
+        Names of the arguments in messages.
+    engine : str
+        As in `treesim.forward_dynamics`.
+
+    Raises
+    ------
+    ArgumentError
+        If the function does not return a list of numbers.
+    UnsupportedError
+        If the function branches on its arguments, or the engine "specialized" cannot compile it.
+
+    Notes
+    -----
+    Batches run on as many threads as `treesim.use_threads` sets. The result of a row does not depend on other rows, to
+    the bit. Results are not checked for NaN. `copy` returns the object itself. For pickling, the function must be
+    defined at the top level of a module. Cost: 0.05 to 2 s to compile a function, whose code is cached on disk. A call
+    takes about 10 us in addition to the operations, which run on SIMD lanes.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> height = treesim.BatchFunction(lambda q: [treesim.frame_pose(robot, q, "ee_link")[2, 3]], [robot.nq])
+    >>> height(np.full((3, 6), 0.5)).round(3)
+    array([[-0.491],
+           [-0.491],
+           [-0.491]])
     """
 
     def __init__(
@@ -67,7 +88,7 @@ class BatchFunction(ReprMixin):
             self._code = lanes_for(applied_states, (self._traced,), sizes, results, np.dtype(float), engine)
 
     def _results(self, what: str, inputs: Sequence[np.ndarray]) -> np.ndarray:
-        """What the function returns on numbers of a trace."""
+        """Call the function on symbolic numbers, and validate its result."""
         called = f"{what} {name_of(self.function)}"
         try:
             inspect.signature(self.function).bind(*inputs)
@@ -105,8 +126,7 @@ class BatchFunction(ReprMixin):
         return [("operations", len(self._traced.order)), ("on lanes", self._code is not None)]
 
     def __call__(self, *arrays: ArrayLike) -> np.ndarray:
-        """Return the results (B, m) of rows (B, n) or (n,) of each array. Raises ArgumentError for shapes that do not
-        fit."""
+        """Return the results (B, m) for rows (B, n) or (n,) of each array; raises ArgumentError for other shapes."""
         if len(arrays) != len(self.sizes):
             raise ArgumentError(f"{len(self.sizes)} arrays are needed ({', '.join(self._names)}), got {len(arrays)}")
         given = [self._rows(*pair) for pair in zip(self._names, arrays, self.sizes, strict=True)]

@@ -1,4 +1,4 @@
-"""The dynamics of one robot, bound: for loops that call them thousands of times a second on one state."""
+"""Dynamics compiled for one robot, for loops that evaluate single states at high rates."""
 
 from __future__ import annotations
 
@@ -37,26 +37,50 @@ Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments wh
 
 
 class Dynamics(ReprMixin):
-    """The dynamics of one robot, bound: functions compiled for it, with little overhead per call, that write
-    to arrays of the caller's.
+    """Dynamics functions compiled for one robot, with little overhead per call.
 
-    robot: the tree. backend: of `forward_dynamics`, a name of `available("dynamics")`. dtype: of results, float64 or
-    float32; single states in arrays of it take the fast entry, everything else is converted to it first.
-    engine: "specialized", code compiled for this robot at a function's first call (0.1 to 1 s the first time ever, then
-    kept on disk); "generic", the code of the plain functions; "auto", specialized where that is possible.
-    gravity (3,) and armature (nv,) replace the robot's. threads: of batches, by default as in `treesim.use_threads`.
+    Arguments may have leading batch axes. Every method takes `out`, an array of `dtype` for the result, which it
+    returns; `out` may be one of the arguments. Objects may be shared between threads. Results differ from those of the
+    plain functions in the last digits.
 
-    Arguments may carry leading batch axes. Every function takes `out`, an array of `dtype` for its result, which it
-    returns; it may be one of the arguments. Objects may be shared between threads; a pickle holds what they are made
-    from. Results differ from the plain functions' in the last digits. Raises UnknownNameError (backend, engine, frame,
-    method), ArgumentError, UnsupportedError (what "specialized" was asked to do and cannot), and the errors of the
-    plain functions.
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    backend : str or DynamicsBackend
+        Backend of forward dynamics, a name of `available("dynamics")`.
+    dtype : dtype
+        Type of results, float64 or float32. Single states in arrays of this type are fastest; other arguments are
+        converted.
+    engine : str
+        "specialized": code compiled for this robot at the first call of a method. This takes 0.1 to 1 s; the code is
+        cached on disk. "generic": the code of the plain functions. "auto": specialized where possible.
+    gravity : array_like, optional
+        (3,) replaces the robot's gravity [m/s^2].
+    armature : array_like, optional
+        (nv,) replaces the robot's armature [kg m^2, kg].
+    threads : int, optional
+        Number of threads for batches; as set by `treesim.use_threads` by default.
 
-    Example:
-        >>> bound = treesim.Dynamics(treesim.load("ur5"))
-        >>> q, v, tau, a = np.full(6, 0.5), np.ones(6), np.zeros(6), np.empty(6)
-        >>> bound.forward_dynamics(q, v, tau, out=a) is a
-        True
+    Raises
+    ------
+    UnknownNameError
+        If the backend or the engine is unknown.
+    ArgumentError
+        If an argument does not fit.
+    UnsupportedError
+        If the backend does not support the robot, or the engine "specialized" is not possible.
+
+    Notes
+    -----
+    Methods raise the errors of the plain functions.
+
+    Examples
+    --------
+    >>> bound = treesim.Dynamics(treesim.load("ur5"))
+    >>> q, v, tau, a = np.full(6, 0.5), np.ones(6), np.zeros(6), np.empty(6)
+    >>> bound.forward_dynamics(q, v, tau, out=a) is a
+    True
     """
 
     def __init__(
@@ -101,7 +125,22 @@ class Dynamics(ReprMixin):
     def forward_dynamics(
         self, q: ArrayLike, v: ArrayLike, tau: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return qdd (..., nv); see `treesim.forward_dynamics`."""
+        """Return the accelerations; see `treesim.forward_dynamics`.
+
+        Parameters
+        ----------
+        q, v, tau : array_like
+            Configurations (..., nq), velocities (..., nv), generalised forces (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Accelerations qdd (..., nv) [m/s^2, rad/s^2].
+        """
         qdd = np.empty(self._vector, self.dtype) if out is None else out
         if f_ext is None and self._forward.call(q, v, tau, qdd) == FINE:
             return qdd
@@ -110,7 +149,22 @@ class Dynamics(ReprMixin):
     def inverse_dynamics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return tau (..., nv); see `treesim.inverse_dynamics`."""
+        """Return the generalised forces; see `treesim.inverse_dynamics`.
+
+        Parameters
+        ----------
+        q, v, a : array_like
+            Configurations (..., nq), velocities (..., nv), accelerations (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Generalised forces tau (..., nv) [N, N m].
+        """
         tau = np.empty(self._vector, self.dtype) if out is None else out
         if f_ext is None and self._inverse.call(q, v, a, tau) == FINE:
             return tau
@@ -119,28 +173,99 @@ class Dynamics(ReprMixin):
     def bias_forces(
         self, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None = None, out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the bias C (..., nv); see `treesim.bias_forces`."""
+        """Return the bias forces; see `treesim.bias_forces`.
+
+        Parameters
+        ----------
+        q, v : array_like
+            Configurations (..., nq), velocities (..., nv).
+        f_ext : array_like, optional
+            (..., n_bodies, 6) wrenches on the bodies.
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Bias forces C (..., nv) [N, N m].
+        """
         return self.inverse_dynamics(q, v, np.zeros(self._vector, self.dtype), f_ext, out)
 
     def mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-        """Return M (..., nv, nv), by composite rigid bodies; see `treesim.mass_matrix`."""
+        """Return the mass matrix, by composite rigid bodies; see `treesim.mass_matrix`.
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Mass matrices M (..., nv, nv).
+        """
         M = np.empty(self._matrix, self.dtype) if out is None else out
         return M if self._mass.call(q, M) == FINE else self._mass.checked_call((q,), out)
 
     def packed_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-        """Return M packed (..., nnz), by composite rigid bodies; see `treesim.mass_matrix` (packed=True)."""
+        """Return the packed mass matrix, by composite rigid bodies; see `treesim.mass_matrix` (packed=True).
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Packed mass matrices (..., nnz).
+        """
         M = np.empty(self.robot.nnz, self.dtype) if out is None else out
         return M if self._packed_mass.call(q, M) == FINE else self._packed_mass.checked_call((q,), out)
 
     def solve_mass_matrix(self, q: ArrayLike, x: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-        """Return M^-1 x (..., nv), by sparse factors; see `treesim.solve_mass_matrix`."""
+        """Return M^-1 x, by sparse factors; see `treesim.solve_mass_matrix`.
+
+        Parameters
+        ----------
+        q, x : array_like
+            Configurations (..., nq), generalised forces (..., nv).
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            M^-1 x (..., nv).
+        """
         solution = np.empty(self._vector, self.dtype) if out is None else out
         return solution if self._solve.call(q, x, solution) == FINE else self._solve.checked_call((q, x), out)
 
     def frame_jacobian(
         self, q: ArrayLike, frame: str, reference: Reference = "world", out: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the Jacobian J (..., 6, nv) of a frame; see `treesim.frame_jacobian`."""
+        """Return the Jacobian of a frame; see `treesim.frame_jacobian`.
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        frame : str
+            Name of the frame.
+        reference : str
+            Axes: "world" or "local".
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Jacobians J (..., 6, nv).
+        """
         function = self._frames.get((frame, reference)) or self._jacobian_function(frame, reference)
         J = np.empty((6, *self._vector), self.dtype) if out is None else out
         return J if function.call(q, J) == FINE else function.checked_call((q,), out)
@@ -153,14 +278,33 @@ class Dynamics(ReprMixin):
         reference: Reference = "world",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return Λ^-1 (..., 6k, 6k) of k frames; see `treesim.inverse_operational_inertia`."""
+        """Return Λ^-1 of k frames; see `treesim.inverse_operational_inertia`.
+
+        Parameters
+        ----------
+        q : array_like
+            Configurations (..., nq).
+        frames : str or sequence of str
+            Names of the frames.
+        method : str
+            A name of `available("operational")`.
+        reference : str
+            Axes: "world" or "local".
+        out : numpy.ndarray, optional
+            Array for the result.
+
+        Returns
+        -------
+        numpy.ndarray
+            Λ^-1 (..., 6k, 6k).
+        """
         names = (frames,) if isinstance(frames, str) else tuple(frames)
         function = self._frames.get((names, method, reference)) or self._space_function(names, method, reference)
         inertia = np.empty((6 * len(names),) * 2, self.dtype) if out is None else out
         return inertia if function.call(q, inertia) == FINE else function.checked_call((q,), out)
 
     def _explained(self, named: dict[str, np.ndarray]) -> Exception:
-        """The error of a mass matrix that could not be divided by."""
+        """Return the error for a mass matrix that could not be factored."""
         return explain_failure(self.robot, named, self._armature)
 
     def _forward_function(self) -> _Function | _Plugin:
@@ -197,8 +341,10 @@ class Dynamics(ReprMixin):
 
 
 class _Function:
-    """A kernel entry of a bound robot: `call` for single states in exact arrays, `checked_call` for all else; arguments
-    and the result are those that it declares."""
+    """A kernel entry of a robot, with the arguments and the result that the entry declares.
+
+    `call` is for single states in arrays of exact type and shape, `checked_call` for all other arguments.
+    """
 
     def __init__(self, owner: Dynamics, entry: Any, constants: tuple[Any, ...], explain: Explain | None = None) -> None:
         self.owner, self.explain = owner, explain
@@ -213,13 +359,13 @@ class _Function:
         self.call: Callable[..., int] = self._first_call
 
     def _first_call(self, *arrays: Any) -> int:
-        """Let the code be found, and call it without a detour from then on."""
+        """Compile or load the code and call it; later calls go directly to the code."""
         status = self._bound.call(*arrays)
         self.call = self._bound.call
         return status
 
     def checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
-        """Coerce, broadcast, run batches on the owner's threads, or explain what cannot be computed."""
+        """Coerce and broadcast the arguments, run batches on the owner's threads, and raise errors."""
         with use_threads(self.owner.threads):
             return self._checked_call(values, out, f_ext)
 
@@ -244,7 +390,7 @@ class _Function:
 
 
 class _Packed:
-    """The packed mass matrix of a robot with followers, which no kernel packs: numbers of the full one."""
+    """Packed mass matrix of a robot with mimic joints, taken from the full one; no kernel packs it."""
 
     def __init__(self, owner: Dynamics) -> None:
         self.owner = owner
@@ -252,13 +398,13 @@ class _Packed:
     call = staticmethod(lambda *arrays: BAD_LAYOUT)
 
     def checked_call(self, values: tuple[Any, ...], out: Any) -> np.ndarray:
-        """Compute the full matrix, and take what can differ from zero."""
+        """Compute the full matrix, and return the entries that can differ from zero."""
         M = self.owner.mass_matrix(*values)
         return _delivered(M[..., *mass_matrix_pattern(self.owner.robot)], out)
 
 
 class _Plugin:
-    """Forward dynamics by a backend that is more than one kernel, or somebody else's."""
+    """Forward dynamics by a backend of a plugin, or by one of several kernels."""
 
     def __init__(self, owner: Dynamics, gravity: ArrayLike | None, armature: ArrayLike | None) -> None:
         self.owner, self.parameters = owner, (gravity, armature)
@@ -266,7 +412,7 @@ class _Plugin:
     call = staticmethod(lambda *arrays: BAD_LAYOUT)
 
     def checked_call(self, values: tuple[Any, ...], out: Any, f_ext: ArrayLike | None = None) -> np.ndarray:
-        """Ask the backend."""
+        """Return the backend's accelerations in the owner's dtype."""
         owner = self.owner
         with use_threads(owner.threads):
             solver = owner._solver if owner.robot.mimic_map is None else held_backend(owner._solver, owner.robot)
@@ -285,7 +431,7 @@ def _number(dtype: Any) -> np.dtype[Any]:
 
 
 def _delivered(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
-    """The result where it is wanted."""
+    """Return the result, copied to `out` if that is given."""
     if out is None:
         return result
     check_out(out, result.shape, result.dtype)[...] = result

@@ -1,4 +1,4 @@
-"""The schedules of the methods that work level by level: forward dynamics, and Λ^-1 of frames."""
+"""Schedules of level-parallel methods for forward dynamics and for Λ^-1 of frames."""
 
 from __future__ import annotations
 
@@ -27,24 +27,50 @@ def schedule(
     frames: str | Sequence[str] | None = None,
     reference: Reference = "world",
 ) -> Schedule:
-    """Return the stages of `method` on `robot`, each of blocks that are independent.
+    """Return the schedule of a level-parallel method: stages of independent blocks, with operation counts.
 
-    method: a name of `scheduled_methods(frames)`, for forward dynamics, or, where frames are named, for their inverse
-    operational-space inertia Λ^-1 along the axes of `reference`. All stages are listed, from transforms to results,
-    with the operations of every block: counted as the kernel's own text does its work, the robot's constants known
-    (what they make free is not counted, and blocks without operations are left out). The sum is what `treesim cost`
-    counts, and the depth too. Raises UnknownNameError, ArgumentError (frames), and UnsupportedError for a method that
-    works body after body. Where joints follow others, the stages are those of the tree in which all joints move, and
-    the last one is the rows of the followers, one body after the other. Cost: some milliseconds a body.
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    method : str
+        A name of `scheduled_methods(frames)`.
+    frames : str or sequence of str, optional
+        Names of frames: schedule of their inverse operational-space inertia Λ^-1. By default, schedule of forward
+        dynamics.
+    reference : str
+        Axes of Λ^-1: "world" or "local".
 
-    Example:
-        >>> from treesim.model import generators
-        >>> treesim.schedule(generators.chain(8), "constraint_force_cr")
-        <Schedule of 'constraint_force_cr': 22 stages, 6771 operations, 3418 on the critical path>
-        >>> treesim.schedule(generators.chain(8), "aba")  # body after body
-        <Schedule of 'aba': 24 stages, 1800 operations, 1800 on the critical path>
-        >>> treesim.schedule(generators.chain(8), "constraint_force_cr", frames=["body_8"]).depth
-        161
+    Returns
+    -------
+    Schedule
+        All stages, from transforms to results.
+
+    Raises
+    ------
+    UnknownNameError
+        If the method or a frame is unknown.
+    ArgumentError
+        If the frames are not names.
+    UnsupportedError
+        If the method has no schedule.
+
+    Notes
+    -----
+    Operations are counted by running the kernel. The robot's constants are known: operations between constants are not
+    counted, and blocks without operations are omitted. Sum and depth are equal to those of `treesim cost`. With mimic
+    joints, the stages are those of the spanning tree; a last stage adds the constraints of the mimic joints. Cost: some
+    milliseconds per body.
+
+    Examples
+    --------
+    >>> from treesim.model import generators
+    >>> treesim.schedule(generators.chain(8), "constraint_force_cr")
+    <Schedule of 'constraint_force_cr': 22 stages, 6771 operations, 3418 on the critical path>
+    >>> treesim.schedule(generators.chain(8), "aba")  # body after body
+    <Schedule of 'aba': 24 stages, 1800 operations, 1800 on the critical path>
+    >>> treesim.schedule(generators.chain(8), "constraint_force_cr", frames=["body_8"]).depth
+    161
     """
     robot = checked_robot(robot)
     family = _family(frames)
@@ -68,8 +94,10 @@ def schedule(
 
 
 def _with_followers(robot: Tree, free: Schedule, method: Any, constants: Any, values: Any, size: int) -> Schedule:
-    """The schedule of the tree in which all joints move, and what the followers' rows add to it; values: the method's
-    arguments beside q. The sum, and the depth, are those of the kernel that serves the robot."""
+    """Return the schedule of the spanning tree with an additional stage for the constraints of mimic joints.
+
+    values: the method's arguments besides q. Sum and depth are those of the kernel variant for mimic joints.
+    """
     entry, tables = serving(type(method).entry, robot, constants)
     tally, rng = Tally(), np.random.default_rng(0)
     state = [tally.variables(robot.random(rng)), *(tally.variables(rng.normal(size=len(x))) for x in values)]
@@ -81,16 +109,17 @@ def _with_followers(robot: Tree, free: Schedule, method: Any, constants: Any, va
 
 
 def scheduled_methods(frames: str | Sequence[str] | None = None) -> tuple[str, ...]:
-    """Return the names of the methods that have a schedule: of forward dynamics, or of Λ^-1 if frames are named.
+    """Return the names of the methods that have a schedule: of forward dynamics, or of Λ^-1 if frames are given.
 
-    Cost: imports every method once.
+    Imports every method once.
 
-    Example:
-        >>> from treesim.dynamics.compiled.schedules import scheduled_methods
-        >>> "tree_contraction" in scheduled_methods()
-        True
-        >>> scheduled_methods(["tool"])
-        ('constraint_force', 'constraint_force_cr', 'constraint_force_pcr')
+    Examples
+    --------
+    >>> from treesim.dynamics.compiled.schedules import scheduled_methods
+    >>> "tree_contraction" in scheduled_methods()
+    True
+    >>> scheduled_methods(["tool"])
+    ('constraint_force', 'constraint_force_cr', 'constraint_force_pcr')
     """
     family = _family(frames)
     return tuple(name for name in plugins.available(family) if _has_schedule(plugins.get(family, name)))

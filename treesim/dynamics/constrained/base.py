@@ -1,4 +1,4 @@
-"""What a method of constrained forward dynamics is, and the part that compiled methods share."""
+"""Interface of methods of constrained forward dynamics, and the base class of compiled methods."""
 
 from __future__ import annotations
 
@@ -20,19 +20,28 @@ from .constraints import ConstraintTables
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConstrainedAcceleration(ReprMixin):
-    """The result of constrained forward dynamics: accelerations and constraint forces.
+    """Result of constrained forward dynamics: accelerations and constraint forces.
 
-    acceleration (..., nv): qdd [m/s^2, rad/s^2]. force (..., m): constraint forces [N, N m] in the constraints' rows,
-    M qdd + bias = tau + J' force. residual (..., m): wanted minus found derivative of the constrained velocity
-    [m/s^2, rad/s^2]. iterations (...): how many it took; 1 for methods that do not iterate.
-    robot_name: of the robot, "" where a method does not say.
+    Parameters
+    ----------
+    acceleration : numpy.ndarray
+        (..., nv) accelerations qdd [m/s^2, rad/s^2].
+    force : numpy.ndarray
+        (..., m) constraint forces f in the rows of the constraints [N, N m]: M qdd + bias = tau + J' f.
+    residual : numpy.ndarray
+        (..., m) target minus actual derivative of the constrained velocity [m/s^2, rad/s^2].
+    iterations : numpy.ndarray
+        (...) numbers of iterations; 1 for direct methods.
+    robot_name : str
+        Name of the robot; may be empty.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> q, still = np.full(6, 0.5), np.zeros(6)
-        >>> held = treesim.constrained_dynamics(robot, q, still, still, treesim.FrameConstraint("ee_link"))
-        >>> np.allclose(held.acceleration, 0)  # six rows leave six joints no freedom
-        True
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, still = np.full(6, 0.5), np.zeros(6)
+    >>> held = treesim.constrained_dynamics(robot, q, still, still, treesim.FrameConstraint("ee_link"))
+    >>> np.allclose(held.acceleration, 0)  # six rows leave six joints no freedom
+    True
     """
 
     acceleration: np.ndarray
@@ -53,7 +62,7 @@ class ConstrainedAcceleration(ReprMixin):
 
 
 class Problem(NamedTuple):
-    """Everything given: see `treesim.constrained_dynamics`; wanted (..., m) is the constraints' right-hand side."""
+    """Arguments of `treesim.constrained_dynamics`; wanted (..., m) is the constraints' right-hand side."""
 
     robot: Tree
     q: ArrayLike
@@ -76,7 +85,7 @@ class Problem(NamedTuple):
 
 
 class ConstrainedMethod(Protocol):
-    """A method of constrained forward dynamics: registered in the entry-point group `treesim.constrained`."""
+    """Interface of a method of constrained dynamics, registered in the entry-point group `treesim.constrained`."""
 
     name: str
     source: str
@@ -87,17 +96,17 @@ class ConstrainedMethod(Protocol):
 
 
 class Method(Sourced):
-    """What treesim\'s own methods share: how they show themselves."""
+    """Base class of treesim's own methods: their representation."""
 
     what = "method of constrained dynamics"
 
 
 class CompiledConstrained(Method):
-    """A method whose mathematics is one kernel entry.
+    """A method that is one kernel entry.
 
-    `kernels.constrained.constrained_dynamics_entry` declares it, and `tied_constrained_dynamics_entry` its twin for
-    robots with followers, `tied_entry`. settings: mu, tolerance, iterations allowed; a
-    negative number of iterations says that the method failed.
+    `kernels.constrained.constrained_dynamics_entry` declares `entry`, and `tied_constrained_dynamics_entry` its variant
+    for robots with mimic joints, `tied_entry`. The entry's settings are mu, tolerance and the largest number of
+    iterations. A negative number of iterations in its result means failure.
     """
 
     name: ClassVar[str]
@@ -132,14 +141,14 @@ class CompiledConstrained(Method):
         return explain_failure(problem.robot, named, problem.armature)
 
     def failure(self, problem: Problem, found: ConstrainedAcceleration) -> Exception:
-        """Return the error for a result that the method itself calls a failure."""
+        """Return the error for a result with a negative number of iterations."""
         return not_converged(problem, found.residual, found.iterations, found.acceleration)
 
 
 def not_converged(
     problem: Problem, residual: np.ndarray, iterations: np.ndarray, acceleration: np.ndarray | None = None
 ) -> ConvergenceError:
-    """Return the error for iterations that ended with a residual (..., m): how large, and in which row."""
+    """Return the error for iterations that ended with a residual (..., m): its largest value, and in which row."""
     left = np.abs(residual).reshape(-1, problem.m).max(axis=0)
     worst = int(np.nanargmax(left))
     return ConvergenceError(

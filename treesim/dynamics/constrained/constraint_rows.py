@@ -1,4 +1,4 @@
-"""What a world keeps of its constraints: the poses that are held, and which rows close gaps."""
+"""Constraints of a world: their target poses, and which rows constrain positions."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
 
 
 def held_constraint(robot: Tree, constraint: Constraint, q: np.ndarray) -> Constraint:
-    """Return a constraint with the pose that it holds, by default that of its frame at q (nq,). Raises ArgumentError
-    for one that no step holds."""
+    """Return a constraint with its target pose, by default that of its frame at q (nq,).
+
+    Raises ArgumentError for a constraint that a world does not support.
+    """
     for name in ("target", "damping", "stiffness"):
         value = getattr(constraint, name)
         if value is not None and np.any(np.asarray(value)):
@@ -43,8 +45,11 @@ def held_constraint(robot: Tree, constraint: Constraint, q: np.ndarray) -> Const
 
 
 def closure_table(constraints: Sequence[Constraint], tables: ConstraintTables) -> np.ndarray:
-    """Return what `kernels.rows.Held` reads: which rows are closed (m,), 1/2 where all rotations are held (C,), free
-    axes (C, 3)."""
+    """Return the table for `kernels.constrained.rows.Held`.
+
+    It has a flag of each row that constrains positions (m,), 1/2 for each constraint of all rotations (C,), and free
+    axes (C, 3).
+    """
     closed, whole, axes = [np.empty(0)], np.zeros(len(constraints)), np.zeros((len(constraints), 3))
     for c, constraint in enumerate(constraints):
         R = tables.rows[tables.start[c] : tables.start[c + 1]]
@@ -68,6 +73,6 @@ def _rank(rows: np.ndarray) -> int:
 
 
 def _rotation(constraint: Constraint) -> np.ndarray:
-    """The rotation (3, 3) that a frame is held at."""
+    """Return the rotation (3, 3) of a constraint's target pose."""
     assert isinstance(constraint, FrameConstraint)
     return np.asarray(constraint.pose, float)[:3, :3]

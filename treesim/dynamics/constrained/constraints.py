@@ -1,4 +1,4 @@
-"""Constraints on frames: what a user writes down, and the flat tables that kernels read."""
+"""Constraints on frames, and the flat tables that kernels read."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}
 
 
 class _ConstraintRepr(ReprMixin):
-    """What both kinds of constraint show of themselves."""
+    """Representation of both kinds of constraint."""
 
     rows: ConstraintRows | ArrayLike | None
     target: ArrayLike | None
@@ -44,20 +44,41 @@ class _ConstraintRepr(ReprMixin):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameConstraint(_ConstraintRepr):
-    """A frame whose acceleration is given: by default it is held, all six rows of it.
+    """A constraint on the acceleration of a frame; by default all six rows are zero.
 
-    frame: its name. rows: what is constrained, as rows (r, 6) on the frame's velocity (of its origin, then angular, as
-    `frame_velocity` returns it), or "linear" (a point contact), "angular", or None for all six. reference: the axes,
-    "world" or "local" (the frame's own). target: (r,) or (..., r), the derivative of these rows of the velocity
-    [m/s^2, rad/s^2]; None = 0. It is the true derivative of the numbers: in the world's axes the classical acceleration
-    of the origin, in the frame's own axes the spatial acceleration.
-    damping [1/s], stiffness [1/s^2]: stabilisation after Baumgarte; the target becomes
-    target - damping * velocity - stiffness * displacement from `pose` (4, 4) in the world, which stiffness needs.
-    Raises ArgumentError for what is no name, no such array or number, UnknownNameError (reference), NonFiniteError.
+    Parameters
+    ----------
+    frame : str
+        Name of the frame.
+    rows : array_like or str, optional
+        (r, 6) rows on the frame's velocity (of its origin, then angular, as `frame_velocity` returns it), or "linear"
+        (a point contact) or "angular". All six by default.
+    target : array_like, optional
+        (r,) or (..., r) time derivative of the constrained velocity [m/s^2, rad/s^2]. Zero by default. In world axes it
+        is the classical acceleration of the origin; in the frame's own axes it is the spatial acceleration.
+    reference : str
+        Axes of the velocity: "world", or "local" for the frame's own.
+    damping : float
+        Baumgarte stabilisation [1/s].
+    stiffness : float
+        Baumgarte stabilisation [1/s^2]. The target becomes target - damping * velocity - stiffness * displacement from
+        `pose`.
+    pose : array_like, optional
+        (4, 4) pose in the world, needed for stiffness.
 
-    Example:
-        >>> treesim.FrameConstraint("ee_link", rows="linear", target=[0, 0, 1], damping=10)
-        <FrameConstraint on 'ee_link': rows 'linear' driven, along 'world'>
+    Raises
+    ------
+    ArgumentError
+        If an argument has another type or shape.
+    UnknownNameError
+        If the reference is unknown.
+    NonFiniteError
+        If a number is not finite.
+
+    Examples
+    --------
+    >>> treesim.FrameConstraint("ee_link", rows="linear", target=[0, 0, 1], damping=10)
+    <FrameConstraint on 'ee_link': rows 'linear' driven, along 'world'>
     """
 
     frame: str
@@ -79,27 +100,40 @@ class FrameConstraint(_ConstraintRepr):
 
     @property
     def label(self) -> str:
-        """What messages call the constraint."""
+        """Name of the constraint in messages."""
         return f"the constraint on frame {self.frame!r}"
 
     @property
     def ends(self) -> tuple[str, None]:
-        """The constrained frame, and the one that it is held against: none, the world."""
+        """The constrained frame, and None for the world."""
         return self.frame, None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LoopConstraint(_ConstraintRepr):
-    """Two frames whose relative acceleration is given: by default the first is held to the second, all six rows.
+    """A constraint on the relative acceleration of two frames; by default all six rows are zero.
 
-    first, second: names of frames. rows, target, damping as in `FrameConstraint`, on the velocity of the first minus
-    that of the second; reference: "world", or "local", the first frame's own axes. stiffness pulls the first frame onto
-    the second. name: what messages call it, beside its frames. Forces are those on the first frame; the second feels
-    the opposite.
+    Parameters
+    ----------
+    first, second : str
+        Names of the frames. Constraint forces are those on the first frame; the opposite forces act on the second.
+    rows : array_like or str, optional
+        As in `FrameConstraint`, for the velocity of the first frame minus that of the second.
+    target : array_like, optional
+        As in `FrameConstraint`, for the velocity of the first frame minus that of the second.
+    damping : float
+        As in `FrameConstraint`, for the velocity of the first frame minus that of the second.
+    reference : str
+        Axes of the velocity: "world", or "local" for the first frame's own.
+    stiffness : float
+        Baumgarte stabilisation [1/s^2], for the displacement of the first frame from the second.
+    name : str
+        Name in messages, in addition to the frames.
 
-    Example:
-        >>> treesim.LoopConstraint("left_hand", "right_hand", reference="local")
-        <LoopConstraint between 'left_hand' and 'right_hand': all rows held, along 'local'>
+    Examples
+    --------
+    >>> treesim.LoopConstraint("left_hand", "right_hand", reference="local")
+    <LoopConstraint between 'left_hand' and 'right_hand': all rows held, along 'local'>
     """
 
     first: str
@@ -120,7 +154,7 @@ class LoopConstraint(_ConstraintRepr):
 
     @property
     def label(self) -> str:
-        """What messages call the constraint."""
+        """Name of the constraint in messages."""
         return f"the loop {f'{self.name!r} ' if self.name else ''}between frames {self.first!r} and {self.second!r}"
 
     @property
@@ -133,7 +167,7 @@ Constraint = FrameConstraint | LoopConstraint
 
 
 def _check(constraint: Constraint, *names: str) -> None:
-    """Raise what `constraint_tables` raises, for what cannot be meant, whatever the robot."""
+    """Raise the errors of a constraint that do not depend on the robot."""
     for name in names:
         checked_text(f"{name} of a {type(constraint).__name__}", getattr(constraint, name))
     reference_code(constraint.reference)
@@ -147,15 +181,30 @@ def _check(constraint: Constraint, *names: str) -> None:
 
 
 def loop_constraints(robot: Tree) -> tuple[LoopConstraint, ...]:
-    """Return what holds the robot's own loops closed (`Tree.loops`), as `treesim.World` does by itself. Raises
-    ArgumentError for what is no robot.
+    """Return the constraints of the robot's own loops (`Tree.loops`), which a `treesim.World` includes by itself.
 
-    Example:
-        >>> ends = [treesim.Frame(f"end{i}", i) for i in (1, 2)]
-        >>> bars = [treesim.Body(f"bar{i}", 0, treesim.Joint(f"hinge{i}", "revolute")) for i in (1, 2)]
-        >>> robot = treesim.Tree("scissors", bodies=bars, frames=ends, loops=[treesim.Loop("pin", "end1", "end2")])
-        >>> treesim.loop_constraints(robot)
-        (<LoopConstraint between 'end1' and 'end2': rows 'linear' held, along 'world'>,)
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+
+    Returns
+    -------
+    tuple of LoopConstraint
+        One constraint for each loop.
+
+    Raises
+    ------
+    ArgumentError
+        If `robot` is not a Tree.
+
+    Examples
+    --------
+    >>> ends = [treesim.Frame(f"end{i}", i) for i in (1, 2)]
+    >>> bars = [treesim.Body(f"bar{i}", 0, treesim.Joint(f"hinge{i}", "revolute")) for i in (1, 2)]
+    >>> robot = treesim.Tree("scissors", bodies=bars, frames=ends, loops=[treesim.Loop("pin", "end1", "end2")])
+    >>> treesim.loop_constraints(robot)
+    (<LoopConstraint between 'end1' and 'end2': rows 'linear' held, along 'world'>,)
     """
     return tuple(_closing(loop) for loop in checked_robot(robot).loops)
 
@@ -171,8 +220,11 @@ def _closing(loop: Loop) -> LoopConstraint:
 
 
 class ConstraintTables(NamedTuple):
-    """A set of constraints in flat arrays: `layout` and `geometry` for kernels, first row of each in `start` (C+1,),
-    `bodies` (C, 2) of the two frames, 0 = the base, and `rows` (m, 6)."""
+    """Flat tables of a set of C constraints.
+
+    layout, geometry: for kernels. start (C + 1,): first row of each constraint. bodies (C, 2): bodies of the two
+    frames, 0 = the base. rows (m, 6).
+    """
 
     constraints: tuple[Constraint, ...]
     layout: np.ndarray
@@ -182,7 +234,7 @@ class ConstraintTables(NamedTuple):
     rows: np.ndarray
 
     def name_of_row(self, r: int) -> str:
-        """Return how messages call row r."""
+        """Return the name of row r in messages."""
         c = int(np.searchsorted(self.start, r, side="right")) - 1
         return f"row {r - self.start[c]} of {self.constraints[c].label}"
 
@@ -217,7 +269,7 @@ def _rows(constraint: Constraint) -> np.ndarray:
 
 
 def _ends(robot: Tree, names: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
-    """The bodies (k,) of frames, and their placements (k, 12) there; None is the world, fixed to the base."""
+    """Return the bodies (k,) of frames, and their placements (k, 12) there; None is the world."""
     bodies = np.zeros(len(names), dtype=np.int64)
     offsets = np.tile([1.0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0], (len(names), 1))
     given = [k for k, name in enumerate(names) if name is not None]
@@ -233,7 +285,7 @@ def _finite(label: str, array: np.ndarray) -> np.ndarray:
 
 
 def wanted_derivatives(robot: Tree, tables: ConstraintTables, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-    """Return what R d/dt (v_first - v_second) must be (..., m): targets, with stabilisation where there is any.
+    """Return the required R d/dt (v_first - v_second) (..., m): targets with stabilisation.
 
     Raises ArgumentError, NonFiniteError naming the constraint.
     """
@@ -257,7 +309,7 @@ def _wanted(robot: Tree, constraint: Constraint, R: np.ndarray, q: ArrayLike, v:
 
 
 def _relative_velocity(robot: Tree, constraint: Constraint, q: ArrayLike, v: ArrayLike) -> np.ndarray:
-    """The velocity (..., 6) of the first frame relative to the second, in the constraint's axes."""
+    """Return the velocity (..., 6) of the first frame minus that of the second, in the constraint's axes."""
     first, second = constraint.ends
     velocity = frame_velocity(robot, q, v, first)
     if second is not None:
@@ -266,7 +318,7 @@ def _relative_velocity(robot: Tree, constraint: Constraint, q: ArrayLike, v: Arr
 
 
 def _displacement(robot: Tree, constraint: Constraint, q: ArrayLike) -> np.ndarray:
-    """The displacement (..., 6) of the first frame from where it belongs: of its origin, and as a rotation vector."""
+    """Return the displacement (..., 6) of the first frame from its target pose: translation, rotation vector."""
     from scipy.spatial.transform import Rotation
 
     first, second = constraint.ends
@@ -286,7 +338,7 @@ def _pose(constraint: Constraint) -> np.ndarray:
 
 
 def _in_axes(robot: Tree, constraint: Constraint, q: ArrayLike, x: np.ndarray) -> np.ndarray:
-    """x (..., 6) in the world's axes, or turned to those of the first frame."""
+    """Return x (..., 6), given in world axes, in the constraint's axes."""
     if constraint.reference == "world":
         return x
     turn = frame_pose(robot, q, constraint.ends[0])[..., :3, :3]

@@ -1,4 +1,4 @@
-"""Constrained forward dynamics by way of Λ⁻¹, the constraints' inverse inertia: forces first, then accelerations."""
+"""Constrained forward dynamics by the constraints' inverse inertia Λ⁻¹: forces first, then accelerations."""
 
 from __future__ import annotations
 
@@ -21,7 +21,10 @@ from .base import ConstrainedAcceleration, Method, Problem
 
 
 class ForceSpaceMethod(Method):
-    """A method that solves Λ⁻¹ f = gamma for the constraint forces f; gamma is what the free motion lacks."""
+    """A method that solves Λ⁻¹ f = gamma for the constraint forces f.
+
+    gamma is the target minus the derivative in the unconstrained motion.
+    """
 
     def solve(self, problem: Problem) -> ConstrainedAcceleration:
         """Return accelerations and constraint forces; see `treesim.constrained_dynamics`."""
@@ -44,8 +47,10 @@ def _accelerations(problem: Problem, f_ext: ArrayLike | None) -> np.ndarray:
 
 
 def constraint_terms(problem: Problem, qdd: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return R d/dt (v_first - v_second) (..., m) under accelerations qdd, and the rows (..., 2, m, 6) of the
-    constraints on their first and second bodies' velocities, linear first, in the bodies' own frames."""
+    """Return R d/dt (v_first - v_second) (..., m) at accelerations qdd, and the constraints' rows (..., 2, m, 6).
+
+    The rows apply to the velocities of the first and second bodies, linear first, in the bodies' own frames.
+    """
     robot, tables = problem.robot, problem.tables
     constants = (*constants_of(robot), tables.layout, tables.geometry)
     values = {"q": problem.q, "v": problem.v, "qdd": qdd}
@@ -56,8 +61,10 @@ def constraint_terms(problem: Problem, qdd: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def inverse_inertia(problem: Problem, rows: np.ndarray) -> np.ndarray:
-    """Return the constraints' Λ⁻¹ (..., m, m): T Λ⁻¹ T' of all constrained bodies, T holding their rows side by side,
-    which for a loop are those of the first body and those of the second, reversed."""
+    """Return the constraints' Λ⁻¹ (..., m, m) = T Λ_b⁻¹ T', with Λ_b⁻¹ of all constrained bodies.
+
+    T has their rows side by side; for a loop, those of the first body and the negative ones of the second.
+    """
     bodies = np.unique(problem.tables.bodies[problem.tables.bodies > 0])
     if bodies.size == 0:
         return np.zeros((*rows.shape[:-3], problem.m, problem.m))
@@ -73,7 +80,7 @@ def inverse_inertia(problem: Problem, rows: np.ndarray) -> np.ndarray:
 
 
 def _ends(problem: Problem) -> list[tuple[int, int, slice]]:
-    """Every constrained body of every constraint: (body, side, rows)."""
+    """Return (body, side, rows) of every constrained body of every constraint."""
     tables = problem.tables
     return [
         (int(body), side, slice(int(tables.start[c]), int(tables.start[c + 1])))
@@ -84,7 +91,7 @@ def _ends(problem: Problem) -> list[tuple[int, int, slice]]:
 
 
 def _with_constraint_forces(problem: Problem, rows: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """The wrenches (..., N, 6) on all bodies, those of the constraints included."""
+    """Return the wrenches (..., N, 6) on all bodies: external and constraint forces."""
     batch = np.broadcast_shapes(rows.shape[:-3], force.shape[:-1])
     total = np.zeros((*batch, problem.robot.n_bodies, 6))
     if problem.f_ext is not None:
@@ -95,7 +102,7 @@ def _with_constraint_forces(problem: Problem, rows: np.ndarray, force: np.ndarra
 
 
 def _with_armature(robot: Tree, armature: ArrayLike | None) -> Tree:
-    """The robot with other rotor inertias; frames besides the bodies' own are left out."""
+    """Return the robot with other rotor inertias, without frames besides the bodies' own."""
     constants_of(robot, None, armature)  # raises what is wrong with it
     values = np.asarray(armature, dtype=float)
     rotors = on_leaders(robot, values)
@@ -107,7 +114,7 @@ def _with_armature(robot: Tree, armature: ArrayLike | None) -> Tree:
 
 
 def dependence(problem: Problem, inverse: np.ndarray) -> ConstraintError | None:
-    """Return the error that names a row of the constraints that depends on rows before it, or None."""
+    """Return the error that names the first row that depends on rows before it, or None."""
     for one in inverse.reshape(-1, problem.m, problem.m):
         r = factor(one.copy())
         if r >= 0:

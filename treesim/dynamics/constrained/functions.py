@@ -1,4 +1,4 @@
-"""Constrained forward dynamics as a plain function of state."""
+"""Constrained forward dynamics as a function of state."""
 
 from __future__ import annotations
 
@@ -34,25 +34,64 @@ def constrained_dynamics(
 ) -> ConstrainedAcceleration:
     """Return accelerations and constraint forces: M qdd + bias = tau + J' f with J qdd + dJ/dt v = target.
 
-    q, v, tau, f_ext, gravity, armature: as in `forward_dynamics`, leading batch axes included. constraints: one or more
-    of FrameConstraint and LoopConstraint; the m rows of all of them, one after the other, are J.
-    method: a name of `available("constrained")`. "direct" and "pv" need independent rows; "proximal" and "caba" allow
-    redundant ones that agree, which share the force; "caba" does not support loops. operational: the method for Λ⁻¹
-    of "direct" and "proximal". mu (in units of Λ⁻¹'s diagonal), tolerance (on the residual, relative to that
-    of the free motion where it exceeds 1 m/s^2), max_iterations: of "proximal" and "caba"; "caba" is accurate to about
-    1e-16 / mu only.
-    Raises UnknownNameError (frame, method, operational), ArgumentError, NonFiniteError, SingularInertiaError,
-    ConstraintError naming a row that depends on others, ConvergenceError when constraints contradict each other,
-    UnsupportedError. Cost: "pv" O(N + m^2 d + m^3), "caba" O(N + m) an iteration, else a few articulated-body sweeps,
-    Λ⁻¹ by its method, and O(m^3).
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`, with optional leading batch axes.
+    q, v, tau : array_like
+        As in `treesim.forward_dynamics`, with optional leading batch axes.
+    constraints : FrameConstraint, LoopConstraint or sequence of them
+        Constraints, whose m rows in order are J.
+    f_ext, gravity, armature : array_like, optional
+        As in `treesim.forward_dynamics`.
+    method : str
+        A name of `available("constrained")`. "direct" and "pv" need independent rows. "proximal" and "caba" allow
+        redundant rows that agree, and distribute the force among them. "caba" does not support loops.
+    operational : str
+        Method for Λ⁻¹ of "direct" and "proximal", a name of `available("operational")`.
+    mu : float
+        Proximal parameter of "proximal" and "caba", in units of Λ⁻¹'s diagonal. "caba" is accurate to about 1e-16 / mu.
+    tolerance : float
+        Largest residual of "proximal" and "caba", relative to that of the unconstrained motion where it exceeds 1
+        m/s^2.
+    max_iterations : int
+        Limit of "proximal" and "caba".
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> q, still = np.full(6, 0.5), np.zeros(6)
-        >>> wrist = treesim.FrameConstraint("ee_link", rows="linear")
-        >>> held = treesim.constrained_dynamics(robot, q, still, still, wrist)
-        >>> held.force.shape, np.allclose(held.residual, 0)
-        ((3,), True)
+    Returns
+    -------
+    ConstrainedAcceleration
+        Accelerations, constraint forces, residuals and iterations.
+
+    Raises
+    ------
+    UnknownNameError
+        If a frame or a method is unknown.
+    ArgumentError
+        If an argument does not fit.
+    NonFiniteError
+        If an argument or a result is not finite.
+    SingularInertiaError
+        If a joint moves no inertia.
+    ConstraintError
+        If a row depends on others ("direct", "pv"); the error names it.
+    ConvergenceError
+        If constraints contradict each other ("proximal", "caba").
+    UnsupportedError
+        If the method does not support the constraints.
+
+    Notes
+    -----
+    Cost: "pv" O(N + m^2 d + m^3); "caba" O(N + m) an iteration; otherwise a few articulated-body passes, Λ⁻¹ by its
+    method, and O(m^3).
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, still = np.full(6, 0.5), np.zeros(6)
+    >>> wrist = treesim.FrameConstraint("ee_link", rows="linear")
+    >>> held = treesim.constrained_dynamics(robot, q, still, still, wrist)
+    >>> held.force.shape, np.allclose(held.residual, 0)
+    ((3,), True)
     """
     robot = checked_robot(robot)
     given = (constraints,) if not isinstance(constraints, Sequence) else tuple(constraints)

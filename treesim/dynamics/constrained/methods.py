@@ -14,7 +14,7 @@ from .force_space import ForceSpaceMethod, constraint_terms, dependence, inverse
 
 
 class Direct(ForceSpaceMethod):
-    """Constraint forces by a Cholesky factor of Λ⁻¹, which refuses constraints that depend on each other."""
+    """Constraint forces by a Cholesky factor of Λ⁻¹; raises ConstraintError for dependent constraints."""
 
     name = "direct"
     source = "Featherstone 2010, section 4, with any method for the inverse operational inertia"
@@ -29,7 +29,7 @@ class Direct(ForceSpaceMethod):
 
 
 def _is_definite(inverse: np.ndarray) -> bool:
-    """Whether no pivot of any state's Λ⁻¹ vanishes."""
+    """Return whether no pivot of any state's Λ⁻¹ vanishes."""
     try:
         pivots = np.diagonal(np.linalg.cholesky(inverse), axis1=-2, axis2=-1) ** 2
     except np.linalg.LinAlgError:
@@ -40,13 +40,13 @@ def _is_definite(inverse: np.ndarray) -> bool:
 
 
 class Proximal(ForceSpaceMethod):
-    """Constraint forces by f <- f + (Λ⁻¹ + mu diag Λ⁻¹)⁻¹ (gamma - Λ⁻¹ f), in which units of rows do not matter."""
+    """Constraint forces by the iteration f <- f + (Λ⁻¹ + mu diag Λ⁻¹)⁻¹ (gamma - Λ⁻¹ f), independent of rows' units."""
 
     name = "proximal"
     source = "the proximal point method; Carpentier, Budhiraja, Mansard 2021"
 
     def forces(self, problem: Problem, inverse: np.ndarray, gamma: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return f (..., m) and iterations (...); raises ConvergenceError when gamma is out of Λ⁻¹'s reach."""
+        """Return f (..., m) and iterations (...); raises ConvergenceError if gamma is not in the range of Λ⁻¹."""
         step = np.linalg.inv(inverse + problem.mu * _diagonal(inverse)[..., None] * np.eye(problem.m))
         enough = problem.tolerance * np.maximum(1.0, np.abs(gamma).max(axis=-1))
         f, residual, going = np.zeros_like(gamma), gamma, np.ones(gamma.shape[:-1], dtype=bool)
@@ -62,14 +62,14 @@ class Proximal(ForceSpaceMethod):
 
 
 def _diagonal(inverse: np.ndarray) -> np.ndarray:
-    """The diagonal (..., m) of Λ⁻¹; where nothing yields, the largest entry stands in, or 1."""
+    """Return the diagonal (..., m) of Λ⁻¹, with vanishing entries replaced by the largest one, or 1."""
     entries = np.diagonal(inverse, axis1=-2, axis2=-1)
     largest = entries.max(axis=-1, keepdims=True)
     return np.where(entries > SMALL_ENTRY * largest, entries, np.where(largest > 0, largest, 1.0))
 
 
 class Caba(CompiledConstrained):
-    """Proximal constrained articulated-body algorithm: no Λ⁻¹ at all, O(N + m) an iteration."""
+    """Proximal constrained articulated-body algorithm, without Λ⁻¹: O(N + m) an iteration."""
 
     name = "caba"
     source = "Sathya, Carpentier 2024"
@@ -88,7 +88,7 @@ class Caba(CompiledConstrained):
 
 
 class PopovVereshchagin(CompiledConstrained):
-    """Popov-Vereshchagin: forces and accelerations in one sweep inward and one outward, O(N + m^2 d + m^3)."""
+    """Popov-Vereshchagin algorithm: one backward and one forward sweep, O(N + m^2 d + m^3)."""
 
     name = "pv"
     source = "Popov 1974, Vereshchagin 1989; Sathya, Bruyninckx, Decre, Pipeleers 2024"

@@ -1,1 +1,1 @@
-"""The operational space: frames, Jacobians, and the inverse operational-space inertia."""
+"""Operational space: frames, Jacobians, and the inverse operational-space inertia."""

@@ -1,4 +1,4 @@
-"""Which method for Λ^-1 to take for a robot and its frames, and why."""
+"""Choice of a method for Λ^-1 for a robot and its frames."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ JOIN_PAIR = 600  # two tasks by their propagators
 
 
 def advise(robot: Tree, frames: Sequence[str]) -> Advice:
-    """Return the method that suits Λ^-1 of `frames`. Cost O(N + k depth), once: callers keep the answer.
+    """Return the method that suits Λ^-1 of `frames`. Cost O(N + k depth); callers should store the result.
 
-    Both candidates need the same articulated inertias. `pv_osim` carries every task's columns along its path, and
-    where tasks share a path it multiplies all of them with each other at every degree of freedom; `pv_osim_r` turns
-    stretches without branches into propagators first. The cheaper one by estimate is taken, of those installed.
+    Both candidates need the same articulated inertias. `pv_osim` propagates every task's columns along its path. Where
+    tasks share a path, it multiplies all of them with each other at every degree of freedom. `pv_osim_r` first replaces
+    stretches without branches by propagators. The installed one of lower estimated cost is returned.
     Raises UnknownNameError for an unknown frame.
     """
     carried = 6 * _tasks_carried(robot, [robot.frame(name).body for name in frames])
@@ -41,7 +41,7 @@ def advise(robot: Tree, frames: Sequence[str]) -> Advice:
 
 
 def _tasks_carried(robot: Tree, bodies: Sequence[int]) -> np.ndarray:
-    """(nv,) tasks on or beyond each degree of freedom."""
+    """Return the number of tasks on or beyond each degree of freedom (nv,)."""
     tree = robot.topology
     tasks = np.zeros(tree.n_dofs, dtype=np.int64)
     for body in bodies:

@@ -1,4 +1,4 @@
-"""The method that is advised for the robot and its frames, chosen once for each."""
+"""The method "auto", which selects the advised method once for each robot and its frames."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Auto(Method):
         self._taken: WeakKeyDictionary[Tree, dict[tuple[str, ...], OperationalMethod]] = WeakKeyDictionary()
 
     def taken(self, robot: Tree, frames: tuple[str, ...]) -> OperationalMethod:
-        """Return the method that these frames of `robot` get."""
+        """Return the method that is used for these frames of `robot`."""
         of_robot = self._taken.setdefault(robot, {})
         method = of_robot.get(frames)
         if method is None:

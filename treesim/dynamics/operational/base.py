@@ -1,4 +1,4 @@
-"""What a method for the inverse operational-space inertia is, and the part that compiled methods share."""
+"""Interface of methods for the inverse operational-space inertia, and the base class of compiled methods."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .frames import frame_codes, kept_frame_codes
 
 
 class OperationalMethod(Protocol):
-    """A method for Λ^-1 = J M^-1 J': registered under its name in the entry-point group `treesim.operational`."""
+    """Interface of a method for Λ^-1 = J M^-1 J', registered by name in the entry-point group `treesim.operational`."""
 
     name: str
     source: str
@@ -31,17 +31,17 @@ class OperationalMethod(Protocol):
 
 
 class Method(Sourced):
-    """What treesim\'s own methods share: how they show themselves."""
+    """Base class of treesim's own methods: their representation."""
 
     what = "operational-space method"
 
 
 class CompiledMethod(Method):
-    """A method whose mathematics is one kernel entry `(ints, reals, *tables, q, out)`.
+    """A method that is one kernel entry `(ints, reals, *tables, q, out)`.
 
-    tables(robot, frames, reference): what the entry takes besides the robot's tables, read-only: those of the frames.
-    kept_tables: the same, those last used kept; TypeError for names that cannot be hashed, and so cannot be known.
-    negative_rotors: as of `dynamics.base.CompiledBackend`.
+    tables(robot, frames, reference): returns the read-only tables of the frames, which the entry takes after the
+    robot's. kept_tables: the same with a cache; raises TypeError for names that cannot be hashed. negative_rotors: as
+    in `dynamics.base.CompiledBackend`.
     """
 
     name: ClassVar[str]

@@ -1,4 +1,4 @@
-"""Λ^-1 by the constraint-force method, which solves along paths in three ways."""
+"""Λ^-1 by the constraint-force method, with three ways of solving along paths."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class HeavyPathMethod(CompiledMethod):
 
 
 def _stages(counting: Counting, tasks: Any, memory: Any, solver: ModuleType) -> Iterator[Stage]:
-    """The matrices of all paths, then the right-hand sides of all task rows side by side."""
+    """Yield the stages: matrices of all paths, then right-hand sides of all task rows, which are independent."""
     tree, (K, paths, _, w) = counting.tree, memory
     constraint_force.put_nothing(tree, w)
     put_motion(w.a, 0, zero_motion(tree))
@@ -73,7 +73,7 @@ def _stages(counting: Counting, tasks: Any, memory: Any, solver: ModuleType) -> 
 
 
 def _column(counting: Counting, tasks: Any, memory: Any, solver: ModuleType, s: int, out: np.ndarray) -> Stages:
-    """One column of Λ^-1."""
+    """Yield the stages of one column of Λ^-1."""
     tree, (K, paths, carries, w) = counting.tree, memory
 
     def vectors(stage: int, low: int, high: int) -> None:

@@ -1,4 +1,4 @@
-"""Frames of a tree: poses, velocities and Jacobians; every array may carry leading batch axes."""
+"""Frames of a tree: poses, velocities and Jacobians; every array may have leading batch axes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ POSE, POSES = state_function(frame_pose_states), state_function(body_poses_state
 
 
 def reference_code(reference: Reference) -> int:
-    """Return the kernels' code of "world" or "local"; raises UnknownNameError for anything else."""
+    """Return the kernels' code of "world" or "local"; raises UnknownNameError for other values."""
     if not is_name_of(reference, REFERENCES):
         raise unknown_name("reference", reference, REFERENCES)
     return REFERENCES[reference]
@@ -50,7 +50,7 @@ def frame_tables(robot: Tree, frames: Sequence[str]) -> tuple[np.ndarray, np.nda
 
 
 def frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> tuple[np.ndarray, np.ndarray]:
-    """Return one table (1 + k,) of the reference's code and the frames' bodies, and the placements (12 k,), read-only.
+    """Return a table (1 + k,) of the reference's code and the frames' bodies, and placements (12 k,), read-only.
 
     Raises UnknownNameError (frame, reference).
     """
@@ -66,7 +66,7 @@ kept_frame_codes = lru_cache(maxsize=256)(frame_codes)  # those last used, with 
 
 
 def known_frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> tuple[np.ndarray, np.ndarray]:
-    """Return what `frame_codes` does, kept from call to call where names can be hashed."""
+    """Return the tables of `frame_codes`, cached if names can be hashed."""
     try:
         return kept_frame_codes(robot, frames, reference)
     except TypeError:  # and so cannot be known
@@ -74,20 +74,46 @@ def known_frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference
 
 
 def _for_each_state(robot: Tree, q: ArrayLike, value: np.ndarray) -> np.ndarray:
-    """The same value for every state of a robot that cannot move."""
+    """Return the same value for every state of a robot without joints."""
     batch = coerce(configuration(robot, q)).shape[:-1]
     return np.broadcast_to(value, batch + value.shape).copy()
 
 
 def frame_pose(robot: Tree, q: ArrayLike, frame: str) -> np.ndarray:
-    """Return the pose (..., 4, 4) of a frame in the world: columns are its axes and its origin [m].
+    """Return the pose of a frame in the world.
 
-    q (..., nq): configuration. Raises UnknownNameError (frame), ArgumentError, NonFiniteError. O(depth).
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+    frame : str
+        Name of the frame.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.frame_pose(robot, np.full(6, 0.5), "ee_link")[:3, 3].round(3)
-        array([ 0.346,  0.396, -0.491])
+    Returns
+    -------
+    numpy.ndarray
+        (..., 4, 4) homogeneous matrices, whose columns are the frame's axes and origin [m].
+
+    Raises
+    ------
+    UnknownNameError
+        If the frame is unknown.
+    ArgumentError
+        If q has another type or shape.
+    NonFiniteError
+        If q is not finite.
+
+    Notes
+    -----
+    Cost: O(depth).
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.frame_pose(robot, np.full(6, 0.5), "ee_link")[:3, 3].round(3)
+    array([ 0.346,  0.396, -0.491])
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -98,14 +124,27 @@ def frame_pose(robot: Tree, q: ArrayLike, frame: str) -> np.ndarray:
 
 
 def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
-    """Return the poses (..., n_bodies + 1, 4, 4) of all bodies' own frames in the world; row 0 is the world itself.
+    """Return the poses of all bodies' own frames in the world.
 
-    q (..., nq): configuration. Raises ArgumentError, NonFiniteError. O(N).
+    Raises ArgumentError and NonFiniteError. O(N).
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.body_poses(robot, robot.neutral()).shape
-        (7, 4, 4)
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., n_bodies + 1, 4, 4) homogeneous matrices; the first is that of the world itself.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.body_poses(robot, robot.neutral()).shape
+    (7, 4, 4)
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -115,17 +154,44 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
 
 
 def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, *, reference: Reference = "world") -> np.ndarray:
-    """Return the Jacobian J (..., 6, nv) of a frame: J v is the velocity of its origin, then its angular velocity.
+    """Return the Jacobian J of a frame: J v is the velocity of its origin, then its angular velocity.
 
-    reference: "world", along the world's axes, or "local", along the frame's own. Raises UnknownNameError (frame,
-    reference), ArgumentError, NonFiniteError. O(depth) for the columns that are not zero.
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+    frame : str
+        Name of the frame.
+    reference : str
+        Axes of the velocity: "world", or "local" for the frame's own.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> q, v = np.full(6, 0.5), np.ones(6)
-        >>> J = treesim.frame_jacobian(robot, q, "ee_link", reference="local")
-        >>> np.allclose(J @ v, treesim.frame_velocity(robot, q, v, "ee_link", reference="local"))
-        True
+    Returns
+    -------
+    numpy.ndarray
+        (..., 6, nv) Jacobians.
+
+    Raises
+    ------
+    UnknownNameError
+        If the frame or the reference is unknown.
+    ArgumentError
+        If q has another type or shape.
+    NonFiniteError
+        If q is not finite.
+
+    Notes
+    -----
+    Cost: O(depth) for the columns that are not zero.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, v = np.full(6, 0.5), np.ones(6)
+    >>> J = treesim.frame_jacobian(robot, q, "ee_link", reference="local")
+    >>> np.allclose(J @ v, treesim.frame_velocity(robot, q, v, "ee_link", reference="local"))
+    True
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
@@ -142,14 +208,31 @@ def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, *, reference: Referenc
 def frame_velocity(
     robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, *, reference: Reference = "world"
 ) -> np.ndarray:
-    """Return the velocity (..., 6) of a frame: of its origin [m/s], then angular [rad/s].
+    """Return the velocity of a frame.
 
-    Arguments and errors as in `frame_jacobian`, with v (..., nv). O(N).
+    Errors as in `treesim.frame_jacobian`. O(N).
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.frame_velocity(robot, np.full(6, 0.5), np.ones(6), "ee_link").round(2)
-        array([-1.25, -0.17, -0.59, -2.7 ,  2.94,  0.45])
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.frame_jacobian`.
+    q : array_like
+        As in `treesim.frame_jacobian`.
+    v : array_like
+        (..., nv) velocities of the joints.
+    frame, reference : str
+        As in `treesim.frame_jacobian`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., 6) velocity of the frame's origin [m/s], then its angular velocity [rad/s].
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.frame_velocity(robot, np.full(6, 0.5), np.ones(6), "ee_link").round(2)
+    array([-1.25, -0.17, -0.59, -2.7 ,  2.94,  0.45])
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)

@@ -1,4 +1,4 @@
-"""The operational space as plain functions of configuration."""
+"""The inverse operational-space inertia as a function of configuration."""
 
 from __future__ import annotations
 
@@ -17,19 +17,49 @@ from .mimic import inverse_inertia_by
 def inverse_operational_inertia(
     robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, method: str = "pv_osim", reference: Reference = "world"
 ) -> np.ndarray:
-    """Return Λ^-1 = J M^-1 J' (..., 6k, 6k) of k frames, with rows ordered as the frames' Jacobians.
+    """Return the inverse operational-space inertia Λ^-1 = J M^-1 J' of k frames.
 
-    q (..., nq): configuration. frames: names of frames. method: a name of `available("operational")`.
-    reference: "world" or "local" as in `frame_jacobian`. Symmetric, positive semi-definite; a frame fixed to the base
-    has zero rows. Raises UnknownNameError (frame, method, reference), ArgumentError, NonFiniteError,
-    SingularInertiaError.
-    Sources: Featherstone 2010, section 6 (ltl, ltdl), and appendix B with Figure 15 corrected (rjk);
-    Sathya, Decre, Swevers 2023 (pv_osim, O(N + m^2 d), the fastest on robots).
+    It is symmetric and positive semi-definite. A frame that is fixed to the base has zero rows.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.inverse_operational_inertia(robot, np.full(6, 0.5), ["ee_link", "forearm_link"]).shape
-        (12, 12)
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+    frames : str or sequence of str
+        Names of the frames.
+    method : str
+        A name of `available("operational")`.
+    reference : str
+        Axes: "world" or "local" as in `treesim.frame_jacobian`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., 6k, 6k) matrices, with rows in the order of the frames' Jacobians.
+
+    Raises
+    ------
+    UnknownNameError
+        If a frame, the method or the reference is unknown.
+    ArgumentError
+        If an argument has another type or shape.
+    NonFiniteError
+        If q is not finite, or a result overflows.
+    SingularInertiaError
+        If a joint moves no inertia.
+
+    Notes
+    -----
+    Sources: Featherstone 2010, section 6 (ltl, ltdl), and appendix B with Figure 15 corrected (rjk); Sathya, Decre,
+    Swevers 2023 (pv_osim, O(N + m^2 d), the fastest on robots).
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.inverse_operational_inertia(robot, np.full(6, 0.5), ["ee_link", "forearm_link"]).shape
+    (12, 12)
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)

@@ -1,4 +1,4 @@
-"""Methods for Λ^-1 by a kernel of their own each: what names, describes and registers them."""
+"""Methods for Λ^-1 that are a single kernel each."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .omega_blocks import Between, blocks_one_at_a_time, needed_table
 def frames_and_needed_blocks(
     robot: Tree, frames: tuple[str, ...], reference: Reference, between: Between | None = None
 ) -> tuple[np.ndarray, ...]:
-    """Return the frames' two tables, and the blocks of Omega that they need; between, cost: as of `needed_table`.
+    """Return the frames' two tables, and the required Omega blocks; `between` as in `needed_table`.
 
     Raises UnknownNameError (frame, reference).
     """
@@ -43,8 +43,10 @@ one_at_a_time = partial(frames_and_needed_blocks, between=blocks_one_at_a_time)
 
 
 class ChangKhatib(CompiledMethod):
-    """Λ^-1 = R Omega R' by the recursion of Chang and Khatib, which hands on one body at a time: the kernel of RJK with
-    other blocks, see `omega_blocks`."""
+    """Λ^-1 = R Omega R' by the recursion of Chang and Khatib, which advances one body at a time.
+
+    It is the kernel of RJK with other blocks; see `omega_blocks`.
+    """
 
     name = "chang_khatib"
     source = "Chang and Khatib 1999, as described in Featherstone 2010, appendix B"
@@ -54,7 +56,7 @@ class ChangKhatib(CompiledMethod):
 
 
 class Efpa(CompiledMethod):
-    """Λ^-1 by the extended force propagator: tasks meet at their nearest common ancestor."""
+    """Λ^-1 by the extended force propagator, with tasks joined at their nearest common ancestor."""
 
     name = "efpa"
     source = "after Wensing, Featherstone, Orin 2012"
@@ -78,7 +80,7 @@ class SparseLtl(CompiledMethod):
 
 
 class PvOsim(CompiledMethod):
-    """Λ^-1 in one inward pass with the articulated quantities (PV-OSIM)."""
+    """Λ^-1 in one backward sweep with the articulated quantities (PV-OSIM)."""
 
     name = "pv_osim"
     source = "Sathya, Decre, Swevers 2023"
@@ -86,7 +88,7 @@ class PvOsim(CompiledMethod):
 
 
 class PvOsimR(CompiledMethod):
-    """Λ^-1 over the compressed tree of the bodies where task forces start or meet (PV-OSIMr), O(N + m^2)."""
+    """Λ^-1 over the compressed tree of the bodies where tasks start or paths merge (PV-OSIMr), O(N + m^2)."""
 
     name = "pv_osim_r"
     source = "Sathya, Decre, Swevers 2023, reduced"

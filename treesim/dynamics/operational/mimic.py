@@ -1,7 +1,7 @@
-"""Operational-space quantities of robots whose joints follow others, from those of the spanning tree.
+"""Operational-space quantities of robots with mimic joints, from those of the spanning tree.
 
-Without the motions that the followers' rows A forbid (`kernels.mimic.mimic`), what answers forces is
-H^-1 - X S^-1 X', X = H^-1 A', S = A X; so Λ_y^-1 = Λ^-1 - B S^-1 B' with B = J X, for Λ^-1 by any method.
+With the constraints A of the mimic joints (`kernels.mimic.mimic`), the inverse inertia H^-1 becomes H^-1 - X S^-1 X',
+X = H^-1 A', S = A X. So Λ_y^-1 = Λ^-1 - B S^-1 B' with B = J X, for Λ^-1 by any method.
 """
 
 from __future__ import annotations
@@ -21,8 +21,11 @@ from .frames import frame_jacobian
 
 
 class Answer(NamedTuple):
-    """How the spanning tree `whole`, its rotors shared by leaders and followers, answers forces across the rows:
-    q (..., whole.nq), X (..., n, m), and S^-1 (..., m, m) of m followers."""
+    """Response of the spanning tree `whole` to constraint forces of m mimic joints.
+
+    The rotors of `whole` are distributed over mimicked and mimic joints. q (..., whole.nq), X (..., n, m), S^-1 (...,
+    m, m).
+    """
 
     whole: Tree
     q: np.ndarray
@@ -31,7 +34,10 @@ class Answer(NamedTuple):
 
 
 def answer_of(robot: Tree, q: ArrayLike) -> Answer:
-    """Return the answer of a robot with followers at configurations q (..., nq); raises as `solve_mass_matrix`."""
+    """Return the constraint response of a robot with mimic joints at configurations q (..., nq).
+
+    Raises the errors of `solve_mass_matrix`.
+    """
     given = configuration(robot, q)
     positions = coerce(given)
     refuse_non_finite([given], [positions])
@@ -45,8 +51,10 @@ def answer_of(robot: Tree, q: ArrayLike) -> Answer:
 def inverse_inertia_by(
     method: Any, robot: Tree, q: ArrayLike, frames: tuple[str, ...], reference: Reference
 ) -> np.ndarray:
-    """Return Λ^-1 (..., 6k, 6k) of frames by a method, which need not know of followers: those of compiled methods are
-    taken in their kernels (`kernels.operational.inverse_inertia`)."""
+    """Return Λ^-1 (..., 6k, 6k) of frames by a method, which need not support mimic joints.
+
+    Compiled methods support them in their kernels (`kernels.operational.inverse_inertia`).
+    """
     if robot.mimic_map is None or isinstance(method, CompiledMethod):
         found: np.ndarray = method.inverse_inertia(robot, q, frames, reference)
         return found

@@ -1,4 +1,4 @@
-"""How frames and the centre of mass move: accelerations and Jacobians; arrays may carry leading batch axes."""
+"""Motion of frames and of the centre of mass: accelerations and Jacobians; arrays may have leading batch axes."""
 
 from __future__ import annotations
 
@@ -24,8 +24,11 @@ CENTER_JACOBIAN = state_function(center_of_mass_jacobian_states)
 
 
 class FrameMotion(NamedTuple):
-    """Poses and motions of frames along the world's axes: rotation (..., 3, 3), position (..., 3), and velocity and
-    classical acceleration (..., 6), linear first."""
+    """Poses and motions of frames in world axes.
+
+    rotation (..., 3, 3). position (..., 3) [m]. velocity, acceleration (..., 6): linear first; the acceleration is the
+    classical one.
+    """
 
     rotation: np.ndarray
     position: np.ndarray
@@ -40,7 +43,7 @@ class FrameMotion(NamedTuple):
 
 
 def frame_motions(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]) -> FrameMotion:
-    """Return the motions of k frames, each array (..., k, *): see `frame_acceleration` for the arguments. O(N + k)."""
+    """Return the motions of k frames, each array (..., k, *); arguments as in `frame_acceleration`. O(N + k)."""
     constants = (robot.ints, robot.reals, *known_frame_codes(robot, tuple(frames), "world"))
     if robot.nq == 0:
         return as_motion(_standing(robot, constants, q, v, a, frames))
@@ -48,7 +51,7 @@ def frame_motions(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames:
 
 
 def as_motion(rows: np.ndarray) -> FrameMotion:
-    """Return a kernel's rows (..., k, 24) of frames as poses and motions."""
+    """Return rows (..., k, 24) of a kernel as poses and motions of k frames."""
     rotation = rows[..., :9].reshape(*rows.shape[:-1], 3, 3)
     return FrameMotion(rotation, rows[..., 9:12], rows[..., 12:18], rows[..., ACCELERATION:])
 
@@ -56,7 +59,7 @@ def as_motion(rows: np.ndarray) -> FrameMotion:
 def _standing(
     robot: Tree, constants: Sequence[Any], q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]
 ) -> np.ndarray:
-    """The rows of frames of a robot that cannot move."""
+    """Return the rows (..., k, 24) of frames of a robot without joints."""
     arguments, (shape,) = declared(frame_motions_states, robot, constants, {"q": q, "v": v, "a": a})
     batch = np.broadcast_shapes(*(coerce(argument).shape[:-1] for argument in arguments))
     rows = np.zeros(batch + shape)
@@ -69,17 +72,45 @@ def _standing(
 def frame_acceleration(
     robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, *, reference: Reference = "world"
 ) -> np.ndarray:
-    """Return the classical acceleration (..., 6) of a frame: of its origin [m/s^2], then angular [rad/s^2].
+    """Return the classical acceleration of a frame, without gravity: J a + Jdot v in world axes.
 
-    q (..., nq), v, a (..., nv): configuration, velocity, acceleration. reference: along the axes of the "world" or of
-    the frame ("local"). It is what an observer at rest measures, without gravity: J a + Jdot v for world axes. Raises
-    UnknownNameError (frame, reference), ArgumentError, NonFiniteError. O(N). Source: RBDA sections 2.11 and 4.1.
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+    v, a : array_like
+        (..., nv) velocities and accelerations of the joints.
+    frame : str
+        Name of the frame.
+    reference : str
+        Axes of the result: "world", or "local" for the frame's own.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> q, v, a = np.full(6, 0.5), np.ones(6), np.zeros(6)
-        >>> treesim.frame_acceleration(robot, q, v, a, "ee_link").round(2)
-        array([-0.02, -2.57,  1.95, -4.1 , -3.89,  2.02])
+    Returns
+    -------
+    numpy.ndarray
+        (..., 6) acceleration of the frame's origin [m/s^2], then its angular acceleration [rad/s^2].
+
+    Raises
+    ------
+    UnknownNameError
+        If the frame or the reference is unknown.
+    ArgumentError
+        If an argument has another type or shape.
+    NonFiniteError
+        If an argument is not finite.
+
+    Notes
+    -----
+    O(N). Source: RBDA sections 2.11 and 4.1.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, v, a = np.full(6, 0.5), np.ones(6), np.zeros(6)
+    >>> treesim.frame_acceleration(robot, q, v, a, "ee_link").round(2)
+    array([-0.02, -2.57,  1.95, -4.1 , -3.89,  2.02])
     """
     robot = checked_robot(robot)
     local = reference_code(reference) != reference_code("world")
@@ -92,7 +123,7 @@ def frame_acceleration(
 
 
 def massive(robot: Tree) -> Tree:
-    """Return the robot, or raise ModelError if it has no centre of mass."""
+    """Return the robot; raises ModelError if its mass is zero and it has no centre of mass."""
     if not robot.mass > 0:
         raise ModelError(f"{robot.name!r} has no mass: it has no centre of mass")
     return robot
@@ -101,7 +132,7 @@ def massive(robot: Tree) -> Tree:
 def center_of_mass_motion(
     robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return position [m], velocity [m/s] and acceleration [m/s^2] (..., 3) of the centre of mass, in the world.
+    """Return position [m], velocity [m/s] and acceleration [m/s^2] (..., 3) of the centre of mass in the world.
 
     Arguments as in `frame_acceleration`. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
     """
@@ -111,14 +142,38 @@ def center_of_mass_motion(
 
 
 def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
-    """Return the position (..., 3) [m] of the centre of mass of all bodies, in the world.
+    """Return the position of the centre of mass of all bodies in the world.
 
-    q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N).
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.center_of_mass(robot, np.full(6, 0.5)).round(3)
-        array([ 0.206,  0.203, -0.115])
+    Returns
+    -------
+    numpy.ndarray
+        (..., 3) positions [m].
+
+    Raises
+    ------
+    ModelError
+        If the robot has no mass.
+    ArgumentError
+        If q has another type or shape.
+    NonFiniteError
+        If q is not finite.
+
+    Notes
+    -----
+    Cost: O(N).
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.center_of_mass(robot, np.full(6, 0.5)).round(3)
+    array([ 0.206,  0.203, -0.115])
     """
     robot = checked_robot(robot)
     still = np.zeros(robot.nv)
@@ -126,16 +181,29 @@ def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
 
 
 def center_of_mass_jacobian(robot: Tree, q: ArrayLike) -> np.ndarray:
-    """Return the Jacobian J (..., 3, nv) of the centre of mass: J v is its velocity [m/s] along the world's axes.
+    """Return the Jacobian J of the centre of mass: J v is its velocity in world axes.
 
-    q (..., nq): configuration. Raises ModelError (no mass), ArgumentError, NonFiniteError. O(N), by composite masses.
+    Errors as in `treesim.center_of_mass`. O(N), by composite masses.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> q, v = np.full(6, 0.5), np.ones(6)
-        >>> momentum = robot.mass * treesim.center_of_mass_jacobian(robot, q) @ v
-        >>> np.allclose(momentum, treesim.momentum(robot, q, v)[:3])
-        True
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., 3, nv) Jacobians.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, v = np.full(6, 0.5), np.ones(6)
+    >>> momentum = robot.mass * treesim.center_of_mass_jacobian(robot, q) @ v
+    >>> np.allclose(momentum, treesim.momentum(robot, q, v)[:3])
+    True
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)

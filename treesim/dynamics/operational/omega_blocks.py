@@ -1,14 +1,15 @@
-"""Which blocks of Omega the low-order algorithm RJK needs, and what each is made from (F10 Figure 15, corrected).
+"""Required Omega blocks of the low-order algorithm RJK, and their sources (F10 Figure 15, corrected).
 
-Figure 15 looks at all pairs of bodies. But a block has one source (Figure 14): of Omega_ij it is Omega_iλ(j) if i is an
-ancestor of j, else Omega_λ(i)λ(j). So the blocks that two tasks need are one sequence: both bodies go to their parents
-until one is their nearest common ancestor and stays, while the other follows; from there on they are diagonal blocks.
-The order of every index pair is corrected: λ(i) > λ(j) may be although i < j, and then the mirror image is meant.
+Figure 15 loops over all pairs of bodies. But a block has one source (Figure 14): Omega_ij follows from Omega_iλ(j) if i
+is an ancestor of j, else from Omega_λ(i)λ(j). So the blocks that two tasks need form one sequence. Both bodies go to
+their parents until one is their nearest common ancestor; that one stays, while the other goes on. From there on the
+blocks are diagonal ones. The order of every index pair is corrected: λ(i) > λ(j) is possible although i < j, and then
+the transposed block is used.
 
-Chang and Khatib's recursion hands on one body at a time: Omega_ij comes from Omega_iλ(j), where RJK takes
-Omega_λ(i)λ(j) for bodies on different branches; F10 describes it in a sentence, and leaves open whether the symmetry of
-Omega is used. Here it is: of two bodies the one with the larger number, which is no ancestor of the other, goes to its
-parent. That takes more blocks, each for one transform where RJK's may take two, and on most robots fewer transforms in
+Chang and Khatib's recursion advances one body at a time: Omega_ij follows from Omega_iλ(j), where RJK uses
+Omega_λ(i)λ(j) for bodies on different branches. F10 describes it in a sentence, and does not state whether the symmetry
+of Omega is used. Here it is: the body with the larger number, which is no ancestor of the other, goes to its parent.
+That takes more blocks, each with one transform where RJK's may take two. On most robots it takes fewer transforms in
 all, since the blocks of several tasks with one body share their sources.
 """
 
@@ -24,7 +25,7 @@ from ...kernels.dynamics.rjk import Needed
 
 
 class Blocks(NamedTuple):
-    """Blocks of Omega: their bodies i <= j, and whether i stays where it is while j comes from its parent."""
+    """Blocks of Omega: their bodies i <= j, and whether the source is Omega_iλ(j), with i unchanged."""
 
     i: np.ndarray
     j: np.ndarray
@@ -35,11 +36,12 @@ Between = Callable[[np.ndarray, np.ndarray], Blocks]
 
 
 def needed_table(parent: Sequence[int], bodies: Sequence[int], between: Between | None = None) -> np.ndarray:
-    """Return the blocks that tasks on `bodies` need, as the table that `kernels.rjk.needed_in` reads.
+    """Return the required blocks of tasks on `bodies`, as the table that `kernels.dynamics.rjk.needed_in` reads.
 
-    parent: λ of the bodies 1 ... N, in any regular numbering. between: gives the blocks beside the diagonal that two
-    paths need, `blocks_between` by default, for RJK. Blocks are numbered by i, then by j, so that none comes
-    before its source, as in the loops of Figure 14. Cost O(N + k^2 d), and sorting the blocks, for k tasks at depth d.
+    parent: λ of the bodies 1 ... N, in any regular numbering. between: function that returns the off-diagonal blocks
+    that two paths require; `blocks_between`, for RJK, by default. Blocks are ordered by i, then by j, so that none
+    comes before its source, as in the loops of Figure 14. Cost O(N + k^2 d), and sorting the blocks, for k tasks at
+    depth d.
     """
     up = np.array([0, *parent])
     i, j, stays = needed_blocks(up, bodies, between or blocks_between)
@@ -53,7 +55,10 @@ def needed_table(parent: Sequence[int], bodies: Sequence[int], between: Between 
 
 
 def needed_blocks(up: np.ndarray, bodies: Sequence[int], between: Between) -> Blocks:
-    """Return the needed blocks of tasks on `bodies`, each once, by i, then by j; up: λ, with the base's at index 0."""
+    """Return the required blocks of tasks on `bodies` without duplicates, ordered by i, then by j.
+
+    up: λ, with the base's at index 0.
+    """
     above = up.tolist()
     paths = {body: path(above, body) for body in sorted(set(bodies))}
     i = np.unique(np.concatenate([np.zeros(0, np.int64), *paths.values()]))
@@ -65,7 +70,7 @@ def needed_blocks(up: np.ndarray, bodies: Sequence[int], between: Between) -> Bl
 
 
 def path(above: Sequence[int], body: int) -> np.ndarray:
-    """Return the bodies from the base, which is left out, to `body`."""
+    """Return the bodies on the path from the base, excluded, to `body`."""
     bodies = []
     while body:
         bodies.append(body)
@@ -74,7 +79,7 @@ def path(above: Sequence[int], body: int) -> np.ndarray:
 
 
 def blocks_between(p: np.ndarray, q: np.ndarray) -> Blocks:
-    """Return the blocks beside the diagonal that the last bodies of two paths need, none if no joint moves both."""
+    """Return the off-diagonal blocks that the last bodies of two paths require, none if no joint moves both."""
     length = min(p.size, q.size)
     shared = int(np.count_nonzero(p[:length] == q[:length]))
     steps = max(p.size, q.size) - shared if shared else 0
@@ -84,13 +89,15 @@ def blocks_between(p: np.ndarray, q: np.ndarray) -> Blocks:
 
 
 def _inward(along: np.ndarray, shared: int, steps: int) -> np.ndarray:
-    """The bodies of a path from its end to the last of those shared, where it stays for the rest of the steps."""
+    """Return `steps` bodies of a path, from its end inward to the last shared one, which is repeated."""
     return along[np.maximum(along.size - 1 - np.arange(steps), shared - 1)]
 
 
 def blocks_one_at_a_time(p: np.ndarray, q: np.ndarray) -> Blocks:
-    """Return the blocks beside the diagonal that the last bodies of two paths need where the larger goes to its parent,
-    and the other stays: Chang and Khatib's; none if no joint moves both."""
+    """Return the off-diagonal blocks that two paths require in Chang and Khatib's recursion.
+
+    There are none if no joint moves both. The larger of two bodies goes to its parent, and the other stays.
+    """
     common, pairs = np.intersect1d(p, q), []
     one, other = p.tolist(), q.tolist()
     while common.size and one[-1] != other[-1]:
@@ -101,13 +108,13 @@ def blocks_one_at_a_time(p: np.ndarray, q: np.ndarray) -> Blocks:
 
 
 class Numbers:
-    """The numbers 1, 2, ... of blocks that are sorted by i, then by j."""
+    """Numbers 1, 2, ... of blocks that are ordered by i, then by j."""
 
     def __init__(self, i: np.ndarray, j: np.ndarray, size: int) -> None:
         self.keys, self.size = i * size + j, size
 
     def of(self, p: np.ndarray, q: np.ndarray) -> np.ndarray:
-        """Return the numbers of the blocks pq or qp, 0 for those that are not listed: they are zero."""
+        """Return the numbers of the blocks pq or qp; 0 for blocks that are not listed, which are zero."""
         keys = np.minimum(p, q) * self.size + np.maximum(p, q)
         places = np.searchsorted(self.keys, keys)
         known = np.append(self.keys, -1)[places] == keys

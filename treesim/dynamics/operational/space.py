@@ -1,4 +1,4 @@
-"""The operational space of tasks: J, Λ, J̄, N and the equation of motion in the tasks' coordinates."""
+"""Operational space of tasks: J, Λ, J̄, N and the equation of motion in task coordinates."""
 
 from __future__ import annotations
 
@@ -45,23 +45,42 @@ CONSISTENT = FastEntry(consistent_inverse_states)
 
 @dataclass(frozen=True, eq=False, repr=False)
 class OperationalSpace(ReprMixin):
-    """The dynamics of a robot in the coordinates of its tasks, at one state or a batch of them (leading axes).
+    """Dynamics of a robot in the coordinates of its tasks, at one state or a batch.
 
-    jacobian (..., m, nv): J, xdot = J v. inverse_inertia (..., m, m): Λ^-1 = J H^-1 J'. rank: of Λ^-1, how many
-    directions the robot can accelerate its tasks in; an integer, or (...) of them. inertia (..., m, m): Λ, the inverse
-    of Λ^-1 on those directions and zero beyond, so that J H^-1 J' Λ J = J always, and Λ Λ^-1 = 1 only if rank is m.
-    jbar (..., nv, m): J̄ = H^-1 J' Λ, the dynamically consistent inverse: J J̄ = 1 if rank is m, J J̄ J = J always.
-    nullspace (..., nv, nv): N = 1 - J̄ J; J N = 0, N^2 = N, and N' tau leaves the tasks alone. bias (..., m):
-    β = Jdot v - J H^-1 C, the tasks' acceleration without any forces but gravity's (C holds it) and f_ext.
-    inverse_mass_jacobian (..., nv, m): H^-1 J'. robot_name: of the robot. Source: Featherstone 2010, section 4.
+    Parameters
+    ----------
+    jacobian : numpy.ndarray
+        (..., m, nv) task Jacobian J, xdot = J v.
+    inverse_inertia : numpy.ndarray
+        (..., m, m) inverse inertia Λ^-1 = J H^-1 J'.
+    inertia : numpy.ndarray
+        (..., m, m) inertia Λ: the inverse of Λ^-1 on its range and zero beyond, so that J H^-1 J' Λ J = J. Λ Λ^-1 = 1
+        only if the rank is m.
+    rank : int or numpy.ndarray
+        Rank of Λ^-1: the number of directions in which the robot can accelerate its tasks.
+    jbar : numpy.ndarray
+        (..., nv, m) dynamically consistent inverse J̄ = H^-1 J' Λ. J J̄ J = J; J J̄ = 1 if the rank is m.
+    nullspace : numpy.ndarray
+        (..., nv, nv) projection N = 1 - J̄ J, with J N = 0 and N^2 = N. Forces N' tau do not accelerate the tasks.
+    bias : numpy.ndarray
+        (..., m) β = Jdot v - J H^-1 C: the tasks' acceleration without tau; C includes gravity and f_ext.
+    inverse_mass_jacobian : numpy.ndarray
+        (..., nv, m) H^-1 J'.
+    robot_name : str
+        Name of the robot.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> task = treesim.FrameTask("ee_link", "position")
-        >>> space = treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)
-        >>> tau = space.torque(space.force([0, 0, 1]))  # up, with what the other joints need to stay out of it
-        >>> np.allclose(space.acceleration(tau), [0, 0, 1])
-        True
+    Notes
+    -----
+    Source: Featherstone 2010, section 4.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> task = treesim.FrameTask("ee_link", "position")
+    >>> space = treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)
+    >>> tau = space.torque(space.force([0, 0, 1]))  # accelerates the tool upward by 1 m/s^2
+    >>> np.allclose(space.acceleration(tau), [0, 0, 1])
+    True
     """
 
     jacobian: np.ndarray
@@ -85,20 +104,53 @@ class OperationalSpace(ReprMixin):
         return arrays(self, *labels, "inverse_mass_jacobian")
 
     def acceleration(self, tau: ArrayLike) -> np.ndarray:
-        """Return xddot (..., m) = J H^-1 tau + β under generalised forces tau (..., nv)."""
+        """Return the tasks' accelerations under generalised forces.
+
+        Parameters
+        ----------
+        tau : array_like
+            (..., nv) generalised forces.
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., m) xddot = J H^-1 tau + β.
+        """
         return _apply(transposed(self.inverse_mass_jacobian), "tau", tau) + self.bias
 
     def force(self, acceleration: ArrayLike) -> np.ndarray:
-        """Return the task force F (..., m) = Λ (xddot - β) for wanted accelerations xddot (..., m).
+        """Return the task forces for required accelerations.
 
-        Of accelerations that the robot cannot reach (rank below m), `torque(F)` gives their attainable part.
+        Parameters
+        ----------
+        acceleration : array_like
+            (..., m) required accelerations xddot.
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., m) task forces F = Λ (xddot - β). If the rank is below m, `torque(F)` produces the attainable part of
+            xddot.
         """
         wanted = coerce(Argument("acceleration", acceleration, (self.bias.shape[-1],)))
         return _apply(self.inertia, "acceleration", wanted - self.bias)
 
     def torque(self, force: ArrayLike, tau0: ArrayLike | None = None) -> np.ndarray:
-        """Return tau (..., nv) = J' F + N' tau0: task forces F (..., m), and tau0 (..., nv) as far as it does not
-        disturb the tasks. The tasks then accelerate by Λ^-1 F + β."""
+        """Return the generalised forces of task forces; the tasks then accelerate by Λ^-1 F + β.
+
+        Parameters
+        ----------
+        force : array_like
+            (..., m) task forces F.
+        tau0 : array_like, optional
+            (..., nv) generalised forces that are added after projection by N', so that they do not accelerate the
+            tasks.
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., nv) tau = J' F + N' tau0.
+        """
         tau = _apply(transposed(self.jacobian), "force", force)
         return tau if tau0 is None else tau + _apply(transposed(self.nullspace), "tau0", tau0)
 
@@ -120,27 +172,59 @@ def operational_space(
     gravity: ArrayLike | None = None,
     rtol: float = RTOL,
 ) -> OperationalSpace:
-    """Return the operational space of `tasks`: J, Λ^-1, Λ, its rank, J̄, N and β.
+    """Return the operational space of tasks: J, Λ^-1, Λ, its rank, J̄, N and β.
 
-    q (..., nq), v (..., nv): configuration and velocity. tasks: names of frames (six rows, linear first), `FrameTask`,
-    `RelativeTask`, `CenterOfMassTask`, in any mixture; rows follow their order. method: a name of
-    `available("operational")`, for Λ^-1 of the frames the tasks are made of; the factors of "ltdl" are there anyway.
-    reference: the axes, "world" or "local", of tasks that do not say. f_ext, gravity: as in `forward_dynamics`, they
-    enter β.
-    rtol: directions whose eigenvalue of Λ^-1, scaled to a unit diagonal, is below rtol of the largest count as
-    unattainable: redundant, singular or fixed rows lower the rank, and nothing singular is inverted.
-    Raises UnknownNameError, ArgumentError, NonFiniteError, SingularInertiaError, ModelError (centre of mass of no
-    mass). Cost: O(n d^2) for H and its factors, O(m d^2 + m^2 d) for Λ^-1, O(m n (m + d)) for J̄ and N, and O(m^3);
-    O(m n^2) where tasks are other than whole frames along the world's axes. Source: Featherstone 2010, eq. 8, 10, 22
-    and 33.
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (..., nq) configurations.
+    v : array_like
+        (..., nv) velocities.
+    tasks : str, FrameTask, RelativeTask, CenterOfMassTask or sequence of them
+        Tasks, whose rows are in this order. The name of a frame stands for its six rows, linear first.
+    method : str
+        A name of `available("operational")`, for Λ^-1 of the tasks' frames. Other quantities use the factors of "ltdl".
+    reference : str
+        Axes of tasks without a reference: "world" or "local".
+    f_ext, gravity : array_like, optional
+        As in `treesim.forward_dynamics`; they enter β.
+    rtol : float
+        Λ^-1 is scaled to a unit diagonal. Directions whose eigenvalue is below rtol times the largest one count as
+        unattainable: redundant, singular or fixed rows lower the rank.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> q, v = np.full(6, 0.5), np.zeros(6)
-        >>> treesim.operational_space(robot, q, v, "ee_link")
-        <OperationalSpace of 'ur5': 6 rows, rank 6, nv 6>
-        >>> treesim.operational_space(robot, q, v, ["ee_link", "tool0"])  # twelve rows of six joints
-        <OperationalSpace of 'ur5': 12 rows, rank 6, nv 6>
+    Returns
+    -------
+    OperationalSpace
+        Quantities of the operational space.
+
+    Raises
+    ------
+    UnknownNameError
+        If a frame, the method or the reference is unknown.
+    ArgumentError
+        If an argument has another type or shape.
+    NonFiniteError
+        If an argument is not finite, or a result overflows.
+    SingularInertiaError
+        If a joint moves no inertia.
+    ModelError
+        If a task on the centre of mass is given for a robot without mass.
+
+    Notes
+    -----
+    Cost: O(n d^2) for H and its factors, O(m d^2 + m^2 d) for Λ^-1, O(m n (m + d)) for J̄ and N, and O(m^3). It is O(m
+    n^2) for tasks other than whole frames in world axes. Source: Featherstone 2010, eq. 8, 10, 22 and 33.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, v = np.full(6, 0.5), np.zeros(6)
+    >>> treesim.operational_space(robot, q, v, "ee_link")
+    <OperationalSpace of 'ur5': 6 rows, rank 6, nv 6>
+    >>> treesim.operational_space(robot, q, v, ["ee_link", "tool0"])  # twelve rows of six joints
+    <OperationalSpace of 'ur5': 12 rows, rank 6, nv 6>
     """
     robot = checked_robot(robot)
     if not 0 < rtol < 1:
@@ -167,12 +251,12 @@ def operational_space(
 
 
 def _by_method(robot: Tree, q: ArrayLike, base: BaseRows, method: str) -> np.ndarray:
-    """Λ^-1 of the frames by `method`."""
+    """Return Λ^-1 of the frames by `method`."""
     return inverse_inertia_by(plugins.get("operational", method), robot, q, base.frames, "world")
 
 
 def _identity_minus(product: np.ndarray) -> np.ndarray:
-    """1 - P of square matrices P (..., n, n), dense in memory, in their place."""
+    """Return 1 - P of contiguous square matrices P (..., n, n). Overwrites P."""
     np.negative(product, out=product)
     n = product.shape[-1]
     product.reshape(*product.shape[:-2], n * n)[..., :: n + 1] += 1
@@ -180,8 +264,10 @@ def _identity_minus(product: np.ndarray) -> np.ndarray:
 
 
 def _of_full_rank(robot: Tree, base: BaseRows, rtol: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-    """Λ, J̄ and N of the base rows at one state, by sparse rows, if Λ^-1 is certain to have full rank; dense products of
-    whole batches, a library's, take as long."""
+    """Return Λ, J̄ and N of the base rows at one state by sparse rows; None if Λ^-1 may not have full rank.
+
+    Also None for batches, where dense products of a library are as fast.
+    """
     J, X, inverse = base.J, base.X, base.inverse
     if J.ndim > 2 or not J.size:
         return None
@@ -192,7 +278,7 @@ def _of_full_rank(robot: Tree, base: BaseRows, rtol: float) -> tuple[np.ndarray,
 
 @lru_cache(maxsize=16)
 def _limits(rtol: float) -> np.ndarray:
-    """What `scaled_inverse` is told, read-only."""
+    """Return the tolerances for `scaled_inverse`, read-only."""
     limits = np.array([rtol, FLOOR])
     limits.setflags(write=False)
     return limits
@@ -201,9 +287,9 @@ def _limits(rtol: float) -> np.ndarray:
 def invert_on_range(inverse: np.ndarray, rtol: float = RTOL) -> tuple[np.ndarray, Any]:
     """Return Λ (..., m, m) and the rank of a positive semi-definite Λ^-1 (..., m, m).
 
-    Rows in metres and radians compare badly, so Λ^-1 is scaled to a unit diagonal first: C = S^-1 Λ^-1 S^-1, where rows
-    that move a thousand times less easily than the easiest are measured against that. Eigenvalues of C above rtol times
-    the largest count; Λ = S^-1 C^+ S^-1, for which Λ^-1 Λ Λ^-1 = Λ^-1 up to what is cut. O(m^3).
+    Rows in metres and radians are not comparable, so Λ^-1 is scaled to a unit diagonal first: C = S^-1 Λ^-1 S^-1. The
+    diagonal entries used for S are at least a thousandth of the largest. Eigenvalues of C above rtol times the largest
+    one count. Λ = S^-1 C^+ S^-1, for which Λ^-1 Λ Λ^-1 = Λ^-1 up to the eigenvalues that are cut. O(m^3).
     """
     m = inverse.shape[-1]
     inertia = np.empty(inverse.shape)

@@ -1,4 +1,4 @@
-"""A Jacobian that is stored and used along the tree's paths only (Featherstone 2010, sections 5 and 8)."""
+"""Sparse Jacobian, stored and used along the tree's paths only (Featherstone 2010, sections 5 and 8)."""
 
 from __future__ import annotations
 
@@ -23,18 +23,32 @@ from .frames import frame_jacobian, frame_tables
 
 
 class SparseJacobian(ReprMixin):
-    """Rows (m, n) that are non-zero only along paths of a tree: row i on the path to degree of freedom last[i].
+    """Sparse matrix (m, n) whose rows are non-zero only along paths of a tree.
 
-    topology: the tree. last: (m,) b_e(1..m), the last degree of freedom that moves each row, counted from 1; 0 for a
-    row that nothing moves. J: (m, n). Vectors may be matrices of columns. Raises ArgumentError (shape, NaN, entry off
-    the path). The costs below count multiplications, additions and divisions, with d_i entries in row i (Featherstone
-    2010, Table 1).
+    Arguments of the methods may be vectors or matrices of columns. Costs count multiplications, additions and
+    divisions, with d_i entries in row i (Featherstone 2010, Table 1).
 
-    Example:
-        >>> topology = treesim.Topology([0, 1, 1])
-        >>> J = treesim.SparseJacobian(topology, [2, 3], [[1, 2, 0], [3, 0, 4]])
-        >>> J.multiply([1, 1, 1])
-        array([3., 7.])
+    Parameters
+    ----------
+    topology : Topology
+        Tree of n degrees of freedom.
+    last : sequence of int
+        (m,) b_e(1..m): last degree of freedom that moves each row, counted from 1; 0 if none does. Row i is non-zero
+        only on the path to it.
+    J : array_like
+        (m, n) dense matrix.
+
+    Raises
+    ------
+    ArgumentError
+        If a shape does not fit, a number is not finite, or an entry off the path is not zero.
+
+    Examples
+    --------
+    >>> topology = treesim.Topology([0, 1, 1])
+    >>> J = treesim.SparseJacobian(topology, [2, 3], [[1, 2, 0], [3, 0, 4]])
+    >>> J.multiply([1, 1, 1])
+    array([3., 7.])
     """
 
     def __init__(self, topology: Topology, last: Sequence[int], J: ArrayLike) -> None:
@@ -64,29 +78,74 @@ class SparseJacobian(ReprMixin):
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(m, n)."""
+        """Shape (m, n)."""
         m, n = self._packed.shape
         return m, n
 
     def dense(self) -> np.ndarray:
-        """Return the full matrix (m, n)."""
+        """Return the dense matrix.
+
+        Returns
+        -------
+        numpy.ndarray
+            (m, n) matrix.
+        """
         full = np.zeros(self.shape)
         rows, columns = np.nonzero(self._pattern())
         full[rows, columns] = self._packed[rows, self._depth[columns]]
         return full
 
     def multiply(self, x: ArrayLike) -> np.ndarray:
-        """Return J x (m,) or (m, k) for x (n,) or (n, k). Cost sum of d_i mul, d_i - 1 add a column."""
+        """Return J x. Cost: Σ d_i multiplications and Σ (d_i - 1) additions per column.
+
+        Parameters
+        ----------
+        x : array_like
+            (n,) or (n, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            (m,) or (m, k).
+        """
         return self._on_columns(kernels.product_states, x, self.shape[1], self.shape[0])
 
     def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
-        """Return J' x (n,) or (n, k) for x (m,) or (m, k). Cost sum of d_i mul and add a column."""
+        """Return J' x. Cost: Σ d_i multiplications and additions per column.
+
+        Parameters
+        ----------
+        x : array_like
+            (m,) or (m, k).
+
+        Returns
+        -------
+        numpy.ndarray
+            (n,) or (n, k).
+        """
         return self._on_columns(kernels.transposed_product_states, x, self.shape[0], self.shape[1])
 
     def divide(self, factors: Factorization) -> tuple[SparseJacobian, SparseJacobian]:
-        """Return (Y_D, Y_d) = (Y_d D^-1, J L^-1) for LTDL factors, (Y, Y) with Y = J L^-1 for LTL: the pattern of J.
+        """Return the quotients of J and sparse factors, which have the pattern of J.
 
-        Cost sum of d_i div, d_i (d_i - 1) / 2 mul and add. Raises ArgumentError if the factors are of another tree.
+        Cost: Σ d_i divisions, Σ d_i (d_i - 1) / 2 multiplications and additions.
+
+        Parameters
+        ----------
+        factors : Factorization
+            Factors of a matrix on the same tree.
+
+        Returns
+        -------
+        Y_D : SparseJacobian
+            Y_D = Y_d D^-1 for LTDL, Y = J L^-1 for LTL.
+        Y_d : SparseJacobian
+            Y_d = J L^-1 for LTDL, Y = J L^-1 for LTL.
+
+        Raises
+        ------
+        ArgumentError
+            If the factors are of another tree.
         """
         if not np.array_equal(factors.topology.dof_parent, self.topology.dof_parent):
             raise ArgumentError("the factors belong to another tree than the Jacobian")
@@ -98,9 +157,24 @@ class SparseJacobian(ReprMixin):
         return self._with(Z), self._with(Y)
 
     def multiply_rows(self, other: SparseJacobian) -> np.ndarray:
-        """Return the symmetric product (m, m) of two matrices of one pattern: Λ^-1 = Y Y' or Y_D Y_d'.
+        """Return the symmetric product of two matrices of one pattern: Λ^-1 = Y Y' or Y_D Y_d'.
 
-        Cost, over pairs i >= j with d_ij entries in common: d_ij mul, d_ij - 1 add.
+        Cost: d_ij multiplications and d_ij - 1 additions for each pair i >= j with d_ij entries in common.
+
+        Parameters
+        ----------
+        other : SparseJacobian
+            Matrix of the same pattern.
+
+        Returns
+        -------
+        numpy.ndarray
+            (m, m) product.
+
+        Raises
+        ------
+        ArgumentError
+            If the patterns differ.
         """
         if not np.array_equal(other._last, self._last) or other.shape != self.shape:
             raise ArgumentError("the rows of the two matrices do not lie on the same paths")
@@ -110,7 +184,18 @@ class SparseJacobian(ReprMixin):
         return out
 
     def null_space(self, jbar: ArrayLike) -> np.ndarray:
-        """Return N = 1 - J̄ J (n, n) for J̄ (n, m). Cost n add, n times the sum of d_i mul and add."""
+        """Return the null-space projection N = 1 - J̄ J. Cost: n additions, n Σ d_i multiplications and additions.
+
+        Parameters
+        ----------
+        jbar : array_like
+            (n, m) dynamically consistent inverse J̄.
+
+        Returns
+        -------
+        numpy.ndarray
+            (n, n) projection.
+        """
         m, n = self.shape
         inverse = coerce(Argument("jbar", jbar, (n, m)))
         if inverse.ndim != 2:
@@ -122,7 +207,7 @@ class SparseJacobian(ReprMixin):
         return N
 
     def _pattern(self) -> np.ndarray:
-        """Which entries (m, n) may be non-zero."""
+        """Return a mask (m, n) of the entries that may be non-zero."""
         pattern = np.zeros((len(self._last), len(self._parent)), dtype=bool)
         for row, last in zip(pattern, self._last.tolist(), strict=True):
             k = last
@@ -155,17 +240,44 @@ class SparseJacobian(ReprMixin):
 def sparse_jacobian(
     robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, reference: Reference = "world"
 ) -> SparseJacobian:
-    """Return the Jacobian (6 k, nv) of frames at one configuration q (nq,), sparse.
+    """Return the sparse Jacobian of k frames at one configuration.
 
-    With factors = ltdl(robot.dof_parent, mass_matrix(robot, q)) the quantities of Featherstone 2010 are
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    q : array_like
+        (nq,) configuration.
+    frames : str or sequence of str
+        Names of the frames.
+    reference : str
+        Axes: "world" or "local" as in `treesim.frame_jacobian`.
+
+    Returns
+    -------
+    SparseJacobian
+        (6 k, nv) Jacobian. With mimic joints, its paths are those of `Tree.dof_parent`.
+
+    Raises
+    ------
+    UnknownNameError
+        If a frame or the reference is unknown.
+    ArgumentError
+        If an argument has another type or shape.
+    NonFiniteError
+        If q is not finite.
+
+    Notes
+    -----
+    With factors = ltdl(robot.dof_parent, mass_matrix(robot, q)), the quantities of Featherstone 2010 are
     Y_D, Y_d = J.divide(factors); Λ^-1 = Y_D.multiply_rows(Y_d); J̄ = factors.solve_lower(Y_D.multiply_transposed(Λ));
-    N = J.null_space(J̄). With followers the paths are those of `Tree.dof_parent`. Raises UnknownNameError (frame,
-    reference), ArgumentError, NonFiniteError.
+    N = J.null_space(J̄).
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> treesim.sparse_jacobian(robot, np.full(6, 0.5), ["forearm_link", "ee_link"])
-        <SparseJacobian: 12 x 6, 54 entries on paths>
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.sparse_jacobian(robot, np.full(6, 0.5), ["forearm_link", "ee_link"])
+    <SparseJacobian: 12 x 6, 54 entries on paths>
     """
     robot = checked_robot(robot)
     names = checked_frames(frames)

@@ -1,4 +1,4 @@
-"""The rows that tasks are combinations of: those of whole frames along the world's axes and of the centre of mass."""
+"""Base rows of tasks: whole frames in world axes, and the centre of mass; tasks are combinations of them."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def symmetric(matrix: np.ndarray) -> np.ndarray:
 
 
 def several_of(tasks: Task | Sequence[Task]) -> tuple[Any, ...]:
-    """Return the tasks given, of which one needs no sequence."""
+    """Return the tasks as a tuple, from one task or a sequence."""
     one: Any = tasks
     return (one,) if isinstance(tasks, ONE_TASK) or not isinstance(tasks, Iterable) else tuple(tasks)
 
 
 def listed_tasks(several: Sequence[Any]) -> list[FramesTask | CenterOfMassTask]:
-    """Return the tasks, each as an object; raises ArgumentError for what is none."""
+    """Return the tasks as objects; raises ArgumentError for other values."""
     listed = [FrameTask(task) if isinstance(task, str) else task for task in several]
     for task in listed:
         if not isinstance(task, FramesTask | CenterOfMassTask):
@@ -58,7 +58,7 @@ def listed_tasks(several: Sequence[Any]) -> list[FramesTask | CenterOfMassTask]:
 
 
 def frames_of(tasks: Sequence[FramesTask | CenterOfMassTask]) -> tuple[str, ...]:
-    """Return the frames that tasks are made of, each once."""
+    """Return the names of the tasks' frames, without duplicates."""
     return tuple(dict.fromkeys(name for task in tasks if isinstance(task, FramesTask) for name in task.frames))
 
 
@@ -68,7 +68,7 @@ def centers_in(tasks: Sequence[FramesTask | CenterOfMassTask]) -> bool:
 
 
 def _same_batch(robot: Tree, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None) -> dict[str, np.ndarray | None]:
-    """q, v, and forces as kernels take them, by name, as arrays with the same leading axes."""
+    """Return q, v and wrenches in kernel coordinates by name, with the same leading axes."""
     given = {"q": coerce(configuration(robot, q)), "v": coerce(Argument("v", v, (robot.nv,)))}
     forces = kernel_wrenches(robot, f_ext)
     if forces is not None:
@@ -85,9 +85,9 @@ def _same_batch(robot: Tree, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None
 
 
 class BaseRows(NamedTuple):
-    """Six rows a frame and, last, three of the centre of mass if wanted.
+    """Six rows for each frame and, last, three of the centre of mass if required.
 
-    frames: their names. tables: what kernels take to know these rows. motions (..., k, 24): as `as_motion` takes them.
+    frames: their names. tables: constants of kernels for these rows. motions (..., k, 24): see `as_motion`.
     J (..., m, nv), X = H^-1 J' (..., nv, m), inverse (..., m, m): Λ^-1, bias (..., m): β.
     """
 
@@ -109,7 +109,7 @@ def base_rows(
     frames: tuple[str, ...],
     centers: bool,
 ) -> BaseRows:
-    """Return the rows of frames and, if wanted, of the centre of mass, at states as `operational_space` takes them."""
+    """Return the rows of frames and, if required, of the centre of mass; arguments as in `operational_space`."""
     k, n, m = len(frames), robot.nv, 6 * len(frames) + 3 * centers
     tables = (*known_frame_codes(robot, frames, "world"), CENTERS[centers])
     constants = (*constants_of(robot, gravity), *tables)
@@ -136,7 +136,7 @@ def _held_rows(
     frames: tuple[str, ...],
     centers: bool,
 ) -> BaseRows:
-    """The rows of a robot with followers, from those of its spanning tree; see `mimic`."""
+    """Return the rows of a robot with mimic joints, from those of its spanning tree; see `mimic`."""
     tied, answer = robot.mimic_map, answer_of(robot, q)
     assert tied is not None
     velocity = Argument("v", v, (robot.nv,))
@@ -156,7 +156,7 @@ def _held_rows(
 def combined(
     base: BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return J, X = H^-1 J', Λ^-1 and β of tasks, combinations T of the base rows."""
+    """Return J, X = H^-1 J', Λ^-1 and β of tasks, which are combinations T of the base rows."""
     T, terms = _combinations(base, tasks, reference)
     bias = (T @ base.bias[..., None])[..., 0] + terms
     return T @ base.J, base.X @ transposed(T), symmetric(T @ base.inverse @ transposed(T)), bias
@@ -165,7 +165,10 @@ def combined(
 def _combinations(
     base: BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference
 ) -> tuple[np.ndarray, np.ndarray]:
-    """T (..., m, base rows), and what the tasks' accelerations have besides T times those of the base rows (..., m)."""
+    """Return T (..., m, base rows), and the velocity terms (..., m) of the tasks' accelerations.
+
+    A task's acceleration is T times that of the base rows, plus its velocity term.
+    """
     batch, width = base.J.shape[:-2], base.J.shape[-2]
     motion = as_motion(base.motions)
     blocks, terms = [np.zeros((*batch, 0, width))], [np.zeros((*batch, 0))]
@@ -186,7 +189,7 @@ def _combinations(
 
 
 def are_the_base(base: BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference) -> bool:
-    """Return whether the tasks are the base's frames and, last, the centre of mass or not, as they stand."""
+    """Return whether the tasks are the base rows in order: full frames, then optionally the centre of mass."""
     k = len(base.frames)
     whole = all(
         isinstance(task, FrameTask) and task.rows is None and (task.reference or reference) == "world"

@@ -1,7 +1,7 @@
-"""Tasks: which coordinates of a robot's motion an operational space is made of.
+"""Tasks: the coordinates of an operational space.
 
-A task is r rows x with velocity xdot = J v and acceleration xddot = J a + Jdot v: xddot is the time derivative of the
-very numbers in xdot, also where their axes turn.
+A task has r rows x with velocity xdot = J v and acceleration xddot = J a + Jdot v. xddot is the time derivative of the
+components of xdot, also if their axes rotate.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ Rows: TypeAlias = TaskRows | ArrayLike | None
 
 
 class FramesTask(ReprMixin):
-    """A task whose velocity is a combination of frames' velocities: xdot = T (V_1; V_2; ...), T from their poses.
+    """Base class of tasks whose velocity is a combination of frames' velocities: xdot = T (V_1; V_2; ...).
 
-    Tasks of one's own derive from it.
+    T depends on the frames' poses. Derive user-defined tasks from this class.
     """
 
     def __repr__(self) -> str:
@@ -38,25 +38,54 @@ class FramesTask(ReprMixin):
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """The names of the frames."""
+        """Names of the frames."""
         raise NotImplementedError
 
     @property
     def count(self) -> int:
-        """r, how many rows there are."""
+        """Number of rows r."""
         raise NotImplementedError
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return T (..., r, 6 k) for these motions of the k frames (world axes); reference: the default one."""
+        """Return the combination T of the frames' velocities.
+
+        Parameters
+        ----------
+        motion : FrameMotion
+            Motions of the k frames in world axes.
+        reference : str
+            Axes to use if the task has no reference: "world" or "local".
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., r, 6 k) matrix T.
+        """
         raise NotImplementedError
 
     def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return Tdot (V_1; ...) (..., r): what xddot has besides T times the frames' classical accelerations."""
+        """Return Tdot (V_1; ...): the task's acceleration minus T times the frames' classical accelerations.
+
+        Parameters
+        ----------
+        motion : FrameMotion
+            Motions of the k frames in world axes.
+        reference : str
+            Axes to use if the task has no reference: "world" or "local".
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., r) velocity terms.
+        """
         raise NotImplementedError
 
 
 def selected(rows: Rows, width: int = 6) -> np.ndarray:
-    """Return rows (r, width) as given, or named "position" or "orientation", or all; raises ArgumentError."""
+    """Return the matrix (r, width) of `rows`: an array, "position", "orientation", or None for all rows.
+
+    Raises ArgumentError or UnknownNameError for other values.
+    """
     if rows is None:
         return np.eye(width)
     if isinstance(rows, str):
@@ -70,7 +99,7 @@ def selected(rows: Rows, width: int = 6) -> np.ndarray:
 
 
 def _check(task: Any, *names: str, width: int = 6) -> None:
-    """Raise ArgumentError, or UnknownNameError, for names, rows and axes that cannot be meant, whatever the robot."""
+    """Raise ArgumentError or UnknownNameError for invalid names, rows and axes, which do not depend on the robot."""
     for name in names:
         checked_text(f"{name} of a {type(task).__name__}", getattr(task, name))
     selected(task.rows, width)
@@ -78,7 +107,7 @@ def _check(task: Any, *names: str, width: int = 6) -> None:
 
 
 def _axes(reference: Reference | None) -> str:
-    """What to append to a task's line about its axes, where it says which."""
+    """Return the text about the task's axes in its representation; empty without a reference."""
     return "" if reference is None else f", along {reference!r}"
 
 
@@ -90,19 +119,19 @@ def _along(reference: Reference | None, default: Reference) -> Reference:
 
 
 def _cross_matrix(p: np.ndarray) -> np.ndarray:
-    """px (..., 3, 3)."""
+    """Cross-product matrices px (..., 3, 3)."""
     o = np.zeros(p.shape[:-1])
     x, y, z = p[..., 0], p[..., 1], p[..., 2]
     return np.stack([o, -z, y, z, o, -x, -y, x, o], axis=-1).reshape(*p.shape[:-1], 3, 3)
 
 
 def _turned(rotation: np.ndarray, twist: np.ndarray) -> np.ndarray:
-    """E' applied to both halves of (..., 6), E (..., 3, 3)."""
+    """E' times both halves of twists (..., 6), for rotations E (..., 3, 3)."""
     return (twist.reshape(*twist.shape[:-1], 2, 3) @ rotation).reshape(twist.shape)
 
 
 def _turn_of_both(rotation: np.ndarray) -> np.ndarray:
-    """diag(E', E') (..., 6, 6)."""
+    """Matrices diag(E', E') (..., 6, 6)."""
     turn = np.zeros((*rotation.shape[:-2], 6, 6))
     turn[..., :3, :3] = turn[..., 3:, 3:] = np.swapaxes(rotation, -1, -2)
     return turn
@@ -110,15 +139,26 @@ def _turn_of_both(rotation: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameTask(FramesTask):
-    """Rows on the motion of one frame: xdot = rows (velocity of its origin; angular velocity).
+    """Task on the motion of one frame: xdot = rows (velocity of its origin; angular velocity).
 
-    frame: its name. rows: (r, 6), or "position", "orientation", or None for all six. reference: along the axes of the
-    "world" or of the frame ("local"); None leaves it to `operational_space`. With "local" axes xddot is the derivative
-    of these components: R' a - w x R' pdot for the origin, not the classical acceleration R' a.
+    Parameters
+    ----------
+    frame : str
+        Name of the frame.
+    rows : array_like or str, optional
+        (r, 6) rows, "position" or "orientation". All six by default.
+    reference : str, optional
+        Axes: "world", or "local" for the frame's own; that of `treesim.operational_space` by default.
 
-    Example:
-        >>> treesim.FrameTask("ee_link", "position", reference="local")
-        <FrameTask on 'ee_link': rows 'position', along 'local'>
+    Notes
+    -----
+    In "local" axes xddot is the derivative of these components: R' a - w x R' pdot for the origin, not the classical
+    acceleration R' a.
+
+    Examples
+    --------
+    >>> treesim.FrameTask("ee_link", "position", reference="local")
+    <FrameTask on 'ee_link': rows 'position', along 'local'>
     """
 
     frame: str
@@ -133,23 +173,49 @@ class FrameTask(FramesTask):
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """The names of the frames."""
+        """Names of the frames."""
         return (self.frame,)
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(selected(self.rows))
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return T (..., r, 6)."""
+        """Return the combination T of the frame's velocity.
+
+        Parameters
+        ----------
+        motion : FrameMotion
+            Motion of the frame in world axes.
+        reference : str
+            Axes to use if the task has no reference.
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., r, 6) matrix T.
+        """
         R = selected(self.rows)
         if _along(self.reference, reference) == "world":
             return np.broadcast_to(R, (*motion.position.shape[:-2], *R.shape))
         return R @ _turn_of_both(motion.rotation[..., 0, :, :])
 
     def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return (..., r): -w x pdot in turning axes, nothing along the world's."""
+        """Return the velocity terms: -w x pdot in the frame's own axes, zero in world axes.
+
+        Parameters
+        ----------
+        motion : FrameMotion
+            Motion of the frame in world axes.
+        reference : str
+            Axes to use if the task has no reference.
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., r) velocity terms.
+        """
         R = selected(self.rows)
         V = motion.velocity[..., 0, :]
         if _along(self.reference, reference) == "world":
@@ -160,19 +226,30 @@ class FrameTask(FramesTask):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RelativeTask(FramesTask):
-    """Rows on the motion of frame `second` as seen from frame `first`, an observer who turns with it:
+    """Task on the motion of frame `second` relative to frame `first`, as seen by an observer who rotates with `first`.
+
     xdot = rows (pdot_2 - pdot_1 - w_1 x (p_2 - p_1); w_2 - w_1).
 
-    rows: (r, 6), or "position", "orientation", or None for all six. reference: these vectors along the axes of the
-    "world", or of `first` ("local"): then the first three are the rate of `second`'s coordinates in `first`. None
-    leaves it to `operational_space`. xddot is the derivative of these components: along first's axes it holds the
-    Coriolis and centrifugal terms of that frame.
+    Parameters
+    ----------
+    first, second : str
+        Names of the frames.
+    rows : array_like or str, optional
+        (r, 6) rows, "position" or "orientation". All six by default.
+    reference : str, optional
+        Axes: "world", or "local" for those of `first`; that of `treesim.operational_space` by default. In "local" axes,
+        the first three rows are the derivative of `second`'s coordinates in `first`.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> task = treesim.RelativeTask("forearm_link", "ee_link", rows="orientation")
-        >>> treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)  # three wrist joints
-        <OperationalSpace of 'ur5': 3 rows, rank 3, nv 6>
+    Notes
+    -----
+    xddot is the derivative of these components. In the axes of `first` it includes Coriolis and centrifugal terms.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> task = treesim.RelativeTask("forearm_link", "ee_link", rows="orientation")
+    >>> treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)  # three wrist joints
+    <OperationalSpace of 'ur5': 3 rows, rank 3, nv 6>
     """
 
     first: str
@@ -190,16 +267,29 @@ class RelativeTask(FramesTask):
 
     @property
     def frames(self) -> tuple[str, ...]:
-        """The names of the frames."""
+        """Names of the frames."""
         return (self.first, self.second)
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(selected(self.rows))
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return T (..., r, 12)."""
+        """Return the combination T of the two frames' velocities.
+
+        Parameters
+        ----------
+        motion : FrameMotion
+            Motions of the two frames in world axes.
+        reference : str
+            Axes to use if the task has no reference.
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., r, 12) matrix T.
+        """
         arm = motion.position[..., 1, :] - motion.position[..., 0, :]
         T = np.zeros((*arm.shape[:-1], 6, 12))
         T[..., :, :6], T[..., :, 6:] = -np.eye(6), np.eye(6)
@@ -209,7 +299,20 @@ class RelativeTask(FramesTask):
         return selected(self.rows) @ T
 
     def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return (..., r): -w_1 x (pdot_2 - pdot_1), and in turning axes -w_1 x xdot besides."""
+        """Return the velocity terms: -w_1 x (pdot_2 - pdot_1), and in the axes of `first` also -w_1 x xdot.
+
+        Parameters
+        ----------
+        motion : FrameMotion
+            Motions of the two frames in world axes.
+        reference : str
+            Axes to use if the task has no reference.
+
+        Returns
+        -------
+        numpy.ndarray
+            (..., r) velocity terms.
+        """
         V1, V2 = motion.velocity[..., 0, :], motion.velocity[..., 1, :]
         w, apart = V1[..., 3:], V2[..., :3] - V1[..., :3]
         terms = np.concatenate([-np.cross(w, apart), np.zeros_like(w)], axis=-1)
@@ -222,11 +325,17 @@ class RelativeTask(FramesTask):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CenterOfMassTask(ReprMixin):
-    """Rows on the velocity of the centre of mass of all bodies, along the world's axes: (r, 3), or None for all.
+    """Task on the velocity of the centre of mass of all bodies, in world axes.
 
-    Example:
-        >>> treesim.CenterOfMassTask([[1, 0, 0], [0, 1, 0]])  # above the ground, at any height
-        <CenterOfMassTask: 2 rows>
+    Parameters
+    ----------
+    rows : array_like, optional
+        (r, 3) rows. All three by default.
+
+    Examples
+    --------
+    >>> treesim.CenterOfMassTask([[1, 0, 0], [0, 1, 0]])  # horizontal motion only
+    <CenterOfMassTask: 2 rows>
     """
 
     rows: ArrayLike | None = None
@@ -242,12 +351,12 @@ class CenterOfMassTask(ReprMixin):
 
     @property
     def matrix(self) -> np.ndarray:
-        """The rows (r, 3)."""
+        """Matrix of the rows (r, 3)."""
         return selected(self.rows, 3)
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.matrix)
 
 

@@ -1,6 +1,6 @@
-"""Products with a sparse matrix of any pattern, found by testing every element (Featherstone 2010, Figure 7).
+"""Products with a sparse matrix of any pattern, by testing every element (Featherstone 2010, Figure 7).
 
-The baseline of `SparseJacobian`, whose loops follow the tree's paths: the arithmetic is the same, but every element is
+The baseline for `SparseJacobian`, whose loops follow the tree's paths. The arithmetic is the same, but every element is
 read and tested.
 """
 
@@ -19,29 +19,31 @@ from ...validation.arrays import Argument, real_numbers, refuse_non_finite
 
 
 def multiply(A: ArrayLike, x: ArrayLike) -> np.ndarray:
-    """Return A x (m,) or (m, k) for A (m, n) and x (n,) or (n, k), leaving the zeros of A out.
+    """Return A x (m,) or (m, k) for A (m, n) and x (n,) or (n, k), skipping the zeros of A.
 
-    Raises ArgumentError (shape, type), NonFiniteError. Cost m n tests a column, and one mul and add for each element
-    that is not zero. Source: Featherstone 2010, Figure 7.
+    Raises ArgumentError (shape, type), NonFiniteError. Cost: m n tests per column, and one multiplication and addition
+    for each non-zero element. Source: Featherstone 2010, Figure 7.
 
-    Example:
-        >>> from treesim.dynamics.operational import zero_testing
-        >>> zero_testing.multiply([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]], [1.0, 1.0, 1.0])
-        array([3., 7.])
+    Examples
+    --------
+    >>> from treesim.dynamics.operational import zero_testing
+    >>> zero_testing.multiply([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]], [1.0, 1.0, 1.0])
+    array([3., 7.])
     """
     matrix = _matrix(A)
     return _on_columns(product_states, matrix, x, matrix.shape[1], matrix.shape[0])
 
 
 def multiply_transposed(A: ArrayLike, x: ArrayLike) -> np.ndarray:
-    """Return A' x (n,) or (n, k) for A (m, n) and x (m,) or (m, k), leaving the zeros of A out.
+    """Return A' x (n,) or (n, k) for A (m, n) and x (m,) or (m, k), skipping the zeros of A.
 
     Errors and cost as in `multiply`.
 
-    Example:
-        >>> from treesim.dynamics.operational import zero_testing
-        >>> zero_testing.multiply_transposed([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]], [1.0, 1.0])
-        array([4., 2., 4.])
+    Examples
+    --------
+    >>> from treesim.dynamics.operational import zero_testing
+    >>> zero_testing.multiply_transposed([[1.0, 2.0, 0.0], [3.0, 0.0, 4.0]], [1.0, 1.0])
+    array([4., 2., 4.])
     """
     matrix = _matrix(A)
     return _on_columns(transposed_product_states, matrix, x, *matrix.shape)

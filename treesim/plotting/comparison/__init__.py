@@ -1,4 +1,4 @@
-"""A comparison of engines as one HTML file that needs nothing else: tables, and plots by matplotlib."""
+"""Comparison of engines as one self-contained HTML file: tables, and plots by matplotlib."""
 
 from ..figures import require_matplotlib
 from .page import page, write_page

@@ -1,4 +1,4 @@
-"""The page of a comparison: one file, nothing loaded from elsewhere, light or dark as the reader's system is."""
+"""HTML page of a comparison: one file that loads nothing else, light or dark as the reader's system."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 
 def write_page(found: Comparison, path: Path) -> Path:
-    """Write the page of a comparison to a file, whole or not at all, and return its path.
+    """Write the page of a comparison to a file atomically, and return its path.
 
-    Raises ArgumentError without matplotlib, and where the file cannot be written.
+    Raises ArgumentError without matplotlib, and if the file cannot be written.
     """
     text = page(found).encode()
     return write_whole(Path(path), lambda stream: stream.write(text))

@@ -1,4 +1,4 @@
-"""The plots of a comparison as SVG text in the page's colours: lines and words take those of the theme."""
+"""Plots of a comparison as SVG text; lines and text use the colours of the page's theme."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LEAST = 1e-17  # errors below it, 0 too, are drawn here
 
 
 def trajectory(report: Report) -> str:
-    """Return e(t), the perturbed run's g(t), and the tolerance, over the logarithm."""
+    """Return the plot of e(t), the perturbed run's g(t), and the tolerance, on a logarithmic axis."""
     found = report.trajectory
     assert found is not None
     figure, axes = _axes("time [s]", "distance")
@@ -35,7 +35,7 @@ def trajectory(report: Report) -> str:
 
 
 def convergence(report: Report) -> str:
-    """Return the errors over dt, both logarithmic, with the fitted slopes."""
+    """Return the plot of the errors over dt, both logarithmic, with the fitted slopes."""
     found = report.convergence
     assert found is not None
     figure, axes = _axes("dt [ms]", "error at the end")
@@ -49,9 +49,10 @@ def convergence(report: Report) -> str:
 
 
 def conservation(runs: Sequence[Conservation], what: str, name: str) -> str:
-    """Return the errors of a quantity ("energy", "linear_momentum", "angular_momentum") of several runs over time.
+    """Return the plot of the errors of a conserved quantity of several runs over time.
 
-    name: makes the plot's identifiers those of no other on the page.
+    what: "energy", "linear_momentum" or "angular_momentum". name: makes the plot's identifiers unique on the
+    page.
     """
     figure, axes = _axes("time [s]", f"error of {what.replace('_', ' ')}")
     for run, colour, style in zip(runs, COLOURS, ("-", "--", ":"), strict=False):
@@ -61,7 +62,7 @@ def conservation(runs: Sequence[Conservation], what: str, name: str) -> str:
 
 
 def overview(found: Comparison) -> str:
-    """Return the largest errors of all quantities as parts of their tolerances, one mark for each engine and level."""
+    """Return the plot of the largest errors of all quantities over their tolerances, by engine and level."""
     rows = [(report, row) for report in found.reports for row in report.rows]
     names = list(dict.fromkeys(row.quantity for _, row in rows))
     figure, axes = _axes("largest error / tolerance", "", height=0.32 * len(names) + 1.6)
@@ -99,7 +100,7 @@ def _shown(values: Sequence[float] | np.ndarray | Curve, least: float = LEAST) -
 
 
 def _svg(figure: Any, axes: Any, name: str) -> str:
-    """The figure as an <svg> element whose identifiers begin with its name."""
+    """Return the figure as an <svg> element whose identifiers begin with its name."""
     import matplotlib
 
     figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=2 if name == "overview" else 1,
