@@ -32,7 +32,7 @@ def balance() -> Task:
     --------
     >>> from treesim_gymnasium import balance
     >>> balance().robot
-    <Tree 'cart_and_two_poles': 3 bodies, nq 3, nv 3, 18.8696 kg>
+    <Tree 'cart_and_two_poles': 3 bodies, nq 3, nv 3, 18.8695 kg>
     """
     return Task(
         world=treesim.World(cart_and_two_poles()),
