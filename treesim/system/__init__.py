@@ -1,1 +1,1 @@
-"""The operating system: files, memory, processors, child processes, Ctrl-C, and what prompts show of an object."""
+"""Operating system services: files, memory, processors, child processes, Ctrl-C, and representations of objects."""

@@ -1,4 +1,4 @@
-"""How many cores this process may use: those that it may run on, and those that a container's quota pays for."""
+"""Number of processor cores that this process may use, by its affinity and its container's quota."""
 
 from __future__ import annotations
 
@@ -19,14 +19,17 @@ def usable_cores() -> int:
 
 
 def cpu_quota(groups: Path = GROUPS, mounted: Path = MOUNTED) -> float | None:
-    """Return the cores' worth of time that this process's control groups, or those around them, grant; None without
-    a limit. groups: the file that names the process's groups, of version 1 or 2. mounted: where groups are found."""
+    """Return the number of cores that the quotas of this process's control groups allow; None without a limit.
+
+    The groups include all enclosing ones. groups: file that lists the process's groups, of version 1 or 2. mounted:
+    folder in which groups are mounted.
+    """
     quotas = [_quota(folder) for folder in _folders(groups, mounted)]
     return min((quota for quota in quotas if quota is not None), default=None)
 
 
 def _folders(groups: Path, mounted: Path) -> Iterator[Path]:
-    """The folders of the groups that limit processors, from the process's own to the outermost."""
+    """Yield the folders of the groups that limit processors, from the process's own to the outermost."""
     try:
         lines = groups.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError):
@@ -40,7 +43,7 @@ def _folders(groups: Path, mounted: Path) -> Iterator[Path]:
 
 
 def _quota(folder: Path) -> float | None:
-    """Time granted over the period for which it is granted, by version 2's file, else by version 1's two."""
+    """Return quota over period of a group, from the file of version 2, or else the two files of version 1."""
     try:
         numbers = (folder / "cpu.max").read_text(encoding="ascii").split()
     except (OSError, ValueError):
@@ -53,7 +56,7 @@ def _quota(folder: Path) -> float | None:
 
 
 def _ratio(numbers: list[str]) -> float | None:
-    """Quota over period; None for "max", -1 and what is no pair of numbers: there is no limit then."""
+    """Return quota over period; None, for no limit, if the numbers are "max", -1 or not a pair."""
     try:
         quota, period = map(int, numbers)
     except ValueError:

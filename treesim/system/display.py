@@ -1,4 +1,4 @@
-"""What objects show of themselves in notebooks, and numbers in one line."""
+"""Representations of objects in notebooks, and of numbers in one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE_HEIGHT = 480  # pixels, of a page in a notebook
 
 
 class ReprMixin:
-    """Base of classes that notebooks show as a table: `repr`, and the rows (label, value) of `_repr_fields`."""
+    """Base class with an HTML table for notebooks: `repr`, and the rows (label, value) of `_repr_fields`."""
 
     __slots__ = ()
 
@@ -28,9 +28,9 @@ class ReprMixin:
 
 
 class Implementation(ReprMixin):
-    """A base of what `plugins.get` returns: shows what it is, its name, and what there is to say about it.
+    """Base class of what `plugins.get` returns, with a representation: kind, name and description.
 
-    what: one of its kind, in a few words.
+    what: name of the kind.
     """
 
     name: ClassVar[str]
@@ -47,7 +47,7 @@ class Implementation(ReprMixin):
 
 
 class Sourced(Implementation):
-    """An implementation of which there is to say where it was published."""
+    """An implementation with a literature source in its representation."""
 
     source: ClassVar[str]
 
@@ -56,7 +56,7 @@ class Sourced(Implementation):
 
 
 def page_html(url: str, title: str) -> str:
-    """Return HTML that shows the page at an address in a notebook."""
+    """Return HTML that shows the page at `url` in a notebook."""
     return (
         f'<iframe src="{escape(url)}" title="{escape(title)}" width="100%" height="{PAGE_HEIGHT}" '
         'style="border: 0"></iframe>'
@@ -64,7 +64,7 @@ def page_html(url: str, title: str) -> str:
 
 
 def html_table(title: str, rows: Iterable[Sequence[Any]], header: Sequence[str] = ()) -> str:
-    """Return an HTML table of at most MOST_ROWS rows, whose cells are text, escaped."""
+    """Return an HTML table of at most MOST_ROWS rows; cells are escaped text."""
     shown = list(islice(rows, MOST_ROWS + 1))
     if len(shown) > MOST_ROWS:
         shown[MOST_ROWS:] = [("...",)]
@@ -81,24 +81,27 @@ def _row(cells: Sequence[Any], tag: str) -> str:
 
 
 def arrays(thing: Any, *labels: str) -> list[tuple[str, str]]:
-    """Return facts of an object's attributes that are arrays: shape and type of number."""
+    """Return (label, shape and dtype) of an object's attributes that are arrays."""
     found = ((label, np.asarray(getattr(thing, label))) for label in labels)
     return [(label, f"{array.shape} {array.dtype}") for label, array in found]
 
 
 def matrix(label: str, rows: Iterable[Iterable[float]]) -> list[tuple[str, str]]:
-    """Return facts of a small matrix: one for each row, the first with the label."""
+    """Return (label, text) of each row of a small matrix; only the first has a label."""
     return [("" if k else label, vector(row)) for k, row in enumerate(rows)]
 
 
 def batch(array: Any, axes: int = 1) -> str:
-    """Return what to append to a line about arrays of several states, whose own axes are the last; nothing for one."""
+    """Return the part of a representation about batch axes; empty for one state.
+
+    axes: number of axes of one state, which are the last.
+    """
     leading = np.shape(array)[: np.ndim(array) - axes]
     return f", {' x '.join(map(str, leading))} states" if leading else ""
 
 
 def selection(rows: Any) -> str:
-    """Return in a few words what selects rows: a matrix of them, a name, or None for all; never raises."""
+    """Return a short text about selected rows: a matrix, a name, or None for all; never raises."""
     if rows is None or isinstance(rows, str):
         return "all rows" if rows is None else f"rows {shortened(rows)!r}"
     try:
@@ -113,7 +116,7 @@ def vector(numbers: Iterable[float]) -> str:
 
 
 def span(numbers: Iterable[float]) -> str:
-    """Return the least and the greatest of some numbers, one of them if they are the same, "none" without any."""
+    """Return the smallest and the largest of some numbers, one of them if equal, "none" without any."""
     values = list(numbers)
     if not values:
         return "none"

@@ -1,4 +1,4 @@
-"""Files of results: what is there stays until the new file is whole, and errors name the file and the room it needs."""
+"""Atomic writing of result files; errors name the file and the disk space that it needs."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ DAMAGED = (
 
 
 def digest_of(values: Any) -> str:
-    """Return the digest of plain values, as JSON has parsed them, whatever the order of names."""
+    """Return the digest of plain values, as parsed from JSON, independent of the order of names."""
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()[:DIGITS]
 
 
 def part_name() -> str:
-    """Return a name for what is being written beside a file or folder; no other call has it."""
+    """Return a unique name for a temporary file or folder next to the one that is written."""
     return f".treesim.{os.getpid()}.{secrets.token_hex(4)}.part"
 
 
 def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | None = None) -> Path:
-    """Let `write` fill a file beside `path`, see it on the disk, then rename it; return `path`.
+    """Write a file atomically: `write` fills a temporary file, which is synced to disk and renamed to `path`.
 
-    Whoever reads `path` sees the old file or the whole new one. needed: bytes, where they are known.
-    Raises ArgumentError naming `path`, and, on a full disk, the bytes that it takes and those that are free.
+    Returns `path`. Readers of `path` see the old or the complete new file. needed: size in bytes, if known. Raises
+    ArgumentError naming `path` and, on a full disk, the required and the free bytes.
     """
     target = _regular(path)
     beside = target.with_name(part_name())
@@ -69,17 +69,19 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | 
 
 
 def rename_new(source: Path, target: Path) -> None:
-    """Rename a folder that is not empty to a name that nothing has; raises FileExistsError where something has it.
+    """Rename a non-empty folder to a name that does not exist yet; raises FileExistsError if it exists.
 
-    Of two processes that do so at the same time, one gets the name.
+    If two processes do so at the same time, exactly one succeeds.
     """
     if not _renamed_exclusively(os.fsencode(source), os.fsencode(target)):
         _rename_checked(source, target)
 
 
 def _renamed_exclusively(source: bytes, target: bytes) -> bool:
-    """Rename by the system call that fails where the target exists; False where there is none, or where it fails for
-    another reason, such as a file system that does not support it."""
+    """Rename by the system call that fails if the target exists; return whether it was possible.
+
+    False if there is no such call, or if it fails for another reason, such as a file system that does not support it.
+    """
     known = {"linux": ("renameat2", (-100, source, -100, target, 1)), "darwin": ("renamex_np", (source, target, 4))}
     name, arguments = known.get(sys.platform, ("", ()))
     call = getattr(ctypes.CDLL(None, use_errno=True), name, None) if name else None
@@ -93,8 +95,10 @@ def _renamed_exclusively(source: bytes, target: bytes) -> bool:
 
 
 def _rename_checked(source: Path, target: Path) -> None:
-    """Rename where no system call is exclusive. What another process puts there after the check is kept unless it is
-    an empty folder, which POSIX replaces."""
+    """Rename after a check that the target does not exist, where no system call is exclusive.
+
+    What another process creates after the check is not lost, except for an empty folder, which POSIX replaces.
+    """
     if os.path.lexists(target):
         raise _exists(str(target))
     try:
@@ -110,13 +114,13 @@ def _exists(path: str) -> FileExistsError:
 
 
 def _regular(path: Path) -> Path:
-    """The file that a link leads to, else `path`."""
+    """Return the target of a symbolic link, or `path` itself."""
     return path.resolve() if path.is_symlink() and path.is_file() else path
 
 
 @contextmanager
 def cleared_up(path: Path, part: Path, needed: int | None) -> Iterator[None]:
-    """Turn an OSError while `part` of `path` is written into an ArgumentError that says what is missing."""
+    """Convert an OSError during writing of `part` of `path` to an ArgumentError; context manager."""
     try:
         yield
     except OSError as error:
@@ -128,7 +132,10 @@ def cleared_up(path: Path, part: Path, needed: int | None) -> Iterator[None]:
 
 
 def cannot_write(path: Path, error: OSError, needed: int | None = None, written: int = 0) -> ArgumentError:
-    """Return the error for a file that cannot be written; needed, written: bytes that it takes, and that it got."""
+    """Return the error for a file that cannot be written.
+
+    needed: size in bytes, if known. written: bytes written so far.
+    """
     reason = f"cannot write {path}: {error.strerror or error}"
     if error.errno not in NO_ROOM:
         return ArgumentError(reason)
@@ -145,7 +152,7 @@ def _room(path: Path, error: OSError) -> str:
 
 
 def _largest_file() -> int | None:
-    """The limit on the size of files of this process, None if there is none."""
+    """Return the limit on the size of files of this process, None without a limit."""
     try:
         from resource import RLIM_INFINITY, RLIMIT_FSIZE, getrlimit
     except ImportError:  # Windows
@@ -155,7 +162,7 @@ def _largest_file() -> int | None:
 
 
 def free_bytes(path: Path) -> int | None:
-    """Return how many bytes are free where `path` lies, None where the system does not tell."""
+    """Return the number of free bytes on the disk of `path`, None if unknown."""
     try:
         return shutil.disk_usage(path.parent).free
     except OSError:
@@ -163,8 +170,10 @@ def free_bytes(path: Path) -> int | None:
 
 
 def reserve(descriptor: int, size: int) -> None:
-    """Make sure of a file's first `size` bytes on its disk, zeros: written through a map of memory, a file that lacks
-    them would end the process. Raises OSError where there is no room."""
+    """Allocate a file's first `size` bytes on disk, filled with zeros; raises OSError on a full disk.
+
+    Without allocated blocks, writing through a memory map would end the process.
+    """
     if hasattr(os, "posix_fallocate"):
         try:
             os.posix_fallocate(descriptor, 0, size)
@@ -178,7 +187,7 @@ def reserve(descriptor: int, size: int) -> None:
 
 
 def path_of(name: Any, what: str = "a file's name") -> Path:
-    """Return a path by its name; raises ArgumentError, naming `what` it is, for anything but a text or a path."""
+    """Return a path from a str or path; raises ArgumentError, naming `what` it is, for other values."""
     try:
         return Path(name)
     except TypeError:
@@ -186,9 +195,9 @@ def path_of(name: Any, what: str = "a file's name") -> Path:
 
 
 def checked_output(path: str | os.PathLike[str], suffixes: Iterable[str]) -> Path:
-    """Return `path` if a file with one of `suffixes` can be written there; raises ArgumentError saying why not.
+    """Return `path` if a file with one of `suffixes` can be written there; raises ArgumentError otherwise.
 
-    Called before a long computation, so that its result is not lost for want of a folder.
+    Called before a long computation, so that its result is not lost because of an invalid path.
     """
     path = path_of(path)
     check_suffix(path, suffixes)
@@ -202,7 +211,7 @@ def checked_output(path: str | os.PathLike[str], suffixes: Iterable[str]) -> Pat
 
 
 def _unwritable(path: Path) -> str | None:
-    """Why no file can be written there, None if one can."""
+    """Return the reason why no file can be written at `path`, None if one can."""
     if "\0" in str(path):
         return "names of files hold no NUL"
     if path.is_dir():

@@ -1,6 +1,6 @@
-"""Ctrl-C while the program `treesim` starts or ends: it is over at once and without a traceback, since nothing is lost.
+"""Ctrl-C during start and exit of the program `treesim`: the process ends at once, without a traceback.
 
-Whoever imports treesim in a program of their own keeps their own way to end it.
+Programs that import treesim are not affected.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ INTERRUPTED = 130  # as a shell reports Ctrl-C
 def is_program(program: str, arguments: Sequence[str]) -> bool:
     """Return whether this process is `treesim ...` or `python -m treesim ...`.
 
-    program: sys.argv[0], which is "-m" while a module that is run as a program is looked for. arguments: sys.orig_argv.
+    program: sys.argv[0], which is "-m" while Python searches for the module to run. arguments: sys.orig_argv.
     """
     if program == "-m":
         return "-m" in arguments and list(arguments)[arguments.index("-m") + 1 :][:1] == ["treesim"]
@@ -40,7 +40,7 @@ def obey_ctrl_c() -> None:
 
 
 def leave_ctrl_c_to_the_system() -> None:
-    """Let Ctrl-C end this process from outside of Python, which takes itself apart now."""
+    """Restore the system's default handling of Ctrl-C, for the time in which Python exits."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 

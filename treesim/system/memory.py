@@ -1,4 +1,4 @@
-"""How much memory is free, and an error before a result is begun that does not fit in it."""
+"""Free memory, and an error before the computation of a result that does not fit in it."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ SMALL = 1 << 26  # bytes that are not worth asking for how much is free, which t
 
 
 def check_memory(needed: int, what: str, remedy: str) -> None:
-    """Raise ArgumentError if `needed` bytes for `what` are more than are free; remedy: what would be right."""
+    """Raise ArgumentError if `needed` bytes for `what` exceed the free memory; remedy: a suggestion for the user."""
     free = free_memory() if needed > SMALL else None
     if free is not None and needed > free:
         raise ArgumentError(f"{what} would take {gib(needed)} of memory, and {gib(free)} are free: {remedy}")
 
 
 def gib(size: int) -> str:
-    """Return a number of bytes as text."""
+    """Return a number of bytes as text in GiB."""
     return f"{size / GIB:,.3g} GiB" if size < 1 << 60 else f"{size / GIB:.1e} GiB"
 
 
 def free_memory() -> int | None:
-    """Return the bytes that this process can still have, swap space included; None where the system does not tell."""
+    """Return the number of bytes that this process can still allocate, swap included; None if unknown."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         told = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines}
@@ -35,7 +35,7 @@ def free_memory() -> int | None:
 
 
 def _free_in_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """What a container leaves free, None without one; pages of files, which can be dropped, count as free."""
+    """Return the free memory of the process's container, None without one; cached file pages count as free."""
     try:
         limit, used = ((folder / name).read_text() for name in ("memory.max", "memory.current"))
         kept = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())

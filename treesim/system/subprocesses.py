@@ -1,9 +1,9 @@
-"""Child processes in Python: isolated from the working directory, and described when they end.
+"""Child processes in Python: isolated from the working directory, with a description of how they end.
 
-Every Python process that treesim starts is started here. It runs with `-I`, so it imports nothing from the working
-directory and reads no `PYTHON*` variable. Its `sys.path` is the parent's with the standard library first: it finds the
-modules that the parent finds, and a file `random.py` beside a user's script cannot replace Python's own. Libraries
-start Pythons of their own, as glfw does when it is imported: PYTHONSAFEPATH keeps these off the working directory, too.
+Every Python process that treesim starts is started here. It runs with `-I`: it imports nothing from the working
+directory and reads no `PYTHON*` variable. Its `sys.path` is the parent's with the standard library first. So it finds
+the modules that the parent finds, but a file `random.py` next to a user's script cannot replace Python's own. Some
+libraries start Python processes themselves, such as glfw during import; PYTHONSAFEPATH isolates these, too.
 """
 
 from __future__ import annotations
@@ -31,21 +31,23 @@ def import_path() -> list[str]:
 
 
 def _is_standard(entry: str) -> bool:
-    """Whether an entry of `sys.path` holds the standard library."""
+    """Return whether an entry of `sys.path` contains the standard library."""
     libraries = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")} | {os.path.dirname(os.__file__)}
     folder, name = os.path.split(entry)
     return entry in libraries or (name == "lib-dynload" and folder in libraries) or bool(STANDARD_ZIP.fullmatch(name))
 
 
 def safe_environment() -> dict[str, str]:
-    """Return variables for processes in which libraries may start Pythons without `-I`: these do not look for modules
-    in the working directory, which an empty entry of PYTHONPATH, as of "folder:", stands for."""
+    """Return environment variables for processes in which libraries may start Python without `-I`.
+
+    Such Pythons then do not import from the working directory, not even by an empty entry in PYTHONPATH ("folder:").
+    """
     entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     return {"PYTHONSAFEPATH": "1", "PYTHONPATH": os.pathsep.join(filter(None, entries))}
 
 
 def can_start_python() -> bool:
-    """Return whether `sys.executable` is a Python interpreter: in a frozen program it is that program."""
+    """Return whether `sys.executable` is a Python interpreter; in a frozen program it is that program."""
     return bool(sys.executable) and not getattr(sys, "frozen", False)
 
 
@@ -65,8 +67,10 @@ def file_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
 
 
 def package_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
-    """Return the command line that runs a file as `file_command` does, whose relative imports find the files beside it,
-    while the packages above it are not imported."""
+    """Return the command line that runs a file as `file_command` does, with relative imports of files next to it.
+
+    The enclosing packages are not imported.
+    """
     folder, name = os.path.split(os.fspath(path))
     package = f"import types; beside = types.ModuleType('beside'); beside.__path__ = [{folder!r}]"
     run = f"import runpy; runpy.run_module('beside.{name.removesuffix('.py')}', None, '__main__', True)"
@@ -74,8 +78,10 @@ def package_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
 
 
 class Ending(NamedTuple):
-    """How a process ended: the name of the signal that killed it, or "" and its exit status; the last line of its
-    standard error."""
+    """How a process ended.
+
+    signal: name of the signal that killed it, or "". status: exit status. last_line: last line of its standard error.
+    """
 
     signal: str
     status: int
@@ -86,7 +92,7 @@ class Ending(NamedTuple):
 
 
 def ending(status: int, errors: str) -> Ending:
-    """Return how a process ended whose return code is `status`; errors: its standard error."""
+    """Return how a process ended, from its return code `status` and its standard error `errors`."""
     lines = errors.strip().splitlines() or ["no message"]
     name = ""
     if status < 0:
@@ -98,16 +104,14 @@ def ending(status: int, errors: str) -> Ending:
 
 
 class ProcessFailure(Exception):
-    """A child process ended over a job, or did not answer in time; the message lacks its subject, the process."""
+    """A child process ended during a job, or exceeded the timeout; the message has no subject."""
 
 
 class PythonProcess:
-    """A child process that runs a program of treesim's, and the socket to it.
+    """A child process that runs a program of treesim, with a socket to it.
 
-    command: from `module_command` or `file_command`; the descriptor of the child's end of the socket follows as its
-    last argument.     environment: variables that differ from the parent's.
-
-    Raises OSError where no process can be started.
+    command: from `module_command` or `file_command`; the descriptor of the child's end of the socket is appended as
+    last argument. environment: variables that differ from the parent's. Raises OSError if no process can be started.
     """
 
     def __init__(self, command: list[str], environment: dict[str, str] | None = None) -> None:
@@ -128,19 +132,19 @@ class PythonProcess:
 
     @property
     def returncode(self) -> int | None:
-        """The child's return code, None while it runs."""
+        """Return code of the child, None while it runs."""
         return self._process.poll()
 
     def ending(self) -> Ending:
-        """Wait until the process has ended and return how."""
+        """Wait for the end of the process, and return how it ended."""
         status = self._process.wait()
         self._errors.seek(0)
         return ending(status, self._errors.read())
 
     def ask(self, job: Any, timeout: float, about: str) -> Any:
-        """Return the answer of a program that uses `serve`; about: the job, in messages.
+        """Send a job to a program that uses `serve`, and return its result; about: name of the job in messages.
 
-        Raises ProcessFailure when the process ends over the job, or takes longer than timeout [s]; `close` must follow.
+        Raises ProcessFailure if the process ends during the job, or takes longer than `timeout` [s]; then call `close`.
         """
         try:
             self.connection.send(job)
@@ -153,11 +157,11 @@ class PythonProcess:
             raise ProcessFailure(f"{how} on {about}") from None
 
     def kill(self) -> None:
-        """Kill the process; `close` must follow. May be called from any thread."""
+        """Kill the process; then call `close`. May be called from any thread."""
         self._process.kill()
 
     def close(self) -> None:
-        """Kill the process if it still runs, and free what belongs to it."""
+        """Kill the process if it still runs, and release its resources."""
         self._process.kill()
         self._process.wait()
         self.connection.close()
@@ -165,8 +169,7 @@ class PythonProcess:
 
 
 def serve(descriptor: str, answer: Callable[[Any], Any]) -> None:
-    """Answer what the parent sends over its socket, one after the other, until it closes its end. Ctrl-C is left to the
-    parent."""
+    """Answer jobs from the parent's socket one after the other until it is closed; ignores Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with Connection(int(descriptor)) as connection, suppress(EOFError):
         while True:
@@ -174,8 +177,7 @@ def serve(descriptor: str, answer: Callable[[Any], Any]) -> None:
 
 
 class Finished(NamedTuple):
-    """Standard output of a process that ended with status 0, or how it ended otherwise; `failed` is None for the
-    first."""
+    """Result of a process: its standard output, and in `failed` how it ended if not with status 0, else None."""
 
     output: str
     failed: Ending | None
@@ -186,7 +188,7 @@ def run(
 ) -> Finished:
     """Run a command of this module to its end.
 
-    timeout [s]: after it the process is killed, and subprocess.TimeoutExpired raised. environment: variables that
+    timeout [s]: after it the process is killed, and subprocess.TimeoutExpired is raised. environment: variables that
     differ from the parent's.
     """
     done = subprocess.run(

@@ -1,1 +1,1 @@
-"""Checks of what users and files give: arrays, single values, and values out of JSON."""
+"""Validation of user and file input: arrays, single values, and JSON values."""

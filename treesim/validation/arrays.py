@@ -1,4 +1,4 @@
-"""A user's arrays as rows of numbers, one for each state, read and written in place whatever their order in memory."""
+"""Validation of array arguments, and their conversion to rows of numbers, without copying if possible."""
 
 from __future__ import annotations
 
@@ -14,8 +14,11 @@ Shape = tuple[int, ...]
 
 
 class Argument(NamedTuple):
-    """One array argument of a public function: its name, the value given, the shape of one state, whether it may be
-    None, and what raises an error for finite numbers that cannot be meant (quaternions, see model.quaternions)."""
+    """An array argument of a public function.
+
+    label: its name. value: as given. shape: of one state. optional: whether it may be None. refuse: function that
+    raises an error for invalid finite numbers (quaternions, see model.quaternions).
+    """
 
     label: str
     value: Any
@@ -25,13 +28,13 @@ class Argument(NamedTuple):
 
 
 def precision(*values: Any) -> type[np.floating]:
-    """Return float32 if all of a user's values are arrays of it, else float64."""
+    """Return float32 if all values are float32 arrays, else float64."""
     single = all(isinstance(value, np.ndarray) and value.dtype == np.float32 for value in values)
     return np.float32 if single else np.float64
 
 
 def coerce(argument: Argument, number: type[np.floating] = np.float64) -> np.ndarray:
-    """Return the argument as an array of `number` whose last axes have the wanted shape, or raise ArgumentError."""
+    """Return the argument as an array of `number` whose last axes have the required shape; raises ArgumentError."""
     label, value, shape = argument[:3]
     array = real_numbers(label, value, number)
     if array.shape[array.ndim - len(shape) :] != shape or array.ndim < len(shape):
@@ -41,9 +44,9 @@ def coerce(argument: Argument, number: type[np.floating] = np.float64) -> np.nda
 
 
 def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64) -> np.ndarray:
-    """Return a user's numbers as an array of `number`, in place if it is one; raises ArgumentError for what is none.
+    """Return real numbers as an array of `number`, without copying if possible; raises ArgumentError for other values.
 
-    Numbers too large for `number` become infinite, without a warning: what takes them refuses them by name.
+    Numbers too large for `number` become infinite without a warning; callers reject them by name.
     """
     if type(value) is np.ndarray and value.dtype == number:
         return value
@@ -60,7 +63,7 @@ def real_numbers(label: str, value: Any, number: type[np.floating] = np.float64)
 
 
 def batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> Shape:
-    """Return the leading axes of all arguments, broadcast against each other, or raise ArgumentError."""
+    """Return the leading axes of all arguments, broadcast together; raises ArgumentError if they do not fit."""
     pairs = [(a, x) for a, x in zip(arguments, arrays, strict=True) if x is not None]
     shapes = [x.shape[: x.ndim - len(a.shape)] for a, x in pairs]
     if all(shape == shapes[0] for shape in shapes):
@@ -73,9 +76,9 @@ def batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | Non
 
 
 def rows(array: np.ndarray | None, batch: Shape, shape: Shape) -> np.ndarray:
-    """Return an array (states, numbers) that holds an argument's numbers, in place where two strides lead to them.
+    """Return an argument's numbers as an array (states, numbers), a view where two strides suffice.
 
-    What all states share is not repeated: its stride from state to state is 0.
+    An argument that all states share is not copied: its stride from state to state is 0.
     """
     count = math.prod(batch)
     if array is None:
@@ -88,8 +91,10 @@ def rows(array: np.ndarray | None, batch: Shape, shape: Shape) -> np.ndarray:
 
 
 def result_rows(out: np.ndarray, batch: Shape, shape: Shape, arrays: Sequence[np.ndarray | None]) -> np.ndarray:
-    """Return rows to compute a result in: those of `out` in place, or, where it has no such rows or shares memory with
-    an argument, fresh ones, to be copied to it."""
+    """Return rows in which to compute a result: a view of `out`, or a new array that is copied to it afterwards.
+
+    The array is new if `out` has no such view or shares memory with an argument.
+    """
     shared = any(x is not None and np.may_share_memory(out, x) for x in arrays)
     if shared or not out.flags.aligned:
         return np.empty((math.prod(batch), math.prod(shape)), out.dtype)
@@ -111,7 +116,7 @@ def check_out(out: Any, shape: Shape, number: Any) -> np.ndarray:
 
 
 def refuse_invalid(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:
-    """Raise what `refuse_non_finite` raises, then what the arguments' own checks raise for finite numbers."""
+    """Raise the errors of `refuse_non_finite`, then those of the arguments' own checks for finite numbers."""
     refuse_non_finite(arguments, arrays)
     for argument, array in zip(arguments, arrays, strict=True):
         if array is not None and argument.refuse is not None:
@@ -119,7 +124,7 @@ def refuse_invalid(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | 
 
 
 def refuse_non_finite(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | None]) -> None:
-    """Raise NonFiniteError naming the first argument, and the place in it, that holds NaN or infinity."""
+    """Raise NonFiniteError for NaN or infinity, naming the first such argument and the index in it."""
     for argument, array in zip(arguments, arrays, strict=True):
         if array is not None and not np.isfinite(array).all():
             where = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])

@@ -1,4 +1,4 @@
-"""Values out of JSON, of bounded size, as a dataclass's fields have them: one place that checks what files hold."""
+"""Validation of JSON values of bounded size against the field types of dataclasses."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ NAMES = {str: "a text", int: "a whole number", float: "a finite number", bool: "
 
 
 class MisfitError(ArgumentError):
-    """A value in a file is not of its field's type."""
+    """A value in a file does not have its field's type."""
 
 
 def fits(text: str | bytes) -> bool:
-    """Return whether a JSON text is small enough to be parsed: as Python's objects it then takes 300 MB at most."""
+    """Return whether a JSON text is small enough to parse: its Python objects take 300 MB at most."""
     return _excess(text) is None
 
 
 def _excess(text: str | bytes) -> str | None:
-    """What a text has too much of."""
+    """Return which limit on size a text exceeds, None if it is small enough."""
     marks = (b"[", b"{", b",") if isinstance(text, bytes) else ("[", "{", ",")
     opened, more, commas = (text.count(mark) for mark in marks)  # type: ignore[arg-type]
     sizes = {"bytes": (len(text), LARGEST), "lists": (opened + more, MOST_PARTS), "values": (commas, MOST_VALUES)}
@@ -39,8 +39,7 @@ def _excess(text: str | bytes) -> str | None:
 
 
 def parsed(text: str | bytes, what: str) -> Any:
-    """Return what a JSON text holds. Raises ArgumentError, naming `what` it is, for what is none, or so large that it
-    would take gigabytes as Python's objects."""
+    """Return the parsed values of a JSON text; raises ArgumentError, naming `what` it is, if invalid or too large."""
     if not isinstance(text, str | bytes):
         raise ArgumentError(f"{what} is no text, but {told(text)}")
     over = _excess(text)
@@ -53,10 +52,10 @@ def parsed(text: str | bytes, what: str) -> Any:
 
 
 def record_of(kind: type[T], values: Any, what: str, extra: bool = False) -> T:
-    """Return a dataclass of values that JSON parsed, each checked against the type of its field.
+    """Return a dataclass from parsed JSON values, each validated against the type of its field.
 
-    Fields are texts, numbers, flags, tuples, mappings from texts, unions of these, and Any; extra: whether there may be
-    values of other names, which are left out. Raises ArgumentError naming `what`, the field, and its type.
+    Field types are texts, numbers, flags, tuples, mappings from texts, unions of these, and Any. extra: ignore values
+    of other names instead of raising. Raises ArgumentError naming `what`, the field, and its type.
     """
     if not isinstance(values, dict):
         raise MisfitError(f"{what} must be an object, got {told(values)}")
@@ -72,7 +71,7 @@ def record_of(kind: type[T], values: Any, what: str, extra: bool = False) -> T:
 
 
 def _fitted(kind: Any, value: Any, where: str) -> Any:
-    """The value as a field of a type takes it: lists become tuples, whole numbers floats."""
+    """Return the value converted to a field's type: lists become tuples, integers floats."""
     if kind is Any:
         return value
     origin, arguments = get_origin(kind), get_args(kind)
@@ -93,7 +92,7 @@ def _fitted(kind: Any, value: Any, where: str) -> Any:
 
 
 def _fitted_one(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
-    """The value as the first of several types takes it that does."""
+    """Return the value converted to the first of several types that accepts it."""
     for kind in kinds:
         try:
             return _fitted(kind, value, where)
@@ -103,7 +102,7 @@ def _fitted_one(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
 
 
 def _named(kind: Any) -> str:
-    """What messages call a type."""
+    """Return the name of a type in messages."""
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is tuple:
         more = arguments[-1] is Ellipsis

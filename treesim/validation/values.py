@@ -1,4 +1,4 @@
-"""Single values that users give: numbers, texts, flags, parts of one class; each kind is checked in one place."""
+"""Validation of single values: numbers, texts, flags, and objects of a class."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ NO_SEQUENCES = (str, bytes, bytearray, Mapping, Set)  # which can be iterated ov
 
 
 def whole_number(label: str, value: Any, least: int = 0, most: int = MOST) -> int:
-    """Return `value` as an int if it is a whole number, of Python's or NumPy's types, from least to most.
+    """Return `value` as an int if it is an integer, of Python's or NumPy's types, from `least` to `most`.
 
-    Raises ArgumentError naming `label`; True and False, and floats, are no whole numbers.
+    Raises ArgumentError naming `label` for other values, bool and float included.
     """
     number = index_or_none(value)
     if number is None or not least <= number <= most:
@@ -32,7 +32,7 @@ def whole_number(label: str, value: Any, least: int = 0, most: int = MOST) -> in
 
 
 def index_or_none(value: Any) -> int | None:
-    """Return a whole number as an int, None for anything else."""
+    """Return an integer as an int, None for other values."""
     try:
         return None if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
@@ -42,7 +42,7 @@ def index_or_none(value: Any) -> int | None:
 def positive_number(
     label: str, value: Any, what: str = "number of seconds", zero: bool = False, most: float = LONGEST
 ) -> float:
-    """Return `value` as a float if it is one real number above 0, or, with `zero`, not below; at most `most`.
+    """Return `value` as a float if it is one positive real number, or zero if `zero`, of at most `most`.
 
     what: the kind of number, for the ArgumentError that names `label`.
     """
@@ -55,7 +55,7 @@ def positive_number(
 
 
 def finite_or_nan(value: Any) -> float:
-    """Return one real number, of Python's or NumPy's types, as a float; NaN for what is none, or not finite."""
+    """Return one real number, of Python's or NumPy's types, as a float; NaN for other or non-finite values."""
     if type(value) is float:
         return value if math.isfinite(value) else math.nan
     try:
@@ -68,8 +68,10 @@ def finite_or_nan(value: Any) -> float:
 
 
 def finite_vector(label: str, value: Any, count: int | None = None, most: float = math.inf) -> np.ndarray:
-    """Return `count` finite real numbers, or any number of them, none beyond +-most, as an array; raises ArgumentError
-    naming `label` for anything else."""
+    """Return `count` finite real numbers as an array; any number of them if `count` is None.
+
+    Raises ArgumentError, naming `label`, for other values and for numbers beyond +-most.
+    """
     found = real_numbers(label, value)
     fits = found.ndim == 1 if count is None else found.shape == (count,)
     if not (fits and np.isfinite(found).all() and np.abs(found).max(initial=0.0) <= most):
@@ -89,12 +91,12 @@ def checked_text(label: str, value: Any) -> str:
 
 
 def checked_texts(label: str, values: Any) -> tuple[str, ...]:
-    """Return a sequence's texts; raises ArgumentError naming `label`, and the number, of what is none."""
+    """Return a sequence of str as a tuple; raises ArgumentError naming `label` and the index of another value."""
     return tuple(checked_text(f"{label}[{k}]", one) for k, one in enumerate(checked_parts(label, values, object)))
 
 
 def checked_file(label: str, value: Any) -> str | None:
-    """Return the name of a file, or None, if `value` is one; raises ArgumentError naming `label` otherwise."""
+    """Return the name of a file as str, or None; raises ArgumentError naming `label` for other values."""
     name = os.fspath(value) if isinstance(value, os.PathLike) else value
     if name is not None and not isinstance(name, str):
         raise ArgumentError(f"{label} must be the name of a file, or None, got {told(value)}")
@@ -109,7 +111,7 @@ def checked_flag(label: str, value: Any) -> bool:
 
 
 def is_name_of(value: Any, names: Collection[str]) -> bool:
-    """Return whether `value` is a str that is one of some names, whatever else it may be."""
+    """Return whether `value` is a str that is one of `names`; other types are allowed."""
     return isinstance(value, str) and value in names
 
 
@@ -121,8 +123,10 @@ def checked_part(label: str, value: Any, kind: type[T]) -> T:
 
 
 def checked_parts(label: str, values: Any, kind: type[T] | tuple[type[T], ...]) -> tuple[T, ...]:
-    """Return a sequence's parts, each of them a `kind`, which alone is a sequence of one; raises ArgumentError naming
-    `label` otherwise."""
+    """Return a sequence as a tuple of objects of class `kind`; a single object is a sequence of one.
+
+    Raises ArgumentError naming `label` for other values.
+    """
     kinds = kind if isinstance(kind, tuple) else (kind,)
     if object not in kinds and isinstance(values, kinds):
         return (values,)
@@ -140,7 +144,7 @@ def checked_parts(label: str, values: Any, kind: type[T] | tuple[type[T], ...]) 
 
 
 def told(value: Any) -> str:
-    """Return what to call a wrong value in an error: its text if that is short, else its type."""
+    """Return the text of an invalid value in an error: its repr if that is short, else its type."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"
     text = text_of(value)

@@ -1,7 +1,8 @@
-"""Small dense blocks: symmetric factors L D L', solves, products, and their change of coordinates, on (n, m) arrays.
+"""Small dense blocks as (n, m) arrays: symmetric factors L D L', solves, products, and transforms.
 
-Sizes are arguments, so that code for blocks of six is unrolled. Factors stand in the lower triangle, with the
-reciprocals of the pivots D on the diagonal: no square root, and constants 0 and 1 of padded blocks cost nothing.
+Sizes are arguments, so that compilers can unroll code for blocks of six. Factors are stored in the lower triangle, with
+the reciprocals of the pivots D on the diagonal. There is no square root; constants 0 and 1 of padded blocks cost
+nothing.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ NOTHING = 1e-290  # any inertia is larger
 
 
 def factorize(A, n):
-    """A -> L D L' in place, in the lower triangle, with D^-1 on the diagonal."""
+    """Factorize A = L D L' in place: L in the lower triangle, D^-1 on the diagonal."""
     for k in range(n):
         for j in range(k):  # until now A[k, j] holds L_kj D_j
             share = A[k, j] * A[j, j]
@@ -29,7 +30,7 @@ def factorize(A, n):
 
 
 def is_definite(A, L, n, least):
-    """Whether every pivot D_k of the factor L of A exceeds `least` times A_kk, and A_kk > 0."""
+    """Return whether every pivot D_k of the factor L of A exceeds `least` times A_kk, and A_kk > 0."""
     sound = True
     for k in range(n):
         if A[k, k] < NOTHING or L[k, k] < 0 or not least * A[k, k] * L[k, k] < 1:
@@ -38,7 +39,7 @@ def is_definite(A, L, n, least):
 
 
 def solve(L, n, x):
-    """x <- A^-1 x in place, from the factor."""
+    """x <- A^-1 x in place, for the factor L of A."""
     for k in range(n):
         for j in range(k):
             x[k] -= L[k, j] * x[j]
@@ -49,7 +50,7 @@ def solve(L, n, x):
 
 
 def solve_columns(L, n, B, m):
-    """B <- A^-1 B in place, from the factor, for the m columns of B."""
+    """B <- A^-1 B in place, for the factor L of A and the m columns of B."""
     for k in range(n):
         for j in range(k):
             for c in range(m):
@@ -77,7 +78,7 @@ def put_identity(B, n):
 
 
 def invert(L, n, B):
-    """B <- A^-1, exactly symmetric, from the factor."""
+    """B <- A^-1, exactly symmetric, for the factor L of A."""
     put_identity(B, n)
     solve_columns(L, n, B, n)
     for r in range(n):
@@ -165,7 +166,7 @@ def put_articulated_block(B, inertia):
 
 
 def factor_inertia(inertia, block, factor):
-    """The 6x6 matrix of an inertia, its factor, and whether it is positive definite."""
+    """Write an inertia's 6x6 matrix to `block` and its factor to `factor`; return whether it is definite."""
     put_articulated_block(block, inertia)
     copy(block, SIX, SIX, factor)
     factorize(factor, SIX)
@@ -173,7 +174,7 @@ def factor_inertia(inertia, block, factor):
 
 
 def articulated_of_block(B):
-    """The articulated-body inertia of a symmetric 6x6 matrix."""
+    """Articulated-body inertia of a symmetric 6x6 matrix."""
     return ArticulatedInertia(
         Symmetric(B[0, 0], B[1, 1], B[2, 2], B[0, 1], B[0, 2], B[1, 2]),
         Matrix(B[0, 3], B[0, 4], B[0, 5], B[1, 3], B[1, 4], B[1, 5], B[2, 3], B[2, 4], B[2, 5]),
@@ -188,7 +189,7 @@ def transform_rows(X, B):
 
 
 def transform(X, B):
-    """B <- X B X', a 6x6 block that takes forces to motions, from the parent's to the child's coordinates."""
+    """B <- X B X' for a 6x6 block B that maps forces to motions, from the parent's to the child's coordinates."""
     transform_rows(X, B)
     transform_rows(X, B.T)
 

@@ -11,9 +11,9 @@ SMALL_ENTRY = 1e-12  # a diagonal entry smaller than this part of the largest on
 
 
 def factor(A: Any) -> int:
-    """A <- L with A = L L', in the lower triangle; returns the first row that depends on those before it, or -1.
+    """Factorize A = L L', with L in its lower triangle; return the first row that depends on those before it, or -1.
 
-    A row depends on others when its pivot vanishes; its factor is then of no use.
+    A row depends on others if its pivot vanishes; the factor is then invalid.
     """
     n = A.shape[0]
     largest = A[0, 0] * 0
@@ -34,8 +34,10 @@ def factor(A: Any) -> int:
 
 
 def factor_definite(A: Any) -> None:
-    """A <- L with A = L L', in the lower triangle, of a matrix that is known to be positive definite: without the
-    question that `factor` asks of every pivot, so that it also runs on lanes (`state_lanes`)."""
+    """Factorize a positive definite matrix A = L L', with L in its lower triangle.
+
+    Unlike `factor` it does not test pivots, so it also runs on SIMD lanes (`state_lanes`).
+    """
     for j in range(A.shape[0]):
         for k in range(j):
             for i in range(j, A.shape[0]):

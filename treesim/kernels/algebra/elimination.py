@@ -1,4 +1,4 @@
-"""Gaussian elimination with partial pivoting of small dense matrices that need not be symmetric, in place."""
+"""Gaussian elimination with partial pivoting of small dense matrices, not necessarily symmetric, in place."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from .numbers import absolute
 
 
 def exchange(A, b, k, p):
-    """Rows k and p of A, from column k on, and of b change places."""
+    """Exchange rows k and p of A, from column k on, and of b."""
     for j in range(k, b.size):
         A[k, j], A[p, j] = A[p, j], A[k, j]
     b[k], b[p] = b[p], b[k]
 
 
 def solve_general(A, b):
-    """b <- A^-1 b; A is overwritten. Of a singular A no number of b is of use."""
+    """b <- A^-1 b. Overwrites A. If A is singular, b is invalid."""
     n = b.size
     for k in range(n):
         p = k

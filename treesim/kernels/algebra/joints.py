@@ -1,4 +1,4 @@
-"""What a joint does to the frame of its body, by joint type."""
+"""Joint transforms by joint type."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def turned_about_z(R, c, s):
 
 
 def quaternion_matrix(x, y, z, w):
-    """The rotation of a quaternion xyzw, scaled to length 1: R = 1 + s (w [e]x + [e]x^2), s = 2 / |q|^2, e = (x, y, z).
+    """Rotation of the normalized quaternion xyzw: R = 1 + s (w [e]x + [e]x^2), s = 2 / |q|^2, e = (x, y, z).
 
-    Entries admit lengths that differ from 1 by rounding only (status.status_of_quaternions); s takes that out.
+    Entries accept lengths that differ from 1 by rounding only (status.status_of_quaternions); s removes the difference.
     """
     return scaled_quaternion_matrix(x, y, z, w, 2 / (x * x + y * y + z * z + w * w))
 
 
 def unit_quaternion_matrix(x, y, z, w):
-    """The rotation of a quaternion xyzw that was made with length 1."""
+    """Rotation of the quaternion xyzw, which must have length 1."""
     return scaled_quaternion_matrix(x, y, z, w, 2)
 
 
@@ -41,10 +41,10 @@ def scaled_quaternion_matrix(x, y, z, w, s):
 
 
 def joint_transform(code, kind, fixed, q, k):
-    """The body's frame in its parent: `fixed` (the placement on the parent) times the joint's own displacement.
+    """Pose of the body's frame in its parent: `fixed` (placement on the parent) times the joint's own displacement.
 
-    q[k:] holds the joint's coordinates: angle; length; quaternion xyzw; x, y, angle; or x, y, z, quaternion xyzw.
-    kind tells a revolute joint whose fixed rotation is a renaming of axes, see `rotations`.
+    q[k:]: the joint's coordinates: angle; length; quaternion xyzw; x, y, angle; or x, y, z, quaternion xyzw.
+    kind: kind of rotation of a revolute joint, see `rotations`.
     """
     if code == REVOLUTE:
         s, c = sincos(q[k])

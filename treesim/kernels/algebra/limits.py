@@ -1,4 +1,4 @@
-"""Limits of what joints are driven with."""
+"""Effort limits."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ UNLIMITED = 1e30  # stands for an effort limit that is none: infinity must not e
 
 
 def within(x, limit):
-    """x, but no further from 0 than a limit below UNLIMITED; NaN stays NaN."""
+    """x clamped to +-limit if the limit is below UNLIMITED; NaN stays NaN."""
     nearest = select(less(limit, x), limit, select(less(x, -limit), -limit, x))
     return select(less(limit, UNLIMITED), nearest, x)

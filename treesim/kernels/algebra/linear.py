@@ -16,7 +16,7 @@ class Vector(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """A 3x3 matrix, by rows."""
+    """A 3x3 matrix, row by row."""
 
     xx: Number
     xy: Number
@@ -41,27 +41,27 @@ class Symmetric(NamedTuple):
 
 
 def add(a, b):
-    """a + b."""
+    """Return a + b."""
     return Vector(a.x + b.x, a.y + b.y, a.z + b.z)
 
 
 def sub(a, b):
-    """a - b."""
+    """Return a - b."""
     return Vector(a.x - b.x, a.y - b.y, a.z - b.z)
 
 
 def scale(a, s):
-    """a s."""
+    """Return a s."""
     return Vector(a.x * s, a.y * s, a.z * s)
 
 
 def dot(a, b):
-    """a . b."""
+    """Return a . b."""
     return a.x * b.x + a.y * b.y + a.z * b.z
 
 
 def cross(a, b):
-    """a x b."""
+    """Return a x b."""
     return Vector(a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x)
 
 
@@ -84,7 +84,7 @@ def rotate_back(R, a):
 
 
 def matmul(A, B):
-    """A B."""
+    """Return A B."""
     return Matrix(
         A.xx * B.xx + A.xy * B.yx + A.xz * B.zx,
         A.xx * B.xy + A.xy * B.yy + A.xz * B.zy,
@@ -99,7 +99,7 @@ def matmul(A, B):
 
 
 def matmul_transposed(A, B):
-    """A B'."""
+    """Return A B'."""
     return Matrix(
         A.xx * B.xx + A.xy * B.xy + A.xz * B.xz,
         A.xx * B.yx + A.xy * B.yy + A.xz * B.yz,
@@ -114,12 +114,12 @@ def matmul_transposed(A, B):
 
 
 def full(S):
-    """A symmetric matrix with all nine entries."""
+    """Return a symmetric matrix as a Matrix with all nine entries."""
     return Matrix(S.xx, S.xy, S.xz, S.xy, S.yy, S.yz, S.xz, S.yz, S.zz)
 
 
 def matrix_add(A, B):
-    """A + B."""
+    """Return A + B."""
     return Matrix(
         A.xx + B.xx, A.xy + B.xy, A.xz + B.xz,
         A.yx + B.yx, A.yy + B.yy, A.yz + B.yz,
@@ -128,7 +128,7 @@ def matrix_add(A, B):
 
 
 def symmetric_add(A, B):
-    """A + B of symmetric matrices."""
+    """Return A + B of symmetric matrices."""
     return Symmetric(A.xx + B.xx, A.yy + B.yy, A.zz + B.zz, A.xy + B.xy, A.xz + B.xz, A.yz + B.yz)
 
 

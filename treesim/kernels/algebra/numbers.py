@@ -1,7 +1,7 @@
 """Elementary functions on any number type.
 
-A number type brings its own functions in an attribute `context`, as mpmath's numbers do; floats use `math`. The
-generic engine puts math's functions in the place of these when it compiles.
+A number type provides its functions in an attribute `context`, as mpmath's numbers do; floats use `math`. The
+generic engine replaces these functions by those of `math` when it compiles.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ def _library(x: Any) -> Any:
 
 
 def in_vectors():
-    """Whether loops over neighbouring numbers become vector instructions: true of the generic engine's compiler."""
+    """Return whether loops over contiguous numbers are vectorized: True in code compiled by the generic engine."""
     return False
 
 
@@ -59,24 +59,24 @@ def _library_of_either(x: Any, y: Any) -> Any:
 
 
 def maximum(x, y):
-    """The larger of two numbers."""
+    """Return the larger of two numbers."""
     library = _library_of_either(x, y)
     return library.maximum(x, y) if hasattr(library, "maximum") else max(x, y)
 
 
 def minimum(x, y):
-    """The smaller of two numbers."""
+    """Return the smaller of two numbers."""
     library = _library_of_either(x, y)
     return library.minimum(x, y) if hasattr(library, "minimum") else min(x, y)
 
 
 def absolute(x):
-    """The size of a number."""
+    """Absolute value."""
     return maximum(x, -x)
 
 
 def select(condition, x, y):
-    """x where the condition is not zero, else y: for courses that do not branch. Both are computed."""
+    """x if the condition is not zero, else y, without a branch: both are computed."""
     library = getattr(condition, "context", _library_of_either(x, y))
     if hasattr(library, "select"):
         return library.select(condition, x, y)
@@ -84,12 +84,12 @@ def select(condition, x, y):
 
 
 def some(condition):
-    """Whether a condition holds, on any lane where numbers are those of several states (`state_lanes`)."""
+    """Return whether a condition holds, on any SIMD lane if numbers are those of several states (`state_lanes`)."""
     return bool(condition)
 
 
 def less(x, y):
-    """1 if x < y, else 0: for courses that do not branch."""
+    """1 if x < y, else 0, without a branch."""
     library = _library_of_either(x, y)
     if hasattr(library, "less"):
         return library.less(x, y)

@@ -1,8 +1,8 @@
-"""Transforms between a body and its parent, and the four kinds of rotation that make them.
+"""Transforms between a body and its parent, and the four kinds of rotation in them.
 
-Most joints of real robots turn about one of the coordinate axes of their parent. With every body's frame laid so that
-its joint's axis is z, the rotation from child to parent is then a turn about z, with the axes renamed cyclically
-afterwards: a third of the multiplications of a general rotation. Any other rotation is GENERAL.
+Most joints of real robots rotate about one of the coordinate axes of their parent. Every body's frame is oriented so
+that its joint's axis is z. The rotation from child to parent is then a rotation about z, followed by a cyclic
+permutation of axes: a third of the multiplications of a general rotation. Any other rotation is GENERAL.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ TURN, TURN_CYCLED, TURN_CYCLED_BACK, GENERAL = 0, 1, 2, 3
 
 
 class Transform(NamedTuple):
-    """A child frame in its parent: coordinates turn by R, then are cycled as `kind` says; p is the child's origin.
+    """Pose of a child frame in its parent: rotation R, then the cyclic permutation `kind`; p is the child's origin.
 
-    Unless kind is GENERAL, R is a turn about z and only its entries xx (cosine) and yx (sine) are looked at.
+    Unless kind is GENERAL, R is a rotation about z, of which only the entries xx (cosine) and yx (sine) are used.
     """
 
     kind: int
@@ -31,7 +31,10 @@ def turn(c: Number, s: Number, a: Vector) -> Vector:
 
 
 def turn_matrix(c, s, A):
-    """Rz A Rz'. Of its xy block, Rz leaves xx + yy and xy - yx as they are; m gives both of what changes."""
+    """Rz A Rz'.
+
+    Rz does not change xx + yy and xy - yx of the xy block; m determines both entries that change.
+    """
     m = s * (A.xx - A.yy) + c * (A.xy + A.yx)
     d, e = s * m, c * m
     return Matrix(
@@ -49,7 +52,7 @@ def turn_symmetric(c, s, S):
 
 
 def cycle(kind, a):
-    """The coordinates of a, renamed: z x y, y z x, or as they are."""
+    """Return a with its coordinates permuted to z x y or y z x, or unchanged, by `kind`."""
     if kind == TURN_CYCLED:
         return Vector(a.z, a.x, a.y)
     if kind == TURN_CYCLED_BACK:
@@ -58,7 +61,7 @@ def cycle(kind, a):
 
 
 def cycle_matrix(kind, A):
-    """The entries of A, renamed as `cycle` renames coordinates."""
+    """Return A with its rows and columns permuted as by `cycle`."""
     if kind == TURN_CYCLED:
         return Matrix(A.zz, A.zx, A.zy, A.xz, A.xx, A.xy, A.yz, A.yx, A.yy)
     if kind == TURN_CYCLED_BACK:
@@ -67,7 +70,7 @@ def cycle_matrix(kind, A):
 
 
 def cycle_symmetric(kind, S):
-    """The entries of S, renamed as `cycle` renames coordinates."""
+    """Return S with its rows and columns permuted as by `cycle`."""
     if kind == TURN_CYCLED:
         return Symmetric(S.zz, S.xx, S.yy, S.xz, S.yz, S.xy)
     if kind == TURN_CYCLED_BACK:
@@ -76,14 +79,14 @@ def cycle_symmetric(kind, S):
 
 
 def to_parent(X, a):
-    """A vector from the child's to the parent's axes."""
+    """Transform a vector from the child's to the parent's axes."""
     if X.kind == GENERAL:
         return rotate(X.R, a)
     return cycle(X.kind, turn(X.R.xx, X.R.yx, a))
 
 
 def to_child(X, a):
-    """A vector from the parent's to the child's axes."""
+    """Transform a vector from the parent's to the child's axes."""
     if X.kind == GENERAL:
         return rotate_back(X.R, a)
     back = TURN_CYCLED_BACK if X.kind == TURN_CYCLED else (TURN_CYCLED if X.kind == TURN_CYCLED_BACK else TURN)
@@ -91,21 +94,21 @@ def to_child(X, a):
 
 
 def matrix_to_parent(X, A):
-    """A 3x3 matrix from the child's to the parent's axes."""
+    """Transform a 3x3 matrix from the child's to the parent's axes."""
     if X.kind == GENERAL:
         return rotate_matrix(X.R, A)
     return cycle_matrix(X.kind, turn_matrix(X.R.xx, X.R.yx, A))
 
 
 def symmetric_to_parent(X, S):
-    """A symmetric 3x3 matrix from the child's to the parent's axes."""
+    """Transform a symmetric 3x3 matrix from the child's to the parent's axes."""
     if X.kind == GENERAL:
         return rotate_symmetric(X.R, S)
     return cycle_symmetric(X.kind, turn_symmetric(X.R.xx, X.R.yx, S))
 
 
 def rotation(X):
-    """The full rotation matrix of a transform."""
+    """Full rotation matrix of a transform."""
     if X.kind == GENERAL:
         return X.R
     c, s = X.R.xx, X.R.yx
@@ -115,5 +118,5 @@ def rotation(X):
 
 
 def compose(X, Y):
-    """The placement of a grandchild (Y in the child) in the parent (child X), as a GENERAL transform."""
+    """Pose of a grandchild (Y in the child) in the parent (child X), as a GENERAL transform."""
     return Transform(GENERAL, matmul(rotation(X), rotation(Y)), add(to_parent(X, Y.p), X.p))

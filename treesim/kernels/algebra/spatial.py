@@ -1,6 +1,6 @@
-"""Spatial algebra on small tuples: angular part first, every object in one body's coordinates (RBDA ch. 2).
+"""Spatial algebra on small tuples: angular part first, all in one body's coordinates (RBDA ch. 2).
 
-Plain functions of `+ - * /` on named tuples: the same text runs on floats, is compiled by the generic engine, and
+Functions use only `+ - * /` on named tuples. So the same source runs on floats, is compiled by the generic engine, and
 runs on any other number type.
 """
 
@@ -54,7 +54,7 @@ class RigidInertia(NamedTuple):
 
 
 class CentralInertia(NamedTuple):
-    """A rigid-body inertia as Newton and Euler take it: I about the centre of mass c, mass m."""
+    """A rigid-body inertia about the centre of mass: I about c, centre of mass c, mass m."""
 
     I: Symmetric  # noqa: E741 - the field's symbol
     c: Vector
@@ -73,42 +73,42 @@ class ArticulatedInertia(NamedTuple):
 
 
 def motion_add(a, b):
-    """a + b of motions."""
+    """Return a + b of motions."""
     return Motion(add(a.ang, b.ang), add(a.lin, b.lin))
 
 
 def motion_sub(a, b):
-    """a - b of motions."""
+    """Return a - b of motions."""
     return Motion(sub(a.ang, b.ang), sub(a.lin, b.lin))
 
 
 def force_add(a, b):
-    """a + b of forces."""
+    """Return a + b of forces."""
     return Force(add(a.n, b.n), add(a.f, b.f))
 
 
 def force_sub(a, b):
-    """a - b of forces."""
+    """Return a - b of forces."""
     return Force(sub(a.n, b.n), sub(a.f, b.f))
 
 
 def force_scale(a, s):
-    """a s of a force."""
+    """Return a s of a force."""
     return Force(scale(a.n, s), scale(a.f, s))
 
 
 def force_dot(a, m):
-    """Power of force a on motion m."""
+    """Return a . m: power of force a at motion m."""
     return dot(a.n, m.ang) + dot(a.f, m.lin)
 
 
 def motion_to_child(X, m):
-    """X m: a motion from the parent's to the child's coordinates (RBDA eq. 2.24)."""
+    """X m: transform a motion from the parent's to the child's coordinates (RBDA eq. 2.24)."""
     return Motion(to_child(X, m.ang), to_child(X, sub(m.lin, cross(X.p, m.ang))))
 
 
 def force_to_parent(X, f):
-    """X' f: a force from the child's to the parent's coordinates (RBDA eq. 2.25)."""
+    """X' f: transform a force from the child's to the parent's coordinates (RBDA eq. 2.25)."""
     force = to_parent(X, f.f)
     return Force(add(to_parent(X, f.n), cross(X.p, force)), force)
 
@@ -150,7 +150,7 @@ def unit_cross(v, k, s):
 
 
 def with_component(force, k, x):
-    """A force with x in the place of its component k."""
+    """Return a force with its component k replaced by x."""
     n, f = force.n, force.f
     if k == WZ:
         return Force(Vector(n.x, n.y, x), f)
@@ -186,7 +186,7 @@ def motion_component(m, k):
 
 
 def motion_with_component(m, k, x):
-    """A motion with x in the place of its component k."""
+    """Return a motion with its component k replaced by x."""
     changed = with_component(Force(m.ang, m.lin), k, x)
     return Motion(changed.n, changed.f)
 
@@ -195,7 +195,7 @@ def motion_with_component(m, k, x):
 
 
 def rigid(body):
-    """A central inertia about the frame's origin: I - m cx cx, h = m c."""
+    """Convert a central inertia to one about the frame's origin: I - m cx cx, h = m c."""
     I, c, m = body.I, body.c, body.m  # noqa: E741
     h = scale(c, m)
     xx, yy, zz = h.x * c.x, h.y * c.y, h.z * c.z
@@ -214,14 +214,14 @@ def rigid_apply(inertia, v):
 
 
 def velocity_force(body, v):
-    """v x* I v, the force that a body at velocity v needs to keep it: m w x (v + w x c), and its moment."""
+    """v x* I v: force on a body that moves at constant velocity v, m w x (v + w x c), and its moment."""
     w, c = v.ang, body.c
     f = scale(cross(w, add(v.lin, cross(w, c))), body.m)
     return Force(add(cross(w, symmetric_apply(body.I, w)), cross(c, f)), f)
 
 
 def net_force(body, v, a):
-    """I a + v x* I v (RBDA eq. 5.9): mass times the acceleration of the centre of mass, Euler's moment, and c x f."""
+    """I a + v x* I v (RBDA eq. 5.9): mass times acceleration of the centre of mass, Euler's moment, and c x f."""
     w, c = v.ang, body.c
     speed = add(v.lin, cross(w, c))
     f = scale(add(add(a.lin, cross(a.ang, c)), cross(w, speed)), body.m)
@@ -230,7 +230,7 @@ def net_force(body, v, a):
 
 
 def rigid_add(a, b):
-    """a + b of rigid-body inertias."""
+    """Return a + b of rigid-body inertias."""
     return RigidInertia(symmetric_add(a.I, b.I), add(a.h, b.h), a.m + b.m)
 
 
@@ -255,7 +255,7 @@ def rigid_to_parent(X, inertia):
 
 
 def rigid_column(inertia, k):
-    """I e_k: the force that gives a rigid body the unit acceleration e_k."""
+    """I e_k: force on a rigid body at the unit acceleration e_k."""
     S, h, m = inertia.I, inertia.h, inertia.m
     o = m * 0
     if k == WZ:
@@ -275,7 +275,7 @@ def rigid_column(inertia, k):
 
 
 def articulated(inertia):
-    """A rigid-body inertia as an articulated one: H = hx, M = m 1."""
+    """Convert a rigid-body inertia to an articulated-body inertia: H = hx, M = m 1."""
     h, m = inertia.h, inertia.m
     o = m * 0
     return ArticulatedInertia(inertia.I, Matrix(o, -h.z, h.y, h.z, o, -h.x, -h.y, h.x, o), Symmetric(m, m, m, o, o, o))
@@ -291,7 +291,7 @@ def articulated_apply(inertia, a):
 
 
 def articulated_add(a, b):
-    """a + b of articulated-body inertias."""
+    """Return a + b of articulated-body inertias."""
     return ArticulatedInertia(symmetric_add(a.I, b.I), matrix_add(a.H, b.H), symmetric_add(a.M, b.M))
 
 
@@ -327,7 +327,7 @@ def articulated_downdate(inertia, U, G):
 
 
 def articulated_with_column(inertia, k, U):
-    """IA with U in the place of its column and row k."""
+    """IA with its column and row k replaced by U."""
     S, H, M, n, f = inertia.I, inertia.H, inertia.M, U.n, U.f
     if k == WZ:
         S = Symmetric(S.xx, S.yy, n.z, S.xy, n.x, n.y)
@@ -351,7 +351,7 @@ def articulated_with_column(inertia, k, U):
 
 
 def articulated_to_parent(X, inertia):
-    """X' IA X: rotate each block, then move the origin by p (RBDA Table 2.2's congruence, for a general IA)."""
+    """X' IA X: rotate each block, then shift the origin by p (RBDA Table 2.2's congruence, for a general IA)."""
     p = X.p
     I = symmetric_to_parent(X, inertia.I)  # noqa: E741
     H = matrix_to_parent(X, inertia.H)

@@ -1,21 +1,23 @@
-"""Several states side by side: kernels whose real numbers are those of eight states at once, one in each lane.
+"""Numbers of eight states at once, one in each SIMD lane, as elements of arrays.
 
-The compiler makes vector instructions of them (`engine.frontend.masks`); in plain Python there are none.
+The compiler translates operations on them to vector instructions (`engine.frontend.masks`); plain Python has none.
 """
 
 from __future__ import annotations
 
 
 class OnLanes:
-    """The dtype of arrays whose elements are the numbers of several states."""
+    """Dtype of arrays whose elements are the numbers of several states."""
 
 
 def gathered(x, k, size, first, last):
-    """Number k of the states first, first + 1, ... of an array with `size` numbers for each; states behind the last are
-    the last one again."""
+    """Load number k of the states first, first + 1, ... up to `last`, from an array with `size` numbers per state.
+
+    Lanes after the last state repeat it.
+    """
     raise NotImplementedError
 
 
 def scattered(x, k, size, first, last, value):
-    """Write number k of the states first, first + 1, ..., each once or, of the last, several times."""
+    """Store number k of the states first, first + 1, ... up to `last`; lanes after the last state write it again."""
     raise NotImplementedError

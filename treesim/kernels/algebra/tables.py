@@ -1,7 +1,7 @@
-"""How kernels see a tree and their own memory: tables of numbers, and tuples read from and written to their rows.
+"""Tables of numbers of a tree and of scratch memory, and conversion of their rows to tuples and back.
 
-Row 0 of every table over bodies is the fixed base, row i body i; degrees of freedom count from 0, and -1 stands for
-"none" (the base).
+Row 0 of every table over bodies is the fixed base, row i body i. Degrees of freedom count from 0; -1 stands for "none"
+(the base).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ N_PLACEMENT, N_INERTIA = 12, 10  # numbers per body
 
 
 class Tree(NamedTuple):
-    """The constant tables of one tree."""
+    """Constant tables of one tree."""
 
     n_bodies: int
     nq: int
@@ -42,7 +42,7 @@ class Tree(NamedTuple):
 
 
 def tree_tables(ints, reals):
-    """The tables of a tree from its two flat arrays (see treesim.model.pack)."""
+    """Return the tables of a tree from its two flat arrays (see treesim.model.pack)."""
     N, nq, nv, nnz = ints[0], ints[NQ], ints[NV], ints[NNZ]
     B = N + 1
     a = HEADER
@@ -64,7 +64,7 @@ def tree_tables(ints, reals):
 
 
 def with_armature(tree, armature):
-    """The same tree with other rotor inertias."""
+    """Return the same tree with other rotor inertias."""
     return Tree(
         tree.n_bodies, tree.nq, tree.nv, tree.nnz, tree.parent, tree.code, tree.kind, tree.q_start, tree.v_start,
         tree.last_dof, tree.screw, tree.dof_parent, tree.dof_depth, tree.row_start, tree.placement, tree.inertia,
@@ -104,7 +104,7 @@ def body_transform_at(tree, A, i):
 
 
 def matrix_at(A, i):
-    """3x3 matrix in row i, by rows."""
+    """3x3 matrix in row i."""
     return Matrix(A[i, 0], A[i, 1], A[i, 2], A[i, 3], A[i, 4], A[i, 5], A[i, 6], A[i, 7], A[i, 8])
 
 
@@ -138,7 +138,7 @@ def central_at(A, i):
 
 
 def body_inertia(tree, i):
-    """The inertia of body i about its frame's origin."""
+    """Inertia of body i about its frame's origin."""
     return rigid(central_at(tree.inertia, i))
 
 

@@ -1,7 +1,7 @@
 """Articulated-body algorithm: qdd = FD(q, qd, tau) in O(N), without precomputed bias (RBDA Table 7.1; J91 Lemma 6.5).
 
-A joint with several degrees of freedom is eliminated one unit screw at a time, last first, which equals the block
-elimination with D = S' IA S and needs no inverse of a matrix.
+A joint with several degrees of freedom is eliminated one unit screw at a time, last first. This equals the block
+elimination with D = S' IA S, and needs no inverse of a matrix.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ from ..kinematics.bodies import base_acceleration, body_transform, body_velocity
 
 
 def eliminate_screw(IA, pA, screw, armature, tau):
-    """Free one screw: U = IA S, D = S' U, u = tau - S' pA; what is left of IA and pA beyond it (RBDA eq. 7.43-7.47).
+    """Eliminate one screw: return U = IA S, D^-1, nu = D^-1 u, and reduced IA and pA (RBDA eq. 7.43-7.47).
 
-    Along S only the rotor is felt beyond the joint: (IA - U D^-1 U') S = U D^-1 rho and S' (pA + U nu) = tau - rho nu,
-    which are written so, as they are exact, and zeros and tau without a rotor.
+    D = S' U + rho, u = tau - S' pA. Along S, with the rotor inertia rho, (IA - U D^-1 U') S = U D^-1 rho and S' (pA + U
+    nu) = tau - rho nu. These components are computed in this form. It is exact: without a rotor they are zero and tau.
     """
     U = articulated_column(IA, screw)
     D_inv = 1 / (force_component(U, screw) + armature)
@@ -61,16 +61,16 @@ def eliminate_screw(IA, pA, screw, armature, tau):
 
 
 def pass_force(pA, U, D_inv, screw, armature, tau):
-    """nu = D^-1 u of a free screw, and what of the bias force pA is left beyond it."""
+    """Return nu = D^-1 u of an eliminated screw, and the reduced bias force pA + U nu."""
     nu = (tau - force_component(pA, screw)) * D_inv
     return nu, with_component(force_add(pA, force_scale(U, nu)), screw, tau - armature * nu)
 
 
 def release_screw(a, U, D_inv, nu, screw, armature):
-    """Move one screw: qdd, and a, the acceleration before it, with S qdd (RBDA eq. 7.45; J91 eq. 46).
+    """Return qdd of one screw, and the acceleration a + S qdd after it (RBDA eq. 7.45; J91 eq. 46).
 
-    With G = U D^-1, qdd = nu - G' a and S' G = 1 - D^-1 rho; so S' (a + S qdd) = nu - (G - S)' a, which is written so,
-    as without a rotor it asks for nothing of a along S.
+    With G = U D^-1, qdd = nu - G' a and S' G = 1 - D^-1 rho; so S' (a + S qdd) = nu - (G - S)' a. This form is used
+    because, without a rotor, it does not depend on a along S.
     """
     G = with_component(force_scale(U, D_inv), screw, -armature * D_inv)  # G - S
     beyond = nu - force_dot(G, a)
@@ -78,7 +78,7 @@ def release_screw(a, U, D_inv, nu, screw, armature):
 
 
 def velocity_product(tree, i, velocity, v):
-    """c_i = v_i x S qd, for the first screw and the others of joint i."""
+    """c_i = v_i x S qd of joint i."""
     first = tree.v_start[i]
     c = unit_cross(velocity, tree.screw[first], v[first])
     for k in range(first + 1, tree.v_start[i + 1]):
@@ -87,7 +87,7 @@ def velocity_product(tree, i, velocity, v):
 
 
 def start_body(tree, q, v, X, V, C, IA, pA, i):
-    """X, velocity and c of body i, and the inertia and bias force that it has when it is free."""
+    """Write X, velocity, c, rigid-body inertia and bias force of body i."""
     Xi = body_transform(tree, i, q)
     velocity = body_velocity(tree, i, Xi, motion_at(V, tree.parent[i]), v)
     inertia = body_inertia(tree, i)
@@ -99,7 +99,7 @@ def start_body(tree, q, v, X, V, C, IA, pA, i):
 
 
 def start_outward(tree, q, v, f_ext, X, V, C, IA, pA):
-    """Velocities outward, and what every body brings of its own."""
+    """Forward sweep: velocities, and each body's own inertia and bias force."""
     put_motion(V, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
         start_body(tree, q, v, X, V, C, IA, pA, i)
@@ -108,7 +108,7 @@ def start_outward(tree, q, v, f_ext, X, V, C, IA, pA):
 
 
 def articulate_body(tree, tau, X, C, IA, pA, U, D_inv, nu, i):
-    """U, D^-1 and nu = D^-1 u of joint i; what it lets through of IA and pA becomes part of the parent's."""
+    """Write U, D^-1 and nu = D^-1 u of joint i, and add the reduced IA and pA to the parent's."""
     inertia, bias = articulated_at(IA, i), force_at(pA, i)
     for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
         Uk, D_inv[k], nu[k], inertia, bias = eliminate_screw(inertia, bias, tree.screw[k], tree.armature[k], tau[k])
@@ -122,13 +122,13 @@ def articulate_body(tree, tau, X, C, IA, pA, U, D_inv, nu, i):
 
 
 def articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu):
-    """Articulated inertias and bias forces inward."""
+    """Backward sweep: articulated inertias and bias forces."""
     for i in range(tree.n_bodies, 0, -1):
         articulate_body(tree, tau, X, C, IA, pA, U, D_inv, nu, i)
 
 
 def accelerate_body(tree, X, C, U, D_inv, nu, qdd, A, i):
-    """qdd of joint i, and the acceleration of body i."""
+    """Write qdd of joint i, and the acceleration of body i."""
     Xi = body_transform_at(tree, X, i)
     a = motion_add(motion_to_child(Xi, motion_at(A, tree.parent[i])), motion_at(C, i))  # a' = X a_λ + c
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
@@ -137,21 +137,24 @@ def accelerate_body(tree, X, C, U, D_inv, nu, qdd, A, i):
 
 
 def accelerate_outward(tree, X, C, U, D_inv, nu, qdd, A):
-    """Accelerations outward: qdd, and the bodies' with gravity as an acceleration of the base."""
+    """Forward sweep: qdd, and the bodies' accelerations, with gravity as an acceleration of the base."""
     put_motion(A, 0, base_acceleration(tree))
     for i in range(1, tree.n_bodies + 1):
         accelerate_body(tree, X, C, U, D_inv, nu, qdd, A, i)
 
 
 def forward_dynamics(tree, q, v, tau, f_ext, qdd, X, V, C, IA, pA, U, D_inv, nu):
-    """qdd = FD(q, v, tau): velocities outward, articulated inertias inward, accelerations outward (into V)."""
+    """qdd = FD(q, v, tau): forward sweep of velocities, backward sweep of inertias, forward sweep of accelerations.
+
+    Accelerations overwrite V.
+    """
     start_outward(tree, q, v, f_ext, X, V, C, IA, pA)
     articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu)
     accelerate_outward(tree, X, C, U, D_inv, nu, qdd, V)
 
 
 def scratch_for(tree, q):
-    """Scratch memory for one state, of the numbers in q: one row for each body, one for each degree of freedom."""
+    """Scratch memory for one state, with the dtype of q: one row per body, and one per degree of freedom."""
     body, dof = np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((tree.nv, 8), q.dtype)
     X, V, C, IA, pA = body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:45], body[:, 45:51]
     return X, V, C, IA, pA, dof[:, 0:6], dof[:, 6], dof[:, 7]

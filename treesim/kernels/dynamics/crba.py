@@ -1,7 +1,7 @@
 """Composite-rigid-body algorithm: the mass matrix H, packed by ancestor depth (RBDA Table 6.2; J91, s. 3).
 
-Row k of the packed matrix holds H_kj for the ancestors j of k, root first, and H_kk last; nothing else of H is ever
-non-zero (F05, section 2), so nothing else is stored.
+Row k of the packed matrix has H_kj for the ancestors j of k, root first, and H_kk last. No other entry of H is ever
+non-zero (F05, section 2), so no other is stored.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ LONGEST_LINE = 128  # more belong to another line; a constant, so that compilers
 
 
 def put_packed(tree, H, k, j, value):
-    """H_kj to its place in a packed matrix."""
+    """Store H_kj in a packed matrix."""
     H[tree.row_start[k] + tree.dof_depth[j]] = value
 
 
 def put_full(tree, H, k, j, value):
-    """H_kj and H_jk to their places in a full matrix."""
+    """Store H_kj and H_jk in a full matrix."""
     H[k, j] = H[j, k] = value
 
 
 def mass_matrix_row(tree, i, k, F, X, H, put):
-    """Row k of H, k a degree of freedom of joint i: the force F = Ic S carried along the path to the base."""
+    """Compute row k of H, for degree of freedom k of joint i: transform F = Ic S along the path to the base."""
     for j in range(tree.v_start[i], k):
         put(tree, H, k, j, force_component(F, tree.screw[j]))
     put(tree, H, k, k, force_component(F, tree.screw[k]) + tree.armature[k])
@@ -43,14 +43,14 @@ def mass_matrix_row(tree, i, k, F, X, H, put):
 
 
 def add_to_parent(tree, i, inertia, X, Ic):
-    """Ic_λ += X' Ic X: what body i carries, its parent carries too (J91 eq. 25)."""
+    """Ic_λ += X' Ic X (J91 eq. 25)."""
     p = tree.parent[i]
     if p > 0:
         put_rigid(Ic, p, rigid_add(rigid_at(Ic, p), rigid_to_parent(body_transform_at(tree, X, i), inertia)))
 
 
 def mass_matrix_bodies(tree, first, last, X, Ic, H, put):
-    """Rows of the bodies first .. last, one after the other: the force of each stays in registers."""
+    """Compute the rows of the bodies first .. last one after the other, with the force of each in registers."""
     for i in range(last, first - 1, -1):
         inertia = rigid_at(Ic, i)
         add_to_parent(tree, i, inertia, X, Ic)
@@ -62,13 +62,13 @@ def mass_matrix_bodies(tree, first, last, X, Ic, H, put):
 
 
 def goes_on(tree, first, last):
-    """Whether the line first .. last goes on to body first - 1."""
+    """Return whether body first - 1 extends the line first .. last."""
     room = tree.v_start[last + 1] - tree.v_start[first - 1] <= LONGEST_LINE
     return (first > 1) & (tree.parent[first] == first - 1) & room
 
 
 def first_of_line(tree, last):
-    """The first body of the line that ends with body `last` and has LONGEST_LINE degrees of freedom at most."""
+    """Return the first body of the line that ends with body `last` and has at most LONGEST_LINE degrees of freedom."""
     first = last
     while goes_on(tree, first, last):
         first -= 1
@@ -82,14 +82,14 @@ def put_column(F, c, f):
 
 
 def columns_to_parent(X, F, count):
-    """X' f of each of the first `count` columns: independent of each other, so that they are done in vectors."""
+    """X' f of each of the first `count` columns, in place; they are independent, so that the loop vectorizes."""
     for c in range(count):
         f = Force(Vector(F[0, c], F[1, c], F[2, c]), Vector(F[3, c], F[4, c], F[5, c]))
         put_column(F, c, force_to_parent(X, f))
 
 
 def start_rows(tree, i, end, X, Ic, F, H, put):
-    """The forces Ic S of joint i join the columns, row k in column end - 1 - k; the diagonal of H."""
+    """Add the forces Ic S of joint i to the columns, row k in column end - 1 - k; write the diagonal of H."""
     inertia = rigid_at(Ic, i)
     add_to_parent(tree, i, inertia, X, Ic)
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
@@ -99,7 +99,10 @@ def start_rows(tree, i, end, X, Ic, F, H, put):
 
 
 def mass_matrix_line(tree, first, last, X, Ic, H, put):
-    """Rows of the bodies first .. last of a line: their forces go to the base together, one more at every body."""
+    """Compute the rows of the bodies first .. last of a line together.
+
+    Their forces are columns of F, to which every body of the line adds its own on the way to the base.
+    """
     F = np.empty((6, LONGEST_LINE), X.dtype)
     end = begin = tree.v_start[last + 1]
     i = last
@@ -117,9 +120,9 @@ def mass_matrix_line(tree, first, last, X, Ic, H, put):
 
 
 def mass_matrix(tree, q, X, Ic, H, put):
-    """H at configuration q, written by `put`: transforms outward, composite inertias inward, each row along its path.
+    """H at configuration q, stored by `put`: transforms outward, composite inertias inward, each row along its path.
 
-    Only entries on a path are written. Forces of a long line's rows go together where that makes vectors of them.
+    Only entries on a path are written. The forces of a long line's rows are transformed together where loops vectorize.
     """
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
@@ -127,7 +130,7 @@ def mass_matrix(tree, q, X, Ic, H, put):
 
 
 def mass_matrix_of_transforms(tree, X, Ic, H, put):
-    """H of the transforms X."""
+    """H for given transforms X, stored by `put`."""
     for i in range(1, tree.n_bodies + 1):
         put_rigid(Ic, i, body_inertia(tree, i))
     last = tree.n_bodies
@@ -141,19 +144,19 @@ def mass_matrix_of_transforms(tree, X, Ic, H, put):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for one state, of the numbers in q: one row for each body."""
+    """Scratch memory for one state, with the dtype of q: one row per body."""
     body = np.empty((tree.n_bodies + 1, 22), q.dtype)
     return body[:, 0:12], body[:, 12:22]
 
 
 def mass_matrix_full(tree, q, M, X, Ic):
-    """The full mass matrix, by rows; zeros off the paths are written."""
+    """Full mass matrix, including zeros off the paths."""
     M.reshape(M.size)[:] = 0  # in a row, which is filled at once
     mass_matrix(tree, q, X, Ic, M, put_full)
 
 
 def mass_matrix_packed(tree, q, M, X, Ic):
-    """The packed mass matrix, of which every number is written."""
+    """Packed mass matrix, of which every entry is written."""
     mass_matrix(tree, q, X, Ic, M, put_packed)
 
 

@@ -1,4 +1,4 @@
-"""Entries for sparse factors of given matrices: factorize once, then products and solves with many vectors."""
+"""Entries for sparse factors of given matrices: factorization, and products and solves with many vectors."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ ltdl_solve, ltl_solve = ltdl.solve, ltl.solve
 
 
 def factorize_ltdl(dof_parent: Integers, dof_depth: Integers, row_start: Integers, L: Reals) -> int:
-    """Replace a packed H by its factors L, D."""
+    """Overwrite a packed H by its factors L, D."""
     ltdl_factorize(dof_parent, dof_depth, row_start, L)
     return status_of(L)
 
 
 def factorize_ltl(dof_parent: Integers, dof_depth: Integers, row_start: Integers, L: Reals) -> int:
-    """Replace a packed H by its factor L."""
+    """Overwrite a packed H by its factor L."""
     ltl_factorize(dof_parent, dof_depth, row_start, L)
     return status_of(L)
 

@@ -23,7 +23,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for a tree, of the numbers in q."""
+    """Scratch memory for a tree, with the dtype of q."""
     body = np.empty((tree.n_bodies + 1, 22), q.dtype)
     return Scratch(body[:, 0:12], body[:, 12:22], np.empty(tree.nnz, q.dtype))
 

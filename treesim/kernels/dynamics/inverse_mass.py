@@ -1,4 +1,4 @@
-"""H^-1 times many vectors: H by CRBA, factored once a state without fill-in (F05)."""
+"""H^-1 times vectors: H by CRBA, factored without fill-in (F05)."""
 
 from __future__ import annotations
 

@@ -1,19 +1,20 @@
 """Sparse factorization H = L' D L, L unit lower triangular, without fill-in (F05, section 2 and appendix).
 
-All matrices are packed by ancestor depth: the row of an ancestor of k is a prefix of the path of k, so every update
-is one run of neighbours in memory. D stands on the diagonal of L.
+All matrices are packed by ancestor depth. The row of an ancestor of k is a prefix of the path of k, so every update is
+one contiguous loop. D is stored on the diagonal of L. Four consecutive rows of a line (each the parent of the next) are
+processed together.
 """
 
 from __future__ import annotations
 
 
 def ends_line(dof_parent, k):
-    """Whether k - 3, k - 2, k - 1 and k are a line: numbered in a row, each the parent of the next."""
+    """Return whether k - 3, k - 2, k - 1 and k are a line: numbered consecutively, each the parent of the next."""
     return k >= 3 and dof_parent[k] == k - 1 and dof_parent[k - 1] == k - 2 and dof_parent[k - 2] == k - 3
 
 
 def eliminate(dof_parent, dof_depth, row_start, L, k, first):
-    """Row k leaves the rows of those of its ancestors that are not before `first`; return 1 / D_k."""
+    """Eliminate row k from the rows of its ancestors that are not before `first`; return 1 / D_k."""
     row = row_start[k]
     D_inv = 1 / L[row + dof_depth[k]]
     i = dof_parent[k]
@@ -29,7 +30,7 @@ def eliminate(dof_parent, dof_depth, row_start, L, k, first):
 
 
 def eliminate_line(dof_parent, dof_depth, row_start, L, k):
-    """Rows k to k - 3 of a line leave the rows of their ancestors: first each other's, then, together, all others."""
+    """Eliminate rows k to k - 3 of a line: first from each other, then together from all other ancestors."""
     inverse_1 = eliminate(dof_parent, dof_depth, row_start, L, k, k - 3)
     inverse_2 = eliminate(dof_parent, dof_depth, row_start, L, k - 1, k - 3)
     inverse_3 = eliminate(dof_parent, dof_depth, row_start, L, k - 2, k - 3)
@@ -55,7 +56,7 @@ def eliminate_line(dof_parent, dof_depth, row_start, L, k):
 
 
 def factorize(dof_parent, dof_depth, row_start, L):
-    """Replace H by its factors (F05 algorithm LTDL), by lines where there are any. Cost D1 div + D2 (mul + add)."""
+    """Overwrite H by its factors (F05 algorithm LTDL), by lines where possible. Cost D1 div + D2 (mul + add)."""
     k = dof_parent.size - 1
     while k >= 0:
         if ends_line(dof_parent, k):
@@ -76,7 +77,7 @@ def multiply(dof_parent, dof_depth, row_start, L, x):
 
 
 def multiply_transposed(dof_parent, dof_depth, row_start, L, x):
-    """x <- L' x, in place: row i is done with before any of its ancestors' entries is used as a factor."""
+    """x <- L' x, in place; row i is complete before any of its ancestors' entries is used as a factor."""
     for i in range(dof_parent.size):
         j = dof_parent[i]
         while j >= 0:
@@ -85,7 +86,7 @@ def multiply_transposed(dof_parent, dof_depth, row_start, L, x):
 
 
 def gather(dof_parent, dof_depth, row_start, L, x, i, first):
-    """x_i loses what its ancestors that are not before `first` contribute to row i of L x."""
+    """x_i -= sum of L_ij x_j over the ancestors j of i that are not before `first`."""
     j = dof_parent[i]
     while j >= first:
         x[i] -= L[row_start[i] + dof_depth[j]] * x[j]
@@ -122,7 +123,7 @@ def solve_lower(dof_parent, dof_depth, row_start, L, x):
 
 
 def spread(dof_parent, dof_depth, row_start, L, x, i, first):
-    """What x_i contributes to L' x leaves those of its ancestors that are not before `first`."""
+    """x_j -= L_ij x_i for the ancestors j of i that are not before `first`."""
     j = dof_parent[i]
     while j >= first:
         x[j] -= L[row_start[i] + dof_depth[j]] * x[i]
@@ -130,7 +131,7 @@ def spread(dof_parent, dof_depth, row_start, L, x, i, first):
 
 
 def spread_line(dof_parent, dof_depth, row_start, L, x, i):
-    """`spread` for i to i - 3 of a line: first among each other, then, together, to all other ancestors."""
+    """`spread` for i to i - 3 of a line: first among each other, then together to all other ancestors."""
     for k in range(i, i - 3, -1):
         spread(dof_parent, dof_depth, row_start, L, x, k, i - 3)
     row_1, row_2, row_3, row_4 = row_start[i], row_start[i - 1], row_start[i - 2], row_start[i - 3]
@@ -168,7 +169,7 @@ def solve(dof_parent, dof_depth, row_start, L, x):
 
 
 def subtract_multiple(X, j, a, i):
-    """Row j of X loses a times row i."""
+    """X_j -= a X_i, for rows i and j of X."""
     for c in range(X.shape[1]):
         X[j, c] -= a * X[i, c]
 

@@ -6,7 +6,7 @@ from ..algebra.numbers import sqrt
 
 
 def factorize(dof_parent, dof_depth, row_start, L):
-    """Replace H by L (F05 algorithm LTL). Cost n sqrt + D1 div + D2 (mul + add)."""
+    """Overwrite H by L (F05 algorithm LTL). Cost n sqrt + D1 div + D2 (mul + add)."""
     for k in range(dof_parent.size - 1, -1, -1):
         row, last = row_start[k], dof_depth[k]
         L[row + last] = sqrt(L[row + last])
@@ -33,7 +33,7 @@ def multiply(dof_parent, dof_depth, row_start, L, x):
 
 
 def multiply_transposed(dof_parent, dof_depth, row_start, L, x):
-    """x <- L' x, in place: row i gives to its ancestors before its own entry is scaled."""
+    """x <- L' x, in place; row i is added to its ancestors before its own entry is scaled."""
     for i in range(dof_parent.size):
         j = dof_parent[i]
         while j >= 0:

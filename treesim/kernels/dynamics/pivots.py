@@ -1,4 +1,4 @@
-"""Pivots D of H = L' D L by articulated quantities, beside H's own diagonal, in O(N): which joints move no inertia."""
+"""Pivots D of H = L' D L by articulated quantities, and H's own diagonal, in O(N), to find joints without inertia."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .rjk import articulated_quantities
 
 
 def diagonal(tree, X, Ic, H):
-    """H_kk = S' Ic S + armature, composite inertias inward."""
+    """H_kk = S' Ic S + armature, with composite inertias by a backward sweep."""
     for i in range(1, tree.n_bodies + 1):
         put_rigid(Ic, i, body_inertia(tree, i))
     for i in range(tree.n_bodies, 0, -1):
@@ -23,7 +23,7 @@ def diagonal(tree, X, Ic, H):
 
 
 def pivots(tree, q, D, H, X, P, Ic, U, D_inv):
-    """D and the diagonal of H; where a pivot vanishes, those of its ancestors are not to be trusted."""
+    """D and the diagonal of H; where a pivot vanishes, those of its ancestors are invalid."""
     articulated_quantities(tree, q, X, P, U, D_inv)
     diagonal(tree, X, Ic, H)
     for k in range(tree.nv):
@@ -31,7 +31,7 @@ def pivots(tree, q, D, H, X, P, Ic, U, D_inv):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for one state, of the numbers in q."""
+    """Scratch memory for one state, with the dtype of q."""
     body, dof = np.empty((tree.n_bodies + 1, 43), q.dtype), np.empty((tree.nv, 7), q.dtype)
     return body[:, 0:12], body[:, 12:33], body[:, 33:43], dof[:, 0:6], dof[:, 6]
 

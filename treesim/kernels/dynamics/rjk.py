@@ -1,9 +1,9 @@
 """Rodriguez, Jain and Kreutz-Delgado: articulated quantities, forward dynamics from them, and Omega = S H^-1 S'.
 
-Source: F10, appendix B (Figure 14) and J91, eq. 45, 46, 55: the articulated-body algorithm with precomputed C,
-where `aba` carries the velocity terms through both sweeps (J91, Lemma 6.5). Which blocks of Omega are needed
-(Figure 15) is found beforehand, by `dynamics/operational/omega_blocks.py`. Joints with several degrees of freedom are
-treated one unit screw at a time, as in `aba`.
+Source: F10, appendix B (Figure 14) and J91, eq. 45, 46, 55: the articulated-body algorithm with precomputed C. (`aba`
+includes the velocity terms in both sweeps; J91, Lemma 6.5.) `dynamics/operational/omega_blocks.py` determines the
+required blocks of Omega (Figure 15). Joints with several degrees of freedom are treated one unit screw at a time, as in
+`aba`.
 """
 
 from __future__ import annotations
@@ -42,20 +42,23 @@ from .via_bias import right_hand_side, via_bias_entry
 
 
 def zero_force(tree):
-    """No force."""
+    """Zero force."""
     zero = tree.gravity[0] * 0
     return Force(Vector(zero, zero, zero), Vector(zero, zero, zero))
 
 
 def articulated_quantities(tree, q, X, P, U, D_inv):
-    """The transforms X at q, and what `articulate_placed` makes of them."""
+    """Compute transforms X at q, and the articulated quantities P, U and D^-1."""
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
     articulate_placed(tree, X, P, U, D_inv)
 
 
 def articulate_placed(tree, X, P, U, D_inv):
-    """P, U = P S and D^-1 of every degree of freedom, inward (F10 Figure 14); G = U D^-1, tau-bar = 1 - G S'."""
+    """P, U = P S and D^-1 of every degree of freedom, by a backward sweep (F10 Figure 14), for given transforms X.
+
+    G = U D^-1, tau-bar = 1 - G S'.
+    """
     nothing = tree.gravity[0] * 0
     for i in range(1, tree.n_bodies + 1):
         put_articulated(P, i, articulated(body_inertia(tree, i)))
@@ -73,7 +76,7 @@ def articulate_placed(tree, X, P, U, D_inv):
 
 
 def articulated_solve(tree, X, U, D_inv, x, Z, A):
-    """x <- H^-1 x from the articulated quantities, in place (J91 eq. 45, 46): forces inward, accelerations outward."""
+    """x <- H^-1 x in place, by articulated quantities (J91 eq. 45, 46): forces backward, accelerations forward."""
     for i in range(tree.n_bodies + 1):
         put_force(Z, i, zero_force(tree))
     for i in range(tree.n_bodies, 0, -1):
@@ -105,7 +108,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for a tree, of the numbers in q."""
+    """Scratch memory for a tree, with the dtype of q."""
     body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     return Scratch(body[:, 0:12], body[:, 12:33], body[:, 33:39], body[:, 39:45], dof[:, 0:6], dof[:, 6])
 
@@ -118,7 +121,7 @@ def solve_rjk(tree, q, scratch, x):
 
 
 def forward_dynamics_rjk(tree, q, v, tau, f_ext, qdd, bias, memory):
-    """qdd = H^-1 (tau - C): bias by RNEA, then the articulated quantities."""
+    """qdd = H^-1 (tau - C): bias by RNEA, then articulated quantities."""
     right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
     solve_rjk(tree, q, memory, qdd)
 
@@ -127,7 +130,7 @@ forward_dynamics_rjk_states = via_bias_entry(forward_dynamics_rjk, scratch_for)
 
 
 def nearest_common_ancestor(parent, p, q):
-    """The body at which the paths to p and q part (0: the base)."""
+    """Return the last body that the paths to p and q have in common (0: the base)."""
     while p != q:
         if p > q:
             p = parent[p]
@@ -137,11 +140,11 @@ def nearest_common_ancestor(parent, p, q):
 
 
 class Needed(NamedTuple):
-    """The blocks of Omega that tasks need, numbered 1, 2, ... outward: each after the one that it is made from.
+    """Required Omega blocks of k tasks, numbered 1, 2, ... outward: each after its source.
 
-    Of block b, at index b - 1 of each: its bodies i <= j; the number of its source, 0 where that is zero; whether the
-    source is stored as its mirror image; whether body i stays where it is, and only j comes from its parent.
-    of_pair: (k, k) the number of the block of each two tasks, 0 where no joint moves both.
+    At index b - 1 for block b: bodies i <= j; number of the source, 0 if that is zero; whether the source is stored as
+    its transpose; whether body i stays and only j comes from its parent. of_pair (k, k): number of the block of each
+    pair of tasks, 0 if no joint moves both.
     """
 
     i: Any
@@ -156,17 +159,14 @@ COLUMNS = len(Needed._fields) - 1
 
 
 def needed_in(k, table):
-    """The needed blocks of k tasks in a table: of_pair by rows, then a row for each block."""
+    """Return the required blocks of k tasks from their table: of_pair by rows, then a row for each block."""
     blocks = table[k * k :].reshape(((table.size - k * k) // COLUMNS, COLUMNS))
     of_pair = table[: k * k].reshape((k, k))
     return Needed(blocks[:, 0], blocks[:, 1], blocks[:, 2], blocks[:, 3], blocks[:, 4], of_pair)
 
 
 def free_rows(tree, i, U, D_inv, B):
-    """B <- tau-bar' B: what joint i lets through of the motions in the columns of the 6x6 block B.
-
-    For each unit screw, first to last: row S of B loses G' B.
-    """
+    """B <- tau-bar' B for joint i: for each unit screw, first to last, subtract G' B from row S of the 6x6 block B."""
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         for c in range(6):
             through = B[0, c] * 0
@@ -182,7 +182,7 @@ def propagate_rows(tree, i, X, U, D_inv, B):
 
 
 def diagonal_block(tree, i, X, U, D_inv, B):
-    """Omega_ii = tau-bar' X Omega_λλ X' tau-bar + S D^-1 S', B holding Omega_λλ (F10 Figure 14), screw by screw."""
+    """B <- Omega_ii = tau-bar' X Omega_λλ X' tau-bar + S D^-1 S', for B = Omega_λλ (F10 Figure 14)."""
     transform(body_transform_at(tree, X, i), B)
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         screw = tree.screw[k]
@@ -200,14 +200,14 @@ def diagonal_block(tree, i, X, U, D_inv, B):
 
 
 def load_block(block, mirrored, B):
-    """B <- a block, or its mirror image."""
+    """B <- a block, or its transpose if `mirrored`."""
     for r in range(6):
         for c in range(6):
             B[r, c] = block[c, r] if mirrored else block[r, c]
 
 
 def inverse_inertia_blocks(tree, needed, X, U, D_inv, Omega):
-    """Omega[b] <- block b of those needed, outward (F10 Figure 14, its last two loops); Omega[0] <- 0."""
+    """Omega[b] <- required block b, outward (F10 Figure 14, its last two loops); Omega[0] <- 0."""
     put_zero(Omega[0], SIX, SIX)
     for b in range(1, needed.i.size + 1):
         i, j, B = needed.i[b - 1], needed.j[b - 1], Omega[b]

@@ -11,7 +11,7 @@ from ..kinematics.bodies import base_acceleration, body_acceleration, body_trans
 
 
 def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
-    """tau = ID(q, v, a): accelerations outward, forces inward. f_ext has N rows of six numbers, or none."""
+    """tau = ID(q, v, a): accelerations forward, forces backward. f_ext has N rows of six numbers, or none."""
     put_motion(V, 0, zero_motion(tree))
     put_motion(A, 0, base_acceleration(tree))
     for i in range(1, tree.n_bodies + 1):
@@ -35,7 +35,7 @@ def inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for one state, of the numbers in q: one row for each body."""
+    """Scratch memory for one state, with the dtype of q: one row per body."""
     body = np.empty((tree.n_bodies + 1, 30), q.dtype)
     return body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30]
 

@@ -1,4 +1,4 @@
-"""Forward dynamics by way of the bias: qdd = M^-1 (tau - C), C by RNEA, for any method that solves with M."""
+"""Forward dynamics by the bias: qdd = M^-1 (tau - C), C by RNEA, for any method that solves with M."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .rnea import inverse_dynamics, scratch_for
 
 
 class Bias(NamedTuple):
-    """Scratch memory of inverse dynamics, the bias, and no acceleration."""
+    """Scratch memory of inverse dynamics, the bias C, and zero accelerations."""
 
     X: Any
     V: Any
@@ -22,7 +22,7 @@ class Bias(NamedTuple):
 
 
 def bias_memory(tree, q):
-    """Scratch memory for the bias of a tree, of the numbers in q."""
+    """Scratch memory for the bias of a tree, with the dtype of q."""
     X, V, A, F = scratch_for(tree, q)
     return Bias(X, V, A, F, np.empty(tree.nv, q.dtype), np.zeros(tree.nv, q.dtype))
 
@@ -35,7 +35,7 @@ def right_hand_side(tree, q, v, tau, f_ext, x, bias):
 
 
 def via_bias_entry(kernel, scratch, tells=False):
-    """The entry of forward dynamics by way of the bias, whose kernel takes memory for it and its own."""
+    """Return the forward-dynamics entry of a kernel that takes memory for the bias, and its own from `scratch`."""
     memory = bias_memory, scratch
     return entry(
         kernel, memory, tells=tells, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd"

@@ -1,1 +1,1 @@
-"""Entries: functions that run a kernel for many states, made from a declaration of its arrays."""
+"""Entries: functions that run a kernel for many states, generated from a declaration of its arrays."""

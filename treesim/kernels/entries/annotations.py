@@ -1,4 +1,4 @@
-"""Types of an entry's arguments, from which the engine takes the compiled signature."""
+"""Types of an entry's arguments, which determine its compiled signature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A function that was written down, as an entry: what compiles it for many rows of numbers."""
+"""A traced function as an entry, so that it can be compiled for batches of rows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from .status import FINE
 
 
 def applied_states(function, *given):
-    """The results of a function of one row of each array, for traces: (function, *arrays, results)."""
+    """Results of a function of one row of each array, for tracing: (function, *arrays, results)."""
     *arrays, results = given
     for k, x in enumerate(function(*arrays)):
         results[k] = x

@@ -1,9 +1,9 @@
-"""Entries: what Python calls of a kernel, for many states, made from a declaration of what it takes and gives in one.
+"""Entries: the interface of kernels to Python, for many states, generated from a declaration of arrays.
 
-A kernel works on one state. Its declaration names its arrays, with their shapes in one state; the entry made of it
-takes a robot's tables, further tables, and the arrays of all states, one after the other. It checks sizes, lays out
-scratch memory once, and calls the kernel for each state. Engines read the declaration (`entry.signature`) for types,
-argument checks and fast calls.
+A kernel works on one state. Its declaration names its arguments and results, with their shapes in one state. The
+generated entry takes a robot's tables, further tables, and the arrays of all states, one after the other. It checks
+sizes, allocates scratch memory once, and calls the kernel for each state. Engines read the declaration
+(`entry.signature`) for types, argument validation and fast calls.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ MADE = "<entry "  # begins the file name of functions that are made here
 
 
 class Array(NamedTuple):
-    """An array of each state: its name, its shape as expressions in SYMBOLS and the declared sizes, whether it is a
-    result, whether it may be empty instead, and which axes are of forces, dual to motions."""
+    """An array of each state.
+
+    shape: expressions in SYMBOLS and the declared sizes. result: True for results. optional: whether it may be empty.
+    dual: which axes are of forces, dual to motions.
+    """
 
     name: str
     shape: tuple[str, ...]
@@ -34,13 +37,16 @@ class Array(NamedTuple):
 
     @property
     def size(self) -> str:
-        """The number of its numbers, as an expression."""
+        """Number of elements, as an expression."""
         return " * ".join(f"({length})" for length in self.shape)
 
 
 class Signature(NamedTuple):
-    """What an entry takes and gives: tables beside the robot's, by kind (`annotations`), the arrays of each state in
-    order, and further symbols of shapes as expressions in the tables."""
+    """Arguments and results of an entry.
+
+    tables: tables besides the robot's, by kind (`annotations`). arrays: of each state, in order. sizes: further symbols
+    of shapes, as expressions in the tables.
+    """
 
     tables: dict[str, str]
     arrays: tuple[Array, ...]
@@ -48,7 +54,7 @@ class Signature(NamedTuple):
 
 
 class Origin(NamedTuple):
-    """What an entry was made of; the names are those of `entry`."""
+    """Arguments of `entry` from which an entry was generated."""
 
     kernel: Callable[..., Any]
     scratch: Any
@@ -71,21 +77,21 @@ def entry(
     name: str = "",
     **arrays: str,
 ) -> Callable[..., int]:
-    """Return the entry of a kernel that works on one state, whose parameters are named as what it gets.
+    """Return the entry of a kernel that works on one state, and whose parameters have the declared names.
 
-    arrays: the shape of each, as "nq", "N, 6", or "6 * k, nv'"; "-> " before that of a result, " | none" behind that of
-    an argument that may be empty, which then has no rows; nv is an axis of motions, nv' one of forces, as the columns
-    of a Jacobian are. sizes: further symbols. tables: what does not depend on the state, by name, with its kind of
-    `annotations`. scratch lays out memory, of the numbers in the first array; it may ask for tree, ints, the tables and
-    the first array by name. The kernel gets it as `scratch`, or, if none of its parameters is called so, as its last
-    ones; of several functions, each gives one of these. tells: whether the kernel returns a status; the worst of all
-    states is returned. expands: whether the kernel is right on the spanning tree of a robot with followers, where its
-    arrays are expanded and contracted (`tied_entry`). follows: the result, motions that answer forces there, which the
-    followers' rows then bring to those of the robot; "" for none. reduce: what brings its results there to those of the
-    robot, a kernel that asks for the spanning tree, `tied`, `rows` (`mimic`), tables and arrays by name. The
-    entry's name is `name`, by default the kernel's, with `_states` behind it; entries of one module must differ in it.
-    Kernels call those of other entries through `entry.memory(tree, ints, first array)`, where there are no tables, and
-    `entry.one(tree, *arrays, memory)`, which returns a status.
+    arrays: the shape of each, as "nq", "N, 6", or "6 * k, nv'". A result has "-> " in front. " | none" at the end marks
+    an argument that may be empty, which then has no rows. nv is an axis of motions, nv' one of forces, such as the
+    columns of a Jacobian. sizes: further symbols. tables: {name: kind of `annotations`} of arguments that do not depend
+    on the state. scratch: function that allocates memory with the dtype of the first array. Its parameters may be tree,
+    ints, the tables and the first array. The kernel gets the result as `scratch`, or as its last parameters if none has
+    that name. With several functions, each returns one of these. tells: whether the kernel returns a status; the entry
+    returns the worst of all states. expands: whether the kernel is correct on the spanning tree of a robot with mimic
+    joints, if its arrays are expanded and contracted (`tied_entry`). follows: name of the result that is a response to
+    forces there, such as qdd; the constraints of the mimic joints correct it. reduce: kernel that converts the results
+    there to those of the robot; its parameters may be the spanning tree, `tied`, `rows` (`mimic`), tables and arrays.
+    The entry's name is `name`, by default the kernel's, with the suffix `_states`; it must be unique in a module.
+    Kernels call those of other entries without tables by `entry.memory(tree, ints, first array)` and `entry.one(tree,
+    *arrays, memory)`, which returns a status.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
     name = f"{name or kernel.__name__}_states"
@@ -111,12 +117,12 @@ def is_tied(states: Any) -> bool:
 
 
 def made_entry(name: str, text: str, namespace: dict[str, Any]) -> Any:
-    """Return the entry of a name that a text defines."""
+    """Return the entry `name` that the source `text` defines."""
     return made_function(f"{MADE}{namespace['__name__']}.{name}>", text, name, namespace)
 
 
 def made_function(place: str, text: str, name: str, namespace: dict[str, Any]) -> FunctionType:
-    """The function `name` of a text that was made, which who asks for its source finds in the file `place`."""
+    """Return the function `name` that generated source defines; `inspect` finds the source in the file `place`."""
     linecache.cache[place] = (len(text), None, text.splitlines(keepends=True), place)
     exec(compile(text, place, "exec"), namespace)  # with this file's __future__: annotations are names
     function: FunctionType = namespace[name]
@@ -126,7 +132,7 @@ def made_function(place: str, text: str, name: str, namespace: dict[str, Any]) -
 def _part_texts(
     memory: str, one: str, declared: Signature, wanted: list[str], scratch: str | None, tells: bool
 ) -> dict[str, str]:
-    """The texts of what lays out an entry's scratch memory, and of its kernel, with the arguments that are declared."""
+    """Return the sources of two functions: allocation of scratch memory, and a kernel call on one state."""
     given = [x.name for x in declared.arrays]
     known = [parameter for parameter in wanted if parameter in ("tree", "scratch", *given)]
     call = f"kernel({', '.join([*known, *(['*scratch'] if len(known) < len(wanted) else [])])})"
@@ -138,10 +144,10 @@ def _part_texts(
 
 
 def stages_of(states: Any, **tables: str) -> Callable[[Any], Any]:
-    """Return a decorator that declares a kernel which does one of several shares of some stages of one state.
+    """Return a decorator that declares a kernel which computes one of several shares of some stages of one state.
 
-    It takes the robot's tables, further tables and memory by kind, the first and last stage, the number of its share
-    and how many there are, and the arrays of the entry `states`. Raises TypeError for other parameters.
+    Its parameters are the robot's tables, further tables and memory by kind, the first and last stage, the index of its
+    share and the number of shares, and the arrays of the entry `states`. Raises TypeError for other parameters.
     """
     kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **tables}
     kinds |= dict.fromkeys(("first", "last", "share", "shares"), "Integer")
@@ -168,7 +174,7 @@ def parameters_of(function: Any) -> list[str]:
 
 
 def memory_of(scratch: Any) -> str | None:
-    """Return the expression that lays out memory, if anything does."""
+    """Return the expression that allocates scratch memory, None without any."""
     if isinstance(scratch, tuple):
         calls = [f"scratch_{k}({', '.join(parameters_of(function))})" for k, function in enumerate(scratch)]
         return f"({', '.join(calls)},)"
@@ -176,7 +182,10 @@ def memory_of(scratch: Any) -> str | None:
 
 
 def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None, tells: bool) -> str:
-    """The entry's own text; wanted: the parameters of the kernel; scratch: the expression that lays out its memory."""
+    """Return the entry's source.
+
+    wanted: parameters of the kernel. scratch: expression that allocates its memory.
+    """
     arrays, first = declared.arrays, declared.arrays[0]
     kinds = {"ints": "TableOfIntegers", "reals": "TableOfReals", **declared.tables, **{x.name: "Reals" for x in arrays}}
     parameters = ", ".join(f"{name}: {kind}" for name, kind in kinds.items())
@@ -206,13 +215,13 @@ def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None
 
 
 def misfit(x: Array) -> str:
-    """Return the condition that an array is not that of `count` states."""
+    """Return the condition that the size of an array does not fit `count` states."""
     wrong = f"{x.name}.size != count * {x.size}"
     return f"({x.name}.size != 0 and {wrong})" if x.optional else wrong
 
 
 def state_of(x: Array) -> str:
-    """Return an array of state s, as the kernel takes it."""
+    """Return the expression of the part of an array that belongs to state s."""
     part = f"{x.name}[s * ({x.size}) : (s + 1) * ({x.size})]"
     if x.optional:  # as many rows a state as there are
         rows, columns = f"({x.name}.size // (count * ({x.shape[-1]})))", x.shape[-1]

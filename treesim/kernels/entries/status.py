@@ -1,6 +1,6 @@
-"""What an entry reports: whether its arguments fitted, all numbers are finite, and an iteration came to its end.
+"""Status codes of entries: whether arguments fitted, all numbers are finite, and iterations converged.
 
-The engine itself looks at all arguments and results of an entry (engine.admission): entries report the rest.
+The engine checks the arguments and results of all entries itself (engine.argument_checks); entries report the rest.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ SHORTEST, LONGEST = (1 - ROUNDED) ** 2, (1 + ROUNDED) ** 2  # squares of lengths
 
 
 def status_of(results: Reals) -> int:
-    """FINE, or NOT_FINITE if any result is NaN or infinite (x * 0 is 0 only for finite x)."""
+    """Return FINE, or NOT_FINITE if any result is NaN or infinite (x * 0 is 0 only for finite x)."""
     residue = results[0] * 0 if results.size > 0 else 0
     for k in range(1, results.size):
         residue += results[k] * 0
@@ -23,14 +23,14 @@ def status_of(results: Reals) -> int:
 
 
 def quaternion_start(ints, i):
-    """The place of joint i's quaternion among the coordinates of a configuration, or -1 if it has none."""
+    """Return the index of joint i's quaternion in a configuration, or -1 if it has none."""
     rows = ints[0] + 1
     code, start = ints[HEADER + rows + i], ints[HEADER + 3 * rows + i]
     return start + 3 if code == FLOATING else start if code == SPHERICAL else -1
 
 
 def status_of_quaternions(ints: TableOfIntegers, q: Reals) -> int:
-    """FINE, or NOT_FINITE if a quaternion in the configurations q, one after the other, is not of length 1."""
+    """Return FINE, or NOT_FINITE if a quaternion in the concatenated configurations q does not have length 1."""
     left, i = ints[QUATERNIONS], 0
     while left > 0:
         i += 1
@@ -45,8 +45,10 @@ def status_of_quaternions(ints: TableOfIntegers, q: Reals) -> int:
 
 
 def status_of_tied_quaternions(ints: TableOfIntegers, followers: TableOfIntegers, q: Reals) -> int:
-    """FINE, or NOT_FINITE if a quaternion in configurations q of independent coordinates is not of length 1: those of
-    followers, of which one table tells (see `mimic`), are not among them."""
+    """Return FINE, or NOT_FINITE if a quaternion in configurations q of independent coordinates does not have length 1.
+
+    followers: the integer table of mimic joints, whose coordinates are not in q (see `mimic`).
+    """
     left, i = ints[QUATERNIONS], 0
     while left > 0:
         i += 1
@@ -61,7 +63,7 @@ def status_of_tied_quaternions(ints: TableOfIntegers, followers: TableOfIntegers
 
 
 def tied_quaternion_start(ints, followers, i):
-    """The place of joint i's quaternion among independent coordinates, or -1 if it has none."""
+    """Return the index of joint i's quaternion among independent coordinates, or -1 if it has none."""
     start = quaternion_start(ints, i)
     before = 0
     for b in range(followers[0]):
@@ -71,5 +73,5 @@ def tied_quaternion_start(ints, followers, i):
 
 
 def undefined(x):
-    """NaN, made of a number; only code of this module may count on it."""
+    """Return NaN, computed from a number; only code of this module may rely on it."""
     return (x * 0) / (x * 0)

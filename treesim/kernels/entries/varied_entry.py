@@ -1,7 +1,8 @@
-"""Entries of which every state has numbers of its own in tables that other entries read as constants.
+"""Entries with batched elements in tables that other entries read as constants.
 
-One text serves all engines: traced, the numbers are inputs of the code made for a robot, as states are, and the rest of
-the tables stays folded into it; compiled for any robot, or interpreted, they are put into a copy of the tables.
+One source serves all engines. In a trace, the batched elements are inputs of the code compiled for a robot, like
+states, and the rest of the tables is folded as constants. In generic and interpreted code they are written to a copy of
+the tables.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from .status import FINE, WRONG_SIZE
 def varied_entry(
     states: Any, constants: int, tables: tuple[int, ...], arrays: int, before: int
 ) -> Callable[..., int]:  # fmt: skip
-    """Return the twin of an entry (*constants, *arrays) with tables that vary: (*constants, *places, *arrays), where
-    behind the first `before` arrays stand the numbers of each state, those of one table after the other.
+    """Return the variant of an entry (*constants, *arrays) with batched tables: (*constants, *places, *arrays).
 
-    constants, arrays: how many there are. tables: which of the constants vary, each with its places, at which its
-    numbers stand, behind the constants. Entries without annotations are for traces alone, and so are their twins.
+    After the first `before` arrays it has an array with the batched elements of each state, table after table.
+    constants, arrays: their numbers. tables: indices of the batched constants. places: indices of the batched elements
+    of each of these. Entries without annotations are only for traces, and so are their variants.
     """
     kinds = list(states.__annotations__.items())[:-1] or [("", "")] * (constants + arrays)
     labels = [label or f"given_{k}" for k, (label, _) in enumerate(kinds)]
@@ -46,7 +47,7 @@ def varied_entry(
 def _text(
     name: str, parameters: list[str], tables: list[str], places: list[str], fixed: list[str], others: list[str]
 ) -> str:  # fmt: skip
-    """The entry's own text: of each state, its numbers are put into copies of the tables."""
+    """Return the source of the variant, which writes the elements of each state to copies of the tables."""
     starts = [" + ".join([f"s * ({' + '.join(f'{p}.size' for p in places)})", *(f"{p}.size" for p in places[:k])])
               for k in range(len(places))]  # fmt: skip
     own = [f"own_{label}" if label in tables else label for label in fixed]

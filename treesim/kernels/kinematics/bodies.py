@@ -1,4 +1,4 @@
-"""Forward kinematics: placements, velocities, energy and momentum of the bodies (RBDA section 4.1, 5.3)."""
+"""Forward kinematics: poses, velocities, energy and momentum of the bodies (RBDA section 4.1, 5.3)."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from .frames import FRAMES, frames_of
 
 
 def zero_motion(tree):
-    """The velocity of the base."""
+    """Zero motion, such as the velocity of the base."""
     zero = tree.gravity[0] * 0
     return Motion(Vector(zero, zero, zero), Vector(zero, zero, zero))
 
 
 def base_acceleration(tree):
-    """-g as a spatial acceleration of the base, which stands for gravity on every body."""
+    """-g as a spatial acceleration of the base, which replaces gravity on every body."""
     gravity = tree.gravity
     zero = gravity[0] * 0
     return Motion(Vector(zero, zero, zero), Vector(-gravity[0], -gravity[1], -gravity[2]))
@@ -51,7 +51,7 @@ def body_transform(tree, i, q):
 
 
 def stored_transform(tree, i, X):
-    """X of body i from where it has been put."""
+    """X of body i from the table X; same signature as `body_transform`."""
     return body_transform_at(tree, X, i)
 
 
@@ -77,14 +77,14 @@ def body_acceleration(tree, i, X, a_parent, velocity, v, a):
 
 
 def place_bodies(tree, q, W):
-    """Outward sweep: W[i], the placement of every body in the world."""
+    """Forward sweep: poses W[i] of all bodies in the world."""
     put_transform(W, 0, transform_at(tree.placement, 0))
     for i in range(1, tree.n_bodies + 1):
         put_transform(W, i, compose(transform_at(W, tree.parent[i]), body_transform(tree, i, q)))
 
 
 def homogeneous(W, out):
-    """Write a placement as a homogeneous matrix (4, 4)."""
+    """Write a pose as a homogeneous matrix (4, 4)."""
     R, p = W.R, W.p
     zero = R.xx * 0
     out[0, 0], out[0, 1], out[0, 2], out[0, 3] = R.xx, R.xy, R.xz, p.x
@@ -94,7 +94,10 @@ def homogeneous(W, out):
 
 
 def body_poses(tree, q, poses, turns, W):
-    """World poses of all bodies' own frames, base included; turns: each body's axes, from its own to the kernels'."""
+    """World poses of all bodies' own frames, base included.
+
+    turns: rotations from kernel coordinates to each body's own axes.
+    """
     place_bodies(tree, q, W)
     own = turns.reshape((tree.n_bodies + 1, 9))
     for i in range(tree.n_bodies + 1):
@@ -103,7 +106,7 @@ def body_poses(tree, q, poses, turns, W):
 
 
 def placements_for(tree, q):
-    """Scratch memory for the placements of all bodies, of the numbers in q."""
+    """Scratch memory for the poses of all bodies, with the dtype of q."""
     return (np.empty((tree.n_bodies + 1, 12), q.dtype),)
 
 
@@ -113,7 +116,7 @@ body_poses_states = entry(
 
 
 def path_placement(tree, transform, q, body):
-    """W of one body: the transforms along its path to the base, composed inward; transform(tree, i, q) gives them."""
+    """World pose of one body: its path's transforms, returned by transform(tree, i, q), composed from body to base."""
     W = transform_at(tree.placement, 0)
     i = body
     while i > 0:
@@ -129,7 +132,7 @@ def frame_pose(tree, q, pose, frames):
 
 
 def frames_for(codes, offsets):
-    """The frames of two tables, and no memory."""
+    """Frames from their two tables, without scratch memory."""
     return (frames_of(codes, offsets),)
 
 
@@ -137,21 +140,23 @@ frame_pose_states = entry(frame_pose, frames_for, FRAMES, q="nq", pose="-> 4, 4"
 
 
 def start_energy(tree, W, V):
-    """Placement and velocity of the base, behind which those of the bodies follow."""
+    """Write pose and velocity of the base to row 0 of W and V."""
     put_transform(W, 0, transform_at(tree.placement, 0))
     put_motion(V, 0, zero_motion(tree))
 
 
 def potential_energy(tree, i, placement):
-    """-m g . c of body i at a placement."""
+    """-m g . c of body i at a pose."""
     inertia = body_inertia(tree, i)
     g = Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
     return -dot(g, add(rotate(placement.R, inertia.h), scale(placement.p, inertia.m)))
 
 
 def body_energy(tree, i, q, v, W, V):
-    """Kinetic and potential energy of body i, v' I v / 2 and -m g . c, its momentum I v along its own axes, and its
-    placement; W[i] and V[i] are written, from those of its parent."""
+    """Return kinetic energy v' I v / 2 and potential energy -m g . c of body i, its momentum I v, and its pose.
+
+    The momentum is in the body's own axes. Writes W[i] and V[i], from those of its parent.
+    """
     X = body_transform(tree, i, q)
     placement = compose(transform_at(W, tree.parent[i]), X)
     velocity = body_velocity(tree, i, X, motion_at(V, tree.parent[i]), v)
@@ -181,7 +186,10 @@ def energy_and_momentum(tree, q, v, out, W, V):
 
 
 def potential_change(tree, q, q_new, W):
-    """U at q_new less that at q: body by body, so that of what is large little is lost to rounding. W: two tables."""
+    """Return the potential energy at q_new minus that at q, summed body by body to reduce rounding errors.
+
+    W: scratch memory, two tables of poses.
+    """
     put_transform(W[0], 0, transform_at(tree.placement, 0))
     put_transform(W[1], 0, transform_at(tree.placement, 0))
     change = tree.gravity[0] * 0
@@ -193,7 +201,7 @@ def potential_change(tree, q, q_new, W):
 
 
 def motions_for(tree, q):
-    """Scratch memory for the placements and velocities of all bodies, of the numbers in q."""
+    """Scratch memory for the poses and velocities of all bodies, with the dtype of q."""
     B = tree.n_bodies + 1
     return np.empty((B, 12), q.dtype), np.empty((B, 6), q.dtype)
 

@@ -1,4 +1,4 @@
-"""The centre of mass of all bodies: where it is, how it moves, and its Jacobian from composite masses."""
+"""Centre of mass of all bodies: its motion, and its Jacobian by composite masses."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def put_vector(out, start, a):
 
 
 def center_of_mass_motion(tree, W, V, A):
-    """Position, velocity and acceleration, of moving bodies: sums of m c, of momenta and of net forces, by the mass."""
+    """Return position, velocity and acceleration: sums of m c, of momenta and of net forces, divided by the mass."""
     o = tree.gravity[0] * 0
     mass, moment, momentum, force = o, Vector(o, o, o), Vector(o, o, o), Vector(o, o, o)
     for i in range(1, tree.n_bodies + 1):
@@ -32,7 +32,7 @@ def center_of_mass_motion(tree, W, V, A):
 
 
 def center_of_mass(tree, q, v, a, out, W, V, A):
-    """Position, velocity and acceleration of the centre of mass along the world's axes: out (9,)."""
+    """Position, velocity and acceleration of the centre of mass in world axes: out (9,)."""
     move_bodies(tree, q, v, a, W, V, A)
     position, velocity, acceleration = center_of_mass_motion(tree, W, V, A)
     put_vector(out, 0, position)
@@ -44,8 +44,11 @@ center_of_mass_states = entry(center_of_mass, scratch_for, q="nq", v="nv", a="nv
 
 
 def jacobian_of_placed(tree, W, moment, mass, J):
-    """J (3, nv), world axes, of bodies placed at W: degree of freedom k moves what it carries, of mass m_k and first
-    moment h_k, by the screw (w, u) at its body's origin p: J_k = (w x (h_k - m_k p) + m_k u) / m. Sweep inward."""
+    """Jacobian J (3, nv) in world axes, for bodies at poses W, by a backward sweep.
+
+    Degree of freedom k moves the bodies that it supports, of mass m_k and first moment h_k, by the screw (w, u) at its
+    body's origin p: J_k = (w x (h_k - m_k p) + m_k u) / m.
+    """
     for i in range(tree.n_bodies + 1):
         inertia, placement = body_inertia(tree, i), transform_at(W, i)
         mass[i] = inertia.m
@@ -65,13 +68,13 @@ def jacobian_of_placed(tree, W, moment, mass, J):
 
 
 def center_of_mass_jacobian(tree, q, J, W, moment, mass):
-    """Jacobian of the centre of mass at configuration q: J (3, nv), world axes."""
+    """Jacobian J (3, nv) of the centre of mass at configuration q, in world axes."""
     place_bodies(tree, q, W)
     jacobian_of_placed(tree, W, moment, mass, J)
 
 
 def masses_for(tree, q):
-    """Scratch memory for placements and composite masses, of the numbers in q."""
+    """Scratch memory for poses and composite masses, with the dtype of q."""
     body = np.empty((tree.n_bodies + 1, 16), q.dtype)
     return body[:, 0:12], body[:, 12:15], body[:, 15]
 

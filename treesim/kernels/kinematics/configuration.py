@@ -1,7 +1,7 @@
-"""The configuration manifold: moving along it, differences on it, and one step of the semi-implicit rules.
+"""The configuration manifold: motion along it, differences on it, and one step of semi-implicit integrators.
 
-Rotations are unit quaternions xyzw; velocities are those of the body's own axes, linear before angular in a floating
-joint (the order of its degrees of freedom), so a displacement of a joint is the exponential of a body twist.
+Rotations are unit quaternions xyzw. Velocities are in the body's own axes, linear before angular in a floating joint
+(the order of its degrees of freedom). So a joint moves by the exponential of a body twist.
 """
 
 from __future__ import annotations
@@ -17,30 +17,30 @@ TINY = 1e-24
 
 
 def vector_at(x, k):
-    """Three neighbouring numbers as a vector."""
+    """Three consecutive numbers as a vector."""
     return Vector(x[k], x[k + 1], x[k + 2])
 
 
 def put_vector(x, k, a):
-    """Write a vector to three neighbouring numbers."""
+    """Write a vector to three consecutive numbers."""
     x[k], x[k + 1], x[k + 2] = a.x, a.y, a.z
 
 
 def exp_quaternion(w):
-    """The unit quaternion (vector, scalar) of the rotation vector w."""
+    """Return the unit quaternion (vector, scalar) of the rotation vector w."""
     angle = sqrt(maximum(dot(w, w), TINY))
     return scale(w, sin(angle / 2) / angle), cos(angle / 2)
 
 
 def log_quaternion(vector, scalar):
-    """The rotation vector, of length at most pi, of a unit quaternion."""
+    """Rotation vector, of length at most pi, of a unit quaternion."""
     length = sqrt(maximum(dot(vector, vector), TINY))
     sign = select(less(scalar, 0), -1, 1)  # q and -q are one rotation: take the shorter way
     return scale(vector, sign * 2 * atan2(length, absolute(scalar)) / length)
 
 
 def multiply_quaternions(x, k, vector, scalar, out):
-    """out[k:] = x[k:] (vector, scalar), made unit again."""
+    """out[k:] = x[k:] (vector, scalar), normalized."""
     a, s = vector_at(x, k), x[k + 3]
     v = add(add(scale(vector, s), scale(a, scalar)), cross(a, vector))
     w = s * scalar - dot(a, vector)
@@ -50,14 +50,17 @@ def multiply_quaternions(x, k, vector, scalar, out):
 
 
 def quaternion_between(a, b, k):
-    """The unit quaternion a[k:]^-1 b[k:] as (vector, scalar)."""
+    """Return the unit quaternion a[k:]^-1 b[k:] as (vector, scalar)."""
     u, s = vector_at(a, k), a[k + 3]
     w, t = vector_at(b, k), b[k + 3]
     return sub(sub(scale(w, s), scale(u, t)), cross(u, w)), s * t + dot(u, w)
 
 
 def exp_translation(w, u):
-    """The translation of the exponential of the twist (angular w, linear u): V(w) u (Murray, Li, Sastry eq. 2.36)."""
+    """Return the translation V(w) u of the exponential of the twist (angular w, linear u).
+
+    Source: Murray, Li, Sastry eq. 2.36.
+    """
     angle = sqrt(maximum(dot(w, w), TINY))
     half = sin(angle / 2) / angle
     wu = cross(w, u)
@@ -65,7 +68,7 @@ def exp_translation(w, u):
 
 
 def log_translation(w, p):
-    """The linear part u of the twist with angular part w whose exponential translates by p: V(w)^-1 p."""
+    """Linear part u of the twist with angular part w whose exponential translates by p: V(w)^-1 p."""
     angle = sqrt(maximum(dot(w, w), TINY))
     wp = cross(w, p)
     factor = 1 / (angle * angle) - cos(angle / 2) / (2 * angle * sin(angle / 2))
@@ -73,12 +76,12 @@ def log_translation(w, p):
 
 
 def rotation_at(q, k):
-    """The rotation matrix of the quaternion at q[k:]."""
+    """Rotation matrix of the quaternion at q[k:]."""
     return quaternion_matrix(q[k], q[k + 1], q[k + 2], q[k + 3])
 
 
 def planar_turn(a, angle):
-    """A planar vector (z = 0) turned by an angle."""
+    """Return a planar vector (z = 0) rotated by an angle."""
     c, s = cos(angle), sin(angle)
     return Vector(c * a.x - s * a.y, s * a.x + c * a.y, a.z)
 
@@ -106,7 +109,7 @@ def integrate(tree, q, displacement, out):
 
 
 def difference(tree, q0, q1, d):
-    """d = q1 (-) q0, so that q0 (+) d = q1: every joint's logarithm of its displacement from q0 to q1."""
+    """d = q1 (-) q0, so that q0 (+) d = q1: the logarithm of every joint's displacement from q0 to q1."""
     for i in range(1, tree.n_bodies + 1):
         k, j = tree.q_start[i], tree.v_start[i]
         if tree.code[i] == FLOATING:
@@ -129,13 +132,15 @@ def difference(tree, q0, q1, d):
 
 
 def bracket(w, u, wb, ub):
-    """The Lie bracket [(w, u), (wb, ub)] of twists, angular and linear part."""
+    """Lie bracket [(w, u), (wb, ub)] of twists, angular and linear part."""
     return cross(w, wb), add(cross(w, ub), cross(u, wb))
 
 
 def chart_rate(tree, d, v, rate):
-    """rate = the velocity of d in the chart q(t) = q0 (+) d(t) when the body velocity is v:
-    v + [d, v] / 2 + [d, [d, v]] / 12, exact to fourth order (inverse of the right-trivialised tangent of exp)."""
+    """rate = time derivative of d in the chart q(t) = q0 (+) d(t) at body velocity v.
+
+    It is v + [d, v] / 2 + [d, [d, v]] / 12, exact to fourth order (inverse of the right-trivialised tangent of exp).
+    """
     for k in range(tree.nv):
         rate[k] = v[k]
     for i in range(1, tree.n_bodies + 1):
@@ -165,9 +170,11 @@ def chart_rate(tree, d, v, rate):
 
 
 def semi_implicit_step(tree, q, v, a, dt, points, q_new, v_new):
-    """v+ = v + dt a, q+ = q (+) dt v+, with the velocity of a floating or planar joint taken in axes that do not turn
-    during the step and at `points[i]` on its body: the linear velocity is stepped as a velocity in the parent, so
-    rotation alone adds no energy. Points at the origin: semi-implicit Euler; at the centre of mass: Bullet's rule.
+    """v+ = v + dt a, q+ = q (+) dt v+, with velocities of floating and planar joints in axes that do not rotate.
+
+    Their linear velocity is that of the point `points[i]` on the body, and is integrated as a velocity in the parent,
+    so rotation alone adds no energy. Points at the origin: semi-implicit Euler; at the centre of mass: Bullet's
+    integrator.
     """
     for i in range(1, tree.n_bodies + 1):
         k, j = tree.q_start[i], tree.v_start[i]
@@ -185,7 +192,7 @@ def semi_implicit_step(tree, q, v, a, dt, points, q_new, v_new):
 
 
 def free_body_step(code, k, j, q, v, a, dt, c, q_new, v_new):
-    """The step of a joint that translates and rotates; c is the point of the body whose velocity is stepped."""
+    """Step of a floating or planar joint; c is the point of the body whose velocity is integrated."""
     o = dt * 0
     if code == FLOATING:
         u, w, ua, wa = vector_at(v, j), vector_at(v, j + 3), vector_at(a, j), vector_at(a, j + 3)
@@ -215,15 +222,16 @@ def free_body_step(code, k, j, q, v, a, dt, c, q_new, v_new):
 
 
 def turn_of(w, h):
-    """The rotation after h seconds of the angular velocity w."""
+    """Rotation after h seconds at angular velocity w."""
     vector, scalar = exp_quaternion(scale(w, h))
     return unit_quaternion_matrix(vector.x, vector.y, vector.z, scalar)
 
 
 def advance(tree, q, mean, u, h, q_new, u_new):
-    """q_new = q after h seconds of the velocity `mean`, u_new = the velocity u, in the joints' axes there.
+    """q_new = q after h seconds at velocity `mean`; u_new = the velocity u in the joints' axes at q_new.
 
-    The velocities `mean` and u of a joint that turns in space are given in its axes at the start, which do not turn.
+    The velocities `mean` and u of a joint with rotations in space are given in its axes at the start, which do not
+    rotate.
     """
     for i in range(1, tree.n_bodies + 1):
         k, j = tree.q_start[i], tree.v_start[i]
@@ -250,7 +258,7 @@ def advance(tree, q, mean, u, h, q_new, u_new):
 
 
 def retrace(tree, q, q_new, u_new, h, mean, u):
-    """What `advance` makes q_new and u_new of in h seconds: the velocity `mean`, and u, in the joints' axes at q."""
+    """Inverse of `advance`: the velocity `mean` from q to q_new in h seconds, and u_new in the joints' axes at q."""
     for i in range(1, tree.n_bodies + 1):
         k, j = tree.q_start[i], tree.v_start[i]
         code = tree.code[i]
@@ -276,8 +284,11 @@ def retrace(tree, q, q_new, u_new, h, mean, u):
 
 
 def into_start_axes(tree, mean, h, v, qdd, a):
-    """a = the acceleration, in the axes at the start, of joints that have moved with `mean` for h seconds since and now
-    have the velocity v and the acceleration qdd, in their own axes, which turn."""
+    """Write the acceleration qdd in the axes at the start to a.
+
+    The joints have moved with velocity `mean` for h seconds. Their velocity v and acceleration qdd are given in their
+    own axes, which rotate.
+    """
     for i in range(1, tree.n_bodies + 1):
         j = tree.v_start[i]
         code = tree.code[i]

@@ -18,7 +18,7 @@ ACCELERATION = 18  # where a frame's acceleration begins among these
 
 
 def move_bodies(tree, q, v, a, W, V, A):
-    """Outward sweep: placements W, spatial velocities V and accelerations A of all bodies; no gravity in A."""
+    """Forward sweep: poses W, spatial velocities V and accelerations A of all bodies; no gravity in A."""
     place_bodies(tree, q, W)
     put_motion(V, 0, zero_motion(tree))
     put_motion(A, 0, zero_motion(tree))
@@ -36,7 +36,7 @@ def put_linear_first(row, start, m):
 
 
 def frame_motion(W, velocity, acceleration, offset, row):
-    """The motion of the frame at `offset` on a body placed at W, along the world's axes, to a row of 24 numbers."""
+    """Motion in world axes of the frame at `offset` on a body at pose W, written to a row of 24 numbers."""
     V = point_motion(velocity, offset, W.R)
     A = point_motion(acceleration, offset, W.R)
     put_transform(row.reshape((1, NUMBERS)), 0, compose(W, offset))
@@ -55,13 +55,13 @@ def frame_motions(tree, q, v, a, out, frames, W, V, A):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for one state, of the numbers in q: one row for each body."""
+    """Scratch memory for one state, with the dtype of q: one row per body."""
     body = np.empty((tree.n_bodies + 1, 24), q.dtype)
     return body[:, 0:12], body[:, 12:18], body[:, 18:24]
 
 
 def memory_for(tree, codes, offsets, q):
-    """The frames, and scratch memory."""
+    """Frames, and scratch memory."""
     W, V, A = scratch_for(tree, q)
     return frames_of(codes, offsets), W, V, A
 

@@ -1,4 +1,4 @@
-"""Frames as entries take them: a table of integers and one of numbers."""
+"""Frames as arguments of entries: a table of integers and a table of numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ COUNT = {"k": "codes.size - 1"}  # of frames
 
 
 class Frames(NamedTuple):
-    """Frames: the body of each, its placement on that body (12 numbers), and in which axes rows are wanted."""
+    """Frames: body of each, placement on that body (12 numbers), and code of the axes of their rows."""
 
     bodies: Any
     placement: Any
@@ -17,5 +17,5 @@ class Frames(NamedTuple):
 
 
 def frames_of(codes, offsets):
-    """The frames of two tables: the reference's code, then the bodies; and placements in a row."""
+    """Return frames from two tables: the reference's code followed by the bodies; and the concatenated placements."""
     return Frames(codes[1:], offsets.reshape((codes.size - 1, 12)), codes[0])

@@ -1,7 +1,7 @@
-"""Frames: Jacobians, velocities and the inverse operational-space inertia Λ^-1 = J H^-1 J' (F10).
+"""Jacobians and velocities of frames, and rows of Λ^-1 = J H^-1 J' (F10).
 
-Rows of a frame are linear first, along the world's axes (about the frame's origin) or the frame's own.
-A row of a packed Jacobian holds the columns along its body's path, root first: nothing else is non-zero (F10, s. 5).
+Rows of a frame are linear first, in the world's axes (about the frame's origin) or the frame's own. A row of a packed
+Jacobian contains the columns along its body's path, root first; no other is non-zero (F10, s. 5).
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ WORLD_AXES, FRAME_AXES = 0, 1
 
 
 def point_motion(m, offset, axes):
-    """A body's motion m (body coordinates) as motion of a frame at `offset` on it: its origin's velocity and its
-    rotation, in coordinates turned by `axes`: (linear, angular)."""
+    """Motion of a frame at `offset` on a body with motion m (body coordinates), in coordinates rotated by `axes`.
+
+    Returns the angular velocity and the linear velocity of the frame's origin.
+    """
     lin = add(m.lin, cross(m.ang, offset.p))
     return Motion(rotate(axes, m.ang), rotate(axes, lin))
 
 
 def frame_axes(W, offset, reference):
-    """The rotation from body coordinates to the coordinates in which a frame's rows are wanted."""
+    """Rotation from body coordinates to the coordinates of a frame's rows, by `reference`."""
     if reference == WORLD_AXES:
         return W.R
     R = offset.R
@@ -35,8 +37,10 @@ def frame_axes(W, offset, reference):
 
 
 def frame_jacobian_rows(tree, transform, q, body, offset, W, reference, J, start):
-    """The six packed rows of a frame's Jacobian: J[start + r, depth of dof], each screw of the path carried to the
-    frame. Sweep along the path of `body`, inward; `toward` maps the current body's motions to `body`."""
+    """Six packed rows of a frame's Jacobian: J[start + r, depth of dof], by a backward sweep along the path of `body`.
+
+    Each screw of the path is transformed to the frame; `toward` maps the current body's motions to `body`.
+    """
     axes = frame_axes(W, offset, reference)
     i = body
     toward = transform_at(tree.placement, 0)  # body's frame in the current body: the identity to begin with
@@ -52,14 +56,14 @@ def frame_jacobian_rows(tree, transform, q, body, offset, W, reference, J, start
 
 
 def packed_jacobian(tree, transform, q, bodies, offsets, reference, J):
-    """The packed Jacobian of all frames: six rows each; transform(tree, i, q) gives the bodies' transforms."""
+    """Packed Jacobian of all frames, six rows each; transform(tree, i, q) returns the bodies' transforms."""
     for f in range(bodies.size):
         W = path_placement(tree, transform, q, bodies[f])
         frame_jacobian_rows(tree, transform, q, bodies[f], transform_at(offsets, f), W, reference, J, 6 * f)
 
 
 def unpack_jacobian(tree, bodies, J, dense):
-    """The full Jacobian (6 frames, nv) of a packed one."""
+    """Full Jacobian `dense` (6 frames, nv) of a packed one."""
     dense[:] = 0
     for f in range(bodies.size):
         k = tree.last_dof[bodies[f]]
@@ -70,7 +74,7 @@ def unpack_jacobian(tree, bodies, J, dense):
 
 
 def pack_jacobian(tree, bodies, dense, J):
-    """The packed Jacobian of a full one."""
+    """Packed Jacobian J of a full one."""
     for f in range(bodies.size):
         k = tree.last_dof[bodies[f]]
         while k >= 0:
@@ -87,7 +91,7 @@ def jacobian(tree, q, J, frames, packed):
 
 
 def packed_for(tree, codes, offsets, q):
-    """The frames, and scratch memory for packed Jacobians, of the numbers in q."""
+    """Frames, and scratch memory for packed Jacobians, with the dtype of q."""
     return frames_of(codes, offsets), np.empty((6 * (codes.size - 1), tree.nv), q.dtype)
 
 
@@ -108,7 +112,7 @@ def frame_velocity(tree, q, v, out, frames, W, V):
 
 
 def velocities_for(tree, codes, offsets, q):
-    """The frame, and scratch memory for the placements and velocities of all bodies, of the numbers in q."""
+    """Frames, and scratch memory for the poses and velocities of all bodies, with the dtype of q."""
     W, V = motions_for(tree, q)
     return frames_of(codes, offsets), W, V
 
@@ -117,8 +121,10 @@ frame_velocity_states = entry(frame_velocity, velocities_for, FRAMES, q="nq", v=
 
 
 def put_task_axes(tree, X, bodies, reference, W):
-    """W of the tasks' bodies, as far as their rows look at it: the rotation to the world's axes, from the transforms X
-    along the path, and only where rows go along the world's axes."""
+    """Write the world rotations of the tasks' bodies to W, from the transforms X along their paths.
+
+    Does nothing unless `reference` is WORLD_AXES; rows do not depend on the poses otherwise.
+    """
     one, zero = tree.placement[0, 0], tree.placement[0, 1]
     if reference == WORLD_AXES:
         for f in range(bodies.size):
@@ -133,7 +139,7 @@ def put_task_axes(tree, X, bodies, reference, W):
 
 
 def task_rows(tree, body, offsets, W, reference, f, R):
-    """R = R_f, by rows: row r is the force on `body` that does the work of a unit task force r of frame f."""
+    """R = R_f by rows: row r is the force on `body` that is equivalent to a unit task force r of frame f."""
     offset = transform_at(offsets, f)
     axes = frame_axes(transform_at(W, body), offset, reference)
     for c in range(6):
