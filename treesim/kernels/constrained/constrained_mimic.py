@@ -1,9 +1,9 @@
-"""Rows of frames and loops of robots with followers: what the spanning tree's joints let through of them.
+"""Rows of frames and loops of robots with mimic joints: corrections by the mimic joints' constraints.
 
-With the followers' rows A (see `mimic`) a force changes accelerations by H^-1 - H^-1 A' S^-1 A H^-1, S = A H^-1 A'.
-So rows J of constraints see G = J H^-1 J' - B S^-1 B' with B = J H^-1 A', and what any method finds for the spanning
-tree's accelerations is brought to those of the robot by `hold`. H is the matrix of the articulated inertias that are
-given, with whatever has been added to them.
+With the rows A of the mimic joints (see `mimic`), a force changes accelerations by H^-1 - H^-1 A' S^-1 A H^-1, S = A
+H^-1 A'. So rows J of constraints have G = J H^-1 J' - B S^-1 B' with B = J H^-1 A'. Accelerations of the spanning tree,
+from any method, are corrected by `hold`. H is the matrix of the given articulated inertias, with whatever has been
+added to them.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ from .constraints import row_accelerations
 
 
 class Tie(NamedTuple):
-    """What followers change, as functions, and their memory; for robots without followers these do nothing.
+    """Functions for mimic joints, and their memory; for robots without mimic joints the functions do nothing.
 
-    felt (tree, tie): the tree whose joints are held, with rotor inertias spread over leaders and followers.
-    answer (tree, tie, X, U, D_inv): the followers' rows, by articulated quantities.
-    uncouple (tie), couple (tie, i, k, D_inv, screw, K, index, side, n): B = J H^-1 A' of the n rows that reach body i,
-    where they pass its degree of freedom k.
-    reduce (tie, G): G of constraints, in its lower triangle, without what followers do not let through, by B.
-    stiffen (tree, tie, task, A, diagonal): the same of G's diagonal alone, without B.
-    hold (tree, tie, qdd): accelerations, or changes of velocities, with followers held to their leaders.
-    move (tree, tie, accelerations): the bodies' accelerations, as the last `hold` changes them.
-    find (tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found): found = what rows see of the free motion.
+    felt (tree, tie): returns the tree with rotor inertias distributed over mimicked and mimic joints. answer (tree,
+    tie, X, U, D_inv): computes the rows of mimic joints from articulated quantities. uncouple (tie), couple (tie, i, k,
+    D_inv, screw, K, index, side, n): compute B = J H^-1 A', initially zero, for the n rows that reach body i, at its
+    degree of freedom k. reduce (tie, G): subtracts B S^-1 B' from G of constraints, in its lower triangle. stiffen
+    (tree, tie, task, A, diagonal): the same for G's diagonal only, without B. hold (tree, tie, qdd): applies the
+    constraints of mimic joints to accelerations, or to changes of velocities. move (tree, tie, accelerations): adds the
+    last `hold`'s change to the bodies' accelerations. find (tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations,
+    found): found = A a of the unconstrained motion.
     """
 
     felt: Any
@@ -58,7 +57,7 @@ class Tie(NamedTuple):
 
 
 def tie_memory(tree, followers, ratios, m, q):
-    """The followers of a tree, and scratch memory for their rows beside m rows of constraints, of the numbers in q."""
+    """Mimic joints, and scratch memory for their rows and m rows of constraints, with the dtype of q."""
     tied = followers_of(followers, ratios)
     return Tie(
         with_spread_rotors, answer_rows, clear_couplings, couple_at, take_followers, take_from_diagonal,
@@ -68,7 +67,7 @@ def tie_memory(tree, followers, ratios, m, q):
 
 
 def no_tie():
-    """That of robots without followers."""
+    """Functions for robots without mimic joints."""
     return Tie(
         same_tree, answer_nothing, clear_nothing, couple_nothing, reduce_nothing, take_nothing, hold_nothing,
         hold_nothing, find_nothing, 0, 0, 0, 0,
@@ -76,12 +75,12 @@ def no_tie():
 
 
 def with_spread_rotors(tree, tie):
-    """The tree with rotor inertias spread over leaders and followers."""
+    """Return the tree with rotor inertias distributed over mimicked and mimic joints."""
     return with_shared_rotors(tree, tie.tied, tie.rows)
 
 
 def answer_rows(tree, tie, X, U, D_inv):
-    """The followers' rows Z, and the factor of S."""
+    """Z of the rows of mimic joints, and the factor of S."""
     r = tie.rows
     for i in range(1, tree.n_bodies + 1):
         put_transform(r.X, i, body_transform_at(tree, X, i))
@@ -120,7 +119,7 @@ def take_followers(tie, G):
 
 
 def take_from_diagonal(tree, tie, task, A, diagonal):
-    """The diagonal of G <- that of G - B S^-1 B'."""
+    """Subtract the diagonal of B S^-1 B' from that of G."""
     couple_rows(tree, tie, task, A)
     for j in range(diagonal.size):
         solve_row(tie.tied, tie.B, j, tie.rows)
@@ -129,18 +128,18 @@ def take_from_diagonal(tree, tie, task, A, diagonal):
 
 
 def hold_followers(tree, tie, qdd):
-    """qdd with followers held to their leaders, in place."""
+    """Correct qdd by the constraints of mimic joints, in place."""
     hold_to_leaders(tree, tie.tied, qdd, tie.rows)
 
 
 def move_bodies(tree, tie, accelerations):
-    """The bodies' accelerations with what the followers' rows add to them."""
+    """Add the last change by mimic joints' constraints to the bodies' accelerations."""
     for i in range(1, tree.n_bodies + 1):
         put_motion(accelerations, i, motion_add(motion_at(accelerations, i), motion_at(tie.rows.A, i)))
 
 
 def find_free_rows(tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
-    """found = A a under the joints' nu, with followers held to their leaders."""
+    """found = A a for the joints' nu, with the constraints of mimic joints."""
     accelerate_outward(tree, X, C, U, D_inv, nu, qdd, accelerations)
     hold_followers(tree, tie, qdd)
     move_bodies(tree, tie, accelerations)
@@ -148,33 +147,33 @@ def find_free_rows(tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, f
 
 
 def same_tree(tree, tie):
-    """The tree as it is, without followers."""
+    """Return the tree unchanged; variant without mimic joints."""
     return tree
 
 
 def answer_nothing(tree, tie, X, U, D_inv):
-    """There are no rows, without followers."""
+    """Do nothing; variant without mimic joints."""
 
 
 def find_nothing(tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
-    """What has been found stays, without followers."""
+    """Do nothing; variant without mimic joints, which leaves `found` unchanged."""
 
 
 def clear_nothing(tie):
-    """Nothing is coupled, without followers."""
+    """Do nothing; variant without mimic joints."""
 
 
 def couple_nothing(tie, i, k, D_inv, screw, K, index, side, n):
-    """Nothing is coupled, without followers."""
+    """Do nothing; variant without mimic joints."""
 
 
 def reduce_nothing(tie, G):
-    """All of G is let through, without followers."""
+    """Do nothing; variant without mimic joints."""
 
 
 def take_nothing(tree, tie, task, A, G):
-    """All of G is let through, without followers."""
+    """Do nothing; variant without mimic joints."""
 
 
 def hold_nothing(tree, tie, x):
-    """Nothing is held, without followers."""
+    """Do nothing; variant without mimic joints."""

@@ -1,8 +1,8 @@
-"""Contact of robots with followers: what the spanning tree's joints let through of the rows of contact.
+"""Contact of robots with mimic joints: the constraint response of the spanning tree to rows of contact.
 
-An impulse along a row calls forth impulses mu of the followers' rows A that keep A v = 0: with Z of `delassus`,
-Z_A of the rows A, and S = A (M + D)^-1 A', mu = -S^-1 Z_A' D^-1 Z lambda. So Z <- Z - Z_A S^-1 Z_A' D^-1 Z is all that
-differs: G = Z' D^-1 Z and the response to impulses are then those of the independent coordinates.
+Impulses lambda along contact rows cause impulses mu along the mimic rows A, such that A v = 0. With Z of `delassus`,
+Z_A of the rows A, and S = A (M + D)^-1 A', mu = -S^-1 Z_A' D^-1 Z lambda. So it suffices to replace Z by Z - Z_A S^-1
+Z_A' D^-1 Z. G = Z' D^-1 Z and the response to impulses are then those of the independent coordinates.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from .mimic import follower_rows, followers_of, respond_to_rows, with_shared_rot
 
 
 class Tie(NamedTuple):
-    """The followers of a tree, and memory for their rows."""
+    """Mimic joints of a tree, and scratch memory for their rows."""
 
     tied: Any
     rows: Any
 
 
 def tie_memory(tree, followers, ratios, q):
-    """The followers, and scratch memory for their rows, of the numbers in q."""
+    """Mimic joints, and scratch memory for their rows, with the dtype of q."""
     tied = followers_of(followers, ratios)
     return Tie(tied, follower_rows(tree, tied, q))
 
 
 def tied_tree(tree, tie):
-    """The tree with rotor inertias spread over leaders and followers."""
+    """Return the tree with rotor inertias distributed over mimicked and mimic joints."""
     return with_shared_rotors(tree, tie.tied, tie.rows)
 
 
 def hold_followers(tree, q, r, n, tie):
-    """Z of the first n rows r, without what the followers do not let through."""
+    """Correct Z of the first n rows r by the constraints of mimic joints: Z <- Z - Z_A S^-1 Z_A' D^-1 Z."""
     tied, own = tie.tied, tie.rows
     respond_to_rows(tree, tied, q, own)
     for row in range(n):
@@ -67,9 +67,9 @@ def give_forces(tree, tied, own, r, row):
 
 
 def any_tree(tree, tie):
-    """The tree as it is, without followers."""
+    """Return the tree unchanged; variant of `tied_tree` without mimic joints."""
     return tree
 
 
 def hold_nothing(tree, q, r, n, tie):
-    """All rows are let through, without followers."""
+    """Do nothing; variant of `hold_followers` without mimic joints."""

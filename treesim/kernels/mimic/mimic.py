@@ -1,11 +1,11 @@
-"""Joints that follow others: between independent coordinates y and those of the spanning tree, and its rows.
+"""Mimic joints: conversion between independent coordinates y and the spanning tree, and constraints of its motion.
 
-q = G y + o, v = G yd. Motions are expanded by G, forces are contracted by G'; a force on y acts on the spanning tree
-at the leaders, which is one of the forces that G' makes it of. The spanning tree's own accelerations, of any method,
-are brought to those of the robot by the rows A = [.. 1 at b .. -k at a ..], A G = 0:
+q = G y + o, v = G yd. Motions are expanded by G, forces are contracted by G'. A force on y is applied to the spanning
+tree at the independent joints, which is one of the forces that G' contracts to it. Accelerations of the spanning tree,
+from any method, are corrected by the rows A = [.. 1 at b .. -k at a ..] of the mimic joints b, A G = 0:
 qdd = qdd_free - H^-1 A' (A H^-1 A')^-1 A qdd_free.
-A row is a unit force across joint b, and -k of one across joint a, that travels to the base as those of `pv_osim`;
-only the rows that are on their way through a body are touched there, O(N + m d + m^3) in all.
+A row is a unit force across joint b, and -k of one across joint a, which a backward sweep propagates to the base as in
+`pv_osim`. A body processes only the rows that reach it: O(N + m d + m^3) in all.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FOLLOWERS = {"followers": "TableOfIntegers", "ratios": "TableOfReals"}  # tables
 
 
 class Followers(NamedTuple):
-    """The constant tables of the followers b = 0 ... count - 1 of a tree, whose leaders are called a."""
+    """Constant tables of the mimic joints b = 0 ... count - 1 of a tree, whose mimicked joints are called a."""
 
     count: int
     nq: int  # of independent coordinates
@@ -48,7 +48,7 @@ class Followers(NamedTuple):
 
 
 def followers_of(followers, ratios):
-    """The tables of followers from their two flat arrays (see treesim.model.mimic)."""
+    """Return the tables of mimic joints from their two flat arrays (see treesim.model.mimic)."""
     n, nq, nv = followers[0], followers[1], followers[2]
     k = 3 + 7 * n
     return Followers(
@@ -71,7 +71,7 @@ def expand_positions(tied, y, q):
 
 
 def pick_positions(tied, q, y):
-    """y from q."""
+    """y from q = G y + o."""
     for j in range(tied.nq):
         y[j] = q[tied.kept_q[j]]
 
@@ -91,7 +91,7 @@ def pick_motion(tied, v, y):
 
 
 def expand_force(tied, y, tau):
-    """A force tau on the spanning tree with G' tau = y: that of y on the joints that follow none."""
+    """Force tau on the spanning tree with G' tau = y, which acts on the independent joints only."""
     for j in range(tied.nv):
         tau[tied.kept_v[j]] = y[j]
     for b in range(tied.count):
@@ -113,7 +113,7 @@ def contract_columns(tied, J, y):
 
 
 def contract_matrix(tied, M, y):
-    """y = G' M G; the columns of M are used up."""
+    """y = G' M G."""
     for i in range(tied.nv):
         contract_force(tied, M[tied.kept_v[i]], y[i])
     for b in range(tied.count):
@@ -128,7 +128,7 @@ def contract_matrix(tied, M, y):
 
 
 class FollowerRows(NamedTuple):
-    """Scratch memory of the rows of followers, m of them."""
+    """Scratch memory of the m rows of mimic joints."""
 
     # by body: transforms, articulated inertias, changes of acceleration; by degree of freedom: U, D^-1
     X: Any
@@ -145,7 +145,7 @@ class FollowerRows(NamedTuple):
 
 
 def follower_rows(tree, tied, q):
-    """Scratch memory for the rows of followers, of the numbers in q."""
+    """Scratch memory for the rows of mimic joints, with the dtype of q."""
     m = tied.count
     body, dof = np.empty((tree.n_bodies + 1, 39), q.dtype), np.empty((tree.nv, 7 + m), q.dtype)
     return FollowerRows(
@@ -156,9 +156,12 @@ def follower_rows(tree, tied, q):
 
 
 def with_shared_rotors(tree, tied, r):
-    """The same tree with the rotor inertias of each leader and its followers spread evenly over them, as y feels them:
-    rho_a + sum k^2 rho_b stays. Then joints that carry no inertia have a share of what their leader's rotor has, or of
-    what a step adds to it; and what others of the same leader lend to them, which adds up to zero."""
+    """Return the tree with rotor inertias distributed evenly over each mimicked joint and its mimic joints.
+
+    The reflected inertia rho_a + sum k^2 rho_b does not change. So joints without inertia get a part of the rotor
+    inertia of their mimicked joint, or of what a step adds to it. The regularization `lent` is added; its reflected sum
+    is zero.
+    """
     for k in range(tree.nv):
         r.rotors[k] = tree.armature[k]
     for b in range(tied.count):
@@ -174,7 +177,7 @@ def with_shared_rotors(tree, tied, r):
 
 
 def start_rows(tree, tied, r):
-    """No row is anywhere but at the joints of its two ends."""
+    """Initialize the rows: each is active at the bodies of its two joints only."""
     for i in range(tree.n_bodies + 1):
         for b in range(tied.count):
             r.alive[i, b] = 0
@@ -188,7 +191,7 @@ def start_rows(tree, tied, r):
 
 
 def feel(tree, tied, r, i):
-    """What the degrees of freedom of joint i feel of the rows there; they leave the rest."""
+    """Compute Z of joint i's degrees of freedom for the rows there, add to G, and eliminate the joint from the rows."""
     for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
         for b in range(tied.count):
             if r.alive[i, b] > 0:
@@ -206,7 +209,7 @@ def feel(tree, tied, r, i):
 
 
 def pass_on(tree, tied, r, i):
-    """The rows at body i go on to its parent, where they may meet their other ends."""
+    """Transform the rows' forces at body i to its parent, and add them where both ends of a row meet."""
     p = tree.parent[i]
     for b in range(tied.count):
         if p > 0 and r.alive[i, b] > 0:
@@ -218,7 +221,7 @@ def pass_on(tree, tied, r, i):
 
 
 def factor_rows(r):
-    """G <- L with G = L L', in the lower triangle; no row depends on others."""
+    """Factorize G = L L' in place, with L in the lower triangle; rows must be independent."""
     for j in range(r.force.size):
         for k in range(j):
             for i in range(j, r.force.size):
@@ -229,13 +232,13 @@ def factor_rows(r):
 
 
 def respond_to_rows(tree, tied, q, r):
-    """Z and the factor of A H^-1 A' at q: articulated inertias and the rows' forces inward."""
+    """Z and the factor of A H^-1 A' at q, by articulated inertias and a backward sweep of the rows' forces."""
     articulated_quantities(tree, q, r.X, r.P, r.U, r.D_inv)
     spread_followers(tree, tied, r)
 
 
 def spread_followers(tree, tied, r):
-    """Z and the factor of A H^-1 A', by the articulated quantities X, U and D^-1 in r: the rows' forces inward."""
+    """Z and the factor of A H^-1 A', for articulated quantities X, U and D^-1 in r, by a backward sweep of the rows."""
     start_rows(tree, tied, r)
     for i in range(tree.n_bodies, 0, -1):
         feel(tree, tied, r, i)
@@ -244,7 +247,7 @@ def spread_followers(tree, tied, r):
 
 
 def add_response(tree, tied, qdd, r):
-    """qdd += H^-1 A' r.force, where `spread_followers` has been; r.A: the bodies' accelerations under that."""
+    """qdd += H^-1 A' r.force, after `spread_followers`; r.A: the bodies' accelerations under these forces."""
     put_motion(r.A, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
         a = motion_to_child(body_transform_at(tree, r.X, i), motion_at(r.A, tree.parent[i]))
@@ -259,7 +262,7 @@ def add_response(tree, tied, qdd, r):
 
 
 def unit_response(tree, tied, b, qdd, r):
-    """r.A: the bodies' accelerations under a unit force across row b; qdd is scratch memory."""
+    """r.A = the bodies' accelerations under a unit force across row b; qdd is scratch memory."""
     for c in range(tied.count):
         r.force[c] = tree.gravity[0] * 0
     r.force[b] += 1
@@ -269,14 +272,14 @@ def unit_response(tree, tied, b, qdd, r):
 
 
 def solve_row(tied, B, j, r):
-    """r.force = S^-1 B[j], what answers a unit force along row j of J, with B = J H^-1 A' and S = A H^-1 A'."""
+    """r.force = S^-1 B[j], the response to a unit force along row j of J, with B = J H^-1 A' and S = A H^-1 A'."""
     for b in range(tied.count):
         r.force[b] = B[j, b]
     solve(r.G, r.force)
 
 
 def take_from(tied, B, G, r):
-    """G <- G - B S^-1 B', in the lower triangle: J H^-1 J' without what the followers do not let through."""
+    """G <- G - B S^-1 B' in the lower triangle: J H^-1 J' with the constraints of mimic joints."""
     for j in range(G.shape[0]):
         solve_row(tied, B, j, r)
         for i in range(j, G.shape[0]):
@@ -285,8 +288,7 @@ def take_from(tied, B, G, r):
 
 
 def hold_to_leaders(tree, tied, qdd, r):
-    """qdd <- qdd - H^-1 A' (A H^-1 A')^-1 A qdd, where `spread_followers` has been; r.A: by how much that changes the
-    bodies' accelerations."""
+    """qdd <- qdd - H^-1 A' (A H^-1 A')^-1 A qdd, after `spread_followers`; r.A: change of the bodies' accelerations."""
     for b in range(tied.count):
         r.force[b] = tied.multiplier[b] * qdd[tied.leader_v[b]] - qdd[tied.v[b]]
     solve(r.G, r.force)
@@ -296,20 +298,20 @@ def hold_to_leaders(tree, tied, qdd, r):
 
 
 def follow(tree, tied, q, qdd, r):
-    """The spanning tree's accelerations qdd, of any method, with its followers held to their leaders, in place."""
+    """Correct accelerations qdd of the spanning tree, from any method, by the constraints of mimic joints, in place."""
     respond_to_rows(tree, tied, q, r)
     hold_to_leaders(tree, tied, qdd, r)
 
 
 def follow_free(tree, followers, ratios, q, free, qdd, rows):
-    """qdd = the accelerations `free` of the spanning tree, with its followers held to their leaders."""
+    """qdd = the accelerations `free` of the spanning tree, corrected by the constraints of mimic joints."""
     for k in range(tree.nv):
         qdd[k] = free[k]
     follow(tree, followers_of(followers, ratios), q, qdd, rows)
 
 
 def rows_for(tree, followers, ratios, q):
-    """Scratch memory for the rows of followers, of the numbers in q."""
+    """Scratch memory for the rows of mimic joints, with the dtype of q."""
     return (follower_rows(tree, followers_of(followers, ratios), q),)
 
 
