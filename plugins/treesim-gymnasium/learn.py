@@ -1,4 +1,4 @@
-"""Learn a registered task by PPO of stable-baselines3, and print what was returned on the way.
+"""Train a registered task by PPO of stable-baselines3, and print the learning curve.
 
 python plugins/treesim-gymnasium/learn.py balance 1000000
 """
@@ -21,7 +21,7 @@ DISCOUNT = {"balance": 0.99, "reach": 0.95}
 
 
 class Curve(BaseCallback):
-    """Prints a line every so many steps: steps, seconds, and the mean return and length of the last 100 episodes."""
+    """Callback that regularly prints steps, seconds, and the mean return and length of the last 100 episodes."""
 
     def __init__(self, lines: int, total: int) -> None:
         super().__init__()
@@ -40,12 +40,12 @@ class Curve(BaseCallback):
 
 
 def environments(task: str, count: int) -> StableBaselinesEnv:
-    """Return so many environments of a task, for stable-baselines3."""
+    """Return `count` environments of a task, for stable-baselines3."""
     return StableBaselinesEnv(TreesimVectorEnv(task, count, STEPS[task], "SameStep"))
 
 
 def evaluated(model: PPO, normalized: VecNormalize, task: str, count: int = 100) -> tuple[np.ndarray, np.ndarray]:
-    """Returns and lengths of the first episodes of so many environments of another seed, by the mean action."""
+    """Return returns and lengths of the first episodes of `count` environments of another seed, by the mean action."""
     envs = TreesimVectorEnv(task, count, STEPS[task])
     observations, _ = envs.reset(seed=12345)
     returns, lengths, running = np.zeros(count), np.zeros(count, int), np.ones(count, bool)
@@ -59,7 +59,7 @@ def evaluated(model: PPO, normalized: VecNormalize, task: str, count: int = 100)
 
 
 def main() -> None:
-    """Learn, print the curve, and what 100 new episodes return."""
+    """Train, print the curve, and the returns of 100 new episodes."""
     parser = argparse.ArgumentParser()
     parser.add_argument("task", choices=DISCOUNT)
     parser.add_argument("steps", type=int)

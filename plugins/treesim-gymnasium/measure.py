@@ -1,9 +1,10 @@
-"""Measure how many steps of Balance environments take a second, beside Gymnasium's own ways to have many of them.
+"""Measure steps per second of Balance environments, compared with Gymnasium's own vector environments.
 
 python plugins/treesim-gymnasium/measure.py
 
-A linear control law, which keeps the poles up, takes the actions in all of them. An environment's step is 50 ms: five
-steps of 10 ms, treesim's in two parts of four evaluations of the dynamics each, MuJoCo's RK4 of four evaluations.
+A linear control law, which keeps the poles up, computes all actions. An environment's step is 50 ms: five
+steps of 10 ms, treesim's in two parts of four evaluations of the dynamics each, MuJoCo's RK4 of four
+evaluations.
 """
 
 import os
@@ -27,8 +28,10 @@ SECONDS, WARM_UP, LIMIT = 1.5, 20, 1000
 
 
 def gain(task: Task) -> np.ndarray:
-    """Return the feedback (1, 6) of position, angles and velocities: a linear quadratic regulator of the task's step,
-    whose derivatives are differences of its own."""
+    """Return the feedback gain (1, 6) of position, angles and velocities: a linear quadratic regulator.
+
+    The derivatives of the task's step are finite differences.
+    """
     change = 1e-6 * np.vstack([np.eye(7), -np.eye(7)])
     stepper = treesim.BatchStepper(task.world, 14, task.dt, steps=task.steps, substeps=task.substeps)
     stepper.put(slice(None), change[:, :3], change[:, 3:6])
@@ -61,7 +64,7 @@ def in_numpy(task: Task) -> Task:
 
 
 def rate(envs: Any, law: Callable[[np.ndarray], np.ndarray]) -> tuple[float, float]:
-    """Return steps of single environments per second, and the mean reward of a step."""
+    """Return the steps of single environments per second, and the mean reward of a step."""
     observations, _ = envs.reset(seed=0)
     steps, total, began, end = -WARM_UP, 0.0, 0.0, np.inf
     while time.perf_counter() < end or steps < 10:
@@ -84,7 +87,7 @@ def single(name: str) -> Any:
 
 
 def main() -> None:
-    """Print a line for each."""
+    """Print a line for each kind of environment."""
     task = balance()
     K = gain(task)
 

@@ -1,7 +1,7 @@
-"""How soon a live page's controls take effect, how many poses it gets, and what that costs the program, part by part.
+"""Measure a live page: latency of its controls, number of poses, and the program's processor time by part.
 
-`python plugins/treesim-meshcat/measure_live.py ROBOT [options of treesim view]` starts `treesim view` with clocks in
-it, and is a page. Shares are of one core, in processor time: other programs do not count.
+`python plugins/treesim-meshcat/measure_live.py ROBOT [options of treesim view]` starts `treesim view` with
+clocks, and acts as a page. Fractions are of one core, in processor time: other programs do not count.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ CLOCKED = "clocked"  # first argument of this file as the program that is measur
 
 
 class Page:
-    """A page that counts frames, keeps the latest state, and waits for what it asked for."""
+    """Page that counts frames, stores the latest state, and waits for the effect of its requests."""
 
     def __init__(self, socket: WebSocketClientConnection) -> None:
         self.socket, self.frames, self.state = socket, 0, {}
         self._changed = asyncio.Condition()
 
     async def listen(self) -> None:
-        """Take all that comes, and acknowledge frames at once."""
+        """Receive all messages, and acknowledge frames at once."""
         while (message := await self.socket.read_message()) is not None:
             if isinstance(message, bytes):
                 self.frames += 1
@@ -46,7 +46,7 @@ class Page:
                     self._changed.notify_all()
 
     async def latency(self, name: str, value: Any) -> float:
-        """Set something, and return the seconds until a state tells that it is set."""
+        """Set a value, and return the seconds until a state contains it."""
         began = time.perf_counter()
         await self.socket.write_message(json.dumps({"set": {name: value}}))
         async with self._changed:
@@ -54,7 +54,7 @@ class Page:
         return time.perf_counter() - began
 
     async def latencies(self, label: str, first: float) -> None:
-        """Print how long gains take to be set."""
+        """Print the latency of changes of gains."""
         seconds = []
         for k in range(EVENTS):
             seconds.append(await self.latency("kp", first + k))
@@ -64,13 +64,13 @@ class Page:
 
 
 class Clocks:
-    """Processor time of parts of what a program's main thread does."""
+    """Processor time of parts of a program's main thread."""
 
     def __init__(self) -> None:
         self.seconds: Counter[str] = Counter()
 
     def clocked(self, owner: Any, name: str, part: str) -> None:
-        """Have a method of a class clocked; what it spends in another clocked one counts for both."""
+        """Measure a method of a class; time spent in another measured method counts for both."""
         inner: Callable[..., Any] = getattr(owner, name)
 
         @functools.wraps(inner)
@@ -86,7 +86,7 @@ class Clocks:
         setattr(owner, name, outer)
 
     def send(self, *_: object) -> None:
-        """Print the seconds so far of all parts, of the threads that play and that serve, and of the process."""
+        """Print the seconds so far of all parts, of the playing and serving threads, and of the process."""
         now = time.clock_gettime
         serving = [thread.ident for thread in threading.enumerate() if thread.name == "treesim-meshcat"]
         sending = sum(now(time.pthread_getcpuclockid(ident)) for ident in serving if ident)
@@ -95,7 +95,7 @@ class Clocks:
 
 
 def clocked_program(options: list[str]) -> None:
-    """Be `treesim view` with clocks in it, which are told at SIGUSR1."""
+    """Run `treesim view` with clocks, which are printed at SIGUSR1."""
     from treesim_meshcat import MeshcatViewer
 
     from treesim.cli.main import main as treesim
@@ -112,7 +112,7 @@ def clocked_program(options: list[str]) -> None:
 
 
 class Program:
-    """The program that is measured, seen from outside."""
+    """Measured program, in a process of its own."""
 
     def __init__(self, options: list[str]) -> None:
         command = [sys.executable, __file__, CLOCKED, *options]
@@ -125,18 +125,18 @@ class Program:
         return details
 
     def used(self) -> dict[str, float]:
-        """Processor time so far, by part [s]."""
+        """Return the processor time so far, by part [s]."""
         self._process.send_signal(signal.SIGUSR1)
         return self._line()
 
     def end(self) -> None:
-        """End it as its user does."""
+        """Interrupt the program, as its user does."""
         self._process.send_signal(signal.SIGINT)
         self._process.communicate()
 
 
 async def measure(program: Program) -> None:
-    """Print what a page of the program sees."""
+    """Print the measurements of a page of the program."""
     address = program.url.replace("http", "ws", 1) + "socket"
     socket = await websocket_connect(address, max_message_size=LARGEST)
     socket.protocol.stream.set_nodelay(True)  # as browsers do

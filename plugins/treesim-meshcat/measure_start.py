@@ -1,8 +1,8 @@
-"""How long `treesim view` takes from the start of its process to the first drawn picture.
+"""Measure the time of `treesim view` from the start of its process to the first picture.
 
-`python plugins/treesim-meshcat/measure_start.py ROBOT [options of treesim view]` starts `treesim view` a few times, and
-looks at its page in Chromium, which is running already, as a user's is. Of each start it prints seconds after the
-process began, and in brackets those of the processor that the program had taken by then, which tell on a busy computer.
+`python plugins/treesim-meshcat/measure_start.py ROBOT [options of treesim view]` starts `treesim view` a
+few times, and opens its page in a running Chromium. For each start it prints seconds since the start of the
+process and, in brackets, processor time of the program, which is more meaningful on a busy computer.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def measure(browser: Browser, options: list[str]) -> None:
-    """Start `treesim view` once, and print when what is there."""
+    """Start `treesim view` once, and print the time of each event."""
     page = browser.new_page(viewport=SIZE)  # type: ignore[arg-type]
     began = time.perf_counter()
     command = [sys.executable, "-m", "treesim", "view", *options, "--no-browser", "--json"]
@@ -61,13 +61,13 @@ def measure(browser: Browser, options: list[str]) -> None:
 
 
 def wait(page: Any, condition: str) -> None:
-    """Wait until a condition holds; by asking, since the page forbids scripts to evaluate text."""
+    """Poll until a condition holds: the page forbids scripts to evaluate text."""
     while not page.evaluate(f"() => typeof stage !== 'undefined' && ({condition})"):
         page.wait_for_timeout(10)
 
 
 def used(process: int) -> float:
-    """Processor time of a process so far [s]."""
+    """Return the processor time of a process so far [s]."""
     fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

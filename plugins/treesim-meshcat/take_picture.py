@@ -1,6 +1,7 @@
-"""A picture of the live page: a robot that stands, is pulled at a link, and tells of it.
+"""Take a picture of the live page: a standing robot, a mouse spring at a link, and the link's properties.
 
-`python plugins/treesim-meshcat/take_picture.py FILE.jpg` starts `treesim view`, and looks at its page in Chromium.
+`python plugins/treesim-meshcat/take_picture.py FILE.jpg` starts `treesim view`, and opens its page in
+Chromium.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _take(url: str, path: str) -> None:
 
 
 def _wait(page: Any, condition: str) -> None:
-    """Wait until a condition holds; by asking, since the page forbids scripts to evaluate text."""
+    """Poll until a condition holds: the page forbids scripts to evaluate text."""
     while not page.evaluate(condition):
         page.wait_for_timeout(50)
 

@@ -1,4 +1,4 @@
-"""`treesim check ROBOT...`: what is wrong or doubtful with robot descriptions, why it matters, and how it is cured."""
+"""`treesim check ROBOT...`: checks of robot descriptions, why findings matter, and how to fix them."""
 
 from __future__ import annotations
 
@@ -43,41 +43,42 @@ def check(
     ],
     tier: Annotated[
         list[str] | None,
-        typer.Option(help="Tell of this tier alone: syntax, structure, physics or assets; may be repeated."),
+        typer.Option(help="Check only this tier: syntax, structure, physics or assets; may be repeated."),
     ] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Doubts are errors.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Treat doubtful physics as errors.")] = False,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     meshes: Annotated[bool, typer.Option(help="Read mesh files, to compare masses with shapes.")] = True,
-    notes: Annotated[bool, typer.Option(help="Tell of notes, too.")] = True,
+    notes: Annotated[bool, typer.Option(help="Print notes, too.")] = True,
     element_usage: Annotated[
-        bool, typer.Option("--usage", help="List what became of each element and attribute.")
+        bool, typer.Option("--usage", help="List how each element and attribute is used.")
     ] = False,
-    format: Annotated[str, typer.Option(help="text, json, sarif (2.1.0), or github (annotations).")] = "text",
+    format: Annotated[str, typer.Option(help="Output: text, json, sarif (2.1.0), or github (annotations).")] = "text",
     readers: Annotated[
         bool | None,
         typer.Option(
             "--readers/--no-readers",
-            help="Tell how other programs will read the file (text only). Default: if treesim-importers is there.",
+            help="Report how other programs read the file (text only). Default: if treesim-importers is installed.",
             show_default=False,
         ),
     ] = None,
     fix: Annotated[
         Path | None,
         typer.Option(
-            help="Write the robot to this file, mended where there is one way only; the check is of that file.",
+            help="Write the robot with all unambiguous repairs to this file, and check that file.",
             show_default=False,
         ),
     ] = None,
     repair: Annotated[
         list[str] | None,
-        typer.Option(help="With --fix, also do this repair: limits, fixed or armature; may be repeated."),
+        typer.Option(help="With --fix, also make this repair: limits, fixed or armature; may be repeated."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check robot descriptions: syntax, structure, physics, assets; what each element became.
+    """Check robot descriptions: syntax, structure, physics, assets; report how each element is used.
 
-    Exit code 1 if a robot has errors, with --strict or doubts; 2 for a mistake in what was asked.
+    Exit code 1 if a robot has errors (with --strict: or doubtful physics).
+    Exit code 2 for invalid arguments.
     """
     import treesim
 
@@ -106,7 +107,7 @@ def check(
 
 
 def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: Base, mimic: Mimic | None) -> str:
-    """Write the repaired file, list what was changed, and return its name."""
+    """Write the repaired file, list the changes, and return its name."""
     import treesim
 
     if len(robots) > 1:
@@ -120,7 +121,10 @@ def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: Base,
 
 
 def _importers(asked: bool | None) -> list[Importer]:
-    """The reports of plugins on how other programs read a file; raises PluginError if asked for and none is there."""
+    """Return the reports of plugins on how other programs read a file.
+
+    Raises PluginError if they were requested and none is installed.
+    """
     from .. import plugins
 
     names = () if asked is False else plugins.available("importers")

@@ -1,4 +1,4 @@
-"""What `treesim check` prints for people."""
+"""Printed report of `treesim check`."""
 
 from __future__ import annotations
 
@@ -27,8 +27,10 @@ MOST_PLACES = 6  # kinds of elements that a line names
 def print_report(
     name: str, diagnosis: Diagnosis, console: Console, element_usage: bool, importers: Sequence[Importer] = ()
 ) -> None:
-    """Print the report on one robot, under the name that was typed; with `element_usage`, all of its entries; then
-    what `importers` print on how other programs will read its file."""
+    """Print the report on one robot, under the name on the command line.
+
+    ledger: also print the whole element usage report. importers: print how other programs read the file.
+    """
     robot = diagnosis.robot
     about = "cannot be built" if robot is None else f"{robot.n_bodies} bodies, nv {robot.nv}, {robot.mass:.4g} kg"
     console.print(f"{named(name)}: {about}", style="bold", soft_wrap=True)
@@ -55,7 +57,7 @@ def _print_findings(diagnosis: Diagnosis, console: Console) -> None:
 
 
 def _print_code(code: str, found: Sequence[Finding], console: Console) -> None:
-    """All findings of one code: their places, and once why they matter and how they are cured."""
+    """Print all findings of one code: their places, and once why they matter and how to fix them."""
     from rich.padding import Padding
     from rich.table import Table
     from rich.text import Text

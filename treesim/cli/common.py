@@ -1,4 +1,4 @@
-"""What every command shares: options, the two output channels, and how errors end."""
+"""Code shared by all commands: options, output channels, and error handling."""
 
 from __future__ import annotations
 
@@ -42,18 +42,18 @@ RobotArgument = Annotated[
         show_default=False,
     ),
 ]
-BaseOption = Annotated[str, typer.Option(help="Bolt the root link to the world (fixed) or let it fly (floating).")]
+BaseOption = Annotated[
+    str, typer.Option(help="Fix the root link to the world (fixed) or let it move freely (floating).")
+]
 MimicOption = Annotated[
     str | None,
-    typer.Option(
-        help="`free` treats mimic joints as independent ones; otherwise they follow the joints that they mimic exactly."
-    ),
+    typer.Option(help="`free` treats mimic joints as independent; by default they follow the mimicked joints exactly."),
 ]
 XacroOption = Annotated[
     bool,
     typer.Option(
         "--xacro",
-        help="Let the installed xacro expand ROBOT whatever its name; it evaluates expressions and reads other files.",
+        help="Expand ROBOT with the installed xacro, whatever its name; this evaluates expressions and reads files.",
     ),
 ]
 RecordOption = Annotated[
@@ -82,19 +82,19 @@ def messages() -> Console:
 
 
 def print_json(value: Any) -> None:
-    """Write `value` as JSON, and nothing else, on standard output; NaN and infinity become null."""
+    """Write `value` as JSON on standard output; NaN and infinity become null."""
     print_line(json_text(plain(value), indent=2))
 
 
 def print_line(text: str) -> None:
-    """Write a line on standard output, at once."""
+    """Write a line on standard output, unbuffered."""
     stream = standard_output()
     stream.write(f"{text}\n")
     stream.flush()
 
 
 def plain(value: Any) -> Any:
-    """Return `value` with arrays as lists and numbers that JSON cannot hold as None."""
+    """Return `value` with arrays as lists, and numbers that JSON cannot represent as None."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float) and not math.isfinite(value):
@@ -123,8 +123,11 @@ def _print_labelled(label: str, style: str, text: str) -> None:
 
 
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
-    """Wrap a command: a user's mistake ends in one message and exit code 2, a state that left the numbers in exit
-    code 1, Ctrl-C in exit code 130. One that takes robots has the option --xacro besides its own."""
+    """Wrap a command with error handling and exit codes.
+
+    A user error ends in one message and exit code 2, a non-finite state in exit code 1, Ctrl-C in exit code
+    130. A command with a robot argument also gets the option --xacro.
+    """
     signature = inspect.signature(command, eval_str=True)
     takes_robots = not signature.parameters.keys().isdisjoint(("robot", "robots"))
 
@@ -160,7 +163,7 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
 
 @contextmanager
 def _warnings_shown() -> Iterator[None]:
-    """Show treesim's warnings as sentences, each once, instead of as lines of source."""
+    """Context that prints treesim's warnings as sentences, each once, without source lines."""
     seen: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -176,7 +179,7 @@ def _warnings_shown() -> Iterator[None]:
 
 @contextmanager
 def progress_bar(show: bool, what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a progress bar while the block runs, if standard error is a terminal; yields the bar's (done, total)."""
+    """Show a progress bar in a context, if standard error is a terminal; yields its callback (done, total) or None."""
     if not (show and standard_error().isatty()):
         yield None
         return
@@ -189,9 +192,9 @@ def progress_bar(show: bool, what: str) -> Iterator[Callable[[int, int], None] |
 
 
 def load_robot(source: str, base: str, mimic: str | None) -> Tree:
-    """Return the robot that the command line names, under the name that was typed unless that is a file's.
+    """Return the robot named on the command line, under this name unless it is a file's.
 
-    Raises what `treesim.load` raises.
+    Raises as `treesim.load`.
     """
     import treesim
 
@@ -204,7 +207,7 @@ def load_robot(source: str, base: str, mimic: str | None) -> Tree:
 
 @contextmanager
 def checked_loading(base: str, mimic: str | None) -> Iterator[None]:
-    """Check the options of what loads a robot in the block, and name the option where mimic joints are refused."""
+    """Context that checks options for loading a robot, and names the option if mimic joints are rejected."""
     checked_name("base", base, BASES)
     if mimic is not None:
         checked_name("way to treat mimic joints", mimic, ("free",))
@@ -217,7 +220,7 @@ def checked_loading(base: str, mimic: str | None) -> Iterator[None]:
 
 
 def get_viewer(name: str) -> Any:
-    """Return the viewer called `name`; raises UnknownNameError or PluginError, saying which package brings meshcat."""
+    """Return the viewer called `name`; raises UnknownNameError, or PluginError if meshcat is not installed."""
     from .. import plugins
 
     if name == "meshcat" and name not in plugins.available("viewers"):
@@ -226,8 +229,10 @@ def get_viewer(name: str) -> Any:
 
 
 def get_recorder(name: str | None) -> Any:
-    """Return the viewer called `name`, or meshcat, or else the first registered one, that records motions; raises
-    UnknownNameError, PluginError, and UnsupportedError for a viewer that does not record."""
+    """Return the named viewer, or by default meshcat or the first registered viewer, that records motions.
+
+    Raises UnknownNameError, PluginError, and UnsupportedError for a viewer that does not record.
+    """
     from .. import plugins
     from ..viewing.protocols import Recorder
 
@@ -245,7 +250,7 @@ def get_recorder(name: str | None) -> Any:
 
 
 def check_record(recorder: Any, path: Path) -> None:
-    """Raise what a recorder would raise for a path, whatever the motion is."""
+    """Raise the errors that a recorder would raise for a path, whatever the motion is."""
     from ..system.files import checked_output
     from ..viewing.protocols import FormatRecorder
 
@@ -263,8 +268,7 @@ def checked_name(kind: str, name: str, known: tuple[str, ...]) -> str:
 
 
 def checked_positive(option: str, value: float, most: float = math.inf) -> float:
-    """Return `value` if it is finite, above zero and at most `most`; raises ArgumentError naming the option
-    otherwise."""
+    """Return `value` if it is finite, above zero and at most `most`; otherwise raises ArgumentError with the option."""
     if not (math.isfinite(value) and 0 < value <= most):
         limit = f" and at most {most:g}" if math.isfinite(most) else ""
         raise ArgumentError(f"{option} must be a number above zero{limit}, got {value:g}")
@@ -272,7 +276,7 @@ def checked_positive(option: str, value: float, most: float = math.inf) -> float
 
 
 def checked_seconds(option: str, value: float) -> float:
-    """Return `value` if a simulation can take it for a time; raises ArgumentError naming the option otherwise."""
+    """Return `value` if it is valid as a time in a simulation; otherwise raises ArgumentError with the option."""
     from ..states.arguments import LONGEST
 
     return checked_positive(option, checked_positive(option, value), LONGEST)

@@ -1,4 +1,4 @@
-"""`treesim compare ROBOT`: this engine beside other ones, on the same states."""
+"""`treesim compare ROBOT`: comparison of treesim with other engines at the same states."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compare(
     ] = None,
     against: Annotated[
         str,
-        typer.Option(help="The other engines, separated by commas (`treesim plugins` lists them), or mujoco:FILE.xml."),
+        typer.Option(help="Other engines, separated by commas (`treesim plugins` lists them), or mujoco:FILE.xml."),
     ] = "pybullet",
     base: BaseOption = "floating",
     states: Annotated[int, typer.Option(help="Number of random states.")] = 100,
@@ -30,17 +30,18 @@ def compare(
     seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
     dt: Annotated[float, typer.Option(help="Step of the trajectory in seconds.")] = 1e-3,
     controls: Annotated[
-        bool, typer.Option("--controls", help="Also make things wrong on purpose: each must be noticed.")
+        bool,
+        typer.Option("--controls", help="Also run negative controls: deliberate errors that must be detected."),
     ] = False,
-    timeout: Annotated[float, typer.Option(help="Time limit of an engine for one text of the robot (s).")] = 300.0,
+    timeout: Annotated[float, typer.Option(help="Time limit of an engine for one robot at one level (s).")] = 300.0,
     html: Annotated[
         Path | None, typer.Option(help="Write the report with its plots to one .html file.", show_default=False)
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Check this engine against other ones: model, mass matrix, bias, dynamics, trajectory, convergence; or two
-    descriptions of one robot against each other. What differs is led back to its causes.
+    """Compare treesim with other engines, or two descriptions of one robot, and find the causes of differences.
 
+    Compares the model, mass matrix, bias, dynamics, trajectory and convergence.
     Exit code 1 if anything disagrees, or an engine fails.
     """
     import treesim.compare

@@ -1,4 +1,4 @@
-"""What `treesim compare` prints: the comparison as tables."""
+"""Printed tables of `treesim compare`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def print_comparison(found: Comparison) -> None:
-    """Print the header, the largest errors beside each other if there are several engines, and each report."""
+    """Print the header, a table of the largest errors if there are several engines, and each report."""
     console = output()
     _print_header(console, found)
     if len(found.reports) > 1:
@@ -38,7 +38,7 @@ def _print_header(console: Console, found: Comparison) -> None:
 
 
 def _overview(found: Comparison) -> Table:
-    """The largest error of each quantity beside each engine."""
+    """Return a table of the largest error of each quantity by engine."""
     from rich.table import Table
     from rich.text import Text
 

@@ -1,4 +1,4 @@
-"""`treesim convert run.npz run.mcap`: recorded motions in other formats."""
+"""`treesim convert run.npz run.mcap`: conversion of recorded motions to other formats."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PathsArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="RUN... TARGET",
-        help="Trajectories of `treesim simulate --out`, then what to write: one file, whose suffix is its format "
-        "(.npz, .csv, .parquet, .nc, .mcap), or a new folder, which becomes a LeRobotDataset with an episode for each.",
+        help="Trajectories of `treesim simulate --out`, then the output: one file, whose suffix selects the format "
+        "(.npz, .csv, .parquet, .nc, .mcap), or a new folder for a LeRobotDataset with one episode per trajectory.",
         show_default=False,
     ),
 ]
@@ -28,10 +28,10 @@ PathsArgument = Annotated[
 def convert(
     paths: PathsArgument,
     fps: Annotated[int, typer.Option(help="Frames per second of a LeRobotDataset.")] = 50,
-    task: Annotated[str, typer.Option(help="What the episodes of a LeRobotDataset show, in words.")] = "simulation",
+    task: Annotated[str, typer.Option(help="Task description of a LeRobotDataset.")] = "simulation",
     json: JsonOption = False,
 ) -> None:
-    """Write recorded motions in another format: for pandas, xarray, ROS 2, Foxglove, Rerun, LeRobot ..."""
+    """Convert recorded motions to another format: for pandas, xarray, ROS 2, Foxglove, Rerun, LeRobot."""
     from ..formats import write_lerobot
     from ..simulation.trajectory import Trajectory
 
@@ -53,7 +53,7 @@ def convert(
 
 
 def _write(source: Path, run: Trajectory, target: Path) -> None:
-    """Write one file; that for viewers with what the robot looks like, which the trajectory's own file leaves out."""
+    """Write one file; .mcap files include the robot's visuals, which the trajectory file does not store."""
     from ..formats import write_mcap
     from .view_recording import robot_of
 

@@ -1,4 +1,4 @@
-"""Causes of differences, and two descriptions of one robot, on the terminal."""
+"""Printed causes of differences, and comparisons of two descriptions of one robot."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def is_robot_file(against: str) -> bool:
-    """Return whether the other side is a second description ("mujoco:robot.xml"), not an engine."""
+    """Return whether `against` is a second description ("mujoco:robot.xml") rather than an engine."""
     return ":" in against
 
 
 def compare_descriptions(first: str, second: str, base: Base, seed: int, states: int, json: bool) -> bool:
-    """Compare two descriptions of one robot, print the outcome, and return whether they agree."""
+    """Compare two descriptions of one robot, print the result, and return whether they agree."""
     from ..compare import compare_robots
 
     found = compare_robots(first, second, base, seed, states)
@@ -31,7 +31,7 @@ def compare_descriptions(first: str, second: str, base: Base, seed: int, states:
 
 
 def explained(found: Comparison, robot: str, timeout: float) -> Comparison:
-    """Return a comparison in which every report that disagrees, for no known fault of its engine, tells the causes."""
+    """Return a comparison with the causes added to every report with unexplained differences."""
     reports = []
     for report in found.reports:
         if not (report.passed or report.explanations or report.failures):
@@ -41,7 +41,7 @@ def explained(found: Comparison, robot: str, timeout: float) -> Comparison:
 
 
 def _causes_of(robot: str, report: Report, timeout: float) -> tuple[str, ...]:
-    """What explains that an engine disagrees; nothing where the engine does not read the robot's file, or stops."""
+    """Return the causes of an engine's differences; empty if it does not read the robot's file, or fails."""
     from ..compare import EngineError, Isolated, explain, find_engine
 
     try:
@@ -53,14 +53,14 @@ def _causes_of(robot: str, report: Report, timeout: float) -> tuple[str, ...]:
 
 
 def _left(causes: Causes) -> list[str]:
-    """What is left unexplained."""
+    """Return what remains unexplained."""
     where = f", bodies {', '.join(causes.bodies)}" if causes.bodies else ""
     untried = f"; {causes.untried}" if causes.untried else ""
     return [] if causes.complete else [f"not explained: {causes.left:.2g} N m{where}{untried}"]
 
 
 def print_causes(causes: Causes) -> None:
-    """Print what explains a difference, cause by cause, and what is left unexplained."""
+    """Print the causes of a difference, and what remains unexplained."""
     console = output()
     if causes.explanations:
         console.print("causes:")

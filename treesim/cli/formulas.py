@@ -1,4 +1,4 @@
-"""Formulas of t, q and v, as `--measure` spells them: read as Python's syntax, and evaluated here, never by Python."""
+"""Formulas of t, q and v for `--measure`: parsed as Python syntax, evaluated here, never by Python."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ HOLDS = f"it holds numbers, t, q[...], v[...], + - * / **, < <= > >=, &, |, ~, a
 
 @dataclass(frozen=True)
 class Number:
-    """A constant, or a coordinate: the entry `index` of the variable t, q or v."""
+    """Constant `value`, or coordinate: the entry `index` of the variable t, q or v."""
 
     value: float = 0.0
     variable: str = ""
@@ -51,7 +51,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Operation:
-    """A function and what it is applied to."""
+    """Function and its operands."""
 
     function: Callable[..., Any]
     operands: tuple[Node, ...]
@@ -62,13 +62,13 @@ Node = Number | Operation
 
 @dataclass(frozen=True)
 class Formula:
-    """A function of t, q and v that a text spells; it is made by `formula`, which looks at the text."""
+    """Parsed formula of t, q and v; created by `formula`, which checks the text."""
 
     text: str
     root: Node
 
     def __call__(self, t: Any, q: Any, v: Any) -> Any:
-        """Return its value."""
+        """Return the value of the formula."""
         return _value(self.root, {"t": t, "q": q, "v": v})
 
 
@@ -82,14 +82,16 @@ def _value(node: Node, variables: dict[str, Any]) -> Any:
 
 
 def formula(text: str, robot: Tree) -> Formula:
-    """Return the function that a text spells; q[name] and v[name] are coordinates by the names of joints. Raises
-    ArgumentError for what is no formula, UnknownNameError for names that are not known."""
+    """Parse a formula; q[name] and v[name] are coordinates by the names of joints.
+
+    Raises ArgumentError for an invalid formula, UnknownNameError for unknown names.
+    """
     if len(text) > LONGEST:
         raise ArgumentError(f"{quoted(text)} has {len(text):,} characters: a formula has {LONGEST:,} at most")
     source = _with_quoted_names(text.strip(), robot)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python's about what is no formula, which is refused here
+            warnings.simplefilter("ignore")  # of Python's parser; invalid formulas are rejected here
             tree = ast.parse(source, mode="eval")
     except SyntaxError as error:
         raise ArgumentError(f"{quoted(text)} is no formula of t, q and v: {error.msg}") from None
@@ -100,8 +102,10 @@ def formula(text: str, robot: Tree) -> Formula:
 
 
 def _with_quoted_names(text: str, robot: Tree) -> str:
-    """A formula with joints' names in quotes, q["left/shoulder"] for q[left/shoulder]; names with brackets or quotes
-    of their own must have been given in quotes, and numbers stay the numbers of coordinates."""
+    """Return a formula with joint names in quotes, q["left/shoulder"] for q[left/shoulder].
+
+    Names that contain brackets or quotes must be given in quotes; numbers remain indices of coordinates.
+    """
     names = sorted({*robot.q_index, *robot.v_index}, key=len, reverse=True)
     plain = "|".join(re.escape(name) for name in names if not (BRACKETS.search(name) or NUMBER.fullmatch(name)))
     if not plain:
@@ -111,7 +115,7 @@ def _with_quoted_names(text: str, robot: Tree) -> str:
 
 
 class _Reader:
-    """Makes nodes of Python's syntax; constants are computed as floats, once."""
+    """Converts Python's syntax tree to nodes; constant parts are evaluated once, as floats."""
 
     def __init__(self, text: str, robot: Tree) -> None:
         self.text, self.robot, self.depth = text, robot, 0
@@ -143,7 +147,7 @@ class _Reader:
         return self._known(node, float, (node.value,))
 
     def _known(self, node: ast.AST, function: Callable[..., Any], operands: tuple[Any, ...]) -> Number:
-        """A constant that is computed of constants; raises ArgumentError where it has no finite value."""
+        """Evaluate an operation on constants; raises ArgumentError if the value is not finite."""
         try:
             value = function(*operands)
         except ZeroDivisionError:
@@ -172,7 +176,7 @@ class _Reader:
         return Number(variable=variable, index=self._index(variable, node.slice))
 
     def _index(self, variable: str, node: ast.AST) -> int:
-        """The number of a coordinate that is given by it, or by its joint's name, which may be in quotes."""
+        """Return the index of a coordinate given by its index, or by its joint's name, with or without quotes."""
         name = node.id if isinstance(node, ast.Name) else node.value if isinstance(node, ast.Constant) else None
         if isinstance(name, str):
             where = self.tables[variable][name]
@@ -276,7 +280,7 @@ class _Reader:
         return Operation(function, operands)
 
     def _made(self, node: ast.AST, function: Callable[..., Any], *operands: Node) -> Node:
-        """An operation, or its value where the operands are constants."""
+        """Return an operation, or its value if the operands are constants."""
         if all(map(_is_known, operands)):
             return self._known(node, function, tuple(one.value for one in operands if isinstance(one, Number)))
         return Operation(function, operands)

@@ -1,4 +1,4 @@
-"""`treesim info`: a robot's tree in numbers, and the sparsity that its branches bring."""
+"""`treesim info`: properties of a robot's tree, and the sparsity of its mass matrix."""
 
 from __future__ import annotations
 
@@ -35,8 +35,10 @@ def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = 
 
 
 def _fixed_mass(source: str, base: str, mimic: str | None, tree: Tree) -> float | None:
-    """Return the mass of the root link and of what is welded to it [kg], which a tree on a fixed base leaves out; None
-    where the robot cannot be put on a floating base to see."""
+    """Return the mass of the root link and links welded to it [kg], which the tree on a fixed base leaves out.
+
+    None if the robot cannot be loaded on a floating base, from which this mass is read.
+    """
     if base != "fixed":
         return 0.0
     with warnings.catch_warnings(action="ignore"):
@@ -48,8 +50,10 @@ def _fixed_mass(source: str, base: str, mimic: str | None, tree: Tree) -> float 
 
 
 def robot_facts(robot: Tree) -> dict[str, Any]:
-    """Return what `treesim info --json` holds about `robot`: parent is λ(1..N), dof_parent λe(1..n); where joints
-    follow others, parent, depth, D1 and D2 are of the tree in which all joints move."""
+    """Return the content of `treesim info --json`: parent is λ(1..N), dof_parent λe(1..n).
+
+    With mimic joints, parent, depth, D1 and D2 are those of the spanning tree, in which all joints move.
+    """
     topology = robot.topology
     return {
         "name": robot.name,
@@ -130,7 +134,7 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
 
 
 def _mimic_joints(robot: Tree) -> list[tuple[str, str]]:
-    """A row with one line for each joint that follows another, if any does."""
+    """Return a table row with one line for each mimic joint, if there are any."""
     if robot.mimic_map is None:
         return []
     lines = robot.mimic_map.lines().items()
@@ -141,7 +145,7 @@ def _mimic_joints(robot: Tree) -> list[tuple[str, str]]:
 
 
 def _loops(robot: Tree) -> list[tuple[str, str]]:
-    """A row with one line for each loop that worlds close, if there is any."""
+    """Return a table row with one line for each closed loop, if there are any."""
     details = []
     for loop in robot.loops:
         about = f" about {' '.join(f'{x:g}' for x in loop.axis)}" if loop.type == "revolute" else ""
@@ -178,7 +182,7 @@ def _joint_table(robot: Tree) -> Table:
 
 
 def _without_file(note: Any) -> str:
-    """A note of the reader without its file's name, which the user has just typed."""
+    """Return the reader's note without the file's name."""
     return str(note).removeprefix(f"{getattr(note, 'file', '')}: ")
 
 

@@ -1,4 +1,4 @@
-"""The `treesim` program: one file per command; plugins add further ones."""
+"""The `treesim` program: one module per command; plugins add further ones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .streams import OutputError, guard_streams
 app = typer.Typer(
     name="treesim",
     cls=CommandGroup,
-    help="Dynamics of kinematic trees: load a robot, look at it, move it, check it.",
+    help="Dynamics of kinematic trees: inspect, simulate, view and check robots.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
@@ -41,11 +41,11 @@ def options(
         bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Dynamics of kinematic trees: load a robot, look at it, move it, check it."""
+    """Dynamics of kinematic trees: inspect, simulate, view and check robots."""
 
 
 def main() -> None:
-    """Run the program with the arguments of this process; Ctrl-C ends it with exit code 130, whatever it is doing."""
+    """Run the program with the arguments of this process; Ctrl-C ends it at any time with exit code 130."""
     guard_streams()
     os.environ.update(safe_environment())  # for Pythons that libraries start
     try:

@@ -1,4 +1,4 @@
-"""Commands of plugins (entry points `treesim.commands`): imported when they run, not when they are listed."""
+"""Commands of plugins (entry points `treesim.commands`), imported when they run, not when they are listed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .. import plugins
 from ..errors import PluginError, TreesimError, installed_by
 from .common import USER_ERROR, guarded, print_error
 
-COMMANDS_OF = {  # the packages beside treesim's sources, and their commands
+COMMANDS_OF = {  # plugin packages of this repository, and their commands
     "treesim-lab": (
         "accuracy", "audit", "bench", "census", "cost", "scaling", "schedule", "stability", "survey",
     ),
@@ -23,16 +23,19 @@ COMMANDS_OF = {  # the packages beside treesim's sources, and their commands
 
 
 class CommandGroup(TyperGroup):
-    """treesim's commands and those of plugins; of known plugins that are not installed, commands that report it."""
+    """Group of treesim's commands and those of plugins, including known plugins that are not installed.
+
+    Commands of missing plugins report how to install them.
+    """
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command of a name; None if there is none."""
+        """Return the command with a name; None if there is none."""
         if cmd_name not in self.commands:
             self._add_plugins()
         return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """Return the names of all commands, treesim's own first, with the help of each."""
+        """Return the names of all commands, treesim's own first, and load the help of each."""
         self._add_plugins()
         for command in self.commands.values():
             if isinstance(command, PluginCommand):
@@ -52,7 +55,7 @@ class CommandGroup(TyperGroup):
 
 
 class PluginCommand(TyperCommand):
-    """Stand-in for the command of a plugin, which is imported to run it or to show its help."""
+    """Placeholder for a plugin's command, which is imported to run it or to show its help."""
 
     def __init__(self, plugin: plugins.Plugin) -> None:
         super().__init__(plugin.name, rich_help_panel=f"Commands of {plugin.origin}")
@@ -70,12 +73,12 @@ class PluginCommand(TyperCommand):
         return ""
 
     def command(self) -> Any:
-        """Return the command itself; raises PluginError if it cannot be imported."""
+        """Import and return the actual command; raises PluginError if this fails."""
         assert self.name is not None
         return _command(self.name, plugins.get("commands", self.name))
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Return the context of the command itself, which runs instead of this one."""
+        """Return the context of the actual command, which runs instead of this one."""
         try:
             command = self.command()
         except TreesimError as error:
@@ -92,14 +95,14 @@ def _docstring(path: Path, function: str) -> str:
 
 
 def _command(name: str, function: Any, **settings: Any) -> Any:
-    """The command of one function, as an application of one command has it."""
+    """Return the typer command of one function."""
     app = typer.Typer(add_completion=False)
     app.command(name, **settings)(function)
     return typer.main.get_command(app)
 
 
 def _missing(name: str, package: str) -> Any:
-    """A hidden command that takes any arguments and reports which package has the command of this name."""
+    """Return a hidden command with any arguments that reports which package contains the named command."""
 
     @guarded
     def command() -> None:

@@ -1,4 +1,4 @@
-"""`treesim plugins`: what is installed under which name, and what is broken."""
+"""`treesim plugins`: installed plugins by name, and errors in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .common import JsonOption, guarded, output, print_json
 
 @guarded
 def plugins(json: JsonOption = False) -> None:
-    """List backends, methods, integrators, viewers, engines and commands, and where each comes from."""
+    """List backends, methods, integrators, viewers, engines and commands, and the packages they come from."""
     listed = registry.listing()
     if json:
         print_json([{**asdict(plugin), "capabilities": _capabilities(plugin)} for plugin in listed])

@@ -1,4 +1,4 @@
-"""`treesim replay run.npz`: a recorded simulation once more, and whether every bit is the same."""
+"""`treesim replay run.npz`: repeat a recorded simulation and compare every bit."""
 
 from __future__ import annotations
 
@@ -22,14 +22,16 @@ def replay(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A file of `treesim simulate --out`.", show_default=False)],
     source: Annotated[
         str | None,
-        typer.Option(metavar="ROBOT", help="The robot's description: a note tells if it has changed since."),
+        typer.Option(metavar="ROBOT", help="The robot's description; changes since the run are reported."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Simulate RUN again, as its file tells, and say whether every bit is the same.
+    """Repeat the simulation stored in RUN and report whether every bit is the same.
 
-    If not, from which step on, in which number, and what has changed since: versions, processor, interpreter. The robot
-    is the one that the file holds. Exit code 0: the same bits; 1: others; 2: it cannot be repeated.
+    If not, report the first step and number that differ.
+    Also report changed versions, processor and interpreter.
+    The robot is read from RUN.
+    Exit code 0: identical; 1: different; 2: the run cannot be repeated.
     """
     import treesim
 

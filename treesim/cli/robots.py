@@ -1,4 +1,4 @@
-"""`treesim robots`: the robots that can be named without a path."""
+"""`treesim robots`: robots that can be named without a path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .common import JsonOption, guarded, output, print_json
 @guarded
 def robots(
     containing: Annotated[
-        str, typer.Argument(metavar="[TEXT]", help="Only names that contain this text.", show_default=False)
+        str, typer.Argument(metavar="[TEXT]", help="List only names that contain this text.", show_default=False)
     ] = "",
     json: JsonOption = False,
 ) -> None:

@@ -1,4 +1,4 @@
-"""`treesim simulate`: run a robot for some seconds, sum up, and keep the result."""
+"""`treesim simulate`: simulate a robot, summarize, and write the result."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outputs:
-    """The files that were asked for, checked before the run; None where none was."""
+    """Requested output files, checked before the run; None if not requested."""
 
     out: Path | None
     plot: Path | None
@@ -63,7 +63,7 @@ class Outputs:
     def checked(
         cls, out: Path | None, plot: Path | None, html: Path | None, record: Path | None, viewer: str | None
     ) -> Outputs:
-        """Return the outputs if each can be written here; raises ArgumentError or PluginError naming what is wrong."""
+        """Return the outputs if each can be written; otherwise raises ArgumentError or PluginError."""
         from ..formats import SUFFIXES
         from ..plotting import require_matplotlib
         from ..simulation.trajectory import PLOT_SUFFIXES
@@ -82,7 +82,7 @@ class Outputs:
         return cls(out, plot, html, record, recorder)
 
     def write(self, robot: Tree, trajectory: Trajectory) -> tuple[list[str], list[str]]:
-        """Write every file, the data first; return the paths written, and the messages of those that failed."""
+        """Write every file, the data first; return the written paths, and the messages of failures."""
 
         def record(path: Path) -> object:
             return self.recorder.record(robot, trajectory, path, fps=common.FRAMES_PER_SECOND)
@@ -109,7 +109,7 @@ class Outputs:
 @guarded
 def simulate(
     robot: RobotArgument,
-    duration: Annotated[float, typer.Option(help="How long to simulate (s).")] = 5.0,
+    duration: Annotated[float, typer.Option(help="Simulated time (s).")] = 5.0,
     dt: DtOption = DT,
     backend: BackendOption = BACKEND,
     integrator: IntegratorOption = INTEGRATOR,
@@ -132,8 +132,8 @@ def simulate(
     out: Annotated[
         Path | None, typer.Option(help="Write the trajectory to this .npz, .csv, .parquet, .nc or .mcap file.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the trajectory into this .png, .svg or .pdf file.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Record the motion into this .html file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot the trajectory to this .png, .svg or .pdf file.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Record the motion to this .html file.")] = None,
     record: RecordOption = None,
     viewer: Annotated[
         str | None, typer.Option(help="Viewer that records it; by default meshcat, or another that is installed.")
@@ -141,7 +141,7 @@ def simulate(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Simulate ROBOT and sum up its speed and what it conserved. Ctrl-C keeps what was simulated."""
+    """Simulate ROBOT and report its speed and conservation errors. Ctrl-C keeps the steps so far."""
     from ..rollouts.replay import source_digest
     from ..simulation.simulation import check_room
     from ..viewing.protocols import drawables
@@ -177,7 +177,7 @@ def simulate(
     if outputs.out is not None:
         made["sha256"] = source_digest(robot)
     if outputs.recorder is not None:
-        drawables(tree)  # what cannot be drawn is told before the run
+        drawables(tree)  # warns before the run about shapes that cannot be drawn
     with _kept(outputs, tree, made):
         first_call_s = _first_call(simulation, q, v, show)
         with common.progress_bar(show, "simulating") as progress:
@@ -197,7 +197,7 @@ def simulate(
 
 @contextmanager
 def _kept(outputs: Outputs, robot: Tree, made: dict[str, Any]) -> Iterator[None]:
-    """Write the files that were asked for before an exception in the middle of a run goes on its way."""
+    """Context that writes the requested files if a run raises an exception with a partial trajectory."""
     try:
         yield
     except Exception as error:
@@ -209,13 +209,13 @@ def _kept(outputs: Outputs, robot: Tree, made: dict[str, Any]) -> Iterator[None]
 
 
 def _first_call(simulation: Simulation, q: np.ndarray, v: np.ndarray, show: bool) -> float:
-    """Return the seconds that one step takes when kernels still have to be loaded or compiled."""
+    """Return the duration [s] of a first step, which loads or compiles kernels."""
     from ..errors import EnergyWarning
 
     waiting = common.messages().status("preparing kernels ...") if show else nullcontext()
     began = time.perf_counter()
     with waiting, warnings.catch_warnings():
-        warnings.simplefilter("ignore", EnergyWarning)  # the run tells of it
+        warnings.simplefilter("ignore", EnergyWarning)  # the run itself warns of it
         step = simulation.run(simulation.dt, q, v)
     if step.stopped == "interrupted":
         raise KeyboardInterrupt

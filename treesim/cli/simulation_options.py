@@ -1,4 +1,4 @@
-"""What `simulate` and `view` share: the options that make a simulation, and making it."""
+"""Options of `simulate`, `view` and `sweep` that define a simulation, and its construction."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
 
 DT, BACKEND, INTEGRATOR, SOLVER = 1e-3, "aba", "implicit_midpoint", "pgs"
 KP, KD, FRICTION = 100.0, 10.0, 0.8
-CARRYING = 5.0  # times the stiffness that gravity takes from an upright robot
-KD_PART = 0.05  # s: kd over kp of a robot that stands
+CARRYING = 5.0  # times m g h, the negative stiffness of gravity on an upright robot
+KD_PART = 0.05  # [s] kd / kp of a standing robot
 PUSH_AT, PUSH_FOR = 1.0, 0.2
 
 DtOption = Annotated[float, typer.Option(help="Time step (s).")]
-BackendOption = Annotated[str, typer.Option(help="Forward dynamics; `treesim plugins` lists them.")]
-IntegratorOption = Annotated[str, typer.Option(help="Integration rule; `treesim plugins` lists them.")]
+BackendOption = Annotated[str, typer.Option(help="Forward-dynamics backend; `treesim plugins` lists them.")]
+IntegratorOption = Annotated[str, typer.Option(help="Integrator; `treesim plugins` lists them.")]
 SubstepsOption = Annotated[
     int | None,
-    typer.Option(min=1, help="Equal parts of a step; by default as many as the integrator needs.", show_default=False),
+    typer.Option(min=1, help="Substeps per step; by default as many as the integrator needs.", show_default=False),
 ]
-SeedOption = Annotated[int | None, typer.Option(min=0, help="Start at a random configuration drawn with it.")]
+SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of a random initial configuration.")]
 Q0Option = Annotated[str | None, typer.Option(help=f"Initial configuration: {SPELLINGS}.")]
 V0Option = Annotated[str | None, typer.Option(help=f"Initial velocity: {SPELLINGS}.")]
 ControllerOption = Annotated[
@@ -52,7 +52,7 @@ GravityOption = Annotated[
 ]
 GroundOption = Annotated[
     bool,
-    typer.Option("--ground", help="A floor at z = 0, on which a robot with a floating base is put down."),
+    typer.Option("--ground", help="Add a floor at z = 0; a floating-base robot is placed on it."),
 ]
 FrictionOption = Annotated[
     float | None, typer.Option(help="Coulomb friction of the --ground.", show_default=f"{FRICTION:g}")
@@ -62,13 +62,16 @@ PushOption = Annotated[
     str | None,
     typer.Option(help="Push the root link with this force: x,y,z (N) along the world's axes.", show_default=False),
 ]
-PushAtOption = Annotated[float | None, typer.Option(help="When the --push begins (s).", show_default=f"{PUSH_AT:g}")]
-PushForOption = Annotated[float | None, typer.Option(help="How long it lasts (s).", show_default=f"{PUSH_FOR:g}")]
+PushAtOption = Annotated[float | None, typer.Option(help="Start of the --push (s).", show_default=f"{PUSH_AT:g}")]
+PushForOption = Annotated[float | None, typer.Option(help="Duration of the --push (s).", show_default=f"{PUSH_FOR:g}")]
 
 
 class SimulationSetup(NamedTuple):
-    """A simulation ready to run: the robot, its initial state q (nq,), v (nv,), the simulation, its controller's name
-    and gains, and what is put around the controller, if anything."""
+    """A simulation ready to run.
+
+    robot, its initial state q (nq,), v (nv,), the simulation, its controller's name and gains, and push: wraps
+    the controller with a push force, if requested.
+    """
 
     robot: Tree
     q: np.ndarray
@@ -81,7 +84,7 @@ class SimulationSetup(NamedTuple):
 
 
 def checked_steps(duration: float, dt: float) -> int:
-    """Return how many steps of --dt the --duration has; raises ArgumentError naming what is wrong with the two."""
+    """Return the number of steps of --dt in --duration; raises ArgumentError if they do not match."""
     from ..simulation.simulation import step_count
 
     checked_seconds("--duration", duration)
@@ -112,9 +115,12 @@ def build_simulation(
     push_at: float | None,
     push_for: float | None,
 ) -> SimulationSetup:
-    """Return what the options ask for. ground: None is one where a floating base has something to stand with;
-    controller: None is that of `treesim.control.default_controller`, on a ground with gains that carry the robot.
-    Raises a TreesimError that names the option, or what it names, if wrong."""
+    """Return the simulation that the options define.
+
+    ground: None adds one if a floating-base robot has shapes to stand on. controller: None selects that of
+    `treesim.control.default_controller`, on a ground with gains that support the robot. Raises a TreesimError
+    that names the wrong option.
+    """
     import treesim
 
     from ..simulation.control import default_controller
@@ -152,8 +158,10 @@ def build_simulation(
 
 
 def _carrying(robot: Tree, q: np.ndarray) -> tuple[float, float]:
-    """Gains (kp, kd) at which joints carry a robot on its feet: many times what gravity takes from an upright one,
-    m g h, with its base at the height h in q, to two digits."""
+    """Return PD gains (kp, kd) that support a standing robot.
+
+    kp is a multiple of m g h, with h the base's height in q, rounded to two digits.
+    """
     g, floating = math.hypot(*robot.gravity), robot.q_index[robot.bodies[0].joint.name].start
     kp = max(CARRYING * robot.mass * g * abs(float(q[floating + 2])), 1.0)
     kp = float(f"{kp:.1e}")
@@ -161,7 +169,7 @@ def _carrying(robot: Tree, q: np.ndarray) -> tuple[float, float]:
 
 
 def _world(robot: Tree, friction: float) -> World:
-    """The robot on a floor; raises ArgumentError where it has nothing to stand on, or friction is none."""
+    """Return the robot's world with a floor; raises ArgumentError without shapes, or for invalid friction."""
     import treesim
 
     try:
@@ -175,7 +183,7 @@ def _world(robot: Tree, friction: float) -> World:
 
 
 def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float, kd: float) -> Controller:
-    """The controller of a name; raises ArgumentError for bad gains, and a robot that nothing can drive."""
+    """Return the named controller; raises ArgumentError for invalid gains, or if all effort limits are 0."""
     from ..simulation.control import make_controller
 
     name = cast("ControllerName", controller)
@@ -188,7 +196,10 @@ def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float, kd: float) ->
 
 
 def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, push_for: float | None) -> Controller:
-    """What drives the robot, and a push; raises ArgumentError where its base does not float, or a number is wrong."""
+    """Return the controller with a push force added.
+
+    Raises ArgumentError without a floating base, or for invalid numbers.
+    """
     import treesim
 
     from ..states.arguments import positive_number

@@ -1,4 +1,4 @@
-"""Pictures of a matrix's pattern in characters."""
+"""Text pictures of a matrix's sparsity pattern."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
 def picture(pattern: np.ndarray) -> str:
-    """Return lines of characters that show where the (n, n) boolean `pattern` holds.
+    """Return lines of characters that show the true entries of the (n, n) boolean `pattern`.
 
-    Up to 72 columns, one character stands for one column and two rows; above, braille packs two columns and four
-    rows, and above 144 columns each dot stands for a square block, drawn if any of its entries holds.
+    Up to 72 columns, one character shows one column and two rows. Above, braille shows two columns and four
+    rows. Above 144 columns each dot shows a square block, drawn if any of its entries is true.
     """
     if len(pattern) <= MOST_COLUMNS:
         return _half_blocks(pattern)

@@ -1,4 +1,4 @@
-"""Initial states and gravity as the command line spells them."""
+"""Initial states and gravity as command-line text."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ SPELLINGS = "comma-separated numbers, name=value pairs, or @file.npy"
 
 
 def initial_state(robot: Tree, q0: str | None, v0: str | None, seed: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return the configuration (nq,) and velocity (nv,) to start from.
+    """Return the initial configuration (nq,) and velocity (nv,).
 
-    q0, v0: comma-separated numbers, name=value pairs on top of neutral or rest, or @file.npy. seed: a random
-    configuration instead of q0. Quaternions are normalised. Raises ArgumentError naming the option.
+    q0, v0: comma-separated numbers, name=value pairs that replace entries of neutral or zero, or @file.npy.
+    seed: a random configuration instead of q0. Quaternions are normalised. Raises ArgumentError with the
+    option's name.
     """
     import numpy as np
 

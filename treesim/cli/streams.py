@@ -1,8 +1,8 @@
-"""Standard output and standard error as commands write to them, whatever text and whatever stream it is.
+"""Standard output and standard error of commands, safe for any text and any stream.
 
-Text out of a file, such as a robot's name, reaches people, terminals, and programs that read what a command prints, of
-which continuous integration obeys some lines. So nothing here is written raw: `escaped` is for characters that a
-terminal obeys, `errors.named` for names, and a `Stream` breaks up what is a command to a workflow.
+Text from files, such as a robot's name, is printed to terminals and read by programs; continuous
+integration executes some lines as commands. Therefore no text is written raw: `escaped` handles terminal
+control characters, `errors.named` names, and a `Stream` breaks up workflow commands.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ COMMANDS = re.compile(r"^((?:[^\S\n]|\x1b\[[\d;]*m)*):(?=:)|#(?=#\w*\[)", re.MUL
 
 
 class OutputError(Exception):
-    """Standard output cannot be written to: the message gives the system's reason."""
+    """Raised if standard output cannot be written to; the message contains the system's reason."""
 
 
 class Stream:
-    """A standard stream that writes what it can: characters that its encoding lacks are escaped.
+    """Standard stream that escapes characters missing in its encoding.
 
-    Raises SystemExit(141) where the reader has gone, as a tool that SIGPIPE ends, and OutputError where standard output
-    cannot be written otherwise; standard error that cannot be written is given up.
+    Raises SystemExit(141) if the reader of a pipe is gone, like a program ended by SIGPIPE. Raises OutputError
+    if standard output cannot be written for another reason; errors of standard error are ignored.
     """
 
     def __init__(self, stream: TextIO | None, essential: bool) -> None:
@@ -37,22 +37,22 @@ class Stream:
 
     @property
     def encoding(self) -> str:
-        """The encoding of what is written."""
+        """Encoding of the stream."""
         return getattr(self._stream, "encoding", None) or "utf-8"
 
     def write(self, text: str) -> int:
-        """Write a text, in which commands to a workflow are broken up."""
+        """Write a text, with workflow commands broken up."""
         return self.write_raw(COMMANDS.sub(self._broken, text))
 
     def write_raw(self, text: str) -> int:
-        """Write a text whose lines may be commands to a workflow."""
+        """Write a text that may contain workflow commands."""
         if text:
             self._begins_line = text.endswith("\n")
             self._try("write", text.encode(self.encoding, "backslashreplace").decode(self.encoding))
         return len(text)
 
     def flush(self) -> None:
-        """Hand over what is still in memory."""
+        """Flush the buffer."""
         if self._stream is not None:
             self._try("flush")
 
@@ -64,7 +64,7 @@ class Stream:
         return getattr(self._stream, name)
 
     def _broken(self, match: re.Match[str]) -> str:
-        """A command to a workflow, broken up, unless it only seems to begin a line."""
+        """Return a matched workflow command broken up, unless it does not begin a line."""
         if match.group() == "#":
             return "\\x23"
         return match.group() if match.start() == 0 and not self._begins_line else f"{match.group(1)}\\x3a"
@@ -82,18 +82,18 @@ class Stream:
                 raise OutputError(error.strerror) from None
 
     def _give_up(self) -> None:
-        """Let what is still in memory go nowhere, so that the end of the process meets no error again."""
+        """Discard the buffer, so that the end of the process raises no further error."""
         with suppress(OSError, ValueError, AttributeError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())
 
 
 def standard_output() -> Stream:
-    """Return standard output, as it is now."""
+    """Return the current standard output."""
     return _wrapped(sys.stdout, essential=True)
 
 
 def standard_error() -> Stream:
-    """Return standard error, as it is now."""
+    """Return the current standard error."""
     return _wrapped(sys.stderr, essential=False)
 
 
@@ -102,9 +102,9 @@ def _wrapped(stream: Any, essential: bool) -> Stream:
 
 
 def guard_streams() -> None:
-    """Have all that this process prints go through `Stream`; a pipe without a reader ends it, until a command runs.
+    """Route all prints of this process through `Stream`; until a command runs, SIGPIPE ends the process.
 
-    Where a standard file is closed, its number leads nowhere, so that no other file can take it.
+    A closed standard file is opened on the null device, so that no other file gets its number.
     """
     for number in range(3):
         try:
@@ -117,24 +117,26 @@ def guard_streams() -> None:
 
 
 def survive_pipes() -> None:
-    """Let pipes and sockets without a reader raise errors again: those of a command may belong to anything."""
+    """Ignore SIGPIPE, so that broken pipes and sockets of commands raise errors again."""
     with suppress(AttributeError, ValueError):  # Windows has no such signal, other threads may not set it
         if signal.getsignal(signal.SIGPIPE) is signal.SIG_DFL:
             signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
 def escaped(text: str) -> str:
-    """Return a text with all characters escaped that do not print, but for ends of lines: what a terminal obeys, what
-    turns the direction of text, what splits lines elsewhere."""
+    """Return a text with all unprintable characters except line ends escaped.
+
+    These include terminal control sequences, bidirectional controls, and other line separators.
+    """
     if text.isprintable():
         return text
     return "".join(one if one.isprintable() or one == "\n" else repr(one)[1:-1] for one in text)
 
 
 def json_text(value: Any, indent: int | None = None) -> str:
-    """Return `value` as JSON whose characters print, and which holds no commands to a workflow.
+    """Return `value` as JSON with printable characters only and without workflow commands.
 
-    Characters that the standard output lacks are escaped too.
+    Characters missing in the encoding of standard output are escaped too.
     """
     text = json.dumps(value, indent=indent, ensure_ascii=not standard_output().encoding.lower().startswith("utf"))
     text = re.sub(r"#(?=#\w*\[)", r"\\u0023", text)  # within a string, as all that follows

@@ -1,4 +1,4 @@
-"""The closing account of a simulation: speed, and what should have stayed constant."""
+"""Final report of a simulation: speed, and errors of conserved quantities."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float, first_call_s: float) -> dict[str, Any]:
-    """Return what the closing table shows: times [s], speed, energy [J] and momentum [N s, N m s].
+    """Return the content of the final table: times [s], speed, energy [J] and momentum [N s, N m s].
 
-    wall_s: duration of the run alone. first_call_s: what came before it, compiling included.
+    wall_s: duration of the run alone. first_call_s: duration of the preparation, including compilation.
     """
     simulated = float(trajectory.t[-1] - trajectory.t[0])
     steps = len(trajectory) - 1
@@ -42,7 +42,7 @@ def summary(robot: Tree, trajectory: Trajectory, controller: str, wall_s: float,
 
 
 def _energy(trajectory: Trajectory) -> dict[str, Any]:
-    """What the energy became, and of what; errors are those of the integrator."""
+    """Return the change of energy, its parts, and the integrator's error."""
     import numpy as np
 
     error, work = trajectory.energy_error, trajectory.work
@@ -63,7 +63,7 @@ def _energy(trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _contact(trajectory: Trajectory) -> dict[str, Any] | None:
-    """The worst of what was told of contact; None where there was none to tell of."""
+    """Return the worst contact diagnostics; None without contact."""
     from ..contact.unsolved import UNSOLVED, worst_residual
     from ..kernels.contact import contact_step as at
 
@@ -82,7 +82,7 @@ def _contact(trajectory: Trajectory) -> dict[str, Any] | None:
 
 
 def _momentum(robot: Tree, trajectory: Trajectory) -> dict[str, Any]:
-    """The change of momentum of a floating robot beyond what gravity gives it."""
+    """Return the change of a floating robot's momentum beyond that caused by gravity."""
     import numpy as np
 
     import treesim
@@ -106,7 +106,7 @@ def _momentum(robot: Tree, trajectory: Trajectory) -> dict[str, Any]:
 
 
 def _pusher(robot: Tree, trajectory: Trajectory) -> str | None:
-    """What beside gravity changes the momentum; None for what flies freely."""
+    """Return what other than gravity changes the momentum; None in free flight."""
     roots = [body.joint for body in robot.bodies if body.parent == 0]
     if [joint.type for joint in roots] != ["floating"]:
         return "the base is held by the world"
@@ -118,7 +118,7 @@ def _pusher(robot: Tree, trajectory: Trajectory) -> str | None:
 
 
 def summary_table(account: dict[str, Any], files: Sequence[str]) -> Table:
-    """Return the table of an account as `summary` gives it, with the files written."""
+    """Return the table of a `summary`, with the written files."""
     from rich.table import Table
 
     energy, momentum = account["energy"], account["momentum"]

@@ -1,4 +1,4 @@
-"""`treesim sweep`: very many rollouts of a robot, drawn at random, into a store that the same command goes on with."""
+"""`treesim sweep`: many random rollouts of a robot, written to a store that the same command can resume."""
 
 from __future__ import annotations
 
@@ -40,22 +40,22 @@ if TYPE_CHECKING:
 
 
 class StopCriterionMet(Exception):
-    """The estimate was all that was asked for."""
+    """Raised to end after the estimate, if only that was requested."""
 
 
 @guarded
 def sweep(
     robot: RobotArgument,
-    out: Annotated[Path, typer.Option(help="The store, a folder; with the same command it goes on.")],
-    samples: Annotated[float, typer.Option(help="How many rollouts, such as 1e6.")] = 1000,
-    steps: Annotated[int, typer.Option(help="Steps of each.")] = 1000,
+    out: Annotated[Path, typer.Option(help="Folder of the store; the same command resumes it.")],
+    samples: Annotated[float, typer.Option(help="Number of rollouts, such as 1e6.")] = 1000,
+    steps: Annotated[int, typer.Option(help="Steps of each rollout.")] = 1000,
     dt: DtOption = DT,
     vary: Annotated[list[str] | None, typer.Option(help=f"{VARY}. May be repeated.")] = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(help="NAME=KIND(FORMULA of t, q, v), such as fell=any(q[2] < 0.4). May be repeated."),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="What is drawn depends on it and the sample's number.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed; random values depend on it and the sample's number.")] = 0,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     q0: Q0Option = None,
@@ -70,24 +70,27 @@ def sweep(
     integrator: IntegratorOption = INTEGRATOR,
     substeps: SubstepsOption = None,
     contact_solver: ContactSolverOption = SOLVER,
-    keep: Annotated[str, typer.Option(help="summary; last (the last states too); all (all of them).")] = "summary",
-    every: Annotated[int, typer.Option(help="With --keep all: states after every so many steps.")] = 1,
-    chunk: Annotated[int | None, typer.Option(help="Samples of a task; by default about 5 s of work.")] = None,
+    keep: Annotated[
+        str, typer.Option(help="Stored data: summary; last (also final states); all (all states).")
+    ] = "summary",
+    every: Annotated[int, typer.Option(help="With --keep all: steps between stored states.")] = 1,
+    chunk: Annotated[int | None, typer.Option(help="Samples per task; by default about 5 s of work.")] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Processes on this machine; by default one for each NUMA node.")
+        int | None, typer.Option(help="Processes on this machine; by default one per NUMA node.")
     ] = None,
-    threads: Annotated[int | None, typer.Option(help="Threads of each; by default one for each of its cores.")] = None,
+    threads: Annotated[int | None, typer.Option(help="Threads per process; by default one per core.")] = None,
     scheduler: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://head:8786.", show_default=False)
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Estimate time and size, and end.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print an estimate of time and size, and exit.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Roll ROBOT out many times with physics, starts and gains that are drawn, and keep what is measured.
+    """Simulate ROBOT many times with random physics, initial states and gains, and store measurements.
 
-    The same command goes on where a former one ended. Ctrl-C keeps what is finished. Exit code 1 if samples had to be
-    left out, or the cluster is lost; samples whose states leave the numbers are data.
+    Ctrl-C keeps finished samples; the same command resumes.
+    Exit code 1 if samples were left out, or the cluster was lost.
+    Samples whose states diverge count as results.
     """
     import treesim
 
@@ -155,7 +158,7 @@ def _client(address: str) -> Any:
 
 
 def _holding(setup: SimulationSetup, steps: int) -> dict[str, Any]:
-    """The controls of --controller hold: targets of all joints of one coordinate, and their gains."""
+    """Return the arguments of --controller hold: targets and gains of all joints with one coordinate."""
     import numpy as np
 
     if setup.controller != "hold":
@@ -169,7 +172,7 @@ def _holding(setup: SimulationSetup, steps: int) -> dict[str, Any]:
 
 
 def sentence(estimate: Estimate) -> str:
-    """Return an estimate in words."""
+    """Return an estimate as text."""
     return (
         f"{estimate.samples:,} of {estimate.total:,} samples to compute, {estimate.chunk:,} in a task, "
         f"{estimate.workers} at a time: about {_duration(estimate.seconds)}, {estimate.size / 1e6:,.3g} MB"
@@ -183,7 +186,7 @@ def _duration(seconds: float) -> str:
 
 
 def summary(study: Study, seconds: float, estimate: Estimate) -> dict[str, Any]:
-    """Return what came of a sweep, in plain values; memory: the most that one worker of this machine had [bytes]."""
+    """Return the results of a sweep as plain values; memory: peak of one worker on this machine [bytes]."""
     import resource
 
     data = study.summary
@@ -202,8 +205,11 @@ def summary(study: Study, seconds: float, estimate: Estimate) -> dict[str, Any]:
 
 
 def _spread(values: np.ndarray) -> dict[str, Any]:
-    """Statistics of the finite ones of some values, None where there are none; samples, infinite, nan: how many
-    values there are, how many of them are infinite, as those of `first_time` and `stop` that never held, and NaN."""
+    """Return statistics of the finite values, None if there are none, and counts.
+
+    samples, infinite, nan: number of all values, of infinite ones, and of NaN. `first_time` and `stop` are
+    infinite if their condition was never true.
+    """
     import numpy as np
 
     x = values.astype(float)

@@ -1,4 +1,4 @@
-"""What is varied and measured, as `treesim sweep` spells it."""
+"""Options --vary and --measure of `treesim sweep`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KINDS = ("any_", "all_", "first_time", "minimum", "maximum", "mean", "last", "st
 
 
 def vary_options(texts: Sequence[str]) -> dict[str, Any]:
-    """Return the entries of `vary` that --vary spells; raises ArgumentError naming the one that is wrong."""
+    """Return the entries of `vary` from --vary options; raises ArgumentError with the wrong one."""
     found = {}
     for text in texts:
         name, given = _pair("--vary", text, last=True)
@@ -35,7 +35,7 @@ def vary_options(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _pair(option: str, text: str, last: bool = False) -> tuple[str, str]:
-    """The name and what it is given, before and behind the first =, or the last one: names of links may hold any."""
+    """Split NAME=VALUE at the first =, or at the last, as names of links may contain =."""
     name, equals, value = (part.strip() for part in (text.rpartition("=") if last else text.partition("=")))
     if not (equals and name and value):
         raise ArgumentError(f"{option} takes NAME=..., got {quoted(text)}")
@@ -44,7 +44,7 @@ def _pair(option: str, text: str, last: bool = False) -> tuple[str, str]:
 
 @contextmanager
 def _named(option: str, name: str) -> Iterator[None]:
-    """Name the option in errors about what it says."""
+    """Context that adds the option's name to errors."""
     try:
         yield
     except ArgumentError as error:
@@ -53,7 +53,7 @@ def _named(option: str, name: str) -> Iterator[None]:
 
 
 def _distribution(given: str, scales: bool = False) -> Any:
-    """What the text of a distribution spells; scales: whether it is inside scale(...)."""
+    """Parse a distribution; scales: True inside scale(...)."""
     from .. import sweeps
 
     makers: Mapping[str, Callable[..., Any]] = {
@@ -84,7 +84,7 @@ def _number(part: str) -> float:
 
 
 def measure_options(texts: Sequence[str], robot: Tree) -> dict[str, Measure]:
-    """Return the measures that --measure spells; raises ArgumentError naming the one that is wrong."""
+    """Return the measures from --measure options; raises ArgumentError with the wrong one."""
     from ..rollouts import measures
 
     found = {}

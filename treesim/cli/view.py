@@ -1,4 +1,4 @@
-"""`treesim view`: a robot moving live in a viewer, at the pace of real time, in its user's hands."""
+"""`treesim view`: interactive real-time simulation of a robot in a viewer."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from ..viewing.live import LiveSession
 
 FPS = 30.0
-MOST_A_FRAME = 10**6  # steps: more take minutes for each picture
+MOST_A_FRAME = 10**6  # steps; more would take minutes per frame
 
 
 RobotOrRecording = Annotated[
@@ -57,7 +57,7 @@ RobotOrRecording = Annotated[
     typer.Argument(
         metavar="ROBOT",
         help="A URDF file, the name of an installed robot (`treesim robots` lists them), or a trajectory (.npz, "
-        ".mcap ...) of `treesim simulate --out` to be replayed.",
+        ".mcap ...) of `treesim simulate --out` to replay.",
         show_default=False,
     ),
 ]
@@ -90,8 +90,8 @@ def view(
         bool | None,
         typer.Option(
             "--ground/--no-ground",
-            help="A floor at z = 0, on which a robot with a floating base is put down.",
-            show_default="where a floating base has collision shapes to stand on",
+            help="Add a floor at z = 0; a floating-base robot is placed on it.",
+            show_default="if a floating-base robot has collision shapes",
         ),
     ] = None,
     friction: FrictionOption = None,
@@ -101,9 +101,9 @@ def view(
     push_for: PushForOption = None,
     reference: ReferenceOption = None,
     duration: Annotated[
-        float | None, typer.Option(help="End after so many seconds; without it, Ctrl-C ends.", show_default=False)
+        float | None, typer.Option(help="End after this time (s); by default only at Ctrl-C.", show_default=False)
     ] = None,
-    speed: Annotated[float, typer.Option(help="Times real time.")] = 1.0,
+    speed: Annotated[float, typer.Option(help="Speed relative to real time.")] = 1.0,
     viewer: Annotated[str, typer.Option(help="Viewer; `treesim plugins` lists them.")] = "meshcat",
     port: Annotated[
         int | None,
@@ -111,23 +111,22 @@ def view(
             min=0,
             max=65535,
             show_default="any",
-            help="Port of the page; at one that is given, pages connect again after a restart.",
+            help="Port of the page; with a fixed port, pages reconnect after a restart.",
         ),
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address.")] = False,
-    until_closed: Annotated[
-        bool, typer.Option("--until-closed", help="End when the last of its pages is closed.")
-    ] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address, do not open it.")] = False,
+    until_closed: Annotated[bool, typer.Option("--until-closed", help="End when the last page is closed.")] = False,
     html: HtmlOption = None,
     record: RecordOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Open a page on which ROBOT moves live, and can be taken by the hand; Ctrl-C ends.
+    """Simulate ROBOT in real time on an interactive page; Ctrl-C ends.
 
-    In place of a robot, a trajectory that `treesim simulate --out` wrote is replayed.
-    The page plays, pauses, steps and goes back, sets joints, gains, gravity, the time step, and switches backend,
-    integrator and contact solver while the motion goes on; Ctrl and drag pulls a link. With --json the first line is
-    {"url": ...}, and the last tells what was simulated.
+    A trajectory of `treesim simulate --out` in place of a robot is replayed.
+    The page can play, pause, step and go back.
+    It sets joints, gains, gravity, time step, backend, integrator and
+    contact solver during the motion. Ctrl and drag pulls a link.
+    With --json the first line is {"url": ...}, the last a summary.
     """
     from ..viewing.protocols import InteractiveViewer
 
@@ -194,7 +193,7 @@ def view(
 def _record(
     context: typer.Context, source: str, record: Path, viewer: str, base: str, mimic: str | None, json: bool
 ) -> None:
-    """Write a recorded motion to a file, in place of showing it."""
+    """Write a recorded motion to a file instead of showing it."""
     if not is_recording(source):
         raise ArgumentError(
             f"--record writes what `treesim simulate --out` recorded, and {source!r} is a robot: name the .npz file, "
@@ -217,7 +216,7 @@ def _replay(
     no_browser: bool,
     json: bool,
 ) -> None:
-    """Replay a recorded motion; given: which options the command line has."""
+    """Replay a recorded motion; given: names of the options on the command line."""
     if duration is not None:
         common.checked_seconds("--duration", duration)
     window = common.get_viewer(viewer)
@@ -234,7 +233,7 @@ def _replay(
 
 
 def _set_port(window: Any, viewer: str, port: int | None) -> None:
-    """Have a page served at a port, 0 for any; raises UnsupportedError for a viewer that serves none."""
+    """Set the port of a viewer's page, 0 for any; raises UnsupportedError for a viewer without a page."""
     from ..viewing.protocols import InteractiveViewer
 
     if isinstance(window, InteractiveViewer):
@@ -244,7 +243,7 @@ def _set_port(window: Any, viewer: str, port: int | None) -> None:
 
 
 def _check_reference(reference: str | None, window: Any, viewer: str) -> None:
-    """Raise UnsupportedError for a reference that nobody would see."""
+    """Raise UnsupportedError if the viewer cannot show an overlay."""
     from ..viewing.protocols import InteractiveViewer, ReferenceViewer
 
     if reference is not None and not (isinstance(window, ReferenceViewer) and isinstance(window, InteractiveViewer)):
@@ -252,7 +251,7 @@ def _check_reference(reference: str | None, window: Any, viewer: str) -> None:
 
 
 def _check_frames(speed: float, dt: float) -> None:
-    """Refuse what takes minutes for each picture."""
+    """Raise ArgumentError if a frame would take minutes."""
     steps_a_frame = speed / FPS / common.checked_seconds("--dt", dt)
     if steps_a_frame > MOST_A_FRAME:
         raise ArgumentError(
@@ -262,7 +261,7 @@ def _check_frames(speed: float, dt: float) -> None:
 
 
 class _Page:
-    """The page of an interactive viewer: announced once, as soon as nothing is left to be refused."""
+    """Page of an interactive viewer: announced once, as soon as all checks have passed."""
 
     def __init__(self, window: Any, no_browser: bool, until_closed: bool, json: bool) -> None:
         self.window, self._until_closed, self._how, self._announced = window, until_closed, (no_browser, json), False
@@ -271,20 +270,20 @@ class _Page:
             window.when_left(self._left.set)
 
     def open_early(self) -> None:
-        """Let the page open while methods are compiled, where the viewer can."""
+        """Open the page while methods are compiled, if the viewer supports this."""
         from ..viewing.protocols import OpeningViewer
 
         if isinstance(self.window, OpeningViewer):
             self.announce(self.window.open())
 
     def announce(self, url: str | None) -> None:
-        """Print the address, and open it, once."""
+        """Print the address and open it, once."""
         if not self._announced:
             self._announced = True
             _announce(url, *self._how)
 
     def end_with(self, session: LiveSession) -> None:
-        """End a session when the last page is closed, if that was asked for, or now, where it has been."""
+        """End a session when the last page is closed, or at once if it already is, if this was requested."""
         if self._until_closed:
             self.window.when_left(session.end)
             if self._left.is_set():
@@ -301,17 +300,17 @@ def _interact(
     speed: float,
     duration: float | None,
 ) -> float:
-    """Let users steer the simulation on the viewer's pages until the duration [s] is over, or Ctrl-C."""
+    """Run the simulation interactively on the viewer's pages until the duration [s] is over, or Ctrl-C."""
     from ..viewing.live import LiveSession
 
     scene, settings = scene_of(setup, base, options, speed)
     library = InstalledRobots(setup.robot.name, source, options)
     chosen = reference_of(reference, setup.robot, Start(setup.q, setup.v, settings.dt)) if reference else (None, None)
-    page.open_early()  # not before: of a file or options that are refused, no address is opened
+    page.open_early()  # only after all checks of files and options
     session = LiveSession(scene, page.window, settings, library, reference=chosen[0], recordings=chosen[1])
     page.end_with(session)
     page.announce(page.window.url)
-    with suppress(KeyboardInterrupt):  # the way to end; what was shown needs no saving
+    with suppress(KeyboardInterrupt):  # the usual end; nothing is to be saved
         session.run(duration)
     return session.physics.player.t
 
@@ -319,7 +318,7 @@ def _interact(
 def _show(
     window: Any, setup: SimulationSetup, speed: float, duration: float | None, no_browser: bool, json: bool
 ) -> float:
-    """Show the simulation in a viewer that nobody steers."""
+    """Show the simulation in a viewer without interaction."""
     from ..viewing.protocols import GroundViewer
 
     ground = setup.simulation.world.ground
@@ -342,23 +341,23 @@ def _announce(url: str | None, no_browser: bool, json: bool) -> None:
 
 
 def _print_line(value: dict[str, Any]) -> None:
-    """Print JSON on one line, at once."""
+    """Print JSON on one line, unbuffered."""
     common.print_line(json_text(common.plain(value)))
 
 
 def _play(
     simulation: Simulation, window: Any, q: np.ndarray, v: np.ndarray, duration: float | None, speed: float
 ) -> float:
-    """Play and show until the duration [s] is over, or Ctrl-C; return the seconds played.
+    """Simulate and show until the duration [s] is over, or Ctrl-C; return the simulated seconds.
 
-    Raises NonFiniteError when the state does.
+    Raises NonFiniteError if the state is not finite.
     """
     from ..simulation.player import Player
 
     player = Player(simulation, q0=q, v0=v, show=lambda frame: window.update(frame.q), fps=FPS, speed=speed)
     try:
         player.run(duration)
-    except KeyboardInterrupt:  # the way to end; what was shown needs no saving
+    except KeyboardInterrupt:  # the usual end; nothing is to be saved
         pass
     except NonFiniteError as error:
         raise NonFiniteError(f"after {player.t:.3g} s: {error}") from error

@@ -1,4 +1,4 @@
-"""`treesim view --html`: a robot with its physics as one file, instead of a page that follows this program."""
+"""`treesim view --html`: a robot with its simulation as one file that runs without this program."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 HtmlOption = Annotated[
     Path | None,
     typer.Option(
-        help="Write one .html file that simulates the robot without Python, server or network, and end. Without a "
-        "ground a floating robot begins without gravity.",
+        help="Write one .html file that simulates the robot without Python, server or network, and exit. Without a "
+        "ground a floating-base robot starts with gravity off.",
         show_default=False,
     ),
 ]
 
 
-UNKNOWN = {  # options that such a file does not know, and why
+UNKNOWN = {  # options that such a file does not support, and why
     "push": "the page steps as it needs, and nobody pushes in it",
     "substeps": "the page steps as it needs, and nobody pushes in it",
     "reference": "the page simulates one robot",
@@ -35,8 +35,11 @@ UNKNOWN = {  # options that such a file does not know, and why
 
 
 def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) -> None:
-    """Raise ArgumentError for options that such a file does not know, and for a file that cannot be written,
-    UnsupportedError for a viewer that writes no pages."""
+    """Raise an error if the page cannot be written with these options.
+
+    ArgumentError for unsupported options and for a file that cannot be written, UnsupportedError for a viewer
+    that writes no pages.
+    """
     from ..system.files import checked_output
     from ..viewing.protocols import PageWriter
 
@@ -53,7 +56,7 @@ def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) 
 def write_page(
     html: Path, window: Any, setup: SimulationSetup, options: dict[str, Any], speed: float, json: bool
 ) -> None:
-    """Write the file, and say so."""
+    """Write the file and report it."""
     settings = {name: options[name] for name in ("dt", "backend", "integrator", "contact_solver")}
     path = window.write_page(
         setup.simulation.world, html, setup.q, v0=setup.v, controller=setup.controller, kp=setup.kp, kd=setup.kd,

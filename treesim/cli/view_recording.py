@@ -1,4 +1,4 @@
-"""`treesim view run.npz`: a recorded motion in a viewer."""
+"""`treesim view run.npz`: replay of a recorded motion in a viewer."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ KNOWN = {"robot", "base", "mimic", "reference", "duration", "speed", "viewer", "
 
 
 def is_recording(source: str) -> bool:
-    """Whether the command line names a trajectory, not a robot."""
+    """Return whether the source is a trajectory file rather than a robot."""
     from ..formats import SUFFIXES
 
     return Path(source).suffix.lower() in SUFFIXES
 
 
 def checked_options(context: typer.Context) -> set[str]:
-    """Return which parameters of `view` were given; raises ArgumentError for those that a recorded motion has not."""
+    """Return the given options of `view`; raises ArgumentError for those that do not apply to recordings."""
     given = {
         name for name in context.params if getattr(context.get_parameter_source(name), "name", "") == "COMMANDLINE"
     }
@@ -43,8 +43,10 @@ def checked_options(context: typer.Context) -> set[str]:
 def open_replay(
     path: str, window: Any, base: str | None, mimic: str | None, speed: float, reference: str | None
 ) -> Replay:
-    """Load a trajectory and its robot, and show its first state. base: the recording's own by default. reference: a
-    motion to show beside it."""
+    """Load a trajectory and its robot, and show its first state.
+
+    base: that of the recording by default. reference: a motion to overlay.
+    """
     import numpy as np
 
     from ..viewing.live import Replay
@@ -62,7 +64,7 @@ def open_replay(
 
 
 def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: str | None, json: bool) -> None:
-    """Write a trajectory as a film, a picture, a page or glTF, by what the file's suffix says, and say so."""
+    """Write a trajectory as a film, a picture, a page or glTF, by the file's suffix, and report it."""
     recorder = common.get_recorder(viewer)
     common.check_record(recorder, record)
     robot, trajectory = _loaded(path, base, mimic)
@@ -75,7 +77,7 @@ def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: 
 
 
 def _loaded(path: str, base: str | None, mimic: str | None) -> tuple[Tree, Trajectory]:
-    """A trajectory and its robot."""
+    """Return the robot of a trajectory file, and the trajectory."""
     from ..simulation.trajectory import Trajectory
 
     trajectory = Trajectory.load(path)
@@ -83,7 +85,7 @@ def _loaded(path: str, base: str | None, mimic: str | None) -> tuple[Tree, Traje
 
 
 def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | None) -> Tree:
-    """Return the robot that a recording was made with, by what its metadata tell; raises ArgumentError."""
+    """Return the robot of a recording from its metadata; raises ArgumentError if it cannot be loaded."""
     made = trajectory.metadata
     if "source" not in made and base is None and mimic is None:
         recorded = _recorded_robot(trajectory)
@@ -100,8 +102,10 @@ def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | N
 
 
 def _recorded_robot(trajectory: Trajectory) -> Tree | None:
-    """The robot of a recording that was saved from Python, by its recipe; with its visuals, if an installed robot of
-    the name is the same but for them. None where the recipe holds none."""
+    """Return the robot from the provenance of a recording made in Python; None if it contains none.
+
+    An installed robot of the same name with the same dynamics adds the visuals.
+    """
     from ..rollouts.replay import recorded_robot
 
     robot = recorded_robot(trajectory)
@@ -121,7 +125,7 @@ def _recorded_robot(trajectory: Trajectory) -> Tree | None:
 
 
 def _moves_alike(one: Tree, other: Tree) -> bool:
-    """Whether two robots differ by what is only looked at, and met by others, at most."""
+    """Return whether two robots have the same dynamics; visuals and collision shapes may differ."""
     a, b = one.spanning, other.spanning
     names = (a.body_names, a.dof_names) == (b.body_names, b.dof_names)
     mimics = [[body.joint.mimic for body in robot.bodies] for robot in (one, other)]
@@ -131,7 +135,7 @@ def _moves_alike(one: Tree, other: Tree) -> bool:
 
 
 def play(replay: Replay, duration: float | None) -> float:
-    """Play until the duration [s] is over, or Ctrl-C; return the seconds of the motion that were played."""
+    """Play until the duration [s] is over, or Ctrl-C; return the played seconds of the motion."""
     began = replay.t
     with suppress(KeyboardInterrupt):  # the way to end; what was shown needs no saving
         replay.run(duration)

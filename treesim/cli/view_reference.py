@@ -1,4 +1,4 @@
-"""`treesim view --reference`: what is shown beside the robot."""
+"""`treesim view --reference`: overlay of a reference run."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
     from ..viewing.live import ReferenceSettings
 
-KEYS = ("backend", "integrator", "contact_solver", "substeps")  # of a reference by other methods
+KEYS = ("backend", "integrator", "contact_solver", "substeps")  # of an overlay with other methods
 KINDS = {"backend": "dynamics", "integrator": "integrators", "contact_solver": "contact_solvers"}
-ENGINE_SECONDS = 10.0  # of an engine's motion, which is made before it is shown
+ENGINE_SECONDS = 10.0  # duration of an engine's motion, computed before it is shown
 
 ReferenceOption = Annotated[
     str | None,
     typer.Option(
         metavar="GHOST",
-        help="A second, translucent run to compare with: other methods, as in backend=rjk,integrator=rk4,substeps=10 "
+        help="A translucent reference run: other methods, as in backend=rjk,integrator=rk4,substeps=10 "
         "(or contact_solver=admm); a trajectory (.npz, .mcap ...); or another engine's free motion of 10 s, by the "
         "engine's name (`treesim plugins` lists them).",
         show_default=False,
@@ -34,14 +34,14 @@ ReferenceOption = Annotated[
 
 
 class ReferenceChoice(NamedTuple):
-    """What --reference asks for, and the motions that it names."""
+    """Settings of the overlay, and the recorded motions that it names."""
 
     settings: ReferenceSettings
     recordings: dict[str, Trajectory]
 
 
 class Start(NamedTuple):
-    """Where an engine's motion begins: q (nq,), v (nv,), time step dt [s], time t [s]."""
+    """Start of an engine's motion: q (nq,), v (nv,), time step dt [s], time t [s]."""
 
     q: np.ndarray
     v: np.ndarray
@@ -50,7 +50,7 @@ class Start(NamedTuple):
 
 
 def reference_of(given: str, robot: Tree, start: Start) -> ReferenceChoice:
-    """Return what --reference asks for; raises ArgumentError, PluginError and UnsupportedError."""
+    """Return the overlay that --reference requests; raises ArgumentError, PluginError and UnsupportedError."""
     from ..viewing.live import ReferenceSettings
 
     if "=" in given:
@@ -60,8 +60,10 @@ def reference_of(given: str, robot: Tree, start: Start) -> ReferenceChoice:
 
 
 def recorded_reference(given: str, robot: Tree, start: Start) -> tuple[str, Trajectory]:
-    """Return the name and the motion of a reference that is a file or another engine's; raises ArgumentError for
-    another robot's, and for methods, which a recording has not."""
+    """Return name and motion of an overlay from a file or another engine.
+
+    Raises ArgumentError for another robot's motion, and for methods, which a recording cannot change.
+    """
     from ..formats import SUFFIXES
     from ..simulation.trajectory import Trajectory
     from ..viewing.live import engine_motion
@@ -81,7 +83,7 @@ def recorded_reference(given: str, robot: Tree, start: Start) -> tuple[str, Traj
 
 
 def _methods(given: str) -> dict[str, Any]:
-    """Keys and values of methods, as ReferenceSettings calls them."""
+    """Return the methods in --reference as arguments of ReferenceSettings."""
     from .. import plugins
 
     found: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The robots that a live page offers: what is installed, each set up as `treesim view` would."""
+"""Robots offered on a live page: installed ones, each set up as `treesim view` would."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class InstalledRobots:
-    """Robots to choose from: the one that the command line names, and all that are installed.
+    """Robots to choose from: that of the command line, and all installed ones.
 
-    source: the robot of the command line, whose name is `name`. options: those of `build_simulation`, for the other
-    robots too, but for q0, v0 and push, which are for the first alone.
+    source: the robot of the command line, whose name is `name`. options: of `build_simulation`, for all robots;
+    q0, v0 and push apply to the first only.
     """
 
     def __init__(self, name: str, source: str, options: dict[str, Any]) -> None:
@@ -28,13 +28,13 @@ class InstalledRobots:
         self.bases = list(BASES)
 
     def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
-        """Return a robot's scene, and the settings that it begins with; raises TreesimError."""
+        """Return a robot's scene and initial settings; raises TreesimError."""
         options = {**self._options, "base": base, "ground": None, "controller": None, "kp": None, "kd": None}
         return scene_of(build_simulation(self._source.get(robot, robot), **options), base, options)
 
 
 def scene_of(setup: SimulationSetup, base: str, options: dict[str, Any], speed: float = 1.0) -> tuple[Scene, Settings]:
-    """Return the scene of a setup, and the settings that it begins with."""
+    """Return the scene and initial settings of a simulation setup."""
     from ..viewing.live.physics import Scene
     from ..viewing.live.settings import Settings
 

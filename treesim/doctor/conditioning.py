@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LARGEST = 1e8  # half the digits of a double
 WORK = 2e8  # poses times nv^3 that take about a second
-BLAMED = 0.3  # of the largest entry of the vector that the matrix hardly feels
+BLAMED = 0.3  # of the largest entry of the near-null vector
 
 
 def check_conditioning(robot: Tree, joints: Mapping[str, _Element], findings: Findings) -> None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 Fate = Literal["honoured", "altered", "ignored"]
-ALTERING = {"U306", "U314", "U403", "U509"}  # findings that tell of numbers that were changed
-DROPPING = {"U409", "U501", "U503", "U505"}  # ... and of elements that were left out
+ALTERING = {"U306", "U314", "U403", "U509"}  # findings on changed numbers
+DROPPING = {"U409", "U501", "U503", "U505"}  # ... and on elements that were left out
 BOUNDED = ("revolute", "prismatic")  # types of joints whose positions have limits
 
 

@@ -10,7 +10,7 @@ from ..urdf.findings import Findings
 from .links import Group
 
 MARGIN = 1.1  # shapes leave out covers and screws
-POINT = 0.02  # radius of gyration over diameter below which all mass is as good as in one point; a ball's is 0.22
+POINT = 0.02  # radius of gyration over diameter below which a link is a point mass; a ball's is 0.22
 
 
 def check_gyration(groups: Iterable[Group], findings: Findings) -> None:

@@ -12,7 +12,7 @@ from ..states.support import CORNERS, ENDS
 from ..urdf.geometry import Geometry
 
 FLAT = 1e-6  # thickness over extent below which points span no volume
-ROUND = 24  # points on a circle, which then is 1 % too narrow at most
+ROUND = 24  # points on a circle; the polygon is at most 1 % too narrow
 
 
 def _sphere() -> np.ndarray:
@@ -74,7 +74,7 @@ class Hull:
             return 0.0, np.zeros((0, 4))
         try:
             hull = ConvexHull(self.points)
-        except QhullError:  # flatter than it seemed
+        except QhullError:  # degenerate points
             return 0.0, np.zeros((0, 4))
         return float(hull.volume), hull.equations
 

@@ -156,7 +156,7 @@ def _inertia(link: _Element, place: Placement) -> Inertia | None:
         rotational = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         own = Inertia(parse_numbers(mass, "value", 1)[0], np.zeros(3), rotational)
         return own.in_frame(place @ _origin(inertial))
-    except (BadNumberError, ModelError, KeyError, AttributeError):  # the last two for what is missing
+    except (BadNumberError, ModelError, KeyError, AttributeError):  # the last two for missing elements and attributes
         return None
 
 

@@ -1,1 +1,1 @@
-"""What runs kernels: compiled for any tree, or as plain Python on any number type."""
+"""Engines that run kernels: compiled for any tree, compiled for one robot, or as plain Python on any number type."""

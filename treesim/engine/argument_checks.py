@@ -1,8 +1,9 @@
-"""What every entry is checked for, by whatever engine it runs: finite arguments and results, unit quaternions.
+"""Checks of every entry on any engine: finite arguments and results, unit quaternions.
 
-An entry (a kernel whose name ends in `_states`) declares by annotation which of its arguments hold numbers of states
-(`Reals`), and by name which of these hold configurations. The generic engine looks at them after the call, in the same
-machine code (`admitted`); code made for one robot looks at the same numbers while it has them in registers.
+An entry is a kernel whose name ends in `_states`. It declares by annotation which of its arguments are
+numbers of states (`Reals`), and by name which of these are configurations. The generic engine checks them
+after the call, in the same machine code (`admitted`). Code compiled for one robot checks the same numbers
+while they are in registers.
 """
 
 from __future__ import annotations
@@ -26,22 +27,23 @@ Kernel = Callable[..., int]
 
 
 def is_kernel(value: Any, caller: Any) -> bool:
-    """Return whether what a kernel calls is one, too: a function of treesim's kernels, or of the caller's own file."""
+    """Return whether a function called by a kernel is a kernel, too: one of treesim's, or of the caller's own file."""
     return isinstance(value, FunctionType) and (
         value.__module__.startswith(KERNELS) or value.__module__ == caller.__module__
     )
 
 
 def is_entry(kernel: Kernel) -> bool:
-    """Return whether a kernel works on states, and so is to be checked."""
+    """Return whether a kernel works on states, and so needs checks."""
     return kernel.__name__.endswith("_states")
 
 
 def admitted(entry: Kernel) -> FunctionType:
     """Return an entry with its checks as one kernel, for the generic engine to compile.
 
-    It reports NOT_FINITE also if an argument or result is NaN or infinite, or a quaternion in a configuration is not of
-    length 1. Arrays of wrong sizes are not looked at. Its text is made, since kernels have a fixed number of arguments.
+    It also returns NOT_FINITE if an argument or result is NaN or infinite, or a quaternion in a configuration
+    is not of length 1. Sizes of arrays are not checked. Its source is generated, since kernels have a fixed
+    number of arguments.
     """
     parameters = _parameters(entry)
     names = ", ".join(name for name, _ in parameters)
@@ -73,7 +75,7 @@ def {entry.__name__}({names}):
 
 
 def quaternion_places(entry: Kernel, constants: Sequence[Any], sizes: Sequence[int]) -> list[int]:
-    """Return where quaternions begin in an entry's inputs, of such sizes, one input after the other."""
+    """Return the starts of quaternions in an entry's concatenated inputs; sizes: of the inputs."""
     inputs = _parameters(entry)[len(constants) :]
     places, before = [], 0
     for (name, _), size in zip(inputs, sizes, strict=False):
@@ -86,7 +88,7 @@ def quaternion_places(entry: Kernel, constants: Sequence[Any], sizes: Sequence[i
 
 
 def _start(entry: Kernel, constants: Sequence[Any], i: int) -> Any:
-    """The place of joint i's quaternion in a configuration, or -1."""
+    """Return the start of joint i's quaternion in a configuration, or -1."""
     return (
         mimic_quaternion_start(constants[0], constants[2], i)
         if is_mimic_entry(entry)
@@ -95,5 +97,5 @@ def _start(entry: Kernel, constants: Sequence[Any], i: int) -> Any:
 
 
 def _parameters(entry: Kernel) -> list[tuple[str, str]]:
-    """Name and kind of each argument."""
+    """Return name and kind of each argument."""
     return [(name, kind) for name, kind in entry.__annotations__.items() if name != "return"]

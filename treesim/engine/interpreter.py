@@ -1,7 +1,7 @@
-"""The plain engine: runs a kernel's own text in the interpreter, on numbers of any type.
+"""Plain engine: runs a kernel's source in the interpreter, on numbers of any type.
 
-With mpmath's numbers it gives reference digits, with `Counted` numbers the exact operations a kernel performs on a
-robot. Nothing is compiled; expect a millisecond per body.
+With mpmath's numbers it computes high-precision references; with `Counted` numbers it counts the operations
+of a kernel for a robot. Nothing is compiled; expect a millisecond per body.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ def run(
 ) -> list[np.ndarray]:
     """Run a kernel entry on numbers made by `number` and return its results as object arrays of those numbers.
 
-    constants: the entry's leading arguments; float arrays in them are converted, integers are not. arguments: arrays
-    of one or more states; values that are already of another number type are kept. results: shapes to allocate.
-    Raises ArgumentError when the sizes do not fit, ConvergenceError when an iteration gives up, NonFiniteError when a
-    result is not finite.
+    constants: the entry's leading arguments; float arrays in them are converted, integers are not. arguments:
+    arrays of one or more states; values of another number type are not converted. results: shapes to allocate.
+    Raises ArgumentError if the sizes do not fit, ConvergenceError if an iteration does not converge,
+    NonFiniteError if a result is not finite.
     """
     outputs = [np.full(int(np.prod(shape)), number(0.0), dtype=object) for shape in results]
     given = [converted(x, number) for x in (*constants, *arguments)]
@@ -45,7 +45,7 @@ def run(
 
 
 def converted(value: Any, number: Convert) -> Any:
-    """Return an array of floats in numbers made by `number`; integers, and other numbers, as they are."""
+    """Return an array of floats in numbers made by `number`; integers, and other number types, unchanged."""
     if not isinstance(value, np.ndarray) or value.dtype.kind in "iu":
         return value
     flat = [number(float(x)) if isinstance(x, float) else x for x in value.reshape(-1).tolist()]
@@ -55,30 +55,33 @@ def converted(value: Any, number: Convert) -> Any:
 
 
 class Tally:
-    """What `Counted` numbers have been through: `operations` by kind, and `depth`, the longest chain of them."""
+    """Counts of `Counted` numbers: `operations` by kind, and `depth`, their longest chain."""
 
     def __init__(self) -> None:
         self.operations: Counter[str] = Counter()
         self.depth = 0
 
     def number(self, value: float) -> Counted:
-        """Return `value` as a constant: operations that a compiler folds away (with 0 and 1) are not counted on it."""
+        """Return `value` as a constant: operations on it that a compiler folds (with 0 and 1) are not counted."""
         return Counted(self, float(value), 0, constant=True)
 
     def variable(self, value: float) -> Counted:
-        """Return `value` as an input that is not known beforehand."""
+        """Return `value` as an input that is unknown to a compiler."""
         return Counted(self, float(value), 0, constant=False)
 
     def variables(self, values: Any) -> np.ndarray:
-        """Return an array of inputs that are not known beforehand."""
+        """Return an array of inputs that are unknown to a compiler."""
         array = np.empty(np.size(values), dtype=object)
         array[:] = [self.variable(x) for x in np.ravel(values)]
         return array
 
 
 class Counted:
-    """A number that counts: mul, add, div, sqrt, trig; operations between constants, and those with a constant 0 or
-    with a constant factor of 1 or -1, cost nothing. Signs cost nothing."""
+    """Number that counts its operations: mul, add, div, sqrt, trig.
+
+    Operations between constants, with a constant 0, or with a constant factor 1 or -1 cost nothing; nor do
+    signs.
+    """
 
     __slots__ = ("constant", "depth", "tally", "value")
 
@@ -87,11 +90,11 @@ class Counted:
 
     @property
     def context(self) -> _Functions:
-        """Elementary functions, as kernels look for them."""
+        """Elementary functions, in the place where kernels look for them."""
         return _Functions()
 
     def _made(self, kind: str, value: float, other: Counted) -> Counted:
-        """The result of an operation on this number and another, which may be itself."""
+        """Return the result of an operation on this number and another, which may be itself."""
         tally = self.tally
         if self.constant and other.constant:
             return Counted(tally, value, 0, True)

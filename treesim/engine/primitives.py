@@ -1,4 +1,4 @@
-"""The operations of kernels and of their traces: all that engines, counts and derivatives know of each, in one table.
+"""Table of the operations of kernels and traces, for engines, operation counts and derivatives.
 
 To add an operation, add its entry here, a function of its name to `kernels.algebra.numbers` and
 `graph.trace.Functions`, and, if no instruction of LLVM does it, a function to `llvm.elementary.HELPERS`.
@@ -19,13 +19,13 @@ Emit = Callable[..., Any]
 
 
 class Primitive(NamedTuple):
-    """An operation.
+    """Operation.
 
-    python: on numbers of any type. numpy: on arrays. llvm: appends it to a function on lanes (`llvm.builder`) and
-    returns its value there. partials: its partial derivatives by each operand, from its result and its operands. cost:
-    the kind that it is counted as, or "" where it costs nothing. scalar: LLVM's or the C library's function of doubles
-    for the generic engine, whose vectors LLVM makes; "" for what is no call there: operators, and choices, which that
-    engine's compiler also makes of whole numbers and folds where they are known.
+    python: function of numbers of any type. numpy: function of arrays. llvm: appends it to a function on lanes
+    (`llvm.builder`) and returns its value. partials: partial derivatives by each operand, from result and
+    operands. cost: the kind that it is counted as, "" for none. scalar: LLVM's or the C library's function of
+    doubles for the generic engine, which LLVM vectorizes. It is "" for operators and choices, which that engine
+    also generates for integers and folds for constants.
     """
 
     name: str
@@ -52,7 +52,7 @@ def _helper(word: str) -> Emit:
 
 
 def _one_of_a_pair(index: int) -> Emit:
-    """Sine or cosine: writers of code ask for both at once, and take this one here."""
+    """Return the generator of sine or cosine; both are computed at once, and one is selected."""
     return lambda code, x: code.helper_pair("sine_and_cosine", x)[index]
 
 
@@ -81,7 +81,7 @@ def _no_operation(*_: Any) -> Any:
 
 
 def _leaf(name: str) -> Primitive:
-    """What is no operation: a number that is there."""
+    """Return a primitive without operation: an input or constant."""
     return Primitive(name, 0, _no_operation, _no_operation, _no_operation, _no_operation, "")
 
 

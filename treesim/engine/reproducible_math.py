@@ -1,6 +1,7 @@
-"""Elementary functions of NumPy's arrays whose bits no processor decides: additions and multiplications alone.
+"""Elementary functions of NumPy arrays with the same bits on every processor: additions and multiplications only.
 
-NumPy's own take what the processor has, and differ in the last digit. Errors are below two units in the last place.
+NumPy's own use the processor's instructions, and differ in the last digit. Errors are below two units in
+the last place.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ LEAST, MOST = -746.0, 710.0  # beyond, the exponential function is 0 or infinity
 def sine(x: Any) -> Any:
     """Return sin x; beyond the largest angle of `trigonometry`, NumPy's.
 
-    Example:
-        >>> sine(np.array([0.0, 0.5])).round(4)
-        array([0.    , 0.4794])
+    Examples
+    --------
+    >>> sine(np.array([0.0, 0.5])).round(4)
+    array([0.    , 0.4794])
     """
     return np.where(np.abs(x) <= LARGEST, _turned(x, 0), np.sin(x))[()]
 
@@ -29,15 +31,16 @@ def sine(x: Any) -> Any:
 def cosine(x: Any) -> Any:
     """Return cos x; beyond the largest angle of `trigonometry`, NumPy's.
 
-    Example:
-        >>> cosine(np.array([0.0, 0.5])).round(4)
-        array([1.    , 0.8776])
+    Examples
+    --------
+    >>> cosine(np.array([0.0, 0.5])).round(4)
+    array([1.    , 0.8776])
     """
     return np.where(np.abs(x) <= LARGEST, _turned(x, 1), np.cos(x))[()]
 
 
 def _turned(x: Any, quarters: int) -> Any:
-    """The sine of x and so many quarter turns."""
+    """Return the sine of x plus a number of quarter turns."""
     near = np.where(np.abs(x) <= LARGEST, x, 0.0)
     turns = np.rint(near * TWO_OVER_PI)  # of numbers; NaN has been left to NumPy
     r = ((near - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
@@ -50,9 +53,10 @@ def _turned(x: Any, quarters: int) -> Any:
 def angle(y: Any, x: Any) -> Any:
     """Return the angle of the points (x, y); see `trigonometry.arctangent`. About 3 us each.
 
-    Example:
-        >>> angle(np.array([0.0, 1.0]), np.array([1.0, 1.0])).round(4)
-        array([0.    , 0.7854])
+    Examples
+    --------
+    >>> angle(np.array([0.0, 1.0]), np.array([1.0, 1.0])).round(4)
+    array([0.    , 0.7854])
     """
     return _angles(y, x)[()]
 
@@ -63,9 +67,10 @@ _angles = np.vectorize(arctangent, otypes=[float])
 def exponential(x: Any) -> Any:
     """Return e^x: 2^n e^r for x = n ln 2 + r, e^r by its Taylor series.
 
-    Example:
-        >>> exponential(np.array([0.0, 1.0])).round(4)
-        array([1.    , 2.7183])
+    Examples
+    --------
+    >>> exponential(np.array([0.0, 1.0])).round(4)
+    array([1.    , 2.7183])
     """
     x = np.clip(x, LEAST, MOST)
     n = np.rint(x * math.log2(math.e))

@@ -1,8 +1,9 @@
-"""Threads for batches: how many, OpenMP's for machine code, Python's for the rest, and what a fork leaves of them.
+"""Threads for batches: their number, OpenMP's for machine code, Python's otherwise, and behaviour after a fork.
 
-Machine code shares its work out itself: each thread calls the same function on the same job and takes block after block
-from it, so any number of threads, come when they may, do all of it. OpenMP (libgomp or libomp, where one is found)
-wakes them in a few microseconds; where there is none, Python's threads make the same calls, in about a hundred.
+Machine code distributes its work itself: each thread calls the same function on the same job and takes
+block after block, so any number of threads, started at any time, complete it. OpenMP (libgomp or libomp, if
+found) wakes threads in a few microseconds; without it Python's threads make the same calls, in about a
+hundred.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _may_use_openmp = True
 
 
 def lock_across_forks() -> Any:
-    """Return a reentrant lock that a fork waits for: a child has only one thread, and no lock that another one took."""
+    """Return a reentrant lock that is acquired before a fork, so that it is free in the child, which has one thread."""
     lock = threading.RLock()
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
@@ -48,23 +49,33 @@ def lock_across_forks() -> Any:
 
 
 def thread_count() -> int:
-    """Return the number of threads for batches: what `use_threads` asks for here, else `default_thread_count`."""
+    """Return the number of threads for batches: that of `use_threads`, else `default_thread_count`."""
     asked = _asked.get()
     return default_thread_count() if asked is None else asked
 
 
 @contextmanager
 def use_threads(threads: int | None) -> Iterator[None]:
-    """Run batches of the block under `with` on so many threads, those of other Python threads on as many as before.
+    """Set the number of threads for batches in a `with` block, for the current Python thread only.
 
-    threads: a whole number above 0, which may be more than there are cores; None leaves things as they are. It comes
-    before $TREESIM_NUM_THREADS and $OMP_NUM_THREADS. Results do not depend on it. Raises ArgumentError.
+    It takes precedence over $TREESIM_NUM_THREADS and $OMP_NUM_THREADS. Results do not depend on it.
 
-    Example:
-        >>> robot = treesim.load("ur5")
-        >>> with treesim.use_threads(1):
-        ...     treesim.mass_matrix(robot, np.zeros((1000, 6))).shape
-        (1000, 6, 6)
+    Parameters
+    ----------
+    threads : int or None
+        Number of threads, which may exceed the number of cores; None changes nothing.
+
+    Raises
+    ------
+    ArgumentError
+        For an invalid number.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> with treesim.use_threads(1):
+    ...     treesim.mass_matrix(robot, np.zeros((1000, 6))).shape
+    (1000, 6, 6)
     """
     wanted = checked_threads(threads)
     token = _asked.set(_asked.get() if wanted is None else wanted)
@@ -75,7 +86,7 @@ def use_threads(threads: int | None) -> Iterator[None]:
 
 
 def checked_threads(threads: Any) -> int | None:
-    """Return a number of threads as an int, or None if that is what it is. Raises ArgumentError for anything else."""
+    """Return a number of threads as an int, or None unchanged; raises ArgumentError for anything else."""
     if threads is None:
         return None
     try:
@@ -89,11 +100,10 @@ def checked_threads(threads: Any) -> int | None:
 
 @lru_cache(maxsize=1)
 def default_thread_count() -> int:
-    """Return the number of threads where nobody asks for one: $TREESIM_NUM_THREADS, else $OMP_NUM_THREADS, of which a
-    list's first counts, else the cores that this process may use: those that it may run on, or what a container's quota
-    pays for.
+    """Return the default number of threads: $TREESIM_NUM_THREADS, else $OMP_NUM_THREADS, else the usable cores.
 
-    Raises ArgumentError if the variable that counts is set to what is no number from 1 to MOST_THREADS.
+    Of a list in $OMP_NUM_THREADS the first number counts. Usable cores are limited by the process's affinity
+    and a container's quota. Raises ArgumentError if the variable is no number from 1 to MOST_THREADS.
     """
     name = next((name for name in VARIABLES if os.environ.get(name)), None)
     return usable_cores() if name is None else _wanted(name, os.environ[name])
@@ -114,8 +124,10 @@ def pool() -> ThreadPoolExecutor:
 
 
 def over_threads(run: Callable[[int, int], int], count: int, least: int) -> int:
-    """Call run(first, last) on equal parts of `count` states, of at least so many states: the first on the caller's
-    thread, each other one on one of Python's; return the worst status."""
+    """Call run(first, last) on equal parts of `count` states, of at least `least` each; return the worst status.
+
+    The first part runs in the caller's thread, the others in Python's threads.
+    """
     tasks = max(1, min(thread_count(), count // least))
     if tasks == 1:
         return run(0, count)
@@ -130,7 +142,7 @@ def over_threads(run: Callable[[int, int], int], count: int, least: int) -> int:
 
 
 def _until_done(parts: Sequence[Future[Any]]) -> None:
-    """Wait for all, Ctrl-C or not: they write to memory that the caller has, and may give back."""
+    """Wait for all parts, also after Ctrl-C: they write to the caller's memory, which may be freed afterwards."""
     interrupted = None
     while True:
         try:
@@ -143,10 +155,10 @@ def _until_done(parts: Sequence[Future[Any]]) -> None:
 
 
 def together(function: int, job: int, threads: int) -> None:
-    """Call the machine code at address `function`, void (*)(void *), with `job` on up to so many threads; wait for all.
+    """Call the machine code at address `function`, void (*)(void *), with `job` on at most `threads` threads; wait.
 
-    The caller's thread is one of them. While one call has OpenMP's threads, calls from other Python threads stay on
-    their own: the cores are taken.
+    The caller's thread is one of them. While one call uses OpenMP's threads, calls from other Python threads
+    use only their own: the cores are busy.
     """
     if threads > 1 and _busy.acquire(blocking=False):
         try:
@@ -178,10 +190,10 @@ def _function(address: int) -> Any:
 
 @lru_cache(maxsize=1)
 def openmp() -> Any:
-    """Return OpenMP's `GOMP_parallel(function, data, threads, flags)`, or None where no library has it.
+    """Return OpenMP's `GOMP_parallel(function, data, threads, flags)`, or None if no library has it.
 
-    A library that is not loaded yet is asked to let its threads sleep between calls (WAITING), unless the user's
-    environment says how they should wait. The environment is then as before.
+    A newly loaded library lets its threads sleep between calls (WAITING), unless the environment specifies how
+    they wait. The environment is then restored.
     """
     asked = {} if any(name in os.environ for name in WAITING) else WAITING
     os.environ.update(asked)
@@ -201,7 +213,7 @@ def openmp() -> Any:
 
 
 def _begin_again() -> None:
-    """Forget, in a forked child, the threads of the parent: none came along, and GNU OpenMP would wait for its own."""
+    """Forget the parent's threads in a forked child: none exist there, and GNU OpenMP would wait for its own."""
     global _busy, _may_use_openmp
     _busy, _may_use_openmp = threading.Lock(), False
     pool.cache_clear()

@@ -1,8 +1,8 @@
-"""Sine and cosine in one go, as the generic engine computes them; the angle of a point.
+"""Sine and cosine computed together, as by the generic engine, and the angle of a point.
 
-Range reduction after Cody and Waite with pi/2 in three parts, then minimax polynomials on [-pi/4, pi/4] (the
-coefficients are those of fdlibm's __kernel_sin and __kernel_cos). For |x| <= 5e5 the error is below one unit in the
-last place of the larger of the two; beyond, the C library takes over.
+Range reduction after Cody and Waite with pi/2 in three parts, then minimax polynomials on [-pi/4, pi/4]
+(the coefficients are those of fdlibm's __kernel_sin and __kernel_cos). For |x| <= 5e5 the error is below
+one unit in the last place of the larger of the two; for larger angles the C library is used.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def sincos(x):
 
 
 def sincos_on_lanes(x):
-    """(sin x, cos x) of several numbers side by side (`kernels.algebra.state_lanes`)."""
+    """(sin x, cos x) of a vector of numbers (`kernels.algebra.state_lanes`)."""
     turns = (x * TWO_OVER_PI + ROUND) - ROUND
     r = ((x - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
     s, c = sincos_near_zero(r)
@@ -69,9 +69,9 @@ def sincos_on_lanes(x):
 
 
 def arctangent(y, x):
-    """The angle of the point (x, y), on numbers of any type; coefficients of fdlibm's atan.
+    """Angle of the point (x, y), on numbers of any type; coefficients of fdlibm's atan.
 
-    Unlike C's, the sign of a zero is not looked at: the angle of (-1, -0.0) is pi, that of (0, 0) zero.
+    Unlike in C, the sign of a zero is ignored: the angle of (-1, -0.0) is pi, that of (0, 0) zero.
     """
     far_x, far_y = absolute(x), absolute(y)
     large, small = maximum(far_x, far_y), minimum(far_x, far_y)

@@ -39,7 +39,7 @@ from ..kernels.stepping.step import COLUMNS, RULES, actuate, settings_of, step_m
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 
-EXTERNAL = "external"  # of the inputs: what `push` gives
+EXTERNAL = "external"  # input that `push` computes
 CALLS = 4  # of the forward dynamics at most: the stages of rk4, the passes of implicit_midpoint
 Arrays = dict[str, np.ndarray]
 Sizes = dict[str, int]

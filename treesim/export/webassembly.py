@@ -19,7 +19,7 @@ from ..simulation.step import forward_kernel
 from .step_traces import CALLS, EXTERNAL, Sizes, StepTraces, step_traces
 
 NUMBER = 8  # bytes of a double
-STACK = 1024  # bytes: pairs of results on their way back from a function
+STACK = 1024  # bytes for pairs of results that functions return
 VIEW = "view"
 
 

@@ -112,7 +112,7 @@ def read(path: Path) -> Trajectory:
     """Return the trajectory attached to a file that `write` wrote; raises ValueError if there is none."""
     reader, records = required("mcap.stream_reader", "MCAP files"), required("mcap.records", "MCAP files")
     with path.open("rb") as stream:
-        try:  # record after record, as chunks that indices name would be unpacked, however large they are
+        try:  # record after record: chunks named by indices would be unpacked, whatever their size
             for record in reader.StreamReader(_Bounded(stream), emit_chunks=True).records:
                 if isinstance(record, records.Attachment) and record.name == ATTACHMENT:
                     return npz.read(io.BytesIO(record.data))

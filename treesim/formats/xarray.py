@@ -32,7 +32,7 @@ NUMBERS = {  # of a trajectory: axes and attributes
     "work": (("time", "account"), {"long_name": "work up to here", "units": "J"}),
 }
 ACCOUNTS = ("controls", "damping_and_friction")
-OF_ROLLOUT = {  # attributes of what there is once for a rollout
+OF_ROLLOUT = {  # attributes of variables with one value per rollout
     "diverged": {"long_name": "first recorded time at which a state is not finite, -1: none"},
     "done": {"long_name": "recorded times that are computed"},
     "ended": {"long_name": "number of the step that ended it, -1: none did"},

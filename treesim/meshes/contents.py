@@ -41,10 +41,10 @@ def read_contents(file: str, colored: bool, texture: str | None = None, decode: 
         check_collada(file)
     import trimesh
 
-    files: Any = Files(file)  # of no class of trimesh's, but with the methods that are called
+    files: Any = Files(file)  # duck-typed resolver of trimesh
     images = Images(files, decode)
     options: dict[str, Any] = {"process": False} if colored else {"process": False, "skip_materials": True}
-    with np.errstate(all="ignore"), images.opening():  # what is not finite is refused by name
+    with np.errstate(all="ignore"), images.opening():  # numbers that are not finite are rejected later
         scene = trimesh.load_scene(file, resolver=files, **options)
         names = list(scene.graph.nodes_geometry)
         if len(names) > MOST_INSTANCES:

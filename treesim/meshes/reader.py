@@ -30,8 +30,8 @@ from .program import Request
 
 FORMATS = (".stl", ".dae", ".obj", ".ply", ".off", ".gltf", ".glb")
 LARGEST_FILE = 1 << 30  # bytes
-MEMORY = 6 << 30  # bytes of address space of the child; what libraries reserve is in it
-SECONDS, BYTES_PER_SECOND = 30.0, 1 << 20  # that a file may take: so many seconds, and one more for so many bytes
+MEMORY = 6 << 30  # bytes of address space of the child, including what libraries reserve
+SECONDS, BYTES_PER_SECOND = 30.0, 1 << 20  # time limit of a file [s], plus 1 s per so many bytes
 IDLE = 30.0  # seconds without a file after which the child ends
 ARCHIVES = {b"PK": "ZIP", b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\0": "xz", b"7z\xbc\xaf": "7-Zip"}
 Answer = tuple[Sequence[tuple[Any, ...]], Sequence[str]] | str  # parts and faults, or why the file is refused
@@ -133,7 +133,7 @@ def is_binary_stl(file: str) -> bool:
     needed = STL_HEADER + STL_TRIANGLE * count
     if size != needed and not header.lstrip().startswith(b"solid"):
         raise Refused(f"its header announces {count:,} triangles in {needed:,} bytes, and it has {size:,}")
-    return size == needed  # not so is a text
+    return size == needed  # otherwise it is text
 
 
 def _checked(parts: Sequence[tuple[Any, ...]]) -> tuple[MeshPart, ...]:
@@ -146,7 +146,7 @@ def _checked(parts: Sequence[tuple[Any, ...]]) -> tuple[MeshPart, ...]:
         raise Refused("it has no triangles")
     for part in found:
         with np.errstate(over="ignore"):
-            wrong = np.flatnonzero(~np.isfinite(part.vertices.astype(np.float32)).all(axis=1))  # as viewers hold them
+            wrong = np.flatnonzero(~np.isfinite(part.vertices.astype(np.float32)).all(axis=1))  # viewers use float32
         if len(wrong):
             raise Refused(f"vertex {wrong[0]} is {part.vertices[wrong[0]].tolist()}, and must be finite")
         if part.faces.min() < 0 or part.faces.max() >= len(part.vertices):
@@ -168,7 +168,7 @@ class _Child:
     def ask(self, request: Request) -> Answer:
         """Return the child's answer; the reason if it ends while reading the file."""
         with self._lock:
-            for _ in range(2):  # once more for a child that had been idle for too long
+            for _ in range(2):  # a second time if the child had ended because it was idle
                 process = self._process = self._process or self._started()
                 try:
                     process.connection.send(tuple(request))

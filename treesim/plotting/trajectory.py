@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 MOST_LINES = 8
 MOST_TICKS = 6  # of a logarithmic axis
-STILL = 1e-9  # rad, m, rad/s, m/s: a span of less is rounding, not to be drawn as if it were motion
+STILL = 1e-9  # [rad, m, rad/s, m/s] smaller ranges are rounding and drawn as constant
 STILL_SPAN = 0.1  # of the axis then
-ABSURD = 1e12  # no motion, speed or energy of a robot: where one grows beyond, the axis becomes logarithmic
+ABSURD = 1e12  # beyond any plausible value: larger ones are drawn on a logarithmic axis
 FARTHEST = 1e290  # beyond, matplotlib cannot place ticks: not drawn
 TITLE_WIDTH = 100  # characters of a line
 MOST_BODIES = 6  # whose contact forces are drawn
-USUAL = 98.0  # percentile of the largest force of a step: far above, it is an impact, and cut off
+USUAL = 98.0  # percentile of the largest force of a step; peaks far above it are impacts and cut off
 HEADROOM = 1.5  # of the axis, over that
 
 
@@ -36,7 +36,7 @@ class _Curve(NamedTuple):
     speed: np.ndarray
 
 
-@np.errstate(over="ignore", invalid="ignore")  # of states that are hardly finite, or not
+@np.errstate(over="ignore", invalid="ignore")  # states may be not finite
 def draw(trajectory: Trajectory, stream: IO[bytes], picture_format: str) -> None:
     """Write the plot of `trajectory` to `stream` in matplotlib's `picture_format`.
 

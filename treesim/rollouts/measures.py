@@ -265,7 +265,7 @@ def first_time(function: Function) -> Measure:
     >>> robot = treesim.load("ur5")
     >>> moving = treesim.measures.first_time(lambda t, q, v: v[2] < -0.5)
     >>> treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=200, measure={"moving": moving}).measures["moving"]
-    array([0.03])
+    array([0.018])
     """
     return FirstTime(function)
 
@@ -295,8 +295,8 @@ def stop(function: Function) -> Measure:
     >>> robot = treesim.load("ur5")
     >>> measure = {"fell": treesim.measures.stop(lambda t, q, v: v[2] < -0.5)}
     >>> runs = treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=200, measure=measure)
-    >>> runs.ended, bool((runs.v[0, 30:] == runs.v[0, 29]).all())
-    (array([30]), True)
+    >>> runs.ended, bool((runs.v[0, 18:] == runs.v[0, 17]).all())
+    (array([18]), True)
     """
     return Stop(function)
 
@@ -444,7 +444,7 @@ def histogram(function: Function, bins: int, range: tuple[float, float]) -> Meas
     >>> robot = treesim.load("ur5")
     >>> speeds = treesim.measures.histogram(lambda t, q, v: v[1], bins=4, range=(-1, 1))
     >>> treesim.rollout(robot, np.zeros(6), np.zeros(6), steps=20, measure={"speeds": speeds}).measures["speeds"]
-    array([[0, 2, 18, 0]])
+    array([[ 0,  0, 19,  1]])
     """
     bins = whole_number("bins", bins, 1, MOST_BINS)
     try:

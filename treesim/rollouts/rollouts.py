@@ -136,7 +136,7 @@ class Rollouts(ReprMixin):
         Examples
         --------
         >>> runs = treesim.rollout(treesim.load("ur5"), np.zeros((10, 6)), np.zeros(6), steps=20)
-        >>> float(runs.to_xarray().q.sel(coordinate="elbow_joint").isel(time=0).max()) == runs.q[:, 0, 2].max()
+        >>> bool(runs.to_xarray().q.sel(coordinate="elbow_joint").isel(time=0).max() == runs.q[:, 0, 2].max())
         True
         """
         from ..formats.xarray import dataset_of_rollouts

@@ -244,7 +244,7 @@ class Trajectory(ReprMixin):
         --------
         >>> robot = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
         >>> world = treesim.World(robot, ground=[treesim.Ground(), treesim.Ground(normal=(1, 0, 0), name="wall")])
-        >>> run = treesim.Simulation(world).run(0.01, q0=[0.1, 0, 0.1, 0, 0, 0, 1])
+        >>> run = treesim.Simulation(world).run(0.01, q0=[0.2, 0, 0.1, 0, 0, 0, 1])
         >>> run.contact_wrench("crate", "ground[0]")[0, 2].round(9), run.contact_wrench("crate", "wall")[0, 0]
         (np.float64(9.81), np.float64(0.0))
         """

@@ -1,11 +1,13 @@
-"""Conformance checks for authors of plugins: does an implementation do what its protocol promises?
+"""Conformance checks for authors of plugins: requirements of each protocol, tested on an implementation.
 
-One call for each kind, of a name or of an object that nobody registered yet; a test of a plugin is then one line:
+There is one function for each kind of plugin; its argument is a registered name or an object. A plugin's
+test is one line:
 
     def test_my_backend():
         treesim.testing.check_dynamics(MyBackend())
 
-`bounds` holds how far results may be off, by the problem; `random_state` and `sample_robots` what to try on.
+`bounds` computes allowed errors from the conditioning of the problem; `random_state` and `sample_robots`
+provide inputs.
 """
 
 from __future__ import annotations

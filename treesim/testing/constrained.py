@@ -1,4 +1,4 @@
-"""Whether a method of constrained dynamics keeps its promises (`ConstrainedMethod`)."""
+"""Conformance checks of a method of constrained dynamics (`ConstrainedMethod`)."""
 
 from __future__ import annotations
 
@@ -16,22 +16,40 @@ from .bounds import of_constrained
 from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near
 from .samples import Robots, random_state, robots_of, sample_robots
 
-MU, TOLERANCE, ITERATIONS = 1e-4, 1e-10, 100  # as `constrained_dynamics` has them
+MU, TOLERANCE, ITERATIONS = 1e-4, 1e-10, 100  # defaults of `constrained_dynamics`
 
 
 def check_constrained(method: str | Any, robots: Robots = None, tolerance: float = 1e-8) -> Conformance:
-    """Try a method of constrained dynamics on robots, and return what was found, if all of it is as promised.
+    """Check a method of constrained dynamics on robots.
 
-    method: a name of `available("constrained")`, or an object. robots: `sample_robots()` by default. tolerance: how far
-    results may be off, relative to the largest number, beside what rounding the dense system moves them by.
-    Tried: accelerations and forces beside the dense system [M -Jᵀ; J 0], of robots at rest held at one and at two
-    frames; the residual that it tells; batches; that dependent rows which contradict each other, and NaN, are errors.
-    Raises ConformanceError listing what is not as promised.
+    Accelerations and forces are compared with the dense system [M -Jᵀ; J 0] for robots at rest with one and
+    with two constrained frames. The reported residual, batches, and errors for contradicting dependent rows and
+    for NaN are checked too.
 
-    Example:
-        >>> from treesim import testing
-        >>> testing.check_constrained("pv")
-        <Conformance of method of constrained dynamics 'pv': 27 requirements met>
+    Parameters
+    ----------
+    method : str or ConstrainedMethod
+        Name in `available("constrained")`, or an object.
+    robots : sequence of Tree, optional
+        Robots; `sample_robots()` by default.
+    tolerance : float
+        Allowed error relative to the largest number, in addition to the rounding error of the dense system.
+
+    Returns
+    -------
+    Conformance
+        All requirements, met.
+
+    Raises
+    ------
+    ConformanceError
+        If a requirement is not met; lists all of these.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> testing.check_constrained("pv")
+    <Conformance of method of constrained dynamics 'pv': 27 requirements met>
     """
     method, checks = begin("constrained", method)
     if checks.has(method, name=str, source=str):
@@ -66,7 +84,7 @@ def _check_robot(checks: Checks, method: Any, robot: Tree, tolerance: float) -> 
 
 
 def solved(method: Any, robot: Tree, state: tuple[np.ndarray, ...], held: list[FrameConstraint]) -> Any:
-    """Return the method's result for a state (q, v, tau) with frames held."""
+    """Return the method's result for a state (q, v, tau) with constrained frames."""
     q, v, tau = state
     tables = constraint_tables(robot, held)
     wanted = wanted_derivatives(robot, tables, q, v)
@@ -85,7 +103,7 @@ def _rows(robot: Tree, q: np.ndarray, held: list[FrameConstraint]) -> np.ndarray
 
 
 def _demand_solution(method: Any, robot: Tree, held: list[FrameConstraint], tolerance: float) -> None:
-    """At rest there is no dJ/dt v: [M -Jᵀ; J 0] [qdd; f] = [tau - bias; target]."""
+    """Compare with the dense system at rest, where dJ/dt v = 0: [M -Jᵀ; J 0] [qdd; f] = [tau - bias; target]."""
     q, still, tau = _at_rest(robot)
     found = solved(method, robot, (q, still, tau), held)
     demand(isinstance(found, ConstrainedAcceleration), f"it returns a {type(found).__name__}")
@@ -96,7 +114,7 @@ def _demand_solution(method: Any, robot: Tree, held: list[FrameConstraint], tole
     bounds = of_constrained(M, J, *sides, *truth)
     for label, true, bound in zip(("acceleration", "force"), truth, bounds, strict=True):
         part = demand_array(getattr(found, label), true.shape, label)
-        demand_near(part, true, 2 * bound + tolerance, label)  # both err
+        demand_near(part, true, 2 * bound + tolerance, label)  # both sides have errors
     left = sides[1] - J @ found.acceleration
     scale = np.abs(sides[1]).max() + np.abs(J).max() * np.abs(found.acceleration).max()
     demand(

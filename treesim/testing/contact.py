@@ -1,4 +1,4 @@
-"""Whether a solver of contact problems keeps its promises (`treesim.contact.base.ContactSolver`)."""
+"""Conformance checks of a contact solver (`treesim.contact.base.ContactSolver`)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from ..simulation.simulation import Simulation
 from ..simulation.world import World
 from .report import Conformance, begin, demand
 
-TOLERANCE, MOST = 1e-9, 5000  # [m/s, rad/s] and iterations that solvers are asked for
-MISSED = 1e-6  # m/s, rad/s: by so much a law may be missed, or a known velocity or impulse of 1 kg
+TOLERANCE, MOST = 1e-9, 5000  # [m/s, rad/s] tolerance and iteration limit of the solvers
+MISSED = 1e-6  # [m/s, rad/s] allowed complementarity residual, and error of known velocities and impulses of 1 kg
 SPARE = 3  # rows of the arrays beyond those of the problem, as in steps
 MASS, MU, G, DT, LENGTH = 2.0, 0.5, 9.81, 1e-3, 0.1  # [kg], [m/s^2], [s], [m]
 ANSWERS = {  # of one contact of MASS with MU: the relative velocity before the impulse [m/s]
@@ -29,26 +29,41 @@ ANSWERS = {  # of one contact of MASS with MU: the relative velocity before the 
 
 
 class Solved(NamedTuple):
-    """Impulses, and the velocities that the solver says they lead to (rows,), without the spare rows."""
+    """Impulses, and the velocities that the solver returns for them (rows,), without the spare rows."""
 
     impulse: np.ndarray
     sigma: np.ndarray
 
 
 def check_contact_solver(solver: str | Any) -> Conformance:
-    """Try a contact solver, and return what was found, if all of it is as promised.
+    """Check a contact solver.
 
-    solver: a name of `available("contact_solvers")`, or a ContactSolver. Tried, with its kernel as plain Python: one
-    contact that opens, sticks and slides, joint limits, joint friction and held rows, whose impulses are known; cubes
-    on one another, whose loads are; random problems, by the residual of their laws (natural map), and their energy,
-    which impulses may not raise; that a solution stays where it is, and that nothing but the impulses is changed or
-    remembered. Then, compiled: a cube that slides on a plane, or, of a convex relaxation, lies on it.
-    Raises ConformanceError listing what is not as promised. Cost: seconds, most of them compiling.
+    Its kernel runs uncompiled on problems with known impulses: one contact that opens, sticks and slides; joint
+    limits, joint friction and constrained rows; stacked cubes. For random problems the complementarity residual
+    (natural map) is checked, and that impulses do not raise the energy. A solution must be a fixed point, and
+    only the impulses may change. Then a cube that slides on a plane is simulated, compiled; with a convex
+    relaxation it rests. Takes seconds, mostly for compilation.
 
-    Example:
-        >>> from treesim import testing
-        >>> testing.check_contact_solver("pgs")
-        <Conformance of contact solver 'pgs': 13 requirements met>
+    Parameters
+    ----------
+    solver : str or ContactSolver
+        Name in `available("contact_solvers")`, or an object.
+
+    Returns
+    -------
+    Conformance
+        All requirements, met.
+
+    Raises
+    ------
+    ConformanceError
+        If a requirement is not met; lists all of these.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> testing.check_contact_solver("pgs")
+    <Conformance of contact solver 'pgs': 13 requirements met>
     """
     solver, checks = begin("contact_solvers", solver)
     kinds = checks.has(solver, name=str, exact=bool)
@@ -81,8 +96,10 @@ def check_contact_solver(solver: str | Any) -> Conformance:
 
 
 def solved(solver: Any, problem: Problem, start: np.ndarray | None = None) -> Solved:
-    """Return what a solver makes of a problem from impulses `start`, by default none; Unmet unless its velocities are
-    those of its impulses."""
+    """Return a solver's result for a problem from initial impulses `start`, by default zero.
+
+    Raises Unmet unless the returned velocities belong to the impulses.
+    """
     rows = problem.rows
     impulse, sigma = np.zeros(rows + SPARE), np.zeros(rows + SPARE)
     if start is not None:
@@ -97,7 +114,7 @@ def solved(solver: Any, problem: Problem, start: np.ndarray | None = None) -> So
 
 
 def _problem(matrix: Any, g: Any, contacts: int = 0, low: Any = 0.0, high: Any = 0.0, mu: Any = MU) -> Problem:
-    """A problem in arrays with spare rows."""
+    """Return a problem in arrays with spare rows."""
     rows, full = len(g), len(g) + SPARE
     G_full, tables = np.zeros((full, full)), np.zeros((3, full))
     G_full[:rows, :rows] = matrix
@@ -115,7 +132,10 @@ def _one_contact(velocity: Any) -> Problem:
 
 
 def _one_impulse(solver: Any, velocity: np.ndarray) -> np.ndarray:
-    """The impulse of a point of MASS: the law's, or, relaxed, the nearest point of the cone to what stops it."""
+    """Return the impulse on a point of MASS.
+
+    It is Coulomb's, or for a relaxation the point of the friction cone nearest to the impulse that stops it.
+    """
     slide, stop = float(np.hypot(*velocity[:2])), -float(velocity[2])
     if slide <= MU * stop:
         return -MASS * velocity
@@ -124,8 +144,10 @@ def _one_impulse(solver: Any, velocity: np.ndarray) -> np.ndarray:
 
 
 def _scalar_rows() -> Iterable[tuple[Problem, np.ndarray]]:
-    """Problems without contacts, and their impulses: two coupled limits of which one parts, friction that slides and
-    that holds, two rows that are held."""
+    """Yield problems without contacts, and their impulses.
+
+    Two coupled limits of which one opens, sliding and sticking friction, and two constrained rows.
+    """
     coupled = np.array([[2.0, 1.0], [1.0, 2.0]])
     yield _problem(coupled, [-1.0, -0.2], high=np.inf), np.array([0.5, 0.0])
     yield _problem([[2.0]], [0.5], low=-0.1, high=0.1), np.array([-0.1])
@@ -134,7 +156,10 @@ def _scalar_rows() -> Iterable[tuple[Problem, np.ndarray]]:
 
 
 def _stack(cubes: int) -> Problem:
-    """Cubes of MASS on one another, four contacts between two, the ground's first: a step from rest under gravity."""
+    """Return the problem of stacked cubes of MASS, for one step from rest under gravity.
+
+    Four contacts between neighbours, the ground's first.
+    """
     half, blocks = LENGTH / 2, []
     for k in range(cubes):
         for x, y in ((-half, -half), (-half, half), (half, half), (half, -half)):
@@ -150,7 +175,7 @@ def _stack(cubes: int) -> Problem:
 
 
 def _random_problem(seed: int, contacts: int = 4, freedom: int = 16) -> Problem:
-    """Contacts, a joint limit, a joint with friction and a held row of a body with random velocities."""
+    """Return a problem with contacts, a joint limit, joint friction and a constrained row, with random velocities."""
     rng, rows = np.random.default_rng(seed), 3 * contacts + 3
     J, v = rng.normal(size=(rows, freedom)), rng.normal(size=freedom)
     low, high = np.zeros(rows), np.zeros(rows)
@@ -165,7 +190,7 @@ def _demand_known(solver: Any, problem: Problem, impulse: np.ndarray) -> None:
 
 
 def _demand_loads(solver: Any, cubes: int) -> None:
-    """How four points share a load is not unique; their sum is."""
+    """Check the sum of the loads on four points; their distribution is not unique."""
     loads = solved(solver, _stack(cubes)).impulse.reshape(cubes, 4, 3).sum(axis=1)
     weights = MASS * G * DT * np.arange(cubes, 0, -1)
     off = np.abs(loads - np.outer(weights, [0, 0, 1])).max()
@@ -180,7 +205,7 @@ def _demand_laws(solver: Any, problems: list[Problem]) -> None:
 
 
 def _demand_energy(solver: Any, problems: list[Problem]) -> None:
-    """T(v+) - T(v) = lambda' (sigma + g) / 2, which every law makes 0 or less."""
+    """Check T(v+) - T(v) = lambda' (sigma + g) / 2 <= 0, which every contact model satisfies."""
     for problem in problems:
         found = solved(solver, problem)
         gained = found.impulse @ (found.sigma + problem.g[: problem.rows]) / 2
@@ -204,7 +229,7 @@ def _demand_stateless(solver: Any, problem: Problem, other: Problem) -> None:
 
 
 def _demand_motion(solver: Any) -> None:
-    """By Coulomb's law the cube slows down by mu g, and neither rises nor sinks; at rest it stays there."""
+    """Check that the cube decelerates by mu g, and neither rises nor sinks; at rest it stays in place."""
     inertia = Inertia(MASS, rotational=np.eye(3) * MASS * LENGTH**2 / 6)
     box = CollisionShape(1, Placement(), "box", size=(LENGTH,) * 3, link="cube")
     cube = Tree("cube", [Body("cube", 0, Joint("free", "floating"), inertia)], gravity=(0, 0, -G), shapes=[box])

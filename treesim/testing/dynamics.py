@@ -1,4 +1,4 @@
-"""Whether a forward-dynamics backend keeps its promises (`treesim.dynamics.base.DynamicsBackend`)."""
+"""Conformance checks of a forward-dynamics backend (`treesim.dynamics.base.DynamicsBackend`)."""
 
 from __future__ import annotations
 
@@ -16,28 +16,46 @@ from .bounds import of_forces
 from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near
 from .samples import Robots, State, random_state, robots_of, sample_robots
 
-STATES = 3  # that every requirement is tried on
+STATES = 3  # at which every requirement is checked
 
-# how far, relative to the largest number, accelerations a may be off: (robot, q, v, tau, a, **options)
+# allowed error of accelerations a relative to the largest: (robot, q, v, tau, a, **options)
 Bound = Callable[..., Any]
 
 
 def check_dynamics(backend: str | Any, robots: Robots = None, bound: Bound | None = None) -> Conformance:
-    """Try a forward-dynamics backend on robots and states, and return what was found, if all of it is as promised.
+    """Check a forward-dynamics backend on robots and random states.
 
-    backend: a name of `available("dynamics")`, or an object. robots: `sample_robots()` by default; those with joints
-    that the backend does not declare are left out. bound(robot, q, v, tau, a, **options): how far accelerations a
-    (..., nv) may be off, relative to the largest; by default what rounding the mass matrix and the forces once
-    moves them by, times the backend's `error_factor`.
-    Tried: that it solves the equation of motion, with external forces, another gravity and armature where it declares
-    them; batches, and arguments that broadcast; that results are fresh, arguments unchanged, and a second call gives
-    the same bits; that wrong shapes and numbers that are not finite are errors which name the argument.
-    Raises ConformanceError listing what is not as promised.
+    It must solve the equation of motion, with external forces, another gravity and armature if it declares
+    them. Batches and broadcasting are checked. Results must be new arrays, arguments unchanged, and a second
+    call equal to the bit. Wrong shapes and numbers that are not finite must raise errors that name the
+    argument.
 
-    Example:
-        >>> from treesim import testing
-        >>> testing.check_dynamics("crba_ltdl")
-        <Conformance of forward-dynamics backend 'crba_ltdl': 63 requirements met>
+    Parameters
+    ----------
+    backend : str or DynamicsBackend
+        Name in `available("dynamics")`, or an object.
+    robots : sequence of Tree, optional
+        Robots; `sample_robots()` by default. Those with joints that the backend does not declare are left out.
+    bound : callable, optional
+        bound(robot, q, v, tau, a, **options) returns the allowed error of accelerations a (..., nv), relative
+        to the largest. The default is the effect of rounding the mass matrix and the forces once, times the
+        backend's `error_factor`.
+
+    Returns
+    -------
+    Conformance
+        All requirements, met.
+
+    Raises
+    ------
+    ConformanceError
+        If a requirement is not met; lists all of these.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> testing.check_dynamics("crba_ltdl")
+    <Conformance of forward-dynamics backend 'crba_ltdl': 63 requirements met>
     """
     backend, checks = begin("dynamics", backend)
     if not checks.has(backend, name=str, capabilities=Capabilities):
@@ -51,22 +69,22 @@ def check_dynamics(backend: str | Any, robots: Robots = None, bound: Bound | Non
 
 
 def _bound_of(backend: Any) -> Bound:
-    """The bound of the problem, as the backend declares to keep it."""
+    """Return the default bound, times the backend's `error_factor`."""
     return lambda *given, **options: of_forces(*given, **options) * backend.capabilities.error_factor
 
 
 class _Robot:
-    """The requirements on one robot."""
+    """Requirements on one robot."""
 
     def __init__(self, checks: Checks, backend: Any, robot: Tree, bound: Bound) -> None:
         self.checks, self.backend, self.robot, self.bound = checks, backend, robot, bound
         self.states = [random_state(robot, seed) for seed in range(STATES)]
 
     def check(self) -> None:
-        """Try all of them."""
+        """Check all requirements."""
         can, robot = self.backend.capabilities, self.robot
         inertias = mass_matrix(robot, self.states[0].q, armature=np.zeros(robot.nv)).diagonal()
-        rotors = np.linspace(0.01, 0.1, robot.nv) * inertias  # up to a tenth of what the joints carry
+        rotors = np.linspace(0.01, 0.1, robot.nv) * inertias  # up to a tenth of the joints' inertias
         self.solves("the equation of motion", lambda state: {})
         if can.external_forces:
             self.solves("external forces", lambda state: {"f_ext": state.f_ext})
@@ -82,7 +100,7 @@ class _Robot:
             self.refuses(label)
 
     def solves(self, what: str, options: Callable[[State], dict[str, Any]]) -> None:
-        """Forward dynamics undo inverse dynamics."""
+        """Check that forward dynamics inverts inverse dynamics."""
         robot, forward = self.robot, self.backend.forward_dynamics
         with self.checks.require(f"solves {what}", robot.name):
             for state in self.states:
@@ -93,19 +111,19 @@ class _Robot:
                 demand_near(found, state.a, bound, "qdd")
 
     def batches(self) -> None:
-        """Leading axes, and arguments of one state beside those of several."""
+        """Check leading axes, and broadcasting of single states against several."""
         robot, forward = self.robot, self.backend.forward_dynamics
         q, v, tau = (np.array([getattr(state, label) for state in self.states]) for label in ("q", "v", "tau"))
         together = demand_array(forward(robot, q[:, None], v[:, None], tau), (STATES, STATES, robot.nv), "qdd")
         for k in range(STATES):
             for j in range(STATES):
                 alone = forward(robot, q[k], v[k], tau[j])
-                bound = 2 * self.bound(robot, q[k], v[k], tau[j], alone)  # both err
+                bound = 2 * self.bound(robot, q[k], v[k], tau[j], alone)  # both sides have errors
                 demand_near(together[k, j], alone, bound, f"qdd[{k}, {j}] beside that of the state alone")
         demand_array(forward(robot, q[:0], v[:0], tau[:0]), (0, robot.nv), "qdd of no states")
 
     def repeats(self) -> None:
-        """Results depend on the arguments alone, which stay as they are."""
+        """Check that results depend on the arguments only, and that arguments do not change."""
         state = self.states[0]
         given = [x.copy() for x in (state.q, state.v, state.tau)]
         for array in given:
@@ -115,7 +133,7 @@ class _Robot:
         demand(not any(np.shares_memory(first, x) for x in (second, *given)), "a result shares memory")
 
     def refuses(self, label: str) -> None:
-        """A wrong shape, and what is not a number."""
+        """Check that a wrong shape and NaN raise errors."""
         labels, state = ("q", "v", "tau"), self.states[0]
         given = [getattr(state, name) for name in labels]
         place = labels.index(label)

@@ -1,4 +1,4 @@
-"""Whether an adapter to another engine, and its layout, keep their promises (`treesim.compare.EngineAdapter`)."""
+"""Conformance checks of an engine adapter and of its layout (`treesim.compare.EngineAdapter`)."""
 
 from __future__ import annotations
 
@@ -17,32 +17,48 @@ from ..model.tree import Tree
 from .report import Checks, Conformance, demand, named
 from .samples import Robots, on_floating_base, robots_of
 
-BATCH = (2, 3)  # states of a batch that a layout is given
-EXACT, OF_A_DIFFERENCE = 1e-12, 1e-6  # how far, in absolute numbers: no map loses digits; a difference does
+BATCH = (2, 3)  # shape of a batch of states
+EXACT, OF_A_DIFFERENCE = 1e-12, 1e-6  # allowed absolute errors of maps, and of finite differences
 STEP = 1e-5  # [s] of the difference
-STATES, STEPS = 5, 50  # at which robots are compared, and of their trajectories
+STATES, STEPS = 5, 50  # of the comparison, and steps of trajectories
 
 
 def engine_robots() -> tuple[Tree, ...]:
-    """Return the robots that engines are tried on unless others are given: joints that most engines know."""
+    """Return the default robots for engines, with joints that most engines support."""
     common, rng = ("revolute", "prismatic", "continuous"), np.random.default_rng
     tree = random_tree(rng(2), 6, joint_types=common)
     return chain(3), tree, on_floating_base(tree), on_floating_base(random_tree(rng(3), 5, ("spherical", "revolute")))
 
 
 def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conformance:
-    """Try an adapter to another engine on robots, and return what was found, if all of it is as promised.
+    """Check an adapter to another engine on robots.
 
-    adapter: a name of `available("engines")`, or an object. robots: by default small ones of joints that most engines
-    know, on fixed and floating bases; those that the engine refuses, or says that it cannot take, are left out, but it
-    must take one. Tried: that the engine agrees with treesim on the robots (`compare`), one state after the other and
-    along a trajectory where it has one; that its layout maps states, forces and mass matrices there and back, keeps
-    power, and knows how its axes turn (`check_layout`). Raises ConformanceError listing what is not as promised.
+    The engine must agree with treesim (`compare`) at single states and along a trajectory if it has one. Its
+    layout must pass `check_layout`.
 
-    Example:
-        >>> from treesim import testing
-        >>> testing.check_engine("pinocchio").failures
-        ()
+    Parameters
+    ----------
+    adapter : str or EngineAdapter
+        Name in `available("engines")`, or an object.
+    robots : sequence of Tree, optional
+        Robots; small ones of common joints on fixed and floating bases by default. Those that the engine does
+        not support are left out, but it must support one.
+
+    Returns
+    -------
+    Conformance
+        All requirements, met.
+
+    Raises
+    ------
+    ConformanceError
+        If a requirement is not met; lists all of these.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> testing.check_engine("pinocchio").failures
+    ()
     """
     engine = find_engine(adapter) if isinstance(adapter, str) else adapter
     checks = Checks(plugins.SINGULAR["engines"], named(engine))
@@ -58,7 +74,7 @@ def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conform
 
 
 def _check_robot(checks: Checks, engine: EngineAdapter, robot: Tree) -> bool:
-    """Whether the engine takes a robot, all of which is then tried."""
+    """Check a robot with the engine; return whether the engine supports it."""
     with checks.require("says in words why it refuses a robot, or None", robot.name):
         reason = engine.refuses(robot)
         demand(reason is None or (isinstance(reason, str) and bool(reason)), f"refuses() returns {reason!r}")
@@ -85,17 +101,38 @@ def _check_robot(checks: Checks, engine: EngineAdapter, robot: Tree) -> bool:
 
 
 def check_layout(layout: Layout, robot: Tree, seed: int = 0) -> Conformance:
-    """Try a layout between treesim's numbers and an engine's on one robot, at a random state and a batch of them.
+    """Check a layout between treesim's and an engine's coordinates on one robot.
 
-    Tried: each map has its way back; force times velocity is the same power on both sides; accelerations are the rates
-    of velocities along a motion, so that axes which turn are seen. Raises ConformanceError listing what is not so.
+    Each map must have an inverse; the power, force times velocity, must be equal on both sides; accelerations
+    must be the time derivatives of velocities along a motion, which reveals rotating axes. A random state and a
+    batch are used.
 
-    Example:
-        >>> from treesim import testing
-        >>> from treesim.compare.layouts import Reordered
-        >>> backwards = Reordered(np.arange(6)[::-1], np.arange(6)[::-1])
-        >>> testing.check_layout(backwards, treesim.load("ur5"))
-        <Conformance of layout <class 'treesim.compare.layouts.Reordered'>: 13 requirements met>
+    Parameters
+    ----------
+    layout : Layout
+        Layout.
+    robot : Tree
+        Robot of the layout.
+    seed : int
+        Seed of the random states.
+
+    Returns
+    -------
+    Conformance
+        All requirements, met.
+
+    Raises
+    ------
+    ConformanceError
+        If a requirement is not met; lists all of these.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> from treesim.compare.layouts import Reordered
+    >>> backwards = Reordered(np.arange(6)[::-1], np.arange(6)[::-1])
+    >>> testing.check_layout(backwards, treesim.load("ur5"))
+    <Conformance of layout <class 'treesim.compare.layouts.Reordered'>: 13 requirements met>
     """
     checks = Checks("layout", named(layout))
     _try_layout(checks, layout, robot, seed)
@@ -122,7 +159,7 @@ def _try_layout(checks: Checks, layout: Layout, robot: Tree, seed: int = 0) -> N
 
 
 def _random(robot: Tree, shape: tuple[int, ...], rng: np.random.Generator) -> tuple[np.ndarray, ...]:
-    """Configurations, three vectors for each degree of freedom, and symmetric matrices, of so many states."""
+    """Return random configurations, three velocity-like vectors and symmetric matrices for a batch of this shape."""
     q = np.array([robot.random(rng) for _ in range(int(np.prod(shape)))]).reshape(*shape, robot.nq)
     vectors, M = rng.normal(size=(3, *shape, robot.nv)), rng.normal(size=(*shape, robot.nv, robot.nv))
     return q, vectors, M + np.swapaxes(M, -1, -2)
@@ -131,7 +168,7 @@ def _random(robot: Tree, shape: tuple[int, ...], rng: np.random.Generator) -> tu
 def _ways(
     layout: Layout, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray, M: np.ndarray
 ) -> dict[str, Callable[[], tuple[np.ndarray, np.ndarray]]]:
-    """What goes to the engine's numbers and back: what comes back, and what went."""
+    """Return functions that map quantities to the engine and back; each returns the result and the original."""
     return {
         "velocities": lambda: (layout.velocity_from_engine(q, layout.velocity_to_engine(q, v)), v),
         "accelerations": lambda: (layout.acceleration_from_engine(q, v, layout.acceleration_to_engine(q, v, a)), a),

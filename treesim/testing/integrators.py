@@ -1,4 +1,4 @@
-"""Whether an integrator keeps its promises (`treesim.simulation.integrators.Integrator`)."""
+"""Conformance checks of an integrator (`treesim.simulation.integrators.Integrator`)."""
 
 from __future__ import annotations
 
@@ -18,23 +18,37 @@ from .samples import on_floating_base
 REFERENCE_STEPS, DURATION = 1024, 0.25  # of RK4, and [s]: its error is below that of any step tried
 STEPS_BY_ORDER = {1: 512, 2: 256}  # the finest of three resolutions, which the others halve
 STEPS, ORDER_TOLERANCE = 64, 0.15
-UNIT = 1e-12  # by as much a quaternion's length may leave 1
+UNIT = 1e-12  # allowed error of a quaternion's length
 MASS, FRICTION, SPEED, DT = 2.0, 3.0, 1.5, 1e-3  # [kg], [N], [m/s], [s]: the sliding block
 
 
 def check_integrator(integrator: str | Any) -> Conformance:
-    """Try an integrator, and return what was found, if all of it is as promised.
+    """Check an integrator on a floating-base robot with spherical, prismatic and revolute joints.
 
-    integrator: a name of `available("integrators")`, or an object. Tried, on a robot with a floating base, spherical,
-    prismatic and revolute joints: that the error falls with the order it declares, to the motion that RK4 finds with
-    far smaller steps; that quaternions stay of length 1; that arguments are left alone, and nothing is remembered from
-    step to step; a body in free fall; Coulomb friction that stops a sliding block where it is declared.
-    Raises ConformanceError listing what is not as promised.
+    The error must fall with the declared order, measured against RK4 with much smaller steps. Quaternions must
+    keep unit length, arguments must not change, and steps must not depend on earlier ones. A body in free fall
+    is checked, and Coulomb friction that stops a sliding block if it is declared.
 
-    Example:
-        >>> from treesim import testing
-        >>> testing.check_integrator("rk4")
-        <Conformance of integrator 'rk4': 7 requirements met>
+    Parameters
+    ----------
+    integrator : str or Integrator
+        Name in `available("integrators")`, or an object.
+
+    Returns
+    -------
+    Conformance
+        All requirements, met.
+
+    Raises
+    ------
+    ConformanceError
+        If a requirement is not met; lists all of these.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> testing.check_integrator("rk4")
+    <Conformance of integrator 'rk4': 7 requirements met>
     """
     integrator, checks = begin("integrators", integrator)
     if not hasattr(integrator, "step"):
@@ -60,7 +74,7 @@ def check_integrator(integrator: str | Any) -> Conformance:
 def motion(
     integrator: Any, robot: Tree, steps: int, duration: float, q: np.ndarray, v: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return (q, v) after `steps` steps through `duration` [s]."""
+    """Return (q, v) after `steps` steps over `duration` [s]."""
     system, dt = ControlledRobot(robot, "aba", None, None, "auto", substeps=1), duration / steps
     for k in range(steps):
         q, v = integrator.step(system, k * dt, q, v, dt)

@@ -1,4 +1,4 @@
-"""Whether a method for the inverse operational inertia keeps its promises (`treesim.dynamics.operational.base`)."""
+"""Conformance checks of a method for the inverse operational inertia (`treesim.dynamics.operational.base`)."""
 
 from __future__ import annotations
 
@@ -20,17 +20,35 @@ REFERENCES: tuple[Reference, ...] = ("world", "local")
 
 
 def check_operational(method: str | Any, robots: Robots = None, error_factor: float = 1.0) -> Conformance:
-    """Try a method for Λ⁻¹ on robots and frames, and return what was found, if all of it is as promised.
+    """Check a method for Λ⁻¹ on robots and frames.
 
-    method: a name of `available("operational")`, or an object. robots: `sample_robots()` by default. error_factor: how
-    many times more than rounding M and J once moves Λ⁻¹ by, the method may lose.
-    Tried: Λ⁻¹ = J M⁻¹ Jᵀ, symmetric to the bit, on frames in any order, twice the same, and none, in both axes;
-    batches; errors that name the argument. Raises ConformanceError listing what is not as promised.
+    Λ⁻¹ must equal J M⁻¹ Jᵀ, symmetric to the bit, for frames in any order, repeated, and none, in both axes.
+    Batches, and errors that name the argument, are checked too.
 
-    Example:
-        >>> from treesim import testing
-        >>> testing.check_operational("rjk")
-        <Conformance of operational-space method 'rjk': 37 requirements met>
+    Parameters
+    ----------
+    method : str or object
+        Name in `available("operational")`, or an object.
+    robots : sequence of Tree, optional
+        Robots; `sample_robots()` by default.
+    error_factor : float
+        Allowed error, as a multiple of the effect of rounding M and J once.
+
+    Returns
+    -------
+    Conformance
+        All requirements, met.
+
+    Raises
+    ------
+    ConformanceError
+        If a requirement is not met; lists all of these.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> testing.check_operational("rjk")
+    <Conformance of operational-space method 'rjk': 37 requirements met>
     """
     method, checks = begin("operational", method)
     if checks.has(method, name=str, source=str):
@@ -72,7 +90,7 @@ def _check_robot(checks: Checks, method: Any, robot: Tree, factor: float) -> Non
 def _demand_definition(
     found: np.ndarray, robot: Tree, q: np.ndarray, frames: tuple[str, ...], reference: Reference, factor: float
 ) -> None:
-    """Λ⁻¹ is J M⁻¹ Jᵀ as far as rounding allows; both sides err."""
+    """Check Λ⁻¹ = J M⁻¹ Jᵀ within the rounding errors of both sides."""
     rows = [frame_jacobian(robot, q, frame, reference=reference) for frame in frames]
     M, J = mass_matrix(robot, q), np.concatenate([np.empty((0, robot.nv)), *rows])
     demand_near(found, J @ np.linalg.solve(M, J.T), (1 + factor) * of_inverse_inertia(M, J), "Λ⁻¹")

@@ -1,4 +1,4 @@
-"""What a check of a plugin finds: which requirements an implementation meets, and which it does not, and why."""
+"""Result of a conformance check: requirements that are met, and those that are not, with reasons."""
 
 from __future__ import annotations
 
@@ -21,17 +21,21 @@ OWN_FILES = str(Path(__file__).parent)
 
 
 class ConformanceError(TreesimError, AssertionError):
-    """An implementation does not do what its protocol promises: the message lists each requirement that is not met.
+    """Raised if an implementation violates its protocol; the message lists each requirement that is not met.
 
-    report: the `Conformance` of all requirements.
+    Parameters
+    ----------
+    report : Conformance
+        Result of all requirements.
 
-    Example:
-        >>> from treesim import testing
-        >>> try:
-        ...     testing.check_integrator(object())
-        ... except testing.ConformanceError as error:
-        ...     print(error.report)
-        <Conformance of integrator <class 'object'>: 1 of 1 requirements not met>
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> try:
+    ...     testing.check_integrator(object())
+    ... except testing.ConformanceError as error:
+    ...     print(error.report)
+    <Conformance of integrator <class 'object'>: 1 of 1 requirements not met>
     """
 
     def __init__(self, report: Conformance) -> None:
@@ -44,12 +48,22 @@ class ConformanceError(TreesimError, AssertionError):
 
 @dataclass(frozen=True)
 class Finding:
-    """A requirement, the robot it was tried on ("" for none), and why it is not met; None if it is.
+    """Outcome of one requirement.
 
-    Example:
-        >>> from treesim import testing
-        >>> print(testing.check_integrator("rk4").findings[0])
-        has the attribute 'name': met
+    Parameters
+    ----------
+    requirement : str
+        The requirement.
+    robot : str
+        Name of the robot on which it was checked; "" if none.
+    problem : str or None
+        Reason why it is not met; None if it is met.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> print(testing.check_integrator("rk4").findings[0])
+    has the attribute 'name': met
     """
 
     requirement: str
@@ -63,12 +77,22 @@ class Finding:
 
 @dataclass(frozen=True, repr=False)
 class Conformance(ReprMixin):
-    """The requirements that were tried on an implementation of a kind ("integrator", ...), each with its outcome.
+    """Result of a conformance check of an implementation.
 
-    Example:
-        >>> from treesim import testing
-        >>> testing.check_integrator("midpoint").failures
-        ()
+    Parameters
+    ----------
+    kind : str
+        Kind of the implementation, such as "integrator".
+    name : str
+        Its name.
+    findings : tuple of Finding
+        Checked requirements, with their outcomes.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> testing.check_integrator("midpoint").failures
+    ()
     """
 
     kind: str
@@ -77,7 +101,7 @@ class Conformance(ReprMixin):
 
     @property
     def failures(self) -> tuple[Finding, ...]:
-        """The requirements that are not met."""
+        """Requirements that are not met."""
         return tuple(finding for finding in self.findings if finding.problem is not None)
 
     def __repr__(self) -> str:
@@ -90,12 +114,12 @@ class Conformance(ReprMixin):
 
 
 class Unmet(Exception):
-    """A requirement is not met: why."""
+    """Raised if a requirement is not met; the message gives the reason."""
 
 
 @dataclass
 class Checks:
-    """The requirements tried so far on an implementation."""
+    """Requirements checked so far on an implementation."""
 
     kind: str
     name: str
@@ -103,7 +127,7 @@ class Checks:
 
     @contextmanager
     def require(self, requirement: str, robot: str = "") -> Iterator[None]:
-        """Note whether the block under `with` runs without an exception: else why it does not."""
+        """Context that records a requirement: met if the block raises no exception."""
         problem = None
         try:
             yield
@@ -114,7 +138,7 @@ class Checks:
         self.findings.append(Finding(requirement, robot, problem))
 
     def has(self, implementation: Any, **attributes: type | tuple[type, ...]) -> bool:
-        """Require attributes of given types; return whether they are all there."""
+        """Require attributes of given types; return whether all are present."""
         before = len(self.findings)
         for label, kind in attributes.items():
             with self.require(f"has the attribute {label!r}"):
@@ -124,7 +148,7 @@ class Checks:
         return all(finding.problem is None for finding in self.findings[before:])
 
     def report(self) -> Conformance:
-        """Return what was found. Raises ConformanceError if a requirement is not met."""
+        """Return the result; raises ConformanceError if a requirement is not met."""
         found = Conformance(self.kind, self.name, tuple(self.findings))
         if found.failures:
             raise ConformanceError(found)
@@ -132,20 +156,20 @@ class Checks:
 
 
 def _place(error: Exception) -> str:
-    """Where an error comes from: the last line outside of this package."""
+    """Return where an error was raised: the last line outside of this package."""
     frames = [x for x in traceback.extract_tb(error.__traceback__) if not x.filename.startswith(OWN_FILES)]
     return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else "here"
 
 
 def begin(kind: PluginKind, implementation: Any) -> tuple[Any, Checks]:
-    """Return an implementation, given by its registered name or itself, and the requirements to be tried on it."""
+    """Return an implementation, given by its registered name or itself, and its empty Checks."""
     if isinstance(implementation, str):
         implementation = plugins.get(kind, implementation)
     return implementation, Checks(plugins.SINGULAR[kind], named(implementation))
 
 
 def named(implementation: Any) -> str:
-    """Return what messages call an implementation."""
+    """Return the name of an implementation in messages."""
     name = getattr(implementation, "name", None)
     return repr(name) if isinstance(name, str) else str(type(implementation))
 
@@ -157,7 +181,7 @@ def demand(condition: bool, problem: str) -> None:
 
 
 def demand_array(found: Any, shape: Sequence[int], what: str) -> np.ndarray:
-    """Return what was found as an array of float64; Unmet unless it is one, finite, of this shape."""
+    """Return `found` if it is a finite float64 array of this shape; raises Unmet otherwise."""
     demand(isinstance(found, np.ndarray), f"{what} is a {type(found).__name__}, not a numpy array")
     demand(found.shape == tuple(shape), f"{what} has the shape {found.shape}, {tuple(shape)} is needed")
     demand(found.dtype == np.float64, f"{what} holds {found.dtype}, float64 is needed")
@@ -167,13 +191,13 @@ def demand_array(found: Any, shape: Sequence[int], what: str) -> np.ndarray:
 
 
 def demand_near(found: np.ndarray, truth: np.ndarray, bound: float, what: str) -> None:
-    """Unmet unless arrays differ by less than `bound`, relative to the largest number of `truth`."""
+    """Raise Unmet unless arrays differ by at most `bound`, relative to the largest number of `truth`."""
     error = farthest(found, truth)
     demand(error <= bound, f"{what} is off by {error:.2g} of its largest number, {bound:.2g} is allowed")
 
 
 def demand_error(kind: type[Exception], call: Callable[[], Any], mentions: str, what: str) -> None:
-    """Unmet unless a call raises an error of this kind whose message contains `mentions`."""
+    """Raise Unmet unless a call raises an error of this kind whose message contains `mentions`."""
     try:
         call()
     except kind as error:
@@ -185,14 +209,28 @@ def demand_error(kind: type[Exception], call: Callable[[], Any], mentions: str, 
 
 
 def farthest(found: np.ndarray, truth: np.ndarray) -> float:
-    """Return the largest deviation, relative to the largest number of `truth`; NaN counts as infinite.
+    """Return the largest deviation, relative to the largest number of `truth`.
 
-    Raises ValueError for arrays of different shapes.
+    Parameters
+    ----------
+    found, truth : ndarray
+        Arrays of the same shape.
 
-    Example:
-        >>> from treesim import testing
-        >>> testing.farthest(np.array([1.0, 4.5]), np.array([1.0, 5.0]))
-        0.1
+    Returns
+    -------
+    float
+        Relative deviation; infinite if it is not finite.
+
+    Raises
+    ------
+    ValueError
+        If the shapes differ.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> testing.farthest(np.array([1.0, 4.5]), np.array([1.0, 5.0]))
+    0.1
     """
     if np.shape(found) != np.shape(truth):
         raise ValueError(f"arrays of shapes {np.shape(found)} and {np.shape(truth)} cannot be compared")

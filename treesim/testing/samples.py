@@ -1,4 +1,4 @@
-"""Robots and states that checks run on: every joint type, numbered not depth-first, on floating and fixed bases."""
+"""Robots and states for checks: every joint type, bodies not in depth-first order, fixed and floating bases."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Robots = Tree | Iterable[Tree] | None  # one, several, or those that a check has
 
 
 def robots_of(given: Robots, default: Callable[[], Sequence[Tree]]) -> tuple[Tree, ...]:
-    """Return the robots that a check is given; raises ArgumentError for what is none, and for none at all."""
+    """Return the robots given to a check, or the default; raises ArgumentError for other types, and for none."""
     robots = tuple(default()) if given is None else checked_parts("robots", given, Tree)
     if not robots:
         raise ArgumentError("robots is empty: nothing would be tried; give some, or None for the check's own")
@@ -27,15 +27,23 @@ def robots_of(given: Robots, default: Callable[[], Sequence[Tree]]) -> tuple[Tre
 
 
 class State(NamedTuple):
-    """Everything that a check of dynamics needs, all random; the wrenches would accelerate a free body by about one.
+    """Random state for checks of dynamics.
 
-    q (nq,), v, a, tau (nv,), f_ext (N, 6).
+    Parameters
+    ----------
+    q : ndarray, shape (nq,)
+        Configuration.
+    v, a, tau : ndarray, shape (nv,)
+        Velocity, acceleration, and joint forces [N, N m].
+    f_ext : ndarray, shape (N, 6)
+        External wrenches, which would accelerate free bodies by about 1 [m/s^2, rad/s^2].
 
-    Example:
-        >>> from treesim import testing
-        >>> q, v, a, tau, f_ext = testing.random_state(treesim.load("ur5"), seed=1)
-        >>> testing.random_state(treesim.load("ur5"), seed=1).tau.tolist() == tau.tolist()
-        True
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> q, v, a, tau, f_ext = testing.random_state(treesim.load("ur5"), seed=1)
+    >>> testing.random_state(treesim.load("ur5"), seed=1).tau.tolist() == tau.tolist()
+    True
     """
 
     q: np.ndarray
@@ -46,12 +54,25 @@ class State(NamedTuple):
 
 
 def random_state(robot: Tree, seed: int = 0) -> State:
-    """Return a random state of `robot`, with accelerations, joint forces and a wrench on every body.
+    """Return a random state of a robot, with accelerations, joint forces and a wrench on every body.
 
-    Example:
-        >>> from treesim import testing
-        >>> testing.random_state(treesim.load("ur5")).f_ext.shape
-        (6, 6)
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    seed : int
+        Seed.
+
+    Returns
+    -------
+    State
+        Random state.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> testing.random_state(treesim.load("ur5")).f_ext.shape
+    (6, 6)
     """
     rng = np.random.default_rng(seed)
     v, a, tau = rng.normal(size=(3, robot.nv))
@@ -69,19 +90,25 @@ def pushing(inertias: Sequence[Inertia], linear: np.ndarray, angular: np.ndarray
 
 
 def on_floating_base(tree: Tree) -> Tree:
-    """Return `tree` carried by one more body, in front, that floats."""
+    """Return `tree` mounted on an additional first body with a floating joint."""
     base = Body("carrier", 0, Joint("root_joint", "floating", placement=Placement()), tree.bodies[0].inertia)
     bodies = [Body(body.name, body.parent + 1, body.joint, body.inertia) for body in tree.bodies]
     return Tree(f"floating_{tree.name}", [base, *bodies], gravity=tree.gravity)
 
 
 def sample_robots() -> tuple[Tree, ...]:
-    """Return the robots that checks run on unless they are given others: small, of all joint types between them.
+    """Return the default robots of checks: small ones that together have all joint types.
 
-    Example:
-        >>> from treesim import testing
-        >>> [robot.nv for robot in testing.sample_robots()]
-        [7, 15, 24, 13, 40]
+    Returns
+    -------
+    tuple of Tree
+        Robots.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> [robot.nv for robot in testing.sample_robots()]
+    [7, 15, 24, 13, 40]
     """
     rng = np.random.default_rng
     return (

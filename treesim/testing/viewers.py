@@ -1,4 +1,4 @@
-"""Whether a viewer keeps its promises: those of `viewing.protocols` that it makes, by the methods that it has."""
+"""Conformance checks of a viewer: of the protocols in `viewing.protocols` that its methods implement."""
 
 from __future__ import annotations
 
@@ -32,20 +32,36 @@ GROUND = (Ground(), StaticBox((1, 1, 0.1)), HeightField(np.zeros((3, 3))))
 
 
 def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:
-    """Try a viewer, and return what was found, if all of it is as promised.
+    """Check a viewer, except for its pictures, which a person must look at.
 
-    viewer: a name of `available("viewers")`, or an object. robots: `sample_robots()` by default. Tried: that it shows a
-    robot, with shapes and without, follows its configuration, and shows another in its place; that a `GroundViewer`
-    takes every kind of ground, a `ReferenceViewer` a reference and none, an `InteractiveViewer` a panel and states, and
-    that sliders, marks and clicks of a program are taken where it offers them; that it may be closed twice and used
-    again; that a configuration of a wrong shape or of NaN, and `update` before `show`, are errors that say so; that a
-    `Recorder` writes a file, and refuses a number of frames that is not positive. What a person sees must be looked at.
-    Raises ConformanceError listing what is not as promised.
+    It must show a robot with shapes and without, update its configuration, and replace it by another. A
+    `GroundViewer` must accept every kind of ground, a `GhostViewer` an overlay and none, an `InteractiveViewer`
+    a panel and states. Sliders, marks and clicks are checked if it offers them. It must allow closing twice and
+    further use. Wrong shapes, NaN, and `update` before `show` must raise clear errors. A `Recorder` must write
+    a file, and reject a frame rate that is not positive.
 
-    Example:
-        >>> from treesim import testing
-        >>> testing.check_viewer("meshcat").failures
-        ()
+    Parameters
+    ----------
+    viewer : str or Viewer
+        Name in `available("viewers")`, or an object.
+    robots : sequence of Tree, optional
+        Robots; `sample_robots()` by default.
+
+    Returns
+    -------
+    Conformance
+        All requirements, met.
+
+    Raises
+    ------
+    ConformanceError
+        If a requirement is not met; lists all of these.
+
+    Examples
+    --------
+    >>> from treesim import testing
+    >>> testing.check_viewer("meshcat").failures
+    ()
     """
     viewer, checks = begin("viewers", viewer)
     for method in ("show", "update", "close"):
@@ -115,7 +131,7 @@ def _check_showing(checks: Checks, viewer: Any, robot: Tree) -> None:
 
 
 def _check_program(checks: Checks, viewer: Any, robot: Tree) -> None:
-    """Try what a program adds, before a robot that is shown; each twice, as it is then changed."""
+    """Check elements that a program adds before a robot is shown; each is set twice, as it may be changed later."""
     if isinstance(viewer, SliderViewer):
         with checks.require("takes sliders", robot.name):
             for value in (0.0, 0.5):

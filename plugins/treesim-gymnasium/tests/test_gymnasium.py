@@ -1,5 +1,4 @@
-"""Environments of Gymnasium: its checker is content, episodes are the same in any number of environments and any
-autoreset mode, and the states are those of rollouts."""
+"""Gymnasium environments: Gymnasium's checker, equal episodes in any number and autoreset mode, states of rollouts."""
 
 from __future__ import annotations
 
@@ -32,7 +31,7 @@ MODES = ["NextStep", "SameStep", "Disabled"]
 
 @pytest.fixture(scope="module")
 def actions() -> np.ndarray:
-    """Of Balance, most of whose poles fall within the steps."""
+    """Return actions of Balance, under which most poles fall within the steps."""
     return np.random.default_rng(0).uniform(-0.2, 0.2, (STEPS, COUNT, 1))
 
 
@@ -61,7 +60,7 @@ def test_registered_vector_environments_are_natively_batched(name):
 
 
 def walk(envs, actions, **reset):
-    """Observations, rewards, terminations and truncations of all steps, and infos."""
+    """Return observations, rewards, terminations and truncations of all steps, and infos."""
     found = [[envs.reset(**reset)[0]], [], [], [], []]
     for a in actions:
         for kept, x in zip(found, envs.step(a), strict=True):
@@ -71,7 +70,7 @@ def walk(envs, actions, **reset):
 
 @pytest.mark.parametrize("mode", ["NextStep", "SameStep"])
 def test_it_does_what_gymnasium_s_own_vector_environment_does(actions, mode):
-    """One that holds single environments of the same seeds: bit for bit, through many episodes."""
+    """It equals, to the bit, a vector of single environments with the same seeds, through many episodes."""
     seeds = list(range(COUNT))
     own = walk(TreesimVectorEnv("balance", COUNT, 8, mode), actions, seed=seeds)
     fns = [lambda: gymnasium.wrappers.TimeLimit(TreesimEnv("balance"), 8)] * COUNT
@@ -95,7 +94,7 @@ def test_an_episode_does_not_depend_on_how_many_environments_there_are(actions):
 
 
 def test_the_modes_give_the_same_episodes(actions):
-    """Under no force: the first observations and the lengths of every environment's episodes, one after the other."""
+    """Without force, first observations and lengths of every environment's episodes are equal in all modes."""
     still, found = np.zeros((60, COUNT, 1)), []
     for mode in MODES[:2]:
         observations, _, ended, _, _ = walk(TreesimVectorEnv("balance", COUNT, autoreset_mode=mode), still, seed=1)
@@ -157,7 +156,7 @@ def test_states_are_those_of_rollouts(task):
 
 @pytest.mark.parametrize("task", [balance, reach])
 def test_numpy_functions_see_what_compiled_ones_see(task):
-    """The same text on rows and, for Balance by its columns, on arrays of all environments."""
+    """The same source runs on rows and, for Balance by its columns, on arrays of all environments."""
     task = task()
     compiled = TreesimVectorEnv(task, COUNT, dtype=np.float64)
 
@@ -182,7 +181,7 @@ def test_numpy_functions_see_what_compiled_ones_see(task):
 
 
 def test_environments_may_have_physics_of_their_own(actions):
-    """Those of the robot's own are as without; heavier poles fall in other steps."""
+    """The robot's own parameters change nothing; heavier poles fall in other steps."""
     masses = np.tile([body.inertia.mass for body in balance().robot.bodies], (COUNT, 1))
     masses[1::2, 1:] *= 3.0
     own = walk(TreesimVectorEnv("balance", COUNT, model_parameters={"mass": masses}), actions[:6], seed=0)
@@ -252,7 +251,7 @@ def test_what_environments_are_given_is_checked():
 
 
 def test_the_cart_is_gymnasium_s():
-    """Its masses, from MuJoCo's, where MuJoCo is installed; the tip is where the frame of the upper pole ends."""
+    """The masses are those of MuJoCo's model, if it is installed; the tip is the end of the upper pole's frame."""
     robot, q = balance().robot, np.array([0.1, 0.3, -0.7])
     end = treesim.body_poses(robot, q)[3] @ [0, 0, 0.6, 1]
     np.testing.assert_allclose(tip(q), end[[0, 2]], atol=1e-15)
@@ -284,7 +283,7 @@ every_way = pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 
 
 def arrays_of(envs: TreesimVectorEnv) -> list[np.ndarray]:
-    """The arrays by which an environment remembers its episodes."""
+    """Return the arrays of an environment's episodes."""
     stepper = envs.episodes.stepper
     holders = [envs, envs.episodes, stepper, stepper._kept]
     found = [x for holder in holders for x in vars(holder).values() if isinstance(x, np.ndarray)]
@@ -337,7 +336,7 @@ def test_environments_are_pickled_with_their_own_physics(actions):
 
 
 def stepped_there(envs: TreesimVectorEnv, actions: np.ndarray) -> np.ndarray:
-    """What another process makes of environments."""
+    """Return the result of steps in another process."""
     return np.array([envs.step(a)[0] for a in actions])
 
 

@@ -1,4 +1,4 @@
-"""Functions and fields of a task that are wrong: each is named, and none changes a state or a number in silence."""
+"""Invalid functions and fields of a task: errors name them, and none silently changes a state or a number."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SOUND: dict[str, Any] = {
 
 
 def played(compiled: bool, **changes: Any) -> tuple[Any, ...]:
-    """What a step of three environments returns, of a task with changes."""
+    """Return the results of a step of three environments of a task with changes."""
     envs = TreesimVectorEnv(Task(**{**SOUND, "compiled": compiled, **changes}), 3)
     envs.reset(seed=1)
     return envs.step(np.zeros((3, 2), np.float32))

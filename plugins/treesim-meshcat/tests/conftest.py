@@ -1,4 +1,4 @@
-"""What the tests of the meshcat viewer share: robots, trajectories, the scene inside a page, a browser, a live page."""
+"""Fixtures of the meshcat viewer's tests: robots, trajectories, the scene of a page, a browser, a live page."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def decode_scene(text: str) -> dict[str, Any]:
 
 @pytest.fixture
 def scene_in():
-    """A function from the HTML of a page to the scene in it."""
+    """Return a function from the HTML of a page to its scene."""
 
     def scene(html: str) -> dict[str, Any]:
         (text,) = re.findall(r'<script type="application/json" id="scene">(.*?)</script>', html, re.DOTALL)
@@ -56,7 +56,7 @@ def scene_in():
 
 @pytest.fixture
 def robot() -> Tree:
-    """A floating box with a spherical and a revolute limb, one visual of each plain kind."""
+    """Return a floating box with a spherical and a revolute limb, and one visual of each plain kind."""
     limb = Placement.from_xyz_rpy((0, 0, -0.2))
     ball = Joint("ball", "spherical", placement=Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1)))
     hinge = Joint("hinge", "revolute", placement=Placement.from_xyz_rpy((0, 0, -0.4)), axis=(0, 1, 0))
@@ -76,7 +76,7 @@ def robot() -> Tree:
 
 @pytest.fixture
 def motion():
-    """A function from a robot to a trajectory of random configurations, starting at t = 3 s."""
+    """Return a function from a robot to a trajectory of random configurations, starting at t = 3 s."""
 
     def trajectory(robot: Tree, duration: float = 1.0, dt: float = 0.01, seed: int = 0) -> Trajectory:
         t = 3.0 + np.arange(round(duration / dt) + 1) * dt
@@ -91,7 +91,7 @@ def motion():
 
 @pytest.fixture
 def body_rows():
-    """A function from a robot and q to the poses of its bodies (n_bodies + 1, 7), quaternions with w >= 0."""
+    """Return a function from a robot and q to its body poses (n_bodies + 1, 7), quaternions with w >= 0."""
 
     def rows(robot: Tree, q: np.ndarray) -> np.ndarray:
         from treesim_meshcat.encoding import pose_rows
@@ -109,26 +109,26 @@ def same_sign(rows: np.ndarray) -> np.ndarray:
 
 @dataclass
 class Watched:
-    """A page, with the errors and the requests it caused."""
+    """Page with a record of its errors and requests."""
 
     page: Any
     errors: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
     def poses(self) -> np.ndarray:
-        """Poses of the bodies as drawn, (n_bodies + 1, 7), quaternions with w >= 0."""
+        """Return the poses of the bodies as drawn, (n_bodies + 1, 7), quaternions with w >= 0."""
         rows = np.array(self.page.evaluate(POSES))
         return rows * np.where(rows[:, 6:] < 0, [[1, 1, 1, -1, -1, -1, -1]], 1.0)
 
     def wait(self, condition: str, argument: Any = None) -> None:
-        """Wait until the JavaScript `condition` holds; by asking, since the pages forbid scripts to evaluate text."""
+        """Poll until the JavaScript `condition` holds: the pages forbid scripts to evaluate text."""
         end = time.monotonic() + PATIENCE
         while not self.page.evaluate(condition, argument):
             assert time.monotonic() < end, f"never came true: {condition}; errors: {self.errors}"
             self.page.wait_for_timeout(20)
 
     def draw(self) -> None:
-        """Wait until a frame is drawn that was begun after this call, with bodies and camera where they are now."""
+        """Wait until a frame has been drawn that began after this call."""
         self.wait("(n) => stage.frames > n", self.page.evaluate("stage.frames"))
 
     def wait_for_poses(self, rows: np.ndarray, atol: float) -> None:
@@ -140,13 +140,13 @@ class Watched:
         self.draw()
 
     def n_bodies(self) -> int:
-        """How many bodies the page knows, the base included."""
+        """Return the number of bodies on the page, including the base."""
         return int(self.page.evaluate("stage.bodies.length"))
 
 
 @pytest.fixture
 def watch(open_page) -> Callable[[str], Watched]:
-    """A function that opens an address in a fresh, watched page."""
+    """Return a function that opens an address in a new watched page."""
 
     def opened(url: str) -> Watched:
         watched = Watched(open_page())
@@ -160,7 +160,7 @@ def watch(open_page) -> Callable[[str], Watched]:
 
 
 def arm() -> Tree:
-    """Two links that hang down one below the other; their hinges turn about y, the axis across the view."""
+    """Return two links that hang one below the other; their hinges turn about y, the axis across the view."""
     inertia = Inertia(1.0, (0, 0, -LENGTH / 2), np.diag([0.02, 0.02, 0.002]))
     places = Placement(), Placement.from_xyz_rpy((0, 0, -LENGTH))
     bodies = [
@@ -179,7 +179,7 @@ def arm() -> Tree:
 
 
 class Live:
-    """A session that plays on a thread of its own, before a page."""
+    """Session that plays in a thread of its own, with its page."""
 
     settings = SETTINGS
 
@@ -215,7 +215,7 @@ class Live:
         self.watched.wait(condition, argument)
 
     def middle_of_lower(self) -> list[float]:
-        """Where the middle of the lower link is seen in the page [pixels]."""
+        """Return the position of the lower link's centre on the page [pixels]."""
         at: list[float] = self.watched.page.evaluate(
             """() => {
                 const middle = new MeshCat.THREE.Vector3(0, 0, -0.25);
@@ -233,7 +233,7 @@ class Live:
 
 @pytest.fixture
 def open_live(watch) -> Callable[..., Live]:
-    """A function that starts a session, at a port, and opens its page, or leaves it unseen."""
+    """Return a function that starts a session, at a port, and optionally opens its page."""
     return lambda port=0, seen=True: Live(watch if seen else None, port)
 
 

@@ -1,4 +1,4 @@
-"""The pages in a real browser: no errors, nothing fetched from outside, and bodies where they belong."""
+"""Pages in a real browser: no errors, no requests to other servers, and bodies at the right poses."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SEEK = "(t) => { stage.viewer.animator.pause(); stage.viewer.animator.seek(t); }
 
 
 def outside(watched: Any, url: str) -> list[str]:
-    """Requests that left the page at `url` and its own server."""
+    """Return requests from the page at `url` to other servers."""
     own = urlsplit(url)[:2]
     return [to for to in watched.requests if urlsplit(to)[:2] != own and urlsplit(to).scheme not in ("data", "blob")]
 
 
 def red_pixels(page: Any) -> int:
-    """How many of the 60 x 60 pixels in the middle of the window are reddish."""
+    """Return the number of reddish pixels among the 60 x 60 in the middle of the window."""
     return page.evaluate(
         """() => {
             stage.viewer.render();
@@ -68,7 +68,7 @@ MIDDLES = """([x, y, z]) => {
 
 @pytest.fixture
 def board(tmp_path):
-    """A robot that is one upright square in y and z, seen from x, with an image of four fields on it."""
+    """Return a robot that is one upright square in y and z, seen from x, with an image of four fields."""
     Image.fromarray(np.kron(np.uint8(FIELDS), np.ones((16, 16, 1), np.uint8))).save(tmp_path / "board.png")
     (tmp_path / "board.mtl").write_text("newmtl m\nmap_Kd board.png\n")
     (tmp_path / "board.obj").write_text(
@@ -80,7 +80,7 @@ def board(tmp_path):
 
 
 def check_fields(watched):
-    """Check that each field of the image is where it belongs, in its hue."""
+    """Check position and hue of each field of the image."""
     watched.wait("stage.bodies.length === 2 && stage.loading === 0")
     watched.draw()
     for row, z in enumerate((0.75, 0.25)):
@@ -206,7 +206,7 @@ def test_the_live_page_takes_a_new_robot(robot, motion, watch):
 
 
 def test_arrows_come_and_go_with_the_force(tmp_path, watch):
-    """A ball that is held up in the second half of a second, by its weight and then by twice that."""
+    """A force supports a ball in the second half of a second, first its weight, then twice as much."""
     ball = treesim.free_body("ball", "sphere", (0.1,), 1.0)
     t, q = np.linspace(0, 1, 31), np.tile([0, 0, 0.1, 0, 0, 0, 1.0], (31, 1))
     wrench = np.zeros((31, 1, 6))

@@ -1,4 +1,4 @@
-"""How scenes and poses travel: what comes out is what went in."""
+"""Encoding of scenes and poses: decoding returns the input."""
 
 from __future__ import annotations
 

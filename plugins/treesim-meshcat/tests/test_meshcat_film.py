@@ -1,4 +1,4 @@
-"""Films and pictures: which frames, what is said of programs that are missing, and what Chromium draws."""
+"""Films and pictures: selection of frames, errors for missing programs, and what Chromium draws."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SMALL = {"width": 96, "height": 64}
 
 
 class Page:
-    """A page that notes when it is drawn."""
+    """Page that records when it is drawn."""
 
     def __init__(self) -> None:
         self.times: list[float] = []

@@ -1,4 +1,4 @@
-"""Arrows of contact forces: where they begin, along what, how long they are, and when they are hidden."""
+"""Arrows of contact forces: origin, direction, length and visibility."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SLOPE = (0.6, 0.0, 0.8)
 
 @pytest.fixture
 def crate():
-    """A box that moves freely."""
+    """Return a box that moves freely."""
     return treesim.free_body("crate", "box", (SIDE, SIDE, SIDE), MASS)
 
 
 @pytest.fixture
 def touched(crate):
-    """A function from forces (K, 3) [N] on a resting crate, at `point` (3,) off its centre, to a trajectory."""
+    """Return a function from forces (K, 3) [N] on a resting crate, at `point` (3,) off its centre, to a trajectory."""
 
     def made(forces, point=(0.0, 0.0, -SIDE / 2), body="crate"):
         count = len(forces)
@@ -44,7 +44,7 @@ def touched(crate):
 
 
 def arrows(robot, trajectory, index, weight_length=0.5):
-    """The arrows in the frames that show states `index`."""
+    """Return the arrows in the frames that show states `index`."""
     poses = treesim.body_poses(robot, trajectory.q[index])
     return contact_arrows(robot, trajectory, np.asarray(index), poses, weight_length)
 
@@ -133,7 +133,7 @@ def test_recordings_without_contact_hold_none(robot, motion, scene_in):
 
 
 def test_bodies_that_touch_each_other_have_an_arrow_each():
-    """A crate on another one: what each does to the other goes through the upper one's centre."""
+    """The forces between two stacked crates act through the upper one's centre."""
     lower, upper = (treesim.free_body(name, "box", (SIDE, SIDE, SIDE), MASS) for name in ("lower", "upper"))
     world = treesim.World(lower, bodies=[upper], ground=Ground())
     q = world.robot.configuration(

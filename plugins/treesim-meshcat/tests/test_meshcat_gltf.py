@@ -1,4 +1,4 @@
-"""What three.js' own reader makes of a motion as glTF: the one that trimesh brings for notebooks."""
+"""Motions as glTF, read by three.js' own reader, which trimesh includes for notebooks."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLACES = """([t, names]) => {
 
 
 def empty_page() -> str:
-    """A page with three.js and its reader of glTF, which draws nothing."""
+    """Return a page with three.js and its glTF reader, which draws nothing."""
     from trimesh import resources, util
 
     archive = util.decompress(resources.get_bytes("templates/viewer.zip"), file_type="zip")

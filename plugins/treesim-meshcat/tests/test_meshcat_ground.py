@@ -1,4 +1,4 @@
-"""The ground in recordings and on the live page: the right surfaces in the right places."""
+"""Ground in recordings and on the live page: the right surfaces at the right poses."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ BOX = StaticBox((1, 2, 0.1), Placement.from_xyz_rpy((1, 2, 3), (0.1, 0.2, 0.3)))
 
 
 def drawn(scene):
-    """What is drawn of the ground, by path: pose (4, 4) of each."""
+    """Return the pose (4, 4) of each drawn surface of the ground, by path."""
     poses = {c["path"]: np.reshape(c["matrix"], (4, 4)).T for c in scene["commands"] if c["type"] == "set_transform"}
     return {path: pose for path, pose in poses.items() if path.startswith("/ground/")}
 
 
 def grid(scene):
-    """Whether the grid is visible."""
+    """Return whether the grid is visible."""
     (command,) = (c for c in scene["commands"] if c["path"] == "/Grid" and c["type"] == "set_property")
     return command["value"]
 

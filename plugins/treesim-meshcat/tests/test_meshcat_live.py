@@ -1,4 +1,4 @@
-"""The live page in a real browser: every control reaches the physics and is seen in the page."""
+"""Live page in a real browser: every control reaches the physics and shows its effect on the page."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ def test_a_session_ends_with_its_last_page(open_live):
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
+    """Return a port that was free a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return probe.getsockname()[1]

@@ -1,4 +1,4 @@
-"""Names that a page could take for markup, script, or a property that every object has: they are shown as they are."""
+"""Names that look like markup, script, or a built-in property of objects: pages show them literally."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMES = (
 
 
 def odd() -> Tree:
-    """A chain whose joints and links have such names."""
+    """Return a chain whose joints and links have such names."""
     inertia, down = Inertia(1.0, np.array([0, 0, -0.2]), 0.01 * np.eye(3)), Placement.from_xyz_rpy((0, 0, -0.1))
     bodies = [
         Body(
@@ -39,7 +39,7 @@ def odd() -> Tree:
 
 
 def check(watched: Any) -> None:
-    """Fail where a page has an error or has run something, or shows another name."""
+    """Fail if a page has an error, has run a script, or shows another name."""
     watched.draw()
     labels = watched.page.evaluate("[...document.querySelectorAll('*')].map((one) => one.textContent)")
     for name in NAMES:

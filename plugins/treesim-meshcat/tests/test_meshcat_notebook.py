@@ -1,4 +1,4 @@
-"""The page inside a notebook's: framed by a page of another origin, it is the same, and its address stays the key."""
+"""Page inside a notebook's: in a frame of another origin it works in the same way, and its address stays secret."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ HOST = '<!DOCTYPE html><link rel="icon" href="data:,"><body>{}</body>'
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    """Files, without a word."""
+    """File server without messages."""
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -28,7 +28,7 @@ class Quiet(SimpleHTTPRequestHandler):
 
 @pytest.fixture
 def notebook(tmp_path: Path) -> Iterator[str]:
-    """The address of a folder's pages, as a notebook's server would have it."""
+    """Yield the address of a folder's pages, as a notebook's server would serve them."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=tmp_path))
     thread = threading.Thread(target=server.serve_forever)
     thread.start()

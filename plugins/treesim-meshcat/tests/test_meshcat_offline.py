@@ -1,4 +1,4 @@
-"""Pages that carry their robot's physics: what is in the file, and in a real browser what it computes and obeys."""
+"""Pages that simulate a robot: contents of the file, and computation and controls in a real browser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FRICTIONLESS: dict[str, Any] = {"limits": False, "friction": False}
 
 @cache
 def limbs() -> Tree:
-    """A floating trunk with a spherical, a prismatic and a revolute limb, the last one with limits; shared."""
+    """Return a floating trunk with a spherical, a prismatic and a revolute limb, the last one with limits; shared."""
     at = Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1))
     down = Placement.from_xyz_rpy((0, 0, -0.4))
     com, inertia = np.array([0, 0.05, -0.2]), np.diag([0.2, 0.3, 0.1])
@@ -89,7 +89,7 @@ def test_gains_carry_the_robot() -> None:
 
 
 class Page:
-    """A page with physics of its own, in a browser."""
+    """Page with physics of its own, in a browser."""
 
     def __init__(self, watched: Any) -> None:
         self.watched, self.page = watched, watched.page
@@ -100,7 +100,7 @@ class Page:
         return state
 
     def set(self, **values: Any) -> None:
-        """Set values, and wait until the state says so."""
+        """Set values, and wait until the state contains them."""
         self.page.evaluate("(values) => treesim.set(values)", values)
         for name in values.keys() - {"joints"}:
             self.watched.wait(
@@ -108,7 +108,7 @@ class Page:
             )
 
     def steps(self, count: int) -> dict[str, Any]:
-        """Take so many steps, and wait for the last."""
+        """Take `count` steps, and wait for the last."""
         state = self.state()
         self.page.evaluate("(count) => { for (let k = 0; k < count; k++) treesim.step(); }", count)
         self.watched.wait("(t) => treesim.state().t > t", state["t"] + (count - 0.5) * state["dt"])
@@ -117,7 +117,7 @@ class Page:
 
 @pytest.fixture
 def opened(watch: Callable[[str], Any], tmp_path: Path) -> Iterator[Callable[..., Page]]:
-    """A function that writes and opens a robot's page, paused; at the end, nothing may have been asked of anybody."""
+    """Yield a function that writes and opens a robot's page, paused; finally check that it made no requests."""
     pages: list[Page] = []
 
     def page(robot: Tree | World, **settings: Any) -> Page:
@@ -261,7 +261,7 @@ def test_a_pull_brings_its_point_to_its_target(opened: Callable[..., Page]) -> N
 
 
 class PagesPull(MouseSpring):
-    """A pull whose gains are chosen as often as a page's."""
+    """Mouse spring whose gains are computed as often as a page's."""
 
     asked = 0
 

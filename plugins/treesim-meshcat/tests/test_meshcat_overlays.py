@@ -1,4 +1,4 @@
-"""What lies over a robot: ellipsoids that have its inertias, hulls of its shapes, arrows along its joints' axes."""
+"""Overlays of a robot: inertia ellipsoids, convex hulls of shapes, and arrows along joint axes."""
 
 import numpy as np
 import pytest

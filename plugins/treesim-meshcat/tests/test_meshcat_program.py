@@ -1,4 +1,4 @@
-"""A page that a program makes its own, in a real browser: sliders, clicks, arrows and frames."""
+"""Page with a program's own elements, in a real browser: sliders, clicks, arrows and frames."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ NO_NUMBERS = [float("nan"), float("inf"), True, "1", None, [1]]
 
 
 def arm() -> Tree:
-    """One box that hangs down; its hinge turns about y, the axis across the view."""
+    """Return one box that hangs down; its hinge turns about y, the axis across the view."""
     joint = Joint("shoulder", "revolute", placement=Placement(), axis=(0, 1, 0), lower=-2, upper=2)
     box = Visual(1, Placement.from_xyz_rpy((0, 0, -0.25)), "box", (0.3, 0.3, 0.5))
     return Tree("arm", [Body("arm", 0, joint, Inertia(1.0, (0, 0, -0.25), np.eye(3)))], visuals=[box])
 
 
 class Told(list):
-    """What pages are told, and a program that tells it."""
+    """List of messages to pages, with the program that sends them."""
 
     def __init__(self) -> None:
         self.program = Program(self.append)
@@ -64,7 +64,7 @@ def test_what_is_asked_of_a_simulation_is_left_to_it():
 
 @pytest.fixture
 def shown(watch) -> Iterator[tuple[treesim.View, Any]]:
-    """A view, and its page."""
+    """Yield a view, and its page."""
     with treesim.viewer(arm()) as view:
         watched = watch(view.url)
         watched.page.set_viewport_size({"width": 900, "height": 600})

@@ -1,4 +1,4 @@
-"""Recordings: what is in the file is the motion, and nothing outside the file is needed."""
+"""Recordings: the file contains the motion, and needs nothing outside the file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from treesim.errors import ArgumentError
 
 
 def matrices(rows: np.ndarray) -> np.ndarray:
-    """Poses (..., 4, 4) of rows (..., 7), independently of how the rows were made."""
+    """Return poses (..., 4, 4) of rows (..., 7), independently of the code under test."""
     poses = np.zeros((*rows.shape[:-1], 4, 4))
     poses[..., :3, :3] = Rotation.from_quat(rows[..., 3:].reshape(-1, 4)).as_matrix().reshape(*rows.shape[:-1], 3, 3)
     poses[..., :3, 3] = rows[..., :3]
@@ -50,7 +50,7 @@ def test_a_single_state_is_a_picture(robot, motion, scene_in):
 
 
 class References(HTMLParser):
-    """Collects what a page would fetch, and counts its scripts."""
+    """Parser that collects a page's references to other resources, and counts its scripts."""
 
     def __init__(self) -> None:
         super().__init__()

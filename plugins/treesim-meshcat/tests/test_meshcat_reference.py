@@ -1,4 +1,4 @@
-"""The reference on the live page in a real browser: a second robot, where its own run is, that comes and goes."""
+"""Overlay of a second robot on the live page in a real browser: its pose, and when it is shown."""
 
 from __future__ import annotations
 

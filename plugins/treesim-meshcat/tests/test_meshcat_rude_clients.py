@@ -1,4 +1,4 @@
-"""Rude clients of the live server: each gets an answer or an end, says nothing on stderr, and holds up nobody else."""
+"""Malformed clients of the live server: each gets an answer or an end, silently, and delays no other client."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TEXT, BINARY, CLOSE, PING, PONG = 0x1, 0x2, 0x8, 0x9, 0xA
 
 
 class Wire:
-    """A bare connection to a server."""
+    """Raw connection to a server."""
 
     def __init__(self, server: LiveServer, sent: bytes = b"", receive_buffer: int | None = None) -> None:
         self.socket = socket.socket()
@@ -35,12 +35,12 @@ class Wire:
         self.send(sent)
 
     def send(self, sent: bytes) -> None:
-        """Send as much as the server takes before it hangs up."""
+        """Send as much as the server accepts before it closes the connection."""
         with suppress(ConnectionError):
             self.socket.sendall(sent)
 
     def exactly(self, count: int) -> bytes:
-        """Receive so many bytes; fails where the server hangs up before."""
+        """Receive `count` bytes; fails if the server closes the connection before."""
         received = bytearray()
         while len(received) < count:
             some = self.socket.recv(count - len(received))
@@ -49,7 +49,7 @@ class Wire:
         return bytes(received)
 
     def rest(self) -> bytes:
-        """Receive all that comes until the server hangs up."""
+        """Receive everything until the server closes the connection."""
         received = bytearray()
         with suppress(ConnectionError):
             while some := self.socket.recv(1 << 16):
@@ -57,13 +57,13 @@ class Wire:
         return bytes(received)
 
     def reset(self) -> None:
-        """Break off without a farewell."""
+        """Reset the connection without closing it properly."""
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.close()
 
 
 class Page(Wire):
-    """A bare open page: websocket frames as they are."""
+    """Open page at the level of raw websocket frames."""
 
     def __init__(self, server: LiveServer, *lines: str, receive_buffer: int | None = None) -> None:
         super().__init__(server, handshake(server, *lines), receive_buffer)
@@ -72,7 +72,7 @@ class Page(Wire):
             self.status += some
 
     def receive(self) -> tuple[int, bytes]:
-        """Kind and contents of the next message."""
+        """Return kind and contents of the next message."""
         kind, size = self.exactly(2)
         if size > 125:
             size = int.from_bytes(self.exactly(2 if size == 126 else 8), "big")
@@ -83,7 +83,7 @@ class Page(Wire):
 
 
 def message(contents: bytes, kind: int = TEXT, first: int = 0x80) -> bytes:
-    """A message of a page, under a mask of zeros. first: what the first byte holds besides the kind."""
+    """Return a message of a page, with a mask of zeros; first: flags in the first byte besides the kind."""
     size = len(contents)
     length = bytes([0x80 | size]) if size < 126 else b"\xfe" + struct.pack(">H", size) if size < 1 << 16 else None
     return bytes([first | kind]) + (length or b"\xff" + struct.pack(">Q", size)) + bytes(4) + contents
@@ -108,7 +108,7 @@ def frame(number: int) -> bytes:
 
 @pytest.fixture
 def serve() -> Iterator[Callable[..., LiveServer]]:
-    """A function from limits to a server that shows something."""
+    """Yield a function from limits to a server that shows a scene."""
     servers = []
 
     def started(**limits: float) -> LiveServer:
@@ -123,7 +123,7 @@ def serve() -> Iterator[Callable[..., LiveServer]]:
 
 @pytest.fixture(autouse=True)
 def nothing_is_said(caplog, capfd):
-    """Without handlers, records from warnings on would go to stderr; pytest takes them, and they must not be there."""
+    """Fail at log records of warnings and above: without handlers they would go to stderr."""
     yield
     gc.collect()  # errors that nobody looked at are told when they are thrown away
     assert [record.getMessage() for record in caplog.get_records("call")] == []
@@ -132,8 +132,7 @@ def nothing_is_said(caplog, capfd):
 
 @pytest.fixture
 def bystander(serve) -> Iterator[Callable[..., LiveServer]]:
-    """A function from limits to a server with a page that is open all the time, and must be served as ever at the
-    test's end."""
+    """Yield a function from limits to a server with an open page, which must still be served after the test."""
     pages = []
 
     def served(**limits: float) -> LiveServer:
@@ -153,7 +152,7 @@ def bystander(serve) -> Iterator[Callable[..., LiveServer]]:
 
 
 def joined(server: LiveServer) -> Page:
-    """An open page, also of a server that is less patient than this computer is quick."""
+    """Return an open page; tries again with a server whose time limits are shorter than this computer needs."""
     page = Page(server)
     while not page.status.startswith(b"HTTP/1.1 101"):
         page = Page(server)
@@ -297,7 +296,7 @@ def test_broken_frames_end_their_page_alone(bystander, case):
 
 @pytest.mark.parametrize("length", [0, 5, 30, 80, 10_000])
 def test_pages_that_break_off(bystander, length):
-    """Before, during and after the handshake, and in the middle of a message."""
+    """Pages disconnect before, during and after the handshake, and in the middle of a message."""
     server = bystander()
     sent = handshake(server) + message(b'{"ack": 1}')[:-3]
     for _ in range(5):
@@ -336,7 +335,7 @@ def test_too_many_pages_are_turned_down(serve):
 
 
 def test_an_answer_that_is_not_fetched_is_given_up(serve, monkeypatch):
-    """Stands for any answer that takes longer than its limit: here the page is never done."""
+    """The page's answer never completes, as for any answer that exceeds its time limit."""
     never = threading.Event()
 
     async def get(self) -> None:
@@ -359,7 +358,7 @@ def test_a_page_that_does_not_read_is_owed_two_scenes_at_most(serve):
 
 
 def titles(page: Page) -> list[str]:
-    """Titles of the scenes that a page gets until the last frame."""
+    """Return the titles of the scenes that a page gets until the last frame."""
     found = []
     while (received := page.receive()) and not (received[0] == BINARY and frame_number(received[1]) == 9):
         if received[0] == TEXT:

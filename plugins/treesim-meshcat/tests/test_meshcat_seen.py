@@ -1,4 +1,4 @@
-"""What is seen on the live page in a real browser: overlays, plots, cards of links, the first picture, layout."""
+"""Appearance of the live page in a real browser: overlays, plots, link properties, the first picture, layout."""
 
 from __future__ import annotations
 

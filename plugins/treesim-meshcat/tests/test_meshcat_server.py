@@ -1,4 +1,4 @@
-"""The live server: who may come in, what a page gets, and how fast it gets it."""
+"""Live server: access control, messages to a page, and their rate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def viewer(robot) -> Iterator[MeshcatViewer]:
 
 
 def status(url: str, path: str | None = None, host: str | None = None) -> int:
-    """HTTP status that the server behind `url` gives for a path and a Host header."""
+    """Return the HTTP status of the server behind `url` for a path and a Host header."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=SOON)
     connection.request("GET", path or parts.path, headers={"Host": host or parts.netloc})
@@ -53,7 +53,7 @@ async def receive(page: WebSocketClientConnection) -> str | bytes | None:
 
 
 async def answer_to_ping(page: WebSocketClientConnection) -> None:
-    """Wait until the page has all that the server sent before it heard from the page."""
+    """Wait until the page has received everything that the server sent before the page's ping."""
     answered = asyncio.Event()
     page.on_pong = lambda data: answered.set()
     page.ping(b"now")

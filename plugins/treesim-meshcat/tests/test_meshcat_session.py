@@ -1,4 +1,4 @@
-"""Pages of a simulation that stall, are killed, or come back: each loses nothing, and stops nothing but itself."""
+"""Pages of a simulation that stall, are killed, or reconnect: none loses anything or affects others."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MB = 1 << 20
 
 
 class Page:
-    """An open page: what it was told last, and the numbers of the frames that it got."""
+    """Open page: its last state, and the numbers of its frames."""
 
     def __init__(self, socket: WebSocketClientConnection) -> None:
         self.socket, self.state, self.frames = socket, {}, list[bytes]()
@@ -39,7 +39,7 @@ class Page:
         await self.socket.write_message(json.dumps(message))
 
     async def until(self, condition: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-        """Take what comes, and acknowledge frames, until a state is as wanted; return that."""
+        """Receive messages, and acknowledge frames, until a state satisfies a condition; return that state."""
 
         async def taken() -> None:
             while not (self.state and condition(self.state)):
@@ -55,7 +55,7 @@ class Page:
         return self.state
 
     def kill(self) -> None:
-        """Break off without a farewell, as a browser does that is killed."""
+        """Disconnect without closing, as a killed browser does."""
         raw = self.socket.stream.socket
         raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         self.socket.stream.close()
@@ -63,7 +63,7 @@ class Page:
 
 @pytest.fixture
 def session() -> Iterator[LiveSession]:
-    """A robot without weight that is held, and plays."""
+    """Yield a playing session of a robot without weight under position control."""
     robot, viewer = treesim.load("ur5"), MeshcatViewer()
     scene = Scene(treesim.World(robot), robot.neutral(), np.zeros(robot.nv))
     playing = LiveSession(scene, viewer, Settings(gravity=(0.0, 0.0, 0.0), dt=5e-3, controller="hold"))

@@ -1,4 +1,4 @@
-"""Visuals and mesh files: right size, place, colour; and each geometry once."""
+"""Visuals and mesh files: right size, pose and colour; and each geometry once."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ SQUARE = "f 1/1 2/2 3/3\nf 1/1 3/3 4/4\n"
 
 @pytest.fixture
 def board(tmp_path):
-    """A mesh file of a square with an image, one with another, and one with a colour."""
+    """Return a mesh file of a square with an image, one with another image, and one with a colour."""
     for name, color in (("a.png", (250, 10, 10)), ("b.png", (10, 250, 10))):
         Image.new("RGB", (8, 8), color).save(tmp_path / name)
     (tmp_path / "board.mtl").write_text("newmtl a\nmap_Kd a.png\nnewmtl b\nmap_Kd b.png\nnewmtl c\nKd 0 0 1\n")

@@ -1,4 +1,4 @@
-"""The viser viewer: it keeps the promises of viewers, its sliders reach programs, its recordings hold the motion."""
+"""Viser viewer: conformance with the viewer protocols, sliders, and contents of recordings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SIZES = {"box": (0.1, 0.2, 0.4), "sphere": (0.1,), "cylinder": (0.1, 0.4), "caps
 
 @pytest.fixture
 def robot() -> Tree:
-    """A floating box with a limb on a spherical joint."""
+    """Return a floating box with a limb on a spherical joint."""
     ball = Joint("ball", "spherical", placement=Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0.3, -0.2, 0.1)))
     bodies = [
         Body("trunk", 0, Joint("root_joint", "floating"), Inertia(2.0, np.zeros(3), np.eye(3))),
@@ -89,7 +89,7 @@ def test_a_ray_meets_a_box_where_it_enters_it():
 
 
 class Ray(NamedTuple):
-    """What viser tells of a click."""
+    """Event of a click in viser."""
 
     ray_origin: tuple[float, float, float]
     ray_direction: tuple[float, float, float]
@@ -117,7 +117,7 @@ def motion(robot: Tree, states: int) -> Trajectory:
 
 
 def recorded(text: str) -> dict[str, Any]:
-    """What is in a recording: a size, and compressed, a size, msgpack and arrays."""
+    """Return the contents of a recording: a size, then compressed: a size, msgpack and arrays."""
     import msgspec
     import zstandard
 
@@ -151,7 +151,7 @@ def test_the_ground_of_a_world_is_drawn(robot):
 
 
 def test_the_first_line_is_the_address_alone():
-    """Whoever starts the command reads it; viser's own greeting would be in its way."""
+    """Callers of the command read that line; viser must not print its greeting."""
     command = ["view", "ur5", "--viewer", "viser", "--no-browser", "--json", "--duration", "0.05"]
     if "viser" not in treesim.available("viewers"):
         pytest.skip("treesim-viser is not installed")
@@ -161,7 +161,7 @@ def test_the_first_line_is_the_address_alone():
 
 
 def test_images_of_meshes_are_drawn(tmp_path, monkeypatch):
-    """Together with parts that have a colour or nothing, as one object."""
+    """Meshes with images are drawn as one object together with parts that have a colour or nothing."""
     import io
 
     import trimesh
@@ -190,7 +190,7 @@ def test_images_of_meshes_are_drawn(tmp_path, monkeypatch):
 @pytest.mark.parametrize("colored", [True, False])
 @pytest.mark.parametrize("scale", [(1, 1, 1), (1, -1, 1), (-1, -1, 1), (-2, -1, -1)])
 def test_mirrored_meshes_are_drawn_from_outside(tmp_path, scale, colored, monkeypatch):
-    """Their triangles turn round with them: the volume inside them is positive."""
+    """Triangles of mirrored meshes are reversed: the enclosed volume is positive."""
     import trimesh
 
     box = trimesh.creation.box((0.2, 0.3, 0.4))

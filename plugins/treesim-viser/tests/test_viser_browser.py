@@ -1,4 +1,4 @@
-"""The page in Chromium: it finds its server behind the token, and text out of files stays text."""
+"""Page in Chromium: it finds its server behind the token, and text from files is shown literally."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ SCRIPTS = (
 
 @pytest.fixture
 def page(open_page) -> Iterator[Any]:
-    """A page that notes what it asks for."""
+    """Yield a page that records its requests."""
     page = open_page()
     page.set_viewport_size({"width": 700, "height": 300})
     page.asked = []
@@ -55,7 +55,7 @@ def folder(page: Any, name: str) -> Any:
 
 
 def hostile() -> Tree:
-    """A chain whose every name is one of the scripts."""
+    """Return a chain whose every name is a script."""
     inertia = Inertia(1.0, np.array([0, 0, -0.3]), np.eye(3))
     bodies = [
         Body(f"link {text}", i, Joint(text, "revolute", axis=(0, 1, 0), lower=-1, upper=1), inertia)

@@ -1,4 +1,4 @@
-"""Who may reach viser's server: whoever has the address of the page, and is no foreign page."""
+"""Access control of viser's server: a request needs the page's secret address and origin."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ ROBOT = treesim.Tree("rod", [treesim.Body("rod", 0, treesim.Joint("pin", "revolu
 
 @pytest.fixture
 def url() -> Iterator[str]:
-    """The address of the page of a viewer that shows something."""
+    """Yield the address of the page of a viewer that shows a robot."""
     viewer = ViserViewer()
     yield viewer.show(ROBOT, ROBOT.neutral())
     viewer.close()
 
 
 def answer(url: str, path: str | None = None, **headers: str) -> http.client.HTTPResponse:
-    """What the server behind `url` answers, for a path and headers."""
+    """Return the answer of the server behind `url` to a path and headers."""
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.hostname or "", parts.port, timeout=SOON)
     connection.request("GET", parts.path if path is None else path, headers={"Host": parts.netloc, **headers})
@@ -46,7 +46,7 @@ def answer(url: str, path: str | None = None, **headers: str) -> http.client.HTT
 
 
 def joined(url: str, origin: str | None = None) -> bytes:
-    """The first message that a page gets."""
+    """Return the first message that a page gets."""
     version = websocket_server.Subprotocol(f"viser-v{viser.__version__}")
     address = url.replace("http", "ws", 1).rstrip("/")
     with connect(address, subprotocols=[version], origin=origin, open_timeout=SOON, compression=None) as page:
@@ -149,7 +149,7 @@ def test_a_viser_that_cannot_be_guarded_is_not_started(monkeypatch):
     servers = []
 
     class Unguarded(viser.ViserServer):
-        """As a version would be that starts its server in another way."""
+        """Stand-in for a version that starts its server in another way."""
 
         def __init__(self, host: str, **options: object) -> None:
             super().__init__(host=str(host), **options)

@@ -1,4 +1,4 @@
-"""The panel: what users choose reaches the simulation, and what the simulation tells is shown, and asks for nothing."""
+"""Panel: users' choices reach the simulation, and the simulation's state is shown without causing requests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PATIENCE = 120.0  # s
 
 @pytest.fixture
 def robot() -> Tree:
-    """A pendulum with limits, and a wheel without."""
+    """Return a pendulum with limits, and a wheel without."""
     inertia = Inertia(1.0, np.array([0, 0, -0.3]), np.eye(3))
     bodies = [
         Body("arm", 0, Joint("hinge", "revolute", axis=(0, 1, 0), lower=0.5, upper=2), inertia),
@@ -39,7 +39,7 @@ def robot() -> Tree:
 
 @pytest.fixture
 def shown(robot: Tree) -> Iterator[tuple[ViserViewer, list[Any]]]:
-    """A viewer with the panel of a pendulum, and what it hears."""
+    """Yield a viewer with the panel of a pendulum, and the list of its requests."""
     viewer, heard = ViserViewer(), []
     viewer.show(robot, robot.neutral())
     viewer.listen(lambda message, reply: heard.append(message))
@@ -49,7 +49,7 @@ def shown(robot: Tree) -> Iterator[tuple[ViserViewer, list[Any]]]:
 
 
 def choose(widget: Any, value: Any = True) -> None:
-    """Do what viser does when a page tells of a value."""
+    """Call what viser calls when a page sends a value."""
     widget._impl.value = value
     for call in widget._impl.update_cb:
         call(GuiEvent(None, 7, widget))

@@ -1,1 +1,1 @@
-"""From a user's arrays to machine code and back: argument checks, batches, threads, fast calls, large results."""
+"""Calls of kernels with users' arrays: argument validation, batches, threads, fast calls, memory of large results."""

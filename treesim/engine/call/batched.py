@@ -1,4 +1,4 @@
-"""Tables of constants with numbers that every state of a batch has of its own."""
+"""Batched entries in tables of constants, different for every state."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from ...kernels.entries.batched_entry import batched_entry
 
 
 class BatchedTables(NamedTuple):
-    """Numbers in tables among an entry's constants: tables: which of these; places: where the numbers stand in each;
-    numbers (count, K): those of each state, one table's behind the other's."""
+    """Batched entries of tables among an entry's constants.
+
+    tables: indices of these constants. places: indices of the entries in each table. numbers (count, K): values
+    for each state, concatenated over the tables.
+    """
 
     tables: tuple[int, ...]
     places: tuple[np.ndarray, ...]
@@ -21,20 +24,22 @@ class BatchedTables(NamedTuple):
     def taken_by(
         self, entry: Callable[..., int], constants: Sequence[Any], arrays: int, before: int
     ) -> tuple[Callable[..., int], tuple[Any, ...]]:
-        """Return the twin of an entry with so many arrays, which takes the numbers behind the first `before` of these,
-        and its constants."""
+        """Return an entry that also takes the batched numbers as an input, and its constants.
+
+        arrays: number of the original entry's arrays. before: number of those before the new input.
+        """
         return batched_entry(entry, len(constants), self.tables, arrays, before), (*constants, *self.places)
 
     def of(self, states: Any) -> Self:
-        """Return the same of some of the states."""
+        """Return the batched entries of some states."""
         return self._replace(numbers=self.numbers[states])
 
     def copies(self, constants: Sequence[Any]) -> list[Any]:
-        """Return constants whose tables that vary may be written to."""
+        """Return the constants with writable copies of the varied tables."""
         return [np.array(x) if k in self.tables else x for k, x in enumerate(constants)]
 
     def put(self, state: int, constants: Sequence[Any]) -> None:
-        """Put the numbers of a state into copies of the constants."""
+        """Write the numbers of one state into copies of the constants."""
         start = 0
         for table, places in zip(self.tables, self.places, strict=True):
             constants[table][places] = self.numbers[state, start : start + places.size]

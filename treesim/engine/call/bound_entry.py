@@ -1,4 +1,4 @@
-"""A kernel entry bound to one robot's tables, to be called on single states without overhead."""
+"""Kernel entry bound to one robot's tables, for calls on single states without overhead."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NOTHING = np.empty(0)
 
 
 class BoundEntry:
-    """An entry (*constants, *inputs, *results): `call(*inputs that are not empty, *results)` returns its status.
+    """Entry (*constants, *inputs, *results): `call(*nonempty inputs, *results)` returns its status.
 
-    inputs, results: shapes of one state's arrays. `call` takes aligned, C-contiguous arrays of these shapes and of
-    `number` only, and answers everything else with BAD_LAYOUT, having done nothing. engine: as in `treesim.Dynamics`;
-    code is made, or found on the disk, at the first call, which may raise UnsupportedError for "specialized". `batch`
-    does the same for arrays of many states.
+    inputs, results: shapes of one state's arrays. `call` accepts only aligned, C-contiguous arrays of these
+    shapes and of `number`. For anything else it does nothing and returns BAD_LAYOUT. engine: as in
+    `treesim.Dynamics`. The first call compiles or loads the code; it may raise UnsupportedError for
+    "specialized". `batch` does the same for arrays of many states.
     """
 
     def __init__(
@@ -45,8 +45,10 @@ class BoundEntry:
         self._shapes = [shape for shape in (*self.inputs, *self.results) if math.prod(shape)]
 
     def batch(self, *arrays: Any) -> int:
-        """Return the status of a batch: arrays (states, *shape) as `call` takes them, which share no memory, of enough
-        states to be worth lanes; or BAD_LAYOUT, having done nothing."""
+        """Run a batch and return its status, or do nothing and return BAD_LAYOUT.
+
+        arrays: (states, *shape) as for `call`, not overlapping, of enough states for SIMD code.
+        """
         count = len(arrays[0]) if isinstance(arrays[0], np.ndarray) and arrays[0].ndim else 0
         if count < STATES or self.engine == "generic" or not self._fit(arrays, count):
             return BAD_LAYOUT
@@ -57,7 +59,7 @@ class BoundEntry:
         return BAD_LAYOUT if self._lanes is None else self._lanes.run([x.reshape(count, -1) for x in every], count)
 
     def _fit(self, arrays: Sequence[Any], count: int) -> bool:
-        """Whether arrays are dense, of the right number type and shape, and the last, the result, lies apart."""
+        """Return whether arrays are dense, of the right type and shape, and the last one, a result, overlaps none."""
         return (
             len(arrays) == len(self._shapes)
             and all(
@@ -72,7 +74,7 @@ class BoundEntry:
         return lanes_for(self.entry, self.constants, sizes, results, self.number, self.engine)
 
     def _first_call(self, *arrays: Any) -> int:
-        """Find the code, and stay out of the way from then on."""
+        """Look up the code, replace `call` by it, and call it."""
         self.call = self._code()
         return self.call(*arrays)
 
@@ -88,7 +90,7 @@ class BoundEntry:
         return self._generic()
 
     def _generic(self) -> Callable[..., int]:
-        """The generic engine's fast call, for float64 only."""
+        """Return the generic engine's fast call, for float64 only."""
         if self.number is not np.float64:
             return _turned_down
         enter, constants = fast_call(self.entry), self.constants

@@ -1,8 +1,8 @@
-"""A pool of buffers: memory of large results, kept for the next ones.
+"""Pool of memory blocks for large results.
 
-Memory that is new to a process is cleared page by page when it is first written to, which takes several times as long
-as computing what is written there. Allocators give large blocks back at once, so every call would pay anew. Here a
-block stays with the process when its result is no longer used, and serves the next result of about its size.
+The system clears new memory page by page at its first use, which takes several times as long as computing
+the results. Allocators return large blocks to the system at once, so every call would pay this again. The
+pool retains a block whose result is no longer used, for the next result of about its size.
 """
 
 from __future__ import annotations
@@ -30,10 +30,9 @@ _REFERENCES = sys.getrefcount(_alone[0])  # to what only a list refers to
 
 
 def empty(shape: tuple[int, ...], number: Any) -> np.ndarray:
-    """Return an array for results, contents of no meaning: large ones in memory of earlier results that nothing refers
-    to any more, if there is some of about this size.
+    """Return an uninitialized array; a large one reuses the memory of an unused earlier result of about its size.
 
-    $TREESIM_KEEP_MIB bounds how much memory is kept. Raises ArgumentError if that is no number.
+    $TREESIM_KEEP_MIB limits the memory of the pool. Raises ArgumentError if it is not a number.
     """
     size = math.prod(shape) * np.dtype(number).itemsize
     if size < LEAST or size > limit() or not used(POOL):
@@ -44,7 +43,7 @@ def empty(shape: tuple[int, ...], number: Any) -> np.ndarray:
 
 
 def limit() -> int:
-    """Return how many bytes are kept at most: $TREESIM_KEEP_MIB, else 512 MiB."""
+    """Return the largest size of the pool [bytes]: $TREESIM_KEEP_MIB, else 512 MiB."""
     details = os.environ.get(VARIABLE) or str(KEPT)
     if not (details.isascii() and details.isdecimal() and len(details) <= LONGEST):
         raise ArgumentError(f"{VARIABLE} is {quoted(details)}, but must be a whole number of MiB, 0 to keep nothing")
@@ -52,7 +51,7 @@ def limit() -> int:
 
 
 def _block(size: int) -> np.ndarray:
-    """A block that nobody uses, or a new one, in place of the oldest that would be too much with it."""
+    """Return an unused block, or a new one; the oldest blocks are dropped if the pool would exceed its limit."""
     for k in range(len(_blocks)):
         if size <= _blocks[k].nbytes <= ROOM * size and sys.getrefcount(_blocks[k]) == _REFERENCES:
             _blocks.append(_blocks.pop(k))

@@ -1,4 +1,4 @@
-"""Ctrl-C while a kernel is compiled waits until that is done, so that it is compiled whole or not at all."""
+"""Deferral of Ctrl-C during the compilation of a kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 @contextmanager
 def ctrl_c_later() -> Iterator[None]:
-    """Hold Ctrl-C back until the block is done; a second one is not held back."""
+    """Defer Ctrl-C to the end of the block; a second one takes effect at once."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
         yield  # Python tells only the main thread, and nobody where signals are ignored

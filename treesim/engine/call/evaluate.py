@@ -1,4 +1,4 @@
-"""From a user's arrays to a compiled kernel and back: checks, leading batch axes, engines, and what went wrong."""
+"""Evaluation of a kernel on users' arrays: validation, batch axes, choice of the engine, errors."""
 
 from __future__ import annotations
 
@@ -65,16 +65,17 @@ def evaluate(
     engine: str = "auto",
     out: np.ndarray | None = None,
 ) -> list[np.ndarray]:
-    """Run `entry(*constants, *arguments, *results)` on every state and return its results, freshly allocated.
+    """Run `entry(*constants, *arguments, *results)` on every state and return its results, newly allocated.
 
-    Leading axes of the arguments broadcast against each other and lead the results' shapes. An argument of value None
-    is passed on empty. Batches run on $TREESIM_NUM_THREADS threads (all cores by default), or as `runner` runs them;
-    results do not depend on how many. Results are float32 where all arguments are: large batches are then computed in
-    single precision, others in double and rounded. engine: "generic", "specialized", or "auto", the latter for large
-    batches where it can. out: where the first result goes, in any order of memory.
-    Raises ArgumentError for a wrong type or shape or a quaternion that is not of length 1, NonFiniteError for NaN or
-    infinity in an argument, UnknownNameError for the engine, UnsupportedError where "specialized" cannot be, else what
-    `explain` makes of a status worse than `accepted`.
+    Leading axes of the arguments are broadcast and lead the results' shapes. An argument of value None is
+    passed as an empty array. Batches run on $TREESIM_NUM_THREADS threads (all cores by default), or by
+    `runner`; results do not depend on their number. Results are float32 if all arguments are: large batches are
+    then computed in single precision, others in double precision and rounded. engine: "generic", "specialized",
+    or "auto", which selects the latter for large batches where it is supported. out: destination of the first
+    result, in any memory layout. Raises ArgumentError for a wrong type or shape or a quaternion that is not of
+    length 1, NonFiniteError for NaN or infinity in an argument, UnknownNameError for the engine,
+    UnsupportedError if "specialized" is not supported. For a status worse than `accepted` it raises what
+    `explain` returns.
     """
     check_engine(engine)
     number = precision(*(a.value for a in arguments if a.value is not None))
@@ -105,8 +106,10 @@ def evaluate(
 
 
 def specialized_first(function: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """Return function(..., engine="specialized"), or on engine "auto" where there is no such code: for what is
-    called only a few times in a process, since code made for one robot is compiled ten times sooner."""
+    """Return function(..., engine="specialized"), or with engine "auto" if there is no such code.
+
+    For functions called only a few times in a process: code for one robot compiles ten times faster.
+    """
     try:
         return function(*arguments, **options, engine="specialized")
     except UnsupportedError:
@@ -114,8 +117,10 @@ def specialized_first(function: Callable[..., Any], *arguments: Any, **options: 
 
 
 def specialized_or_generic(function: Callable[..., Any], *arguments: Any, engine: str = "auto", **options: Any) -> Any:
-    """Return function(*arguments, engine=engine, **options); on engine "auto" by code made for the robot, for any
-    number of states, or, where there is none, by that for any robot."""
+    """Return function(*arguments, engine=engine, **options).
+
+    Engine "auto" selects specialized code for any number of states, or generic code if there is none.
+    """
     if engine != "auto":
         return function(*arguments, engine=engine, **options)
     try:
@@ -131,9 +136,9 @@ def run_states(
     outputs: Sequence[np.ndarray],
     engine: str = "auto",
 ) -> int:
-    """Run all states, rows of the arrays, many of them on lanes and on several threads; return the worst status.
+    """Run all states, rows of the arrays, with SIMD and threads for many of them; return the worst status.
 
-    Raises UnsupportedError where the engine "specialized" cannot be.
+    Raises UnsupportedError if the engine "specialized" is not supported.
     """
     number, count = outputs[0].dtype, len(outputs[0])
     wanted = engine == "specialized" or (engine == "auto" and count >= specialized.STATES)
@@ -152,8 +157,10 @@ def run_states(
 
 
 def refuse_overflow(what: str, *results: np.ndarray) -> None:
-    """Raise NonFiniteError if one of the results, dense float64 arrays, of `what`, which takes several calls, is not
-    finite. Cost 0.4 us a result."""
+    """Raise NonFiniteError if one of the results, dense float64 arrays, is not finite.
+
+    what: name of the computation, which takes several calls. Cost 0.4 us a result.
+    """
     status = compiled(status_of)
     for result in results:
         if status(result.reshape(-1)) != FINE:
@@ -161,13 +168,13 @@ def refuse_overflow(what: str, *results: np.ndarray) -> None:
 
 
 def overflow(arguments: Sequence[Argument]) -> NonFiniteError:
-    """Return the error for arguments that are finite, and results that are not."""
+    """Return the error for finite arguments whose results are not finite."""
     names = " and ".join(a.label for a in arguments if a.value is not None)
     return NonFiniteError(f"the result is too large for its numbers: are those in {names} of a sensible size?")
 
 
 def _rounded(output: np.ndarray, double: np.ndarray) -> int:
-    """Write results to where they belong, rounded to its numbers; return NOT_FINITE if these do not reach as far."""
+    """Copy results to `output`, rounded to its number type; return NOT_FINITE if they overflow."""
     if output is double:
         return FINE
     with np.errstate(over="ignore"):
@@ -184,7 +191,7 @@ def lanes_for(
     engine: str,
     **steps: Any,
 ) -> specialized.BatchCode | None:
-    """Return an entry's code on lanes, or None if it has none and the engine "specialized" is not insisted on."""
+    """Return an entry's SIMD code; None if there is none and the engine is not "specialized"."""
     try:
         return specialized.batch_code(entry, constants, sizes, results, number == np.float32, **steps)
     except UnsupportedError:
@@ -198,5 +205,5 @@ def _is_dense(array: np.ndarray) -> bool:
 
 
 def _dense(array: np.ndarray) -> np.ndarray:
-    """The array as the generic engine takes it: float64, contiguous, writable."""
+    """Return the array as float64, contiguous and writable, for the generic engine."""
     return array if _is_dense(array) else np.array(array, dtype=float, order="C")

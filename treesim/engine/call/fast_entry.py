@@ -1,4 +1,4 @@
-"""Entries of the generic engine as plain functions call them: with next to no overhead on single states."""
+"""Fast calls of the generic engine's entries on single states."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from .generic import compiled, runs_compiled
 
 
 class FastEntry:
-    """A declared entry (`kernels.entries.entry`) with its fast call, which is compiled when it is first needed.
+    """Declared entry (`kernels.entries.entry`) with its fast call, compiled on first use.
 
-    call(ints, reals, *tables, *arrays): the fast built-in function. It returns the entry's status, or BAD_LAYOUT for
-    arguments it does not take; tables must be those that treesim makes. Where kernels run as plain Python, or numpy's
-    layout is not the known one, every call is a BAD_LAYOUT.
+    call(ints, reals, *tables, *arrays): the built-in function. It returns the entry's status, or BAD_LAYOUT for
+    arguments that it does not accept; tables must be those that treesim creates. If kernels run as plain
+    Python, or numpy's memory layout is unknown, every call returns BAD_LAYOUT.
     """
 
     __slots__ = ("call", "entry")
@@ -26,15 +26,17 @@ class FastEntry:
         self.call: Callable[..., int] = self._first_call
 
     def _first_call(self, *arguments: Any) -> int:
-        """Find the fast call at the first one on a state, and stay out of the way from then on. A batch is turned down:
-        it may run on lanes, and would wait for code that it never uses."""
+        """Look up the fast call at the first call on a single state, and replace `call` by it.
+
+        A batch gets BAD_LAYOUT: it may run by SIMD code, and would wait for code that it never uses.
+        """
         if self._is_batch(arguments):
             return BAD_LAYOUT
         self.call = fast_call(self.entry)
         return self.call(*arguments)
 
     def _is_batch(self, arguments: tuple[Any, ...]) -> bool:
-        """Whether the first array has more axes than that of one state."""
+        """Return whether the first array has more axes than that of one state."""
         signature = getattr(self.entry, "signature", None)
         if signature is None:
             return False
@@ -43,7 +45,10 @@ class FastEntry:
 
 
 def fast_call(kernel_entry: Any) -> Callable[..., int]:
-    """Return the fast built-in function of an entry, compiled: `FastEntry.call`. One without declaration has none."""
+    """Return the compiled built-in function of an entry, see `FastEntry.call`.
+
+    For an entry without declaration it always returns BAD_LAYOUT.
+    """
     if not (runs_compiled() and has_fast_entry(kernel_entry)):
         return lambda *arguments: BAD_LAYOUT
     found: Callable[..., int] = compiled(kernel_entry).fast

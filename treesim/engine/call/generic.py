@@ -1,7 +1,7 @@
-"""The generic engine: compiles a kernel's text once for all robots, and keeps the result on disk.
+"""Generic engine: compiles a kernel's source once for all robots, with a cache on disk.
 
-An entry, its checks (`argument_checks`) and its fast call (`fastcall`) are compiled as one module (`frontend`), in
-which LLVM inlines everything that the entry calls: tuples then live in registers.
+An entry, its checks (`argument_checks`) and its fast call (`fastcall`) are compiled as one module
+(`frontend`), in which LLVM inlines everything that the entry calls: tuples then live in registers.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ _entries: dict[Callable[..., Any], Any] = {}
 
 
 def runs_compiled() -> bool:
-    """Whether kernels are compiled: not with NUMBA_DISABLE_JIT=1, the switch that is common in Python."""
+    """Return whether kernels are compiled; False if NUMBA_DISABLE_JIT=1, a common switch in Python."""
     return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 
 
 def compiled(entry: Callable[..., int]) -> Any:
-    """Return a kernel entry, its checks (`argument_checks`) included, compiled with all it calls on first use.
+    """Return a kernel entry with its checks (`argument_checks`), compiled on first use.
 
-    With NUMBA_DISABLE_JIT=1 it runs as plain Python. Raises UnsupportedError, telling the line, for a kernel that
-    cannot be compiled. Cost: 0.1 to 5 s when the disk cache holds nothing for these sources, milliseconds when it does.
+    With NUMBA_DISABLE_JIT=1 it runs as plain Python. Raises UnsupportedError, naming the line, for a kernel
+    that cannot be compiled. Cost: 0.1 to 5 s without code for these sources in the disk cache, milliseconds
+    with it.
     """
     found = _entries.get(entry)
     if found is not None:
@@ -55,8 +56,7 @@ def compiled(entry: Callable[..., int]) -> Any:
 
 
 def compiled_soon(entry: Any) -> None:
-    """Let a second process compile an entry for which `compiled` will be asked soon, if it can
-    (`background_compilation`)."""
+    """Start to compile an entry in a background process, if possible, before `compiled` is called."""
     if runs_compiled() and entry not in _entries:
         with ctrl_c_later(), _lock:
             whole = _checked(entry)
@@ -64,22 +64,24 @@ def compiled_soon(entry: Any) -> None:
 
 
 def _checked(entry: Any) -> Any:
-    """An entry that works on states with its checks; what runs behind such an entry as it is."""
+    """Return an entry that works on states with its checks, any other entry unchanged."""
     return admitted(entry) if is_entry(entry) else entry
 
 
 def bound_call(entry: Any, *arguments: Any) -> Callable[[], int]:
-    """Return the compiled entry's call with these arguments, arrays whose contents may change: without the 4 us that
-    looking at five arrays takes. Raises as a call of `compiled(entry)`."""
+    """Return the compiled entry's call with these arguments, arrays whose contents may change.
+
+    It saves the 4 us that validation of five arrays takes. Raises as a call of `compiled(entry)`.
+    """
     code = compiled(entry)
     return code.bound_to(*arguments) if isinstance(code, EntryCode) else partial(code, *arguments)
 
 
 class EntryCode:
-    """Machine code of an entry, for all robots, called as the entry is, with arrays that have one axis.
+    """Machine code of an entry for all robots, called as the entry is, with arrays of one axis.
 
-    Raises TypeError for arrays of other numbers, axes or layouts, and for read-only ones that are no tables. `fast`:
-    the built-in function for single states (`fastcall`), or None.
+    Raises TypeError for arrays of another type, number of axes or layout, and for read-only ones that are no
+    tables. `fast`: the built-in function for single states (`fastcall`), or None.
     """
 
     def __init__(self, entry: Any, whole: Any) -> None:
@@ -94,11 +96,11 @@ class EntryCode:
         self.fast = builtin(entry.__name__, code.address("fast"), np.float64, code) if has_fast_entry(entry) else None
 
     def __call__(self, *arguments: Any) -> int:
-        """Return the entry's status."""
+        """Run the entry and return its status."""
         return int(self._run(_job(self._words(arguments, self._kinds))))
 
     def bound_to(self, *arguments: Any) -> Callable[[], int]:
-        """Return the call with these arguments, which are checked once, and of which arrays are read at every call."""
+        """Return the call with these arguments, which are validated once; arrays are read at every call."""
         words, run = _job(self._words(arguments, self._kinds)), self._run
 
         def call(kept: Sequence[Any] = arguments) -> int:  # whose memory must stay
@@ -107,13 +109,15 @@ class EntryCode:
         return call
 
     def with_tables(self, *tables: Any) -> Callable[..., int]:
-        """Return the call with these first arguments, which are checked once, and which the caller must keep: of the
-        other arguments alone."""
+        """Return the call of the other arguments, with these first ones bound.
+
+        They are validated once; the caller must keep a reference to them.
+        """
         first, kinds = self._words(tables, self._kinds[: len(tables)]), self._kinds[len(tables) :]
         return lambda *others: int(self._run(_job(first + self._words(others, kinds))))
 
     def _words(self, arguments: Sequence[Any], kinds: Sequence[tuple[Any, bool]]) -> list[int]:
-        """Arguments as machine code takes them."""
+        """Convert arguments to machine words: address and size of arrays, values of integers."""
         words: list[int] = []
         for x, (number, written) in zip(arguments, kinds, strict=True):
             if number is False:
@@ -138,17 +142,17 @@ def _name(entry: Any) -> str:
 
 
 def _identity(entry: Any) -> bytes:
-    """All that decides what an entry's code is."""
+    """Return everything that determines an entry's code, as cache key."""
     declared = entry.__annotations__, getattr(entry, "signature", None), has_fast_entry(entry)
     return (repr((_name(entry), kernel_hash(), *declared, _closures(entry))) + _text(entry)).encode()
 
 
 def kernel_webassembly(entry: Any) -> WasmModule:
-    """Return an entry, its checks included, as a WebAssembly module, which is kept on disk.
+    """Return an entry with its checks as a WebAssembly module, cached on disk.
 
-    It exports call(job, memory), which returns the entry's status: job, the address of words of 64 bits, of each
-    argument its address and size; memory: the address from which on memory is free, which grows where it must. It
-    imports sin, cos and atan2 of doubles where it calls them, beside what WasmModule says. Cost: as `compiled`.
+    It exports call(job, memory), which returns the entry's status. job: address of 64-bit words, address and
+    size of each argument. memory: address of free memory, which grows if necessary. It imports sin, cos and
+    atan2 of doubles where it calls them, and the imports of WasmModule. Cost: as `compiled`.
     """
     name = _name(entry)
     identity = repr((name, kernel_hash(), entry.__annotations__, _closures(entry))) + _text(entry)
@@ -165,14 +169,14 @@ def kernel_webassembly(entry: Any) -> WasmModule:
 
 
 def _with_job(entry: Any, whole: FunctionType, fuses: bool = True) -> tuple[Module, str]:
-    """The module of an entry, and the function that calls it with what a job's words hold."""
+    """Return the module of an entry, and the function that calls it with the words of a job."""
     module, types = Module({*_files(entry), whole.__code__.co_filename}, fuses), entry_types(entry)
     module.apart.add(whole)
     return module, job_function(module.compiled(whole, tuple(types)), types)
 
 
 def _written(entry: Any, whole: FunctionType) -> Code:
-    """The text of an entry's module: the entry, and what calls it from Python."""
+    """Return the IR of an entry's module: the entry and its calls from Python."""
     module, run = _with_job(entry, whole)
     functions = [run]
     if has_fast_entry(entry):
@@ -181,14 +185,16 @@ def _written(entry: Any, whole: FunctionType) -> Code:
 
 
 def _optimized(module: Module, text: str) -> Code:
-    """The text of a module, and what LLVM is to make of its loops: without blocks of six numbers, unrolled loops gain
-    nothing, and take a fifth of the time to compile; nor do those of the longest modules."""
+    """Return the IR of a module with options for LLVM's loop optimisations.
+
+    Modules without blocks of six numbers do not profit from unrolled loops, which would cost a fifth of the
+    compile time; nor do the longest modules.
+    """
     return Code(text, 0, optimize=True, unrolled=module.in_blocks() and not module.is_longest())
 
 
 def _functions(entry: Any) -> list[FunctionType]:
-    """What an entry is made of: itself, and what made functions (`kernels.entries.entry`) and closures among these
-    know."""
+    """Return the functions of an entry: itself, and those referred to by generated functions and closures."""
     found: dict[FunctionType, None] = {}
     left: list[Any] = [entry, getattr(entry, "kernel", entry)]
     while left:
@@ -203,7 +209,7 @@ def _functions(entry: Any) -> list[FunctionType]:
 
 
 def _closures(entry: Any) -> list[str]:
-    """What an entry's functions know from the functions that made them: functions, also in tuples, by their name."""
+    """Return the closure variables of an entry's functions; functions among them, also in tuples, by name."""
     known = [(x, cell.cell_contents) for x in _functions(entry) for cell in x.__closure__ or ()]
     return [f"{x.__qualname__} {_named(value)}" for x, value in known]
 
@@ -215,10 +221,10 @@ def _named(value: Any) -> str:
 
 
 def _files(entry: Any) -> list[str]:
-    """Where what an entry is made of was written."""
+    """Return the source files of an entry's functions."""
     return sorted({function.__code__.co_filename for function in _functions(entry)})
 
 
 def _text(entry: Any) -> str:
-    """All that an entry is made of beside treesim's kernels: it calls only these, and functions of these files."""
+    """Return the source of an entry outside treesim's kernels: it calls only these, and functions of these files."""
     return "".join(line for name in _files(entry) for line in linecache.getlines(name))

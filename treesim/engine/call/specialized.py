@@ -1,8 +1,8 @@
-"""The specialized engine: a kernel's text traced for one robot, as machine code that works on many states at once.
+"""Specialized engine: traces a kernel for one robot and compiles it to SIMD code for many states at once.
 
-Large batches come here from `evaluate`. Code is made once per robot, kernel and number type, in a fraction of a second
-(of long ones in two), straight-line or looped (`llvm.strategies`), and kept on disk. Kernels whose course depends on
-their inputs' values, or that take more than 600,000 operations, stay with the generic engine.
+`evaluate` passes large batches to it. Code is compiled once per robot, kernel and number type, in a
+fraction of a second (two seconds for long code), straight-line or looped (`llvm.strategies`), and cached on
+disk. Kernels that branch on their inputs, or take more than 600,000 operations, run on the generic engine.
 """
 
 from __future__ import annotations
@@ -46,11 +46,12 @@ _tables: dict[int, tuple[weakref.ref[np.ndarray], bytes]] = {}
 
 
 class Job(ctypes.Structure):
-    """What the threads of one call share, as compiled code reads it (`batch_loop`); they write the first three words.
+    """Data that the threads of one call share (`batch_loop`); compiled code updates the first three words.
 
-    next: the first state that nobody has taken yet. threads: how many have come so far. status: 1 once a number is not
-    finite. count, block: states in all, and how many a thread takes at a time. steps, every: of each state; after how
-    many the results are written. bytes, workspaces: of each thread's workspace, and where they begin.
+    next: first state that no thread has taken. threads: number of threads so far. status: 1 once a number is
+    not finite. count, block: number of states, and of those that a thread takes at a time. steps, every: steps
+    of each state, and steps between two written results. bytes, workspaces: size of each thread's workspace,
+    and address of the first one.
     """
 
     _fields_ = tuple(
@@ -62,12 +63,12 @@ class Job(ctypes.Structure):
 
 
 class _Workspaces(threading.local):
-    """Memory that a Python thread's calls share, so that it is not asked for, and cleared, at every call."""
+    """Workspace memory of each Python thread, reused between calls."""
 
     memory, start = np.empty(0, np.uint8), 0
 
     def aligned(self, size: int) -> int:
-        """The address of `size` bytes, aligned to cache lines; contents are of no meaning."""
+        """Return the address of `size` uninitialized bytes, aligned to cache lines."""
         if self.memory.size < size + CACHE_LINE:
             self.memory = np.empty(size + CACHE_LINE, np.uint8)
             self.start = -(-self.memory.ctypes.data // CACHE_LINE) * CACHE_LINE
@@ -78,16 +79,16 @@ _workspaces = _Workspaces()
 
 
 class BatchCode:
-    """Machine code of one kernel entry for one robot, on lanes of double or single precision."""
+    """SIMD code of one kernel entry for one robot, in double or single precision."""
 
     def __init__(self, loaded: machine_code.Loaded, lanes: Lanes) -> None:
         self._loaded, self.lanes = loaded, lanes
 
     def run(self, arrays: Sequence[np.ndarray], count: int, steps: int = 1, every: int = 1) -> int:
-        """Work on all states of arrays (count, numbers) or (count, steps, numbers); return FINE, or NOT_FINITE.
+        """Process all states of arrays (count, numbers) or (count, steps, numbers); return FINE or NOT_FINITE.
 
-        Arrays of the right number type are read and emit in place, whatever their strides; inputs may have strides
-        of 0. Which thread takes which states changes no result.
+        Arrays of the right number type are read and written in place, whatever their strides; inputs may have
+        strides of 0. The distribution of states over threads does not change the results.
         """
         loaded, width = self._loaded, self.lanes.width
         groups = -(-count // width)
@@ -102,8 +103,7 @@ class BatchCode:
         return NOT_FINITE if job.status else FINE
 
     def _table(self, arrays: Sequence[np.ndarray]) -> array[int]:
-        """Address and strides of each array: from number to number, state to state, step to step; whether it is too
-        large for caches (see `nontemporal_stores`)."""
+        """Return the table of arrays: address, strides (number, state, step), and use of nontemporal stores."""
         unit = self.lanes.bytes // self.lanes.width
         words: list[int] = []
         for x in arrays:
@@ -115,12 +115,12 @@ class BatchCode:
 
 
 def lanes(single: bool) -> Lanes:
-    """Return the widest vectors of this processor."""
+    """Return the widest vector type of this processor."""
     return Lanes(single, machine_code.processor().vector_bytes // (4 if single else 8))
 
 
 def refuse_unusable() -> None:
-    """Raise UnsupportedError, telling why, where this engine cannot run."""
+    """Raise UnsupportedError, with the reason, if this engine cannot run."""
     if not runs_compiled():
         raise UnsupportedError("NUMBA_DISABLE_JIT is set: there is no specialized code")
 
@@ -135,14 +135,13 @@ def batch_code(
     invariant: int = 0,
     strategy: str | None = None,
 ) -> BatchCode:
-    """Return the code of an entry for given constants and sizes of one state's arrays.
+    """Return the SIMD code of an entry for given constants and sizes of one state's arrays.
 
-    carried: how many of the first inputs are, in the next step, the first results; invariant: how many of the next do
-    not change with the steps (see straight_line). strategy: see `strategies`, by default what $TREESIM_CODE asks for.
-    Raises UnsupportedError, saying why, if there is none, ArgumentError if $TREESIM_CODE asks for no strategy there is,
-    or $TREESIM_MEMORY for no technique.
-    Cost: 0.1 to 2 s the first time ever, 4 us per operation of very large robots, milliseconds the first time in a
-    process, then microseconds.
+    carried: number of first inputs that, in the next step, are the first results. invariant: number of
+    following inputs that do not change with the steps (see straight_line). strategy: see `strategies`, by
+    default $TREESIM_CODE. Raises UnsupportedError, with the reason, if there is none, ArgumentError for an
+    invalid $TREESIM_CODE or $TREESIM_MEMORY. Cost: 0.1 to 2 s the first time ever, 4 us per operation of very
+    large robots, milliseconds the first time in a process, then microseconds.
     """
     refuse_unusable()
     strategy = strategy or wanted()
@@ -161,11 +160,11 @@ def single_code(
     results: Sequence[tuple[int, ...]],
     number: type[np.floating],
 ) -> Callable[..., int]:
-    """Return a built-in function for single states: of the nonempty inputs and the results, in arrays of `number`.
+    """Return a built-in function for single states.
 
-    It returns the entry's status, or BAD_LAYOUT for arguments that are not such arrays of these shapes. All who
-    ask for the same get the same function. Raises UnsupportedError where there is no straight-line code. Cost: as
-    `batch_code`.
+    It takes the nonempty inputs and the results, arrays of `number`, and returns the entry's status. It returns
+    BAD_LAYOUT for arguments that are not such arrays of these shapes. Equal requests return the same function.
+    Raises UnsupportedError if there is no straight-line code. Cost: as `batch_code`.
     """
     refuse_unusable()
     if not layout_is_known():
@@ -197,7 +196,7 @@ def _single_function(
 
 
 def _contents(value: Any) -> Any:
-    """What an array holds. A table that cannot be emit to is read once: later calls find the same bytes, hashed."""
+    """Return the bytes of an array as part of a cache key; those of a read-only table are computed once."""
     if not isinstance(value, np.ndarray):
         return value
     memory: Any = value.base

@@ -1,4 +1,4 @@
-"""One state of a large robot on several threads: stage after stage, the blocks of a stage at the same time."""
+"""Parallel computation of one state of a large robot: stage by stage, with independent blocks on several threads."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Part = Callable[[int, int, int, int], int]
 
 
 def run_stages(part: Part, widths: Sequence[int], least: int = BLOCKS_PER_SHARE) -> int:
-    """Run all stages, of `widths` independent blocks each, and return the largest status.
+    """Run all stages, of `widths` independent blocks each, and return the worst status.
 
-    A stage is split into as many shares as there are threads ($TREESIM_NUM_THREADS, all cores by default) and blocks
-    for them, `least` a share; stages too narrow to be split run together in one call. Which thread computes a block
-    does not change its result.
+    A stage is divided among threads ($TREESIM_NUM_THREADS, all cores by default) with at least `least` blocks
+    each. Consecutive narrow stages run in one call on one thread. The thread that computes a block does not
+    change its result.
     """
     return max(_run(part, *run) for run in _runs(widths, thread_count(), least))
 
 
 def _runs(widths: Sequence[int], threads: int, least: int) -> Iterator[tuple[int, int, int]]:
-    """First and last of neighbouring stages that run in one call, and in how many shares."""
+    """Yield first and last stage, and number of threads, of each call; undivided neighbouring stages share a call."""
     first = 0
     for stage, width in enumerate(widths):
         shares = max(1, min(threads, width // least))
@@ -42,7 +42,7 @@ def _runs(widths: Sequence[int], threads: int, least: int) -> Iterator[tuple[int
 
 
 def _run(part: Part, first: int, last: int, shares: int) -> int:
-    """All shares of the stages first .. last: the caller's thread takes the first, and waits for the others."""
+    """Run the stages first .. last on `shares` threads, one of them the caller's."""
     others = [pool().submit(part, first, last, share, shares) for share in range(1, shares)]
     status = part(first, last, 0, shares)
     wait(others)
@@ -50,10 +50,11 @@ def _run(part: Part, first: int, last: int, shares: int) -> int:
 
 
 def staged(code: Callable[..., int], tables: Sequence[Any], numbers: int, widths: Sequence[int], least: int) -> Runner:
-    """Return what runs one state after the other, each stage by stage on all threads.
+    """Return a runner that processes state after state, each stage by stage on all threads.
 
-    code: an entry `(constants, tables, memory, first, last, share, shares, inputs, outputs)`. numbers: size of memory.
-    widths, least: as in `run_stages`. So many states that each thread has enough of them run side by side instead.
+    code: an entry `(constants, tables, memory, first, last, share, shares, inputs, outputs)`. numbers: size of
+    memory. widths, least: as in `run_stages`. If there are enough states for all threads, whole states run in
+    parallel instead.
     """
 
     def run(
@@ -79,5 +80,5 @@ def staged(code: Callable[..., int], tables: Sequence[Any], numbers: int, widths
 
 
 def _of_state(code: Callable[..., int], leading: tuple, arrays: list[np.ndarray]) -> Part:
-    """The shares of one state with its own arrays."""
+    """Return the function `Part` of one state with its own arrays."""
     return lambda *part: code(*leading, *part, *arrays)

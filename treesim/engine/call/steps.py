@@ -1,8 +1,9 @@
-"""Many steps of many states in compiled code: each state is carried from step to step, and written now and then.
+"""Time steps of many states in compiled code: state is carried from step to step, and recorded every few steps.
 
-Results (count, records, n) hold the states after every `every` steps; they may lie in files, and nothing else is as
-large. A state that is not finite stays in the results. The work is done a piece at a time: some of the states, through
-some of their steps, from where the piece before left them. Into which pieces it is cut changes no bit of the results.
+Results (count, records, n) are the states after every `every` steps; they may be memory-mapped files, and
+no other array is as large. States that are not finite stay in the results. The work is divided into rollout
+segments: some of the states through some of their steps, starting from the end of the segment before. The
+division does not change a bit.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Controls = Callable[[int, int, int, Arrays], np.ndarray]
 
 
 class Carried(NamedTuple):
-    """States (count, n) at the end of a piece, and whether all that was recorded, and the controls given, is finite."""
+    """States (count, n) at the end of a segment, and whether all recorded numbers and all controls are finite."""
 
     states: Arrays
     finite: bool
@@ -39,21 +40,26 @@ RolloutSegment = Callable[[slice, slice, Arrays, Arrays, int], Carried]
 
 
 class Measured(NamedTuple):
-    """What is measured of rollouts: the reduction that `measured_step_entry` takes, which runs on columns too, and the
-    parameters (B, k) of its functions. What it keeps is the last of a piece's states; nothing of it is recorded."""
+    """Measures of rollouts.
+
+    reduction: the expression of `measured_step_entry`, which also runs on NumPy columns. parameters (B, k): of
+    the measures' functions. The measures' memory is the last of a segment's states and is not recorded.
+    """
 
     reduction: Any
     parameters: np.ndarray
 
     def of(self, rows: Any) -> Measured:
-        """Return that of some of the rollouts."""
+        """Return the measures of some rollouts."""
         return self._replace(parameters=self.parameters[rows])
 
     def after(
         self, before: Arrays, now: Arrays, kept: np.ndarray, wrench: np.ndarray | float = 0.0
     ) -> tuple[list[np.ndarray], np.ndarray]:
-        """Return the states after a step, those of rollouts that have ended as they were before it, and what is kept
-        then; wrench (count, 6 (N + 1)): of contact, where the reduction takes it."""
+        """Return the states and the measures' memory after a step; ended rollouts stay at the states before it.
+
+        wrench (count, 6 (N + 1)): contact wrenches, if the reduction takes them.
+        """
         ended = kept[:, ENDED, None] != 0
         held = [np.where(ended, old, x) for old, x in zip(before, now, strict=True)] if ended.any() else list(now)
         c = wrench if self.reduction.contact else np.empty((len(kept), 0))
@@ -72,11 +78,11 @@ def under_controls(
     batched: BatchedTables | None = None,
     measured: Measured | None = None,
 ) -> RolloutSegment:
-    """Return what carries states, arrays of `number` (count, n) with n of `sizes`, through steps under controls
-    (count, steps, m), whose strides may be 0, each of them held for so many substeps.
+    """Return a rollout segment under given controls.
 
-    entry(*constants, *states, control, *next states) does one substep. varied: numbers in the constants that every
-    state has of its own. Raises UnsupportedError where the engine "specialized" cannot be.
+    entry(*constants, *states, control, *next states) does one substep. sizes: n of each state array (count, n).
+    controls (count, steps, m): their strides may be 0. held: substeps of a step, under the same control.
+    varied: batched model parameters. Raises UnsupportedError if the engine "specialized" is not supported.
     """
     own = [] if batched is None else [batched.numbers]
     if batched is not None:
@@ -115,12 +121,11 @@ def under_policy(
     batched: BatchedTables | None = None,
     measured: Measured | None = None,
 ) -> RolloutSegment:
-    """Return what carries states through steps of dt [s] under the controls that a policy takes, with parameters
-    (count, k), and holds for so many substeps; varied: as in `under_controls`.
+    """Return a rollout segment under a policy with parameters (count, k), evaluated once per step of dt [s].
 
-    entries: as in `under_controls`, whose first states are q and v, and (*constants, policy, held, number of the step,
-    number of the substep, control, *states, parameters, then the next of all but the parameters), the same with the
-    policy.
+    entries: that of `under_controls`, whose first states are q and v; and the same with the policy:
+    (*constants, policy, held, step number, substep number, control, *states, parameters, then the next of all
+    but the parameters). held, varied: as in `under_controls`.
     """
     entry, traced = entries
     counted = [1, 1, sizes[1], *sizes]
@@ -154,7 +159,7 @@ def under_policy(
 
 
 def held_controls(controls: np.ndarray, held: int) -> np.ndarray:
-    """Return the controls (count, steps, m) of all substeps, of which each step has so many."""
+    """Return the controls (count, steps, m) repeated for the substeps of each step."""
     count, steps, m = controls.shape
     if held == 1 or not controls.size:
         return controls
@@ -164,7 +169,10 @@ def held_controls(controls: np.ndarray, held: int) -> np.ndarray:
 
 
 def all_finite(array: np.ndarray) -> bool:
-    """Whether all numbers are finite, with memory for one entry of the first axis; what is repeated is seen once."""
+    """Return whether all numbers are finite; uses memory for one entry of the first axis.
+
+    Entries repeated by a stride of 0 are read once.
+    """
     own = array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)]
     return all(bool(np.isfinite(entry).all()) for entry in own)
 
@@ -173,8 +181,12 @@ def step_code(
     entry: Step, constants: Sequence[Any], inputs: Sequence[int], results: Sequence[int], number: Any, engine: str,
     measured: Measured | None = None, held: int = 1, first: int = 0, invariant: int = 0,
 ) -> BatchCode | None:  # fmt: skip
-    """Return the code on lanes of steps of an entry, if there is any, which carry all their results and what is
-    measured of each `held` substeps; first: which of the results are q and v. `carried_on_lanes` is what it takes."""
+    """Return the SIMD code of steps of an entry with measures, None if there is none.
+
+    All results and the measures' memory are carried from step to step. held: substeps of a step. first: index
+    of q among the results, followed by v. invariant: as in `batch_code`. `carried_on_lanes` returns the inputs
+    that the code takes.
+    """
     if engine == "generic":
         return None
     moving = len(results)
@@ -190,7 +202,7 @@ def step_code(
 
 
 def carried_on_lanes(states: Arrays, measured: Measured | None, number: Any) -> list[np.ndarray]:
-    """Return the states that lanes begin with, and what the functions of measures take, as the code takes them."""
+    """Return the initial states, and the parameters of measures, in the code's number type."""
     if measured is None:
         return [*states]
     return [*states[:-1], *(x.astype(number, copy=False) for x in (states[-1], measured.parameters))]
@@ -213,7 +225,7 @@ def _one_by_one(
     held: int,
     measured: Measured | None = None,
 ) -> Carried:
-    """Without lanes: each thread takes its states through all steps, in double precision; fixed: what stays."""
+    """Run without SIMD code: each thread steps its states in double precision; fixed: inputs that do not change."""
     machine_code = compiled(entry)
     ends = [np.empty(x.shape) for x in states]
 

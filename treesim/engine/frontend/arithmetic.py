@@ -1,4 +1,4 @@
-"""Operations on numbers: conversions, arithmetic, comparisons, with what is known folded."""
+"""Code generation for numbers: conversions, arithmetic, comparisons, with constant folding."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ LARGEST_POWER = 16  # that is written as products
 
 
 def known(number: Any) -> Value:
-    """The value of one of Python's numbers."""
+    """Return the value of a Python number."""
     if isinstance(number, bool):
         return boolean(number)
     return integer(int(number)) if isinstance(number, int) else real(float(number))
 
 
 def kind_of(*values: Value) -> Scalar:
-    """The type that contains those of all values. Raises UnsupportedError if these are no numbers."""
+    """Return the common type of all values; raises UnsupportedError if one is no number."""
     for value in values:
         if not isinstance(value.type, Scalar):
             raise UnsupportedError(f"{described(value.type)} stands where a number is wanted")
@@ -63,7 +63,7 @@ def kind_of(*values: Value) -> Scalar:
 
 
 def converted(body: Body, value: Value, kind: Type) -> Value:
-    """A number as one of another type, that contains it."""
+    """Convert a number to a wider type."""
     if value.type == kind:
         return value
     if kind in (LANES, MASK):
@@ -81,7 +81,7 @@ def converted(body: Body, value: Value, kind: Type) -> Value:
 
 
 def _on_lanes(body: Body, value: Value, kind: Scalar) -> Value:
-    """A number, or a condition, on all lanes."""
+    """Broadcast a number or condition to a vector."""
     if kind == MASK and value.type != BOOLEAN:
         return truth(body, value)
     if value.type == MASK:
@@ -95,14 +95,14 @@ def _on_lanes(body: Body, value: Value, kind: Scalar) -> Value:
 
 
 def truth(body: Body, value: Value) -> Value:
-    """Whether a number is not zero."""
+    """Return whether a number is not zero."""
     if value.type in (BOOLEAN, MASK):
         return value
     return compare(body, ast.NotEq, value, integer(0))
 
 
 def arithmetic(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Value:
-    """a operation b."""
+    """Generate `a operation b`."""
     kind = kind_of(a, b)
     if a.known is not None and b.known is not None:
         return _folded(operation, a, b)
@@ -126,7 +126,7 @@ def arithmetic(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Valu
 
 
 def _folded(operation: type[ast.AST], a: Value, b: Value) -> Value:
-    """The result of known numbers."""
+    """Return the result of an operation on constants."""
     try:
         return known(PYTHON[operation](a.known, b.known))
     except (ArithmeticError, ValueError) as error:
@@ -134,8 +134,10 @@ def _folded(operation: type[ast.AST], a: Value, b: Value) -> Value:
 
 
 def _divided(body: Body, operation: type[ast.AST], x: str, y: str) -> Value:
-    """Quotient or remainder towards minus infinity, as Python's, of whole numbers; of a division by zero, which would
-    end the process, that by one."""
+    """Generate the quotient or remainder of integers, rounded towards minus infinity as in Python.
+
+    A zero divisor, which would end the process, is replaced by 1.
+    """
     y = body.get(f"select i1 {body.get(f'icmp eq i64 {y}, 0')}, i64 1, i64 {y}")
     quotient, rest = body.get(f"sdiv i64 {x}, {y}"), body.get(f"srem i64 {x}, {y}")
     inexact, mixed = body.get(f"icmp ne i64 {rest}, 0"), body.get(f"xor i64 {rest}, {y}")
@@ -147,7 +149,7 @@ def _divided(body: Body, operation: type[ast.AST], x: str, y: str) -> Value:
 
 
 def power(body: Body, a: Value, b: Value) -> Value:
-    """a to a small known power, as products."""
+    """Generate `a` to a small constant power, as products."""
     if not isinstance(b.known, int) or not 1 <= b.known <= LARGEST_POWER:
         raise UnsupportedError(f"powers must be whole numbers from 1 to {LARGEST_POWER}, written out")
     result = a
@@ -157,7 +159,7 @@ def power(body: Body, a: Value, b: Value) -> Value:
 
 
 def negative(body: Body, a: Value) -> Value:
-    """-a."""
+    """Generate `-a`."""
     if a.known is not None:
         return known(-a.known)
     if a.type in (REAL, LANES):
@@ -166,7 +168,7 @@ def negative(body: Body, a: Value) -> Value:
 
 
 def inverted(body: Body, a: Value) -> Value:
-    """not a."""
+    """Generate `not a`."""
     a = truth(body, a)
     if a.known is not None:
         return boolean(not a.known)
@@ -176,7 +178,7 @@ def inverted(body: Body, a: Value) -> Value:
 
 
 def compare(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Value:
-    """Whether a operation b."""
+    """Generate the comparison `a operation b`."""
     kind = kind_of(a, b)
     if a.known is not None and b.known is not None:
         return boolean(PYTHON[operation](a.known, b.known))
@@ -190,7 +192,7 @@ def compare(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Value:
 
 
 def extreme(body: Body, operation: type[ast.AST], a: Value, b: Value) -> Value:
-    """max (ast.Gt) or min (ast.Lt) of two numbers, as Python's: the first, unless the second is beyond it."""
+    """Generate max (ast.Gt) or min (ast.Lt) of two numbers as in Python: the first, unless the second is beyond it."""
     if a.known is not None and b.known is not None:
         return b if PYTHON[operation](b.known, a.known) else a
     kind = kind_of(a, b)

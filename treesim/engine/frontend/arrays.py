@@ -1,4 +1,4 @@
-"""Arrays in kernels: elements, parts, other shapes, new memory, and assignments to many elements at once."""
+"""Code generation for arrays: elements, slices, reshapes, allocation, and elementwise assignment."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ UNCHANGED = ", !invariant.load !0"
 
 
 class Range(NamedTuple):
-    """Part of an axis: the first element, and the one behind the last; None: all from, or to, the end."""
+    """Slice of an axis: first element and end; None: start or end of the axis."""
 
     start: Value | None
     stop: Value | None
 
 
 def lengths(array: Value) -> list[Value]:
-    """The length of each axis."""
+    """Return the length of each axis."""
     return [made_of(INTEGER, (part,)) for part in array.parts[1 : 1 + array.type.axes]]
 
 
 def strides(body: Body, array: Value) -> list[Value]:
-    """The strides of the axes, in elements."""
+    """Return the strides of the axes, in elements."""
     kind, axes = array.type, array.type.axes
     if kind.layout == CONTIGUOUS:
         found = [integer(1)]
@@ -58,12 +58,12 @@ def strides(body: Body, array: Value) -> list[Value]:
 
 
 def size(body: Body, array: Value) -> Value:
-    """The number of elements."""
+    """Return the number of elements."""
     return product(body, lengths(array))
 
 
 def product(body: Body, numbers: Sequence[Value]) -> Value:
-    """The product of whole numbers."""
+    """Generate the product of integers."""
     result = integer(1)
     for number in numbers:
         result = arithmetic(body, ast.Mult, result, number)
@@ -71,8 +71,11 @@ def product(body: Body, numbers: Sequence[Value]) -> Value:
 
 
 def indexed(body: Body, array: Value, indices: Sequence[Value | Range]) -> Value:
-    """The part of an array that indices, of the first axes, leave: without axes if there is one for each, none of them
-    a range. As in NumPy, but a range must lie within its axis, and negative indices are written out."""
+    """Generate an index or slice of the first axes, as in NumPy.
+
+    A slice must lie within its axis; negative indices must be literals. With an integer for each axis, the
+    result has no axes.
+    """
     kind = array.type
     if len(indices) > kind.axes:
         raise UnsupportedError(f"{len(indices)} indices are too many for {described(kind)}")
@@ -95,7 +98,7 @@ def indexed(body: Body, array: Value, indices: Sequence[Value | Range]) -> Value
 
 
 def _start(body: Body, place: Value | Range, length: Value) -> Value:
-    """The first element of an axis that is taken."""
+    """Return the first selected element of an axis."""
     start = place.start if isinstance(place, Range) else place
     if start is None:
         return integer(0)
@@ -105,7 +108,7 @@ def _start(body: Body, place: Value | Range, length: Value) -> Value:
 
 
 def _kept(body: Body, place: Range, start: Value, length: Value) -> Value:
-    """How many elements of an axis are taken."""
+    """Return the number of selected elements of an axis."""
     if place.stop is None:
         return length if place.start is None else arithmetic(body, ast.Sub, length, start)
     stop = _start(body, Range(place.stop, None), length)
@@ -113,7 +116,7 @@ def _kept(body: Body, place: Range, start: Value, length: Value) -> Value:
 
 
 def _layout(kind: Array, places: Sequence[Value | Range]) -> str:
-    """What is known of the layout of a part."""
+    """Return the known memory layout of a slice."""
     ranges = [k for k, place in enumerate(places) if isinstance(place, Range)]
     if not ranges:
         return CONTIGUOUS
@@ -126,14 +129,14 @@ def _layout(kind: Array, places: Sequence[Value | Range]) -> str:
 
 
 def element(body: Body, array: Value) -> Value:
-    """The element of an array that has no axes left."""
+    """Load the element of an array without axes."""
     kind = array.type.element
     what = UNCHANGED if array.type.constant else ""
     return Value(kind, (body.get(f"load {kind.llvm}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}{what}"),))
 
 
 def put(body: Body, array: Value, value: Value) -> None:
-    """Write a number, or an array of the same shape, to a part of an array."""
+    """Store a number, or an array of the same shape, in a part of an array."""
     if array.type.constant:
         raise UnsupportedError("a table of the robot's is read only")
     if array.type.axes == 0:
@@ -161,12 +164,12 @@ def _flat(*arrays: Value) -> bool:
 
 
 def flat(body: Body, array: Value) -> Value:
-    """A contiguous array as one with a single axis."""
+    """Return a contiguous array with a single axis."""
     return reshaped(body, array, [size(body, array)])
 
 
 def each(body: Body, counts: Sequence[Value], write: Callable[[list[Value]], None]) -> None:
-    """Nested loops that count up to `counts`, with what `write` makes of the indices inside."""
+    """Generate nested loops up to `counts`; write(indices) generates the body."""
 
     def nested(at: list[Value]) -> None:
         if len(at) == len(counts):
@@ -178,7 +181,7 @@ def each(body: Body, counts: Sequence[Value], write: Callable[[list[Value]], Non
 
 
 def loop(body: Body, start: Value, stop: Value, step: Value, write: Callable[[Value], None]) -> None:
-    """A loop over range(start, stop, step), with what `write` makes of the counter inside."""
+    """Generate a loop over range(start, stop, step); write(counter) generates the body."""
     test, inside, following, end = (body.new(name) for name in ("test", "inside", "next", "end"))
     counter = body.reserve("i64")
     body.do(f"store i64 {start.parts[0]}, ptr {counter}")
@@ -196,7 +199,7 @@ def loop(body: Body, start: Value, stop: Value, step: Value, write: Callable[[Va
 
 
 def _goes_on(body: Body, k: str, stop: Value, step: Value) -> str:
-    """Whether a loop has not come to its end."""
+    """Generate the condition that a loop continues."""
     up, down = (f"icmp {sign} i64 {k}, {stop.parts[0]}" for sign in ("slt", "sgt"))
     if step.known is not None:
         return body.get(up if step.known > 0 else down)
@@ -205,7 +208,7 @@ def _goes_on(body: Body, k: str, stop: Value, step: Value) -> str:
 
 
 def reshaped(body: Body, array: Value, shape: Sequence[Value]) -> Value:
-    """A contiguous array with other axes, one of which may be -1."""
+    """Reshape a contiguous array; one axis may be -1."""
     kind = array.type
     if kind.layout != CONTIGUOUS:
         raise UnsupportedError("only arrays whose elements follow one another can be reshaped: copy it first")
@@ -219,7 +222,7 @@ def reshaped(body: Body, array: Value, shape: Sequence[Value]) -> Value:
 
 
 def transposed(body: Body, array: Value) -> Value:
-    """A matrix with its axes exchanged."""
+    """Return the transpose of a matrix."""
     kind = array.type
     if kind.axes != 2:
         raise UnsupportedError(f"{described(kind)} has no transpose here: it must have two")
@@ -229,7 +232,10 @@ def transposed(body: Body, array: Value) -> Value:
 
 
 def allocated(body: Body, shape: Sequence[Value], kind: Scalar) -> Value:
-    """A new array: in the function's own memory if it is small, of a known size, and not what the function returns."""
+    """Allocate an array on the stack if it is small, of constant size, not returned and not in a loop.
+
+    Others are allocated in the arena, the memory of the entry's call.
+    """
     count = product(body, shape)
     if count.known is not None and count.known <= SMALL and not (body.returns_arrays or body.loops):
         address = body.reserve(f"[{max(count.known, 1)} x {kind.llvm}]", 64)

@@ -1,4 +1,4 @@
-"""The text of one LLVM function while it is written: instructions, blocks, memory for variables."""
+"""LLVM function under construction: instructions, blocks, memory for variables."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 
 class Loop(NamedTuple):
-    """Labels of a loop: where the next iteration begins, and what follows the last."""
+    """Labels of a loop: start of the next iteration, and block after the loop."""
 
     following: str
     end: str
 
 
 class Body:
-    """Instructions of a function, in order. flags: LLVM's, of floating-point operations."""
+    """Instructions of a function, in order; flags: LLVM's flags of floating-point operations."""
 
     def __init__(self, flags: str) -> None:
         self.flags = flags
@@ -28,48 +28,48 @@ class Body:
         self.mask: str | None = None  # the lanes that take part, where these are not all of them
 
     def new(self, prefix: str = "v") -> str:
-        """A name that no register or label has yet."""
+        """Return an unused name for a register or label."""
         self.count += 1
         return f"{prefix}{self.count}"
 
     def get(self, instruction: str) -> str:
-        """The register of an instruction's result."""
+        """Append an instruction; return the register of its result."""
         name = "%" + self.new()
         self.do(f"{name} = {instruction}")
         return name
 
     def do(self, instruction: str) -> None:
-        """An instruction without result. What nobody reaches is left out."""
+        """Append an instruction without result; unreachable ones are left out."""
         if not self.ended:
             self.lines.append("  " + instruction)
 
     def reserve(self, kind: str, align: int = 8) -> str:
-        """The address of memory for one value of LLVM's type `kind`, for as long as the function runs."""
+        """Return the address of stack memory for one value of LLVM's type `kind`."""
         name = "%" + self.new("m")
         self.memory.append(f"  {name} = alloca {kind}, align {align}")
         return name
 
     def begin(self, label: str) -> None:
-        """A new block, which the one before runs into unless it has ended."""
+        """Begin a block; the block before continues there unless it has ended."""
         self.jump(label)
         self.lines.append(f"{label}:")
         self.ended = False
 
     def jump(self, label: str, kind: str = "") -> None:
-        """Go on at a block; kind: LLVM's metadata of the loop that this ends."""
+        """Branch to a block; kind: LLVM's metadata of the loop that this ends."""
         self.do(f"br label %{label}{kind}")
         self.ended = True
 
     def branch(self, condition: str, yes: str, no: str) -> None:
-        """Go on at one of two blocks."""
+        """Branch to one of two blocks."""
         self.do(f"br i1 {condition}, label %{yes}, label %{no}")
         self.ended = True
 
     def store(self, kinds: Sequence[str], parts: Sequence[str], places: Sequence[str]) -> None:
-        """Write the parts of a value to memory that was reserved for them."""
+        """Store the parts of a value in reserved memory."""
         for kind, part, place in zip(kinds, parts, places, strict=True):
             self.do(f"store {kind} {part}, ptr {place}, align 8")
 
     def load(self, kinds: Sequence[str], places: Sequence[str]) -> tuple[str, ...]:
-        """Read the parts of a value from memory."""
+        """Load the parts of a value."""
         return tuple(self.get(f"load {kind}, ptr {place}, align 8") for kind, place in zip(kinds, places, strict=True))

@@ -1,4 +1,4 @@
-"""Calls in kernels: of other kernels, of named tuples, of what the compiler knows, and of arrays' methods."""
+"""Code generation for calls: of kernels, named tuples, built-in functions, and array methods."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ DTYPES: dict[Any, Scalar] = {np.int64: INTEGER, np.float64: REAL, int: INTEGER, 
 
 
 def call(body: FunctionBody, node: ast.Call) -> Value:
-    """The result of a call."""
+    """Generate a call; return its result."""
     from .expressions import value_of
 
     if isinstance(node.func, ast.Attribute) and node.func.attr == "_replace" and not node.args:
@@ -65,7 +65,7 @@ def call(body: FunctionBody, node: ast.Call) -> Value:
 
 
 def _replaced(value: Value, changed: dict[str | None, Value]) -> Value:
-    """A named tuple with other items."""
+    """Return a named tuple with some items replaced."""
     maker = value.type.maker if isinstance(value.type, Record) else None
     if maker is None or not changed.keys() <= set(maker._fields):
         raise UnsupportedError(f"{described(value.type)} has no {', '.join(map(str, changed))} to replace")
@@ -73,7 +73,7 @@ def _replaced(value: Value, changed: dict[str | None, Value]) -> Value:
 
 
 def called(body: FunctionBody, function: Value, given: Sequence[Value]) -> Value:
-    """The result of calling a function with some values."""
+    """Generate the call of a function with given values; return its result."""
     if not isinstance(function.type, Static):
         raise UnsupportedError(f"{described(function.type)} is called")
     thing = function.type.thing
@@ -89,7 +89,7 @@ def called(body: FunctionBody, function: Value, given: Sequence[Value]) -> Value
 
 
 def _real(name: str) -> Callable[..., Value]:
-    """A function of real numbers, of LLVM's or the C library's."""
+    """Return the generator of calls of a function of floats, LLVM's or the C library's."""
 
     def compute(body: FunctionBody, *given: Value) -> Value:
         kind = LANES if arithmetic.kind_of(*given) == LANES else REAL
@@ -101,12 +101,12 @@ def _real(name: str) -> Callable[..., Value]:
 
 
 def on_lanes(name: str) -> str:
-    """LLVM's name, on lanes, of one of its functions, or of the C library's."""
+    """Return the name of the vector version of a function of LLVM's or the C library's."""
     return f"llvm.{name.removeprefix('llvm.').removesuffix('.f64')}.v{WIDTH}f64"
 
 
 def _largest(operation: type[ast.cmpop]) -> Callable[..., Value]:
-    """max or min of two numbers or more."""
+    """Return the generator of max or min of two or more numbers."""
 
     def compute(body: FunctionBody, first: Value, *others: Value) -> Value:
         for other in others:
@@ -117,7 +117,7 @@ def _largest(operation: type[ast.cmpop]) -> Callable[..., Value]:
 
 
 def _absolute(body: FunctionBody, x: Value) -> Value:
-    """The size of a number."""
+    """Generate the absolute value of a number."""
     if x.known is not None:
         return arithmetic.known(abs(x.known))
     if x.type in (REAL, LANES):
@@ -126,13 +126,13 @@ def _absolute(body: FunctionBody, x: Value) -> Value:
 
 
 def _less(body: FunctionBody, x: Value, y: Value) -> Value:
-    """1.0 if x < y, else 0.0."""
+    """Generate 1.0 if x < y, else 0.0."""
     smaller = arithmetic.compare(body, ast.Lt, x, y)
     return arithmetic.converted(body, smaller, LANES if smaller.type == MASK else REAL)
 
 
 def _select(body: FunctionBody, condition: Value, x: Value, y: Value) -> Value:
-    """x where the condition is not zero, else y."""
+    """Generate x where the condition is not zero, else y."""
     holds, kind = arithmetic.truth(body, condition), arithmetic.kind_of(x, y)
     if holds.type == MASK:
         return merged(body, holds.parts[0], *(arithmetic.converted(body, z, LANES) for z in (x, y)))
@@ -141,7 +141,7 @@ def _select(body: FunctionBody, condition: Value, x: Value, y: Value) -> Value:
 
 
 def _integer(body: FunctionBody, x: Value) -> Value:
-    """A number without what stands behind the point."""
+    """Generate the truncation of a number to an integer."""
     if x.type in (LANES, MASK):
         raise UnsupportedError("whole numbers are the same on all lanes")
     if x.type != REAL or x.known is not None:
@@ -150,12 +150,12 @@ def _integer(body: FunctionBody, x: Value) -> Value:
 
 
 def _length(body: FunctionBody, x: Value) -> Value:
-    """The length of a tuple, or of an array's first axis."""
+    """Return the length of a tuple, or of an array's first axis."""
     return arithmetic.known(len(x.type.items)) if isinstance(x.type, Record) else arrays.lengths(x)[0]
 
 
 def _new(fill: float | None) -> Callable[..., Value]:
-    """np.empty, np.zeros and np.ones."""
+    """Return the generator of np.empty, np.zeros or np.ones."""
 
     def make(body: FunctionBody, shape: Value, dtype: Value | None = None) -> Value:
         array = arrays.allocated(body, _shape([shape]), REAL if dtype is None else _dtype(dtype))
@@ -167,7 +167,7 @@ def _new(fill: float | None) -> Callable[..., Value]:
 
 
 def _dtype(value: Value) -> Scalar:
-    """The type of number that a dtype names."""
+    """Return the number type of a dtype."""
     thing = value.type.thing if isinstance(value.type, Static) else None
     kind = thing if isinstance(thing, Scalar) else DTYPES.get(thing)
     if kind is None:
@@ -176,19 +176,19 @@ def _dtype(value: Value) -> Scalar:
 
 
 def _shape(given: Sequence[Value]) -> list[Value]:
-    """A shape from one number, several, or a tuple of them."""
+    """Return a shape from one integer, several, or a tuple of them."""
     return items_of(given[0]) if len(given) == 1 and isinstance(given[0].type, Record) else list(given)
 
 
 def _copy(body: FunctionBody, array: Value, given: Sequence[Value]) -> Value:
-    """A new contiguous array with the same elements."""
+    """Generate a new contiguous array with the same elements."""
     new = arrays.allocated(body, arrays.lengths(array), array.type.element)
     arrays.put(body, new, array)
     return new
 
 
 def _at(kind: Scalar) -> Callable[..., Value]:
-    """Memory as an array."""
+    """Return the generator of an array at a memory address."""
 
     def see(body: FunctionBody, address: Value, count: Value) -> Value:
         return Value(

@@ -1,4 +1,4 @@
-"""Expressions of kernels as values."""
+"""Code generation for expressions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def value_of(body: FunctionBody, node: ast.expr) -> Value:
-    """The value of an expression. Raises UnsupportedError for what kernels cannot hold."""
+    """Generate an expression and return its value; raises UnsupportedError for unsupported syntax."""
     handler = HANDLERS.get(type(node))
     if handler is None:
         raise UnsupportedError(f"kernels cannot hold {ast.unparse(node)!r}, which is a {type(node).__name__}")
@@ -27,7 +27,7 @@ def value_of(body: FunctionBody, node: ast.expr) -> Value:
 
 
 def static(thing: Any) -> Value:
-    """The value of what is known when a kernel is compiled: a number, a tuple of such, or a function, class, module."""
+    """Return the value of a compile-time object: a number, a tuple of numbers, or a function, class or module."""
     if isinstance(thing, (bool, int, float)):
         return numbers.known(thing)
     if isinstance(thing, tuple):
@@ -75,12 +75,12 @@ def _either(body: FunctionBody, node: ast.IfExp) -> Value:
 
 
 def _temporary(node: ast.expr, part: int = 0) -> str:
-    """The name of a variable that holds a part of an expression: none that a text can have."""
+    """Return the name of a variable for a part of an expression; no source can contain such a name."""
     return f"<{node.lineno}:{node.col_offset}:{part}>"
 
 
 def chosen(body: FunctionBody, name: str, condition: Value, yes: Callable[[], Value], no: Callable[[], Value]) -> Value:
-    """One of two values, of which only that one is computed, by way of the variable `name`."""
+    """Generate a choice of two values, of which only the selected one is computed, by a variable `name`."""
     if condition.known is not None:
         return yes() if condition.known else no()
     if condition.type == MASK:
@@ -96,7 +96,7 @@ def chosen(body: FunctionBody, name: str, condition: Value, yes: Callable[[], Va
 
 
 def _logical(body: FunctionBody, node: ast.BoolOp) -> Value:
-    """`and` and `or`: what stands on the right is computed only where the left does not decide."""
+    """Generate `and` and `or`; the right side is computed only if needed."""
     decided = isinstance(node.op, ast.Or)
 
     def rest(k: int) -> Value:
@@ -110,7 +110,7 @@ def _logical(body: FunctionBody, node: ast.BoolOp) -> Value:
 
 
 def _comparison(body: FunctionBody, node: ast.Compare) -> Value:
-    """One comparison, or several in a row, of numbers; or whether a number is one of a tuple's."""
+    """Generate one or several chained comparisons of numbers, or `in` a tuple."""
     result, left = boolean(True), value_of(body, node.left)
     for operation, operand in zip(node.ops, node.comparators, strict=True):
         right = value_of(body, operand)
@@ -146,7 +146,7 @@ def _subscript(body: FunctionBody, node: ast.Subscript) -> Value:
 
 
 def part_of(body: FunctionBody, array: Value, node: ast.Subscript) -> Value:
-    """The part of an array that a subscript names."""
+    """Generate the part of an array that a subscript selects."""
     if not isinstance(array.type, Array):
         raise UnsupportedError(f"{described(array.type)} has no elements")
     nodes = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]

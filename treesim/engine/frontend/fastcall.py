@@ -1,12 +1,13 @@
-"""Built-in functions that call an entry's machine code with next to no overhead, for single states.
+"""Built-in functions that call an entry's machine code for single states with minimal overhead.
 
-Looking up the type of every argument and wrapping every array takes longer than the arithmetic of a small robot. Here
-an entry gets a fast call of its own: a built-in function of CPython's fast calling convention, a kernel itself
-(`fast_text`), that reads each array's address and size straight from the numpy object. It takes exact, aligned,
-writable, C-contiguous float64 arrays of one state's shapes only, a result that shares no memory with the arguments, and
-turns everything else down with BAD_LAYOUT, so nothing unsafe gets through; the caller then coerces, or explains.
+Type lookup and wrapping of every argument would take longer than the arithmetic of a small robot. An entry
+therefore has a fast call: a built-in function with CPython's METH_FASTCALL convention. It is itself a
+kernel (`fast_text`) that reads each array's address and size directly from the numpy object. It accepts
+only exact, aligned, writable, C-contiguous float64 arrays of one state's shapes, and a result that overlaps
+no argument. For anything else it returns BAD_LAYOUT, and the caller converts the arguments or raises an
+error.
 
-The layouts relied on are the public C structures of CPython (PyObject, PyMethodDef, METH_FASTCALL) and numpy
+It relies on the layout of public C structures of CPython (PyObject, PyMethodDef, METH_FASTCALL) and numpy
 (PyArrayObject_fields), which both keep stable; `layout_is_known` checks numpy's at run time.
 """
 
@@ -39,13 +40,12 @@ WORDS_KNOWN = FIRST_STATUS + BAD_LAYOUT + 1
 
 
 def is_row(words, known, size):
-    """Whether a numpy object is an exact ndarray of float64 with one axis of this size, to be read and written in
-    place."""
+    """Return whether a numpy object is an exact, writable float64 ndarray of shape (size,)."""
     return is_reals(words, known, 1) and words_at(words[DIMENSIONS], 1)[0] == size
 
 
 def is_matrix(words, known, rows, columns):
-    """Whether a numpy object is such an ndarray of this many rows and columns."""
+    """Return whether a numpy object is an exact, writable float64 ndarray of shape (rows, columns)."""
     if not is_reals(words, known, 2):
         return False
     shape = words_at(words[DIMENSIONS], 2)
@@ -53,7 +53,7 @@ def is_matrix(words, known, rows, columns):
 
 
 def is_block(words, known, blocks, rows, columns):
-    """Whether a numpy object is such an ndarray of this many matrices, of so many rows and columns."""
+    """Return whether a numpy object is an exact, writable float64 ndarray of shape (blocks, rows, columns)."""
     if not is_reals(words, known, 3):
         return False
     shape = words_at(words[DIMENSIONS], 3)
@@ -61,7 +61,7 @@ def is_block(words, known, blocks, rows, columns):
 
 
 def is_reals(words, known, dimensions):
-    """Whether a numpy object is an exact ndarray of float64, of so many dimensions, to be read and written in place."""
+    """Return whether a numpy object is an exact, writable float64 ndarray with this number of dimensions."""
     return (
         words[TYPE] == known[ARRAY_TYPE]
         and words[DESCRIPTOR] == known[NUMBER_TYPE]
@@ -71,35 +71,35 @@ def is_reals(words, known, dimensions):
 
 
 def apart(words, size, result, result_size):
-    """Whether an argument and the result share no memory: a kernel writes before it has read all."""
+    """Return whether an argument and the result do not overlap: a kernel writes before it has read everything."""
     start, first = words[DATA], result[DATA]
     return start + 8 * size <= first or first + 8 * result_size <= start
 
 
 def boxed(known, status):
-    """The Python integer of a status, with one more reference to it where small integers count references."""
+    """Return the Python integer of a status, with its reference count incremented where small integers have one."""
     number = known[FIRST_STATUS + status]
     words_at(number, 1)[0] += known[NEW_REFERENCE]
     return number
 
 
 def table(words):
-    """One of the robot's own read-only integer tables."""
+    """Return one of the robot's read-only integer tables."""
     return unchanged(words_at(words[DATA], words_at(words[DIMENSIONS], 1)[0]))
 
 
 def numbers(words):
-    """One of the robot's own tables of numbers."""
+    """Return one of the robot's tables of floats."""
     return unchanged(reals_at(words[DATA], words_at(words[DIMENSIONS], 1)[0]))
 
 
 def row(words):
-    """A table of integers that may be written to."""
+    """Return a writable table of integers."""
     return words_at(words[DATA], words_at(words[DIMENSIONS], 1)[0])
 
 
 def fast_text(signature: Signature) -> str:
-    """Return the text of an entry's fast call: exact shapes of a state, results apart from all else, then the entry."""
+    """Return the source of an entry's fast call: check shapes and overlap, then call the entry."""
     arrays, names = signature.arrays, ["ints", "reals", *signature.tables, *(x.name for x in signature.arrays)]
     words = [f"{name}_ = words_at(given[{k}], 9)" for k, name in enumerate(names)]
     tables = [f"{name} = {READ[kind]}({name}_)" for name, kind in signature.tables.items()]
@@ -131,13 +131,13 @@ def fast_text(signature: Signature) -> str:
 
 
 def has_fast_entry(entry: Any) -> bool:
-    """Whether an entry can have a fast call: it is declared, all its tables are arrays, and numpy's layout is known."""
+    """Return whether an entry can have a fast call: declared, all tables are arrays, numpy's layout is known."""
     signature = getattr(entry, "signature", None)
     return signature is not None and READ.keys() >= {*signature.tables.values()} and layout_is_known()
 
 
 def fast_kernel(entry: Any, whole: FunctionType) -> FunctionType:
-    """Return the kernel fast(me, arguments, count) of an entry, for the compiler. whole: the entry with its checks."""
+    """Return the kernel fast(me, arguments, count) of an entry, for the compiler; whole: the entry with its checks."""
     place, namespace = f"fast entry of {entry.__module__}.{entry.__name__}", globals() | {"entry": whole}
     return made_function(f"<{place}>", fast_text(entry.signature), "fast", namespace)
 
@@ -146,7 +146,7 @@ READ = {"TableOfIntegers": "table", "Integers": "row", "TableOfReals": "numbers"
 
 
 def _shape_test(x: Array) -> str:
-    """The condition that an array has its shape; one that may be empty must be."""
+    """Return the condition that an array has its shape; one that may be empty must be."""
     shape = ("0",) if x.optional else x.shape
     return f"{TESTS[len(shape)]}({x.name}_, known, {', '.join(shape)})"
 
@@ -164,10 +164,10 @@ class _MethodDef(ctypes.Structure):
 
 
 class _Known(np.ndarray):
-    """What the code of a built-in function is told, and the function's `self`, so that it lives as long.
+    """Addresses passed to a built-in function's code; it is the function's `self`, and so has the same lifetime.
 
-    method: the definition that CPython keeps a pointer to, and does not look at any more when it lets go of `self`
-    (`meth_dealloc`). keep: what the code belongs to.
+    method: the definition to which CPython has a pointer, unused once `self` is released (`meth_dealloc`).
+    keep: the owner of the code.
     """
 
     method: _MethodDef
@@ -175,7 +175,7 @@ class _Known(np.ndarray):
 
 
 def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Callable[..., int]:
-    """Return the built-in function whose code, for arrays of `number`, lies at an address; `keep` holds that code."""
+    """Return the built-in function for code at an address, for arrays of `number`; keep: the owner of the code."""
     counts_references = int(sys.version_info < (3, 12))  # small integers are immortal since
     statuses = [id(status) for status in range(BAD_LAYOUT + 1)]
     words = np.array([id(np.ndarray), id(np.dtype(number)), counts_references, *statuses], dtype=np.int64)
@@ -188,7 +188,7 @@ def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Ca
 
 @lru_cache(maxsize=1)
 def layout_is_known() -> bool:
-    """Whether numpy objects of this process look as expected: tried on two arrays of different kinds."""
+    """Return whether numpy objects of this process have the expected layout: checked on two arrays."""
     if ctypes.sizeof(ctypes.c_void_p) != 8:
         return False
     for array in (np.arange(5.0), np.zeros((2, 3))):
@@ -202,7 +202,7 @@ def layout_is_known() -> bool:
 
 
 def address(array: np.ndarray) -> int:
-    """Return where an array's numbers begin. Cost 0.1 us, an eighth of what numpy's own ways take."""
+    """Return the address of an array's data. Cost 0.1 us, an eighth of numpy's own ways."""
     if layout_is_known():
         return int(ctypes.c_int64.from_address(id(array) + 8 * DATA).value)
     return int(array.ctypes.data)

@@ -1,6 +1,8 @@
-"""Fused multiply-adds on lanes in the text of an LLVM function: decided here, so that they are the same on every
-processor. Products and sums of single numbers stay apart, on every processor too: LLVM joins them to vectors, and does
-not do that with fused ones, which takes contact on lanes 1.7 times as long."""
+"""Fusion of vector multiplications and additions in LLVM IR, identical on every processor.
+
+Scalar products and sums stay separate on every processor: LLVM vectorizes them, but not fused ones. With
+scalar fusion contact with SIMD would take 1.7 times as long.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,11 @@ OPERATION = re.compile(rf"  (%\S+) = (fmul|fadd|fsub) ((?:[a-z]+ )*)(<\d+ x doub
 
 
 def fused(lines: Sequence[str]) -> list[str]:
-    """Return a function's lines with each product of vectors that one sum of the same block alone uses made part of it;
-    of two products of a sum, the later one. Cost: about 1 us per line."""
+    """Return a function's lines with each vector product fused into the sum that uses it.
+
+    The sum must be the product's only use and in the same block; of two products in a sum, the later one is
+    fused. Cost: about 1 us per line.
+    """
     uses = Counter(name for line in lines for name in REGISTER.findall(line.partition(" = ")[2] or line))
     products: dict[str, tuple[int, str, str]] = {}  # of the block: line, factors
     made: list[str | None] = []
@@ -43,7 +48,7 @@ def fused(lines: Sequence[str]) -> list[str]:
 
 
 def _sum(name: str, word: str, flags: str, kind: str, factors: tuple[str, str], other: str, first: bool) -> list[str]:
-    """a b + c, a b - c if the product stands first, else c - a b."""
+    """Return the instructions of a b + c; for differences a b - c if the product is first, else c - a b."""
     (a, b), opposite, lines = factors, f"{name}.n", []
     if word == "fsub":
         lines.append(f"  {opposite} = fneg {flags}{kind} {other if first else a}")

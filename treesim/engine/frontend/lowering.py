@@ -1,4 +1,4 @@
-"""One kernel, for given types of its arguments, as an LLVM function."""
+"""Translation of one kernel, for given argument types, to an LLVM function."""
 
 from __future__ import annotations
 
@@ -39,9 +39,13 @@ MOST_TRIES = 50  # types of variables that are found to be wider
 
 @dataclass(frozen=True)
 class Compiled:
-    """A function of a module: its name there, its result, of whose parts literals count, which parts of its arguments
-    it takes, and whether it leaves memory to its caller. Results of many parts are written to memory: LLVM's
-    interprocedural constant propagation takes seconds for those that hand on tuples of hundreds."""
+    """Function of a module.
+
+    symbol: its name. result: the value returned; literal parts are known to callers. takes: indices of the
+    argument parts that it uses. leaves: whether its result refers to memory that the caller must release.
+    Results of many parts are returned through memory: LLVM's interprocedural constant propagation takes seconds
+    for tuples of hundreds of parts.
+    """
 
     symbol: str
     result: Value
@@ -49,37 +53,37 @@ class Compiled:
     leaves: bool
 
     def arguments(self, types: Sequence[Type], parts: Sequence[str]) -> str:
-        """What it is called with, given the parts of all arguments."""
+        """Return the argument list of a call, given the parts of all arguments."""
         kinds = [part for kind in types for part in parts_of(kind)]
         return ", ".join(["ptr %arena", *(f"{kinds[k]} {parts[k]}" for k in self.takes)])
 
     @cached_property
     def gives(self) -> list[int]:
-        """Which parts of the result it returns."""
+        """Indices of the parts of the result that it returns."""
         parts = self.result.parts
         return [k for k, part in enumerate(parts) if part.startswith("%") or len(parts) <= FEW]
 
     @cached_property
     def kinds(self) -> list[str]:
-        """LLVM's types of these."""
+        """LLVM's types of these parts."""
         kinds = parts_of(self.result.type)
         return [kinds[k] for k in self.gives]
 
     @cached_property
     def in_memory(self) -> bool:
-        """Whether it writes them to memory."""
+        """True if the parts are returned through memory."""
         return len(self.gives) > MOST_IN_REGISTERS and WORDS.issuperset(self.kinds)
 
 
 class Slot(NamedTuple):
-    """A variable in memory: its type, and where its parts are."""
+    """Variable in memory: its type, and the addresses of its parts."""
 
     type: Type
     places: tuple[str, ...]
 
 
 class Wider(Exception):
-    """A variable was given a value that its type does not contain: begin again with a wider one."""
+    """Exception for a variable that is assigned a value of a wider type; the translation restarts with that type."""
 
     def __init__(self, name: str, kind: Type) -> None:
         super().__init__(name)
@@ -89,8 +93,10 @@ class Wider(Exception):
 def compile_function(
     module: Module, function: FunctionType, types: Sequence[Type], symbol: str, masked: bool = False
 ) -> Compiled:
-    """Add a kernel to a module, for such arguments; masked: it is told on which lanes it may write. Raises
-    UnsupportedError, telling the line, for what kernels cannot hold."""
+    """Add a kernel for given argument types to a module; masked: it receives the mask of lanes to which it may write.
+
+    Raises UnsupportedError, naming the line, for unsupported syntax.
+    """
     tree, wider = tree_of(function), {}  # type: ignore[var-annotated]
     returns_arrays = False
     for _ in range(MOST_TRIES):
@@ -111,7 +117,7 @@ def compile_function(
 
 
 def _placed(error: UnsupportedError, function: FunctionType, node: ast.AST) -> UnsupportedError:
-    """The error with the place in the kernel's text, unless it has one from what that calls."""
+    """Return the error with file and line of the kernel, unless it already has those of a called kernel."""
     if getattr(error, "placed", False):
         return error
     place = f"{function.__code__.co_filename}:{getattr(node, 'lineno', '?')}"
@@ -121,12 +127,12 @@ def _placed(error: UnsupportedError, function: FunctionType, node: ast.AST) -> U
 
 
 def _names(k: int, kind: Type) -> list[str]:
-    """The registers of the parts of argument k."""
+    """Return the registers of the parts of argument k."""
     return [f"%a{k}.{j}" for j in range(len(parts_of(kind)))]
 
 
 def _parameters(types: Sequence[Type]) -> list[str]:
-    """The registers of the parts of all arguments."""
+    """Return the registers of the parts of all arguments."""
     return [name for k, kind in enumerate(types) for name in _names(k, kind)]
 
 
@@ -135,7 +141,7 @@ def _holds_arrays(kind: Type) -> bool:
 
 
 class FunctionBody(Body):
-    """A kernel's variables, and its text while it is written."""
+    """Kernel under translation: its variables and instructions."""
 
     def __init__(
         self,
@@ -159,7 +165,7 @@ class FunctionBody(Body):
         self.exit = "exit"
 
     def run(self, types: Sequence[Type]) -> Value:
-        """Write the whole function; return its result."""
+        """Translate the whole function; return its result."""
         names = self._arguments(types)
         for k, (name, kind) in enumerate(zip(names, types, strict=True)):
             self.assign(name, Value(kind, tuple(_names(k, kind))))
@@ -180,12 +186,12 @@ class FunctionBody(Body):
         return [argument.arg for argument in given.args]
 
     def takes(self, types: Sequence[Type], result: Value) -> list[int]:
-        """Which parts of all arguments are read: few, of tuples of hundreds of parts that are handed on."""
+        """Return the indices of argument parts that are used; of large tuples that are passed on, these are few."""
         read = {name for line in (*self.lines, *result.parts) for name in PARAMETER.findall(line)}
         return [k for k, name in enumerate(_parameters(types)) if name in read]
 
     def text(self, compiled: Compiled, types: Sequence[Type]) -> str:
-        """The function in LLVM's words."""
+        """Return the function as LLVM IR."""
         kept = self.allocates and not self.returns_arrays
         if kept:
             self.do("call void @release(ptr %arena, ptr %before)")
@@ -216,7 +222,7 @@ class FunctionBody(Body):
         self.do("ret void" if structure == "void" else f"ret {structure} {whole}")
 
     def assign(self, name: str, value: Value) -> None:
-        """Give a variable a value. Raises Wider if its type does not contain it."""
+        """Assign a value to a variable; raises Wider if its type is too narrow."""
         if name in self.registers or (name == RESULT and self.ends_once):
             self.names[name] = value
             return
@@ -234,7 +240,7 @@ class FunctionBody(Body):
         self.store(parts_of(wide), fitted(self, value, wide).parts, slot.places)
 
     def read(self, name: str) -> Value:
-        """The value of a variable, or of a name outside the kernel."""
+        """Return the value of a variable, or of a name outside the kernel."""
         found = self.names.get(name)
         if isinstance(found, Value):
             return found
@@ -245,7 +251,7 @@ class FunctionBody(Body):
         return static(self.module.thing(self.function, name))
 
     def give_back(self, value: Value | None) -> None:
-        """End the function with a result."""
+        """Generate a return statement."""
         self.assign(RESULT, NONE if value is None else value)
         if self.mask != (MASKED if self.masked else None):
             raise UnsupportedError("lanes cannot return one before the other")
@@ -253,7 +259,7 @@ class FunctionBody(Body):
             self.jump(self.exit)
 
     def call(self, function: FunctionType, given: Sequence[Value]) -> Value:
-        """The result of another kernel."""
+        """Generate the call of another kernel; return its result."""
         missing = function.__code__.co_argcount - len(given)
         defaults = list(function.__defaults__ or ())
         if missing > 0:
@@ -271,7 +277,7 @@ class FunctionBody(Body):
         return Value(result.type, tuple(found[k] if part.startswith("%") else part for k, part in parts))
 
     def _found(self, callee: Compiled, arguments: str) -> list[str]:
-        """Call a function, and return what it gives."""
+        """Generate a call; return the registers of the parts that it returns."""
         structure = self.structure(callee)
         if callee.in_memory:
             out = self.reserve(f"[{len(callee.kinds)} x i64]")
@@ -285,16 +291,16 @@ class FunctionBody(Body):
         return [self.get(f"extractvalue {structure} {whole}, {k}") for k in range(len(callee.kinds))]
 
     def structure(self, function: Compiled) -> str:
-        """LLVM's type of what a function returns."""
+        """Return LLVM's return type of a function."""
         return "void" if function.in_memory else self.module.structure(function.kinds)
 
     def word(self, address: str, k: int) -> str:
-        """The address of the k-th word in memory."""
+        """Return the address of the k-th word in memory."""
         return self.get(f"getelementptr inbounds i64, ptr {address}, i64 {k}") if k else address
 
 
 def fitted(body: Body, value: Value, kind: Type) -> Value:
-    """A value as one of a type that contains its own."""
+    """Convert a value to a wider type."""
     if value.type == kind:
         return value
     if isinstance(kind, Scalar):

@@ -1,7 +1,8 @@
-"""Courses that differ from lane to lane: what is written under a condition on lanes changes only lanes that take part.
+"""Control flow that differs between lanes: assignments under a vector condition change active lanes only.
 
-Of an `if` each side runs where any lane takes it, a `while` as long as any lane goes on; lanes that do not take part
-compute along, and nothing of it is kept. Whole numbers are the same on all lanes: they cannot change under a mask.
+Each side of an `if` runs if it is active on any lane; a `while` continues as long as it is active on any
+lane. Inactive lanes compute, too, and their results are discarded. Integers are equal on all lanes and
+cannot change under a mask.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ ALL = "splat (i1 true)"
 
 
 def merged(body: Any, mask: str, yes: Value, no: Value) -> Value:
-    """`yes` on the lanes of a mask, `no` on the others; also of tuples of numbers."""
+    """Return `yes` on the lanes of a mask and `no` on the others; also for tuples of numbers."""
     from .lowering import fitted
 
     kind = unified(on_lanes(yes.type), on_lanes(no.type))
@@ -49,33 +50,33 @@ def merged(body: Any, mask: str, yes: Value, no: Value) -> Value:
 
 
 def on_lanes(kind: Type) -> Type:
-    """The type of what may differ from lane to lane, in the place of another."""
+    """Return the vector type of a scalar type."""
     if isinstance(kind, Record):
         return Record(kind.maker, tuple(map(on_lanes, kind.items)))
     return {BOOLEAN: MASK, REAL: LANES}.get(kind, kind) if isinstance(kind, Scalar) else kind
 
 
 def may_be_written(kind: Type) -> bool:
-    """Whether a kernel that gets such a value may write to an array in it."""
+    """Return whether a kernel may write to an array in an argument of this type."""
     if isinstance(kind, Array):
         return not kind.constant
     return isinstance(kind, Record) and any(map(may_be_written, kind.items))
 
 
 def some(body: Body, condition: Value) -> Value:
-    """Whether a condition holds on any lane."""
+    """Return whether a condition holds on any lane."""
     if condition.type != MASK:
         return condition
     return Value(BOOLEAN, (body.get(f"call i1 @llvm.vector.reduce.or.v{WIDTH}i1({MASK.llvm} {condition.parts[0]})"),))
 
 
 def both(body: Body, outer: str | None, inner: str) -> str:
-    """The lanes of two masks; of no mask: all."""
+    """Return the intersection of two masks; None: all lanes."""
     return inner if outer is None else body.get(f"and {MASK.llvm} {outer}, {inner}")
 
 
 def where(body: Body, condition: str, write: Callable[[], None]) -> None:
-    """What `write` writes, on the lanes where a condition holds."""
+    """Generate code by `write` that is active on the lanes where a condition holds."""
     outer, inside, end = body.mask, body.new("some"), body.new("none")
     mask = both(body, outer, condition)
     body.branch(some(body, Value(MASK, (mask,))).parts[0], inside, end)
@@ -87,14 +88,14 @@ def where(body: Body, condition: str, write: Callable[[], None]) -> None:
 
 
 def all_that_take_part(body: Body) -> str:
-    """Memory for the lanes that go on with a loop, at first all that take part."""
+    """Return memory for the mask of lanes that continue a loop, initially all active lanes."""
     live = body.reserve(MASK.llvm)
     body.do(f"store {MASK.llvm} {body.mask or ALL}, ptr {live}")
     return live
 
 
 def going_on(body: Body, live: str, condition: Value) -> Value:
-    """Whether any lane goes on with a loop, under a condition, which from here on only these do."""
+    """Restrict the mask of a loop to the lanes where a condition holds; return whether any lane continues."""
     kept = body.get(f"load {MASK.llvm}, ptr {live}")
     body.mask = body.get(f"and {MASK.llvm} {kept}, {condition.parts[0]}")
     body.do(f"store {MASK.llvm} {body.mask}, ptr {live}")
@@ -102,7 +103,7 @@ def going_on(body: Body, live: str, condition: Value) -> Value:
 
 
 def gathered(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value) -> Value:
-    """See `kernels.algebra.state_lanes`."""
+    """Generate a gather, see `kernels.algebra.state_lanes`."""
     found = "poison"
     for lane in range(WIDTH):
         number = body.get(f"load double, ptr {_place(body, x, k, size, first, last, lane)}, align 8")
@@ -111,7 +112,7 @@ def gathered(body: Body, x: Value, k: Value, size: Value, first: Value, last: Va
 
 
 def scattered(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value, value: Value) -> Value:
-    """See `kernels.algebra.state_lanes`."""
+    """Generate a scatter, see `kernels.algebra.state_lanes`."""
     from .arithmetic import converted
     from .types import NONE
 
@@ -123,7 +124,7 @@ def scattered(body: Body, x: Value, k: Value, size: Value, first: Value, last: V
 
 
 def _place(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value, lane: int) -> str:
-    """The address of number k of the state that a lane works on."""
+    """Return the address of number k of the state on one lane."""
     if x.type.element != REAL or any(value.type != INTEGER for value in (k, size, first, last)):
         raise UnsupportedError("lanes are filled from arrays of real numbers")
     wanted = body.get(f"add nsw i64 {first.parts[0]}, {lane}")

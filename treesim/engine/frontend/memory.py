@@ -1,18 +1,18 @@
-"""What kernels that read objects of Python know of memory: arrays at an address, which only compiled code can see."""
+"""Arrays at memory addresses, for kernels that read Python objects; available in compiled code only."""
 
 from __future__ import annotations
 
 
 def words_at(address, count):  # type: ignore[no-untyped-def]
-    """Memory as an array of int64."""
+    """Return `count` words at an address as an array of int64."""
     raise NotImplementedError
 
 
 def reals_at(address, count):  # type: ignore[no-untyped-def]
-    """Memory as an array of float64."""
+    """Return `count` numbers at an address as an array of float64."""
     raise NotImplementedError
 
 
 def unchanged(array):  # type: ignore[no-untyped-def]
-    """An array that nobody writes to while the kernel runs."""
+    """Return the array marked as constant while the kernel runs."""
     return array

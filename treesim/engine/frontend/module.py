@@ -1,4 +1,4 @@
-"""An entry and all that it calls as one LLVM module, with the functions that Python calls."""
+"""LLVM module of an entry and everything that it calls, with the functions called from Python."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ KINDS: dict[str, Type] = {
 
 
 class Module:
-    """LLVM functions, one for each kernel and types of its arguments."""
+    """LLVM functions, one for each kernel and argument types."""
 
     def __init__(self, files: Iterable[str] = (), fuses: bool = True) -> None:
         self.fuses = fuses  # whether products are fused with sums
@@ -121,7 +121,7 @@ class Module:
         self.apart: set[Any] = set()  # kernels that are called, not made part of what calls them
 
     def compiled(self, function: FunctionType, types: tuple[Type, ...], masked: bool = False) -> Compiled:
-        """Return a kernel for such arguments, compiled on first use; masked: as in `compile_function`."""
+        """Return a kernel for given argument types, translated on first use; masked: as in `compile_function`."""
         if not (function.__module__.startswith(OWN) or function.__code__.co_filename in self.files):
             raise UnsupportedError(f"{function.__qualname__!r} is no kernel: kernels call those of their own file only")
         key = function, types, masked
@@ -135,14 +135,13 @@ class Module:
         return found
 
     def structure(self, kinds: Sequence[str]) -> str:
-        """Return LLVM's type of several parts together; that of many has a name, since every line that takes one of
-        them out repeats it."""
+        """Return LLVM's type of several parts; a long type gets a name, to keep the module short."""
         if len(kinds) <= FEW:
             return f"{{ {', '.join(kinds)} }}" if kinds else "void"
         return self._structures.setdefault(tuple(kinds), f"%s{len(self._structures)}")
 
     def thing(self, function: FunctionType, name: str) -> Any:
-        """Return what a name that is no variable of a function means in it."""
+        """Return the object of a name in a function that is not a local variable."""
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
         if name in cells:
             return cells[name].cell_contents
@@ -157,11 +156,11 @@ class Module:
         return FLAGS.get(function.__module__, FAST)
 
     def attributes(self, function: FunctionType) -> str:
-        """Return LLVM's attributes of a kernel: those with loops in loops are called, the others made part of what
-        calls them; those with a loop, and LONG_KERNELS, are called, too, where the module is long.
+        """Return LLVM's attributes of a kernel: whether it is inlined or called.
 
-        Where a call is nothing beside the work, a copy at each place where a kernel is called gains 0 to 5 %, and LLVM
-        takes twice as long: products of 6 x 6 blocks, written out at dozens of places.
+        Kernels with nested loops are called, others inlined. In long modules those with a loop, and LONG_KERNELS,
+        are called, too. Where the cost of a call is negligible, inlining gains 0 to 5 %, and doubles LLVM's time:
+        products of 6 x 6 blocks would be inlined at dozens of places.
         """
         if function in LONG_KERNELS:
             return SWEEP
@@ -176,7 +175,7 @@ class Module:
         return sum(map(len, self.functions)) > LONGEST
 
     def text(self, *functions: str, memory: str = MEMORY) -> str:
-        """Return the module, with further functions; memory: what declares or defines malloc and free."""
+        """Return the module's IR, with further functions; memory: declarations or definitions of malloc and free."""
         sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
         attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
         loops = AS_THEY_ARE if self.is_longest() else "!6 = distinct !{!6}\n"
@@ -191,8 +190,10 @@ def entry_types(entry: Any) -> list[Type]:
 
 
 def job_function(entry: Compiled, types: Sequence[Type]) -> str:
-    """Return the text of `run(job)`, which calls an entry with what a job's words hold: of each whole number itself,
-    of each array its address and its size."""
+    """Return the IR of `run(job)`, which calls an entry with the words of a job.
+
+    The words are the values of integers, and address and size of arrays.
+    """
     lines, words = [], []
     for k, part in enumerate(part for kind in types for part in parts_of(kind)):
         lines += [f"  %p{k} = getelementptr i64, ptr %job, i64 {k}", f"  %w{k} = load {part}, ptr %p{k}"]
@@ -211,7 +212,7 @@ def job_function(entry: Compiled, types: Sequence[Type]) -> str:
 
 
 def fast_function(fast: Compiled) -> str:
-    """Return the text of `fast(self, arguments, count)`, the code of a built-in function."""
+    """Return the IR of `fast(self, arguments, count)`, the code of a built-in function."""
     arguments = fast.arguments([INTEGER] * 3, ["%me", "%arguments", "%count"])
     return f"""
 define i64 @fast(i64 %me, i64 %arguments, i64 %count) nounwind {{

@@ -1,4 +1,4 @@
-"""Statements of kernels as instructions."""
+"""Code generation for statements."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def write(body: FunctionBody, statements: Sequence[ast.stmt]) -> None:
-    """Write statements one after the other; what follows a `return` or `break` is never reached."""
+    """Generate statements in order; those after a `return` or `break` are unreachable."""
     for statement in statements:
         if body.ended:
             return
@@ -109,7 +109,7 @@ def _while(body: FunctionBody, node: ast.While) -> None:
 
 
 def _for(body: FunctionBody, node: ast.For) -> None:
-    """A loop over a range, or over the elements of an array with one axis."""
+    """Generate a loop over a range, or over the elements of an array with one axis."""
     if node.orelse or not isinstance(node.target, ast.Name):
         raise UnsupportedError("loops of kernels have one counter and no else")
     name = node.target.id
@@ -130,7 +130,7 @@ def _for(body: FunctionBody, node: ast.For) -> None:
 
 
 def _bounds(given: list[Value]) -> tuple[Value, Value, Value]:
-    """Start, stop and step of a range."""
+    """Return start, stop and step of a range."""
     if any(x.type != INTEGER for x in given):
         raise UnsupportedError("range counts whole numbers")
     start, stop, step = {1: [integer(0), *given], 2: given}.get(len(given), given[:2]) + (given[2:] or [integer(1)])

@@ -1,4 +1,4 @@
-"""The syntax tree of a kernel, and which of its variables need no memory."""
+"""Syntax tree of a kernel, and analysis of its variables."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ Path = tuple[int, ...]
 
 
 class Place(NamedTuple):
-    """Where a variable is read or assigned: the blocks around it, outermost first, and how far on in the text."""
+    """Place where a variable is read or assigned: enclosing blocks, outermost first, and position in the source."""
 
     blocks: Path
     order: int
 
 
 def tree_of(function: Any) -> ast.FunctionDef:
-    """Return the syntax tree of a function. Raises UnsupportedError where there is no text of it."""
+    """Return the syntax tree of a function; raises UnsupportedError if its source is not available."""
     code = function.__code__
     found = _definitions(code.co_filename, "".join(linecache.getlines(code.co_filename)))
     tree = found.get((code.co_name, code.co_firstlineno))
@@ -39,8 +39,10 @@ def _definitions(filename: str, text: str) -> dict[tuple[str, int], ast.Function
 
 
 def inside(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the statements that stand in a module, a function or a statement, but not in one another: walking through
-    expressions, too, takes most of the time of a compilation's beginning."""
+    """Yield the direct child statements of a module, function or statement.
+
+    Expressions are not traversed, which would take most of the time at the beginning of a compilation.
+    """
     for block in ("body", "orelse", "handlers", "finalbody", "cases"):
         found = getattr(node, block, ())
         yield from found if isinstance(found, list) else ()
@@ -54,19 +56,21 @@ def statements(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def loops_deep(node: ast.AST) -> int:
-    """Return how many loops stand in each other at most."""
+    """Return the nesting depth of loops."""
     return isinstance(node, ast.For | ast.While) + max(map(loops_deep, inside(node)), default=0)
 
 
 def branches(tree: ast.FunctionDef) -> bool:
-    """Return whether a function has statements that run or not."""
+    """Return whether a function has statements that run conditionally."""
     return any(isinstance(node, ast.If | ast.While) for node in statements(tree))
 
 
 def registers(tree: ast.FunctionDef) -> set[str]:
-    """Return the variables that a register can hold: assigned at one place, before and around all that read them, or
-    never read, or counters of loops that nobody reads outside. The others live in memory, until LLVM finds registers
-    for them."""
+    """Return the variables that need no memory.
+
+    These are assigned at one place, before and around all uses; or never read; or loop counters that are not
+    used outside. Others are in memory, which LLVM promotes to registers.
+    """
     uses = _Uses()
     for argument in tree.args.args:
         uses.stored.setdefault(argument.arg, []).append(uses.here())
@@ -75,7 +79,7 @@ def registers(tree: ast.FunctionDef) -> set[str]:
 
 
 class _Uses(ast.NodeVisitor):
-    """Where every variable is read and assigned."""
+    """Visitor that collects the places where every variable is read and assigned."""
 
     def __init__(self) -> None:
         self.stored: dict[str, list[Place]] = {}
@@ -89,7 +93,7 @@ class _Uses(ast.NodeVisitor):
         return Place(self.path, self.order)
 
     def block(self, statements: list[ast.stmt]) -> None:
-        """Statements that run together or not at all."""
+        """Visit statements that run together or not at all."""
         before, self.blocks = self.path, self.blocks + 1
         self.path = (*before, self.blocks)
         for statement in statements:
@@ -97,12 +101,12 @@ class _Uses(ast.NodeVisitor):
         self.path = before
 
     def once(self, name: str) -> bool:
-        """Whether it is assigned at one place, before and around all places that read it."""
+        """Return whether a variable is assigned at one place, before and around all uses."""
         (stored, *others), loaded = self.stored[name], self.loaded.get(name, [])
         return not others and all(_inside(x, stored) and x.order > stored.order for x in loaded)
 
     def counts(self, name: str) -> bool:
-        """Whether only loops assign it, none inside another, and only their bodies read it."""
+        """Return whether a variable is assigned by loops only, not nested, and read in their bodies only."""
         stored = self.stored[name]
         apart = not any(_inside(x, y) for x in stored for y in stored if x is not y)
         return (

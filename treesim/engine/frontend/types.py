@@ -1,4 +1,4 @@
-"""Types of values in kernels, and values: a type, and the LLVM registers or literals that hold its parts."""
+"""Types and values in kernels; a value is a type with the LLVM registers or literals of its parts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LAYOUTS = (CONTIGUOUS, ROWS, STRIDED)
 
 
 class Scalar(NamedTuple):
-    """A number: its name, and LLVM's type of it."""
+    """Number type: its name, and LLVM's type."""
 
     name: str
     llvm: str
@@ -27,10 +27,10 @@ LANES, MASK = Scalar("real on lanes", f"<{WIDTH} x double>"), Scalar("condition 
 
 
 class Array(NamedTuple):
-    """An array: its elements, number of axes, layout, and whether nobody writes to it while a kernel runs.
+    """Array type: elements, number of axes, memory layout, and whether it is constant while a kernel runs.
 
-    Parts: address, the length of each axis, then strides in elements. CONTIGUOUS arrays have none, since they follow
-    from the lengths; those of ROWS have none for the last axis, whose elements are neighbours.
+    Parts: address, the length of each axis, then strides in elements. CONTIGUOUS arrays have no strides, since
+    these follow from the lengths; ROWS have none for the last axis, which is contiguous.
     """
 
     element: Scalar
@@ -40,13 +40,15 @@ class Array(NamedTuple):
 
     @property
     def strides(self) -> int:
-        """The number of strides among the parts."""
+        """Number of strides among the parts."""
         return {CONTIGUOUS: 0, ROWS: self.axes - 1, STRIDED: self.axes}[self.layout]
 
 
 class Record:
-    """A tuple, of the named-tuple class `maker` if that is not None; its parts are those of its items in order. Types
-    of hundreds of parts are looked up at every call: what that takes is kept."""
+    """Tuple type, of the named-tuple class `maker` if that is not None; its parts are those of its items in order.
+
+    Types of hundreds of parts are used at every call, so derived properties are cached.
+    """
 
     def __init__(self, maker: Any, items: tuple[Any, ...]) -> None:
         self.maker, self.items = maker, items
@@ -67,7 +69,7 @@ class Record:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Which part is the first of each item, and how many there are."""
+        """Index of the first part of each item, and the number of parts."""
         found = [0]
         for item in self.items:
             found.append(found[-1] + len(parts_of(item)))
@@ -75,7 +77,7 @@ class Record:
 
 
 class Static:
-    """What is known when a kernel is compiled, and takes no register: a function, a class, a module, None."""
+    """Compile-time object, which needs no register: a function, a class, a module, None."""
 
     def __init__(self, thing: Any) -> None:
         self.thing = thing
@@ -94,7 +96,7 @@ Type = Any  # Scalar, Array, Record or Static
 
 
 class Value(NamedTuple):
-    """A value: its type, its parts, and the number that it is known to be, if it is one."""
+    """Value: its type, its parts, and its number if it is a constant."""
 
     type: Type
     parts: tuple[str, ...]
@@ -105,7 +107,7 @@ NONE = Value(Static(None), ())
 
 
 def parts_of(kind: Type) -> list[str]:
-    """LLVM's types of the parts of a value."""
+    """Return LLVM's types of the parts of a value."""
     if isinstance(kind, Scalar):
         return [kind.llvm]
     if isinstance(kind, Array):
@@ -114,52 +116,52 @@ def parts_of(kind: Type) -> list[str]:
 
 
 def items_of(value: Value) -> list[Value]:
-    """The items of a tuple."""
+    """Return the items of a tuple."""
     return [item_of(value, k) for k in range(len(value.type.items))]
 
 
 def item_of(value: Value, k: int) -> Value:
-    """An item of a tuple."""
+    """Return an item of a tuple."""
     start, end = value.type.starts[k], value.type.starts[k + 1]
     return made_of(value.type.items[k], value.parts[start:end])
 
 
 def made_of(kind: Type, parts: tuple[str, ...]) -> Value:
-    """The value with some parts: a known one if that is a literal whole number, as lengths and -1 in shapes are."""
+    """Return the value with given parts; a literal integer, such as a length or -1 in a shape, is a constant."""
     literal = kind == INTEGER and not parts[0].startswith("%")
     return Value(kind, parts, int(parts[0]) if literal else None)
 
 
 def record(items: list[Value], maker: Any = None) -> Value:
-    """The tuple of some values."""
+    """Return the tuple of some values."""
     parts = tuple(part for item in items for part in item.parts)
     return Value(Record(maker, tuple(item.type for item in items)), parts)
 
 
 def integer(number: int) -> Value:
-    """A known whole number."""
+    """Return an integer constant."""
     return Value(INTEGER, (str(number),), number)
 
 
 def boolean(truth: bool) -> Value:
-    """A known truth value."""
+    """Return a boolean constant."""
     return Value(BOOLEAN, ("true" if truth else "false",), truth)
 
 
 def real(number: float) -> Value:
-    """A known real number; its digits are those of its bits."""
+    """Return a float constant, written bit by bit."""
     return Value(REAL, ("0x" + struct.pack(">d", number).hex().upper(),), number)
 
 
 def containing(kinds: Sequence[Scalar]) -> Scalar:
-    """The type of numbers that contains others; on lanes if one of them is."""
+    """Return the common type of numbers; a vector type if one of them is."""
     if LANES in kinds or MASK in kinds:
         return MASK if all(kind in (BOOLEAN, MASK) for kind in kinds) else LANES
     return max(kinds, key=NUMBERS.index)
 
 
 def unified(a: Type, b: Type) -> Type:
-    """The type of a variable that is assigned values of two types. Raises UnsupportedError if there is none."""
+    """Return the type of a variable that is assigned values of two types; raises UnsupportedError if there is none."""
     if a == b:
         return a
     if isinstance(a, Scalar) and isinstance(b, Scalar):
@@ -173,7 +175,7 @@ def unified(a: Type, b: Type) -> Type:
 
 
 def described(kind: Type) -> str:
-    """A type in words."""
+    """Return a type in words."""
     if isinstance(kind, Scalar):
         return f"{'an' if kind is INTEGER else 'a'} {kind.name}"
     if isinstance(kind, Array):

@@ -1,1 +1,1 @@
-"""What a kernel computes for one robot, as a graph of operations: traces, derivatives, basic blocks."""
+"""Graph of a kernel's operations for one robot: traces, derivatives, basic blocks."""

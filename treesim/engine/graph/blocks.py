@@ -1,8 +1,8 @@
-"""A trace cut at its loops' iterations into blocks, and what blocks have in common: their templates.
+"""Division of a trace at its loops' iterations into blocks, and the templates that equal blocks share.
 
-Bodies of one joint type go through the same operations on different numbers. Such blocks share one template, which is
-compiled once; what is a block's own is where its operands come from, its entries of the robot's tables, and where
-its values go.
+Bodies of one joint type take the same operations on different numbers. Such blocks share one template,
+which is compiled once. Each block has its own operands, entries of the robot's tables, and destinations of
+its values.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ LOCAL, SLOT, ENTRY, LITERAL = range(4)
 
 
 class TableGraph(Graph):
-    """A graph whose operations do not depend on the numbers in the robot's tables, and the places of loops in it.
+    """Graph whose operations do not depend on the numbers in the robot's tables, with marks of loop iterations.
 
-    Entries of tables, and what follows from them alone, are nodes of the kind TABLE, with a value each. Only numbers
-    that stand in the text, as 0, 1 and 2, are folded, and, if wanted, entries that are zero: this saves operations, but
-    blocks whose zeros lie elsewhere then differ.
+    Entries of tables, and results computed from them alone, are nodes of the kind TABLE with a value each. Only
+    literals in the source, such as 0, 1 and 2, are folded; optionally also entries that are zero. The latter
+    saves operations, but blocks with different zeros then differ.
     """
 
     def __init__(self, fold_zeros: bool = False, longest: int = LONGEST) -> None:
@@ -41,11 +41,11 @@ class TableGraph(Graph):
         self.marks: list[tuple[int, int]] = []  # site of a loop, number of nodes when its mark was met
 
     def mark(self, site: int) -> None:
-        """Note that an iteration starts here, or that a loop has ended."""
+        """Record that an iteration starts here, or that a loop has ended."""
         self.marks.append((site, len(self.operation)))
 
     def given(self, value: float) -> tuple[int, float | None]:
-        """Return the node of an entry of a table; no two are one, unless they are zeros to be folded."""
+        """Return a new node of a table's entry; equal entries are not merged, except zeros that are folded."""
         if value == 0 and self.fold_zeros:
             return super().given(value)
         return self._entry(value), None
@@ -79,7 +79,7 @@ def table_trace(
 
 
 class Nodes(NamedTuple):
-    """A graph's nodes and values as arrays."""
+    """Nodes and values of a graph as arrays."""
 
     operation: np.ndarray
     first: np.ndarray
@@ -89,11 +89,11 @@ class Nodes(NamedTuple):
 
 
 class BlockTemplate(NamedTuple):
-    """What blocks have in common.
+    """Operations that blocks share.
 
-    operations: one row for each, operation and the codes of its operands (see `operand`). externals: SLOT or ENTRY,
-    of each number that comes from outside, in order of first use. stored: the operations whose value any of these
-    blocks must store. blocks: which ones these are.
+    operations: one row each, operation and the codes of its operands (see `operand`). externals: SLOT or ENTRY,
+    for each number from outside, in order of first use. stored: operations whose value any of the blocks must
+    store. blocks: indices of the blocks.
     """
 
     operations: np.ndarray
@@ -103,11 +103,11 @@ class BlockTemplate(NamedTuple):
 
 
 class Blocks(NamedTuple):
-    """A trace in blocks.
+    """Trace divided into blocks.
 
-    nodes: the graph. order: the nodes that results depend on. starts: of each block and behind the last, in `order`.
-    externals: the nodes that blocks take from outside, of each block in order of first use; external_starts: of
-    each block in these. crossing: for each place in `order`, whether a later block takes that value.
+    nodes: the graph. order: nodes that results depend on. starts: of each block in `order`, and the end.
+    externals: nodes that blocks take from outside, by block in order of first use. external_starts: of each
+    block in these. crossing: mask of `order` of values that a later block uses.
     """
 
     nodes: Nodes
@@ -125,12 +125,12 @@ class Blocks(NamedTuple):
 
 
 def operand(code: int) -> tuple[int, int]:
-    """Kind of an operand, and which: the operation in the block, the external, or the index of the literal."""
+    """Decode an operand: its kind, and the index of an operation in the block, an external, or a literal."""
     return code & 3, code >> 2
 
 
 def cut(traced: Trace) -> Blocks:
-    """Return the trace's blocks. Cost: about 1 us per operation."""
+    """Divide a trace into blocks. Cost: about 1 us per operation."""
     graph = traced.graph
     order = np.array(graph.needed(traced.results), dtype=np.int64)
     operation, first, second = (np.array(x, dtype=np.int64) for x in (graph.operation, graph.first, graph.second))
@@ -167,14 +167,14 @@ def cut(traced: Trace) -> Blocks:
 
 
 def _sources(nodes: Nodes, order: np.ndarray) -> np.ndarray:
-    """Operands (-1: none) of the nodes in `order`."""
+    """Return the operands (-1: none) of the nodes in `order`."""
     sources = np.column_stack([nodes.first[order], nodes.second[order], nodes.third[order]])
     sources[np.array(ARITY)[nodes.operation[order]] < 2, 1] = -1
     return sources
 
 
 def _first_uses(block: np.ndarray, node: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Pairs of block and node in order of first use, each once, and where each given pair stands among them."""
+    """Return distinct pairs (block, node) in order of first use, and the index of each given pair among them."""
     most = int(node.max(initial=0)) + 1
     pairs, first, which = np.unique(block * most + node, return_index=True, return_inverse=True)
     by_use = np.argsort(first)
@@ -187,7 +187,7 @@ def _first_uses(block: np.ndarray, node: np.ndarray) -> tuple[np.ndarray, np.nda
 def _templates(
     rows: np.ndarray, starts: np.ndarray, wanted: np.ndarray, kinds: np.ndarray, external_starts: np.ndarray
 ) -> list[BlockTemplate]:
-    """Blocks with equal rows of operations."""
+    """Group blocks with equal rows of operations."""
     groups: dict[bytes, list[int]] = {}
     for k, (first, last) in enumerate(pairwise(starts)):
         groups.setdefault(rows[first:last].tobytes(), []).append(k)
@@ -205,7 +205,7 @@ def _templates(
 
 
 class _Site:
-    """How often a loop was met and went round, and how many operations its iterations took."""
+    """Counts of a loop: instances, iterations, and operations in its iterations."""
 
     __slots__ = ("instances", "iterations", "operations")
 
@@ -213,16 +213,16 @@ class _Site:
         self.instances = self.iterations = self.operations = 0
 
     def long(self) -> bool:
-        """Whether it goes round often enough to be cut."""
+        """Return whether the loop has enough iterations to be divided."""
         return self.iterations > TRIPS * self.instances
 
     def small(self) -> bool:
-        """Whether an iteration is too little for a block of its own."""
+        """Return whether an iteration is too short for a block of its own."""
         return self.operations < SMALL * self.iterations
 
 
 def _boundaries(marks: Sequence[tuple[int, int]], order: np.ndarray) -> np.ndarray:
-    """Starts of the blocks in `order`, and its end."""
+    """Return the starts of the blocks in `order`, and its end."""
     places = np.searchsorted(order, [node for _, node in marks]).tolist()
     visits = [(site, place) for (site, _), place in zip(marks, places, strict=True)]
     sites = _counted(visits)
@@ -238,7 +238,10 @@ def _boundaries(marks: Sequence[tuple[int, int]], order: np.ndarray) -> np.ndarr
 
 
 def _counted(visits: Sequence[tuple[int, int]]) -> dict[int, _Site]:
-    """Counts of every loop. A loop that was left by `return` has no end; the next mark of one around it ends it."""
+    """Return the counts of every loop.
+
+    A loop left by `return` has no end mark; the next mark of an enclosing loop ends it.
+    """
     sites: dict[int, _Site] = {}
     inside: list[tuple[int, int]] = []  # loops that are going on, and where their iteration started
     for site, place in visits:

@@ -1,8 +1,9 @@
-"""Derivatives of traces, forward and in reverse: further nodes of the same graph, from the table of primitives.
+"""Forward and reverse derivatives of traces, as further nodes of the same graph.
 
-Forward mode carries one direction along with every operation; reverse mode carries one combination of results back to
-all inputs (Griewank and Walther 2008, chapter 3). Both work operation by operation on the partial derivatives that
-`primitives` holds, so that a derivative is exact to rounding, runs wherever the trace runs, and can be taken again.
+Forward mode propagates one direction with every operation. Reverse mode propagates the gradient of one
+combination of results to all inputs (Griewank and Walther 2008, chapter 3). Both use the partial
+derivatives in `primitives`, so a derivative is exact to rounding, runs wherever the trace runs, and can be
+differentiated again.
 """
 
 from __future__ import annotations
@@ -15,8 +16,10 @@ from .trace import Trace, Traced
 
 
 def forward(traced: Trace, tangents: Mapping[int, Traced]) -> list[Traced]:
-    """Return the derivative of every result in the direction in which inputs move by `tangents`, by the input's number;
-    the others stand still. Cost: at most 4 operations for each of the trace's."""
+    """Return the directional derivative of every result; tangents: direction by input number, 0 if missing.
+
+    Cost: at most 4 operations for each of the trace's.
+    """
     graph = traced.graph
     zero = _known(graph, 0.0)
     along = {node: tangents.get(graph.first[node], zero) for node in _inputs(graph)}
@@ -29,8 +32,10 @@ def forward(traced: Trace, tangents: Mapping[int, Traced]) -> list[Traced]:
 
 
 def reverse(traced: Trace, weights: Sequence[Traced]) -> list[Traced]:
-    """Return the derivative of the sum of weights times results by every input. Cost: at most 5 operations for each of
-    the trace's, however many inputs there are."""
+    """Return the gradient of sum(weights * results) with respect to every input.
+
+    Cost: at most 5 operations for each of the trace's, for any number of inputs.
+    """
     graph = traced.graph
     zero = _known(graph, 0.0)
     back: dict[int, Traced] = {}
@@ -48,7 +53,7 @@ def _inputs(graph: Graph) -> list[int]:
 
 
 def _partials(graph: Graph, node: int) -> tuple[Traced | float, ...]:
-    """The partial derivatives of an operation by its operands."""
+    """Return the partial derivatives of an operation with respect to its operands."""
     found: tuple[Traced | float, ...] = PRIMITIVES[graph.operation[node]].partials(
         *(_number(graph, k) for k in (node, *graph.operands(node)))
     )
@@ -56,7 +61,7 @@ def _partials(graph: Graph, node: int) -> tuple[Traced | float, ...]:
 
 
 def _number(graph: Graph, node: int) -> Traced:
-    """A node as a number to compute with; a constant is known."""
+    """Return a node as a traced number; a constant has its value."""
     known = graph.operation[node] == CONSTANT
     return Traced(graph, node, graph.values[graph.first[node]] if known else None)
 

@@ -1,7 +1,7 @@
-"""Expressions: plain functions of numbers, written down once, and carried out wherever their numbers are.
+"""Expressions: traced Python functions of numbers, evaluated in compiled code or by NumPy.
 
-A function runs once, on numbers that write down what is done to them (see `trace`); the operations are then carried
-out in the compiled code of a loop over steps, on lanes, or on columns of NumPy's where there are no lanes.
+A function runs once on symbolic numbers that record its operations (see `trace`). The operations are then
+compiled into a loop over steps by SIMD code, or run on NumPy columns if there is no such code.
 """
 
 from __future__ import annotations
@@ -23,13 +23,15 @@ HELP = "write conditions without branches, with maximum, minimum, absolute, less
 
 
 class Expression:
-    """What a function of groups of numbers does: operations that lead from its inputs to its results. Expressions that
-    do the same are equal, and print alike in every process."""
+    """Traced function of groups of numbers: the operations from its inputs to its results.
+
+    Expressions with the same operations are equal, and have the same repr in every process.
+    """
 
     def __init__(self, sizes: Sequence[int], function: Callable[..., Iterable[Any]]) -> None:
-        """Write down what function(*groups) does, for groups of so many numbers; it returns numbers, traced or known.
+        """Trace function(*groups), for groups of the given sizes; it returns traced or known numbers.
 
-        Raises UnsupportedError where its course depends on the numbers.
+        Raises UnsupportedError if it branches on the numbers.
         """
         self.graph, self.sizes = Graph(), tuple(sizes)
         inputs = np.empty(sum(sizes), dtype=object)
@@ -83,7 +85,7 @@ class Expression:
 
 
 def is_number(x: Any, graph: Graph) -> bool:
-    """Whether x is a number that an expression can give: one of its graph, or one that is known, and finite."""
+    """Return whether x is a valid result of an expression: a number of its graph, or a finite constant."""
     if isinstance(x, Traced):
         return x.graph is graph
     try:

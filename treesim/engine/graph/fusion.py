@@ -1,6 +1,6 @@
-"""Which products and sums of a trace share one rounding: decided by the trace alone, for all processors alike.
+"""Fusion of products and sums into multiply-adds with one rounding, determined by the trace alone.
 
-Compilers that may fuse do as the processor at hand, and the lengths of basic blocks, suggest; then so do the last bits.
+Compilers fuse according to the processor and the lengths of basic blocks, which would change the last bits.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from .trace import Trace
 
 
 def fusions(traced: Trace, marks: Sequence[int] = ()) -> dict[int, int]:
-    """Return of each sum that takes a product in the product's node: it alone uses it, once. Of two products, the later
-    one. marks: numbers of nodes at which iterations of loops begin; product and sum then are of one iteration.
-    O(operations).
+    """Return the product's node for each sum that is fused with a product; the sum is the product's only use.
+
+    Of two products, the later one is fused. marks: numbers of nodes at which loop iterations begin; product and
+    sum must be in the same iteration. O(operations).
     """
     graph = traced.graph
     needed = graph.needed(traced.results)
@@ -35,7 +36,7 @@ def fusions(traced: Trace, marks: Sequence[int] = ()) -> dict[int, int]:
 
 
 def fuse(traced: Trace, marks: Sequence[int] = ()) -> None:
-    """Make of such sums, in the trace's graph, operations of three operands (`fusions`)."""
+    """Replace such sums in the trace's graph by operations of three operands (`fusions`). Modifies the graph."""
     graph = traced.graph
     for node, product in fusions(traced, marks).items():
         first, second = graph.operands(node)

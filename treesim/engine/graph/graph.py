@@ -1,4 +1,4 @@
-"""Graphs of operations: what traces write down, without the numbers that they are made of."""
+"""Graphs of operations, recorded by traces."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ LONGEST = 150_000  # operations; straight-line code that is longer takes many se
 
 
 class TooLongError(UnsupportedError):
-    """A kernel takes more operations than a trace may have."""
+    """Error for a kernel that takes more operations than a trace may have."""
 
 
 class Graph:
-    """Operations in the order in which they were asked for; node k is operation[k] of the nodes `operands(k)`.
+    """Operations in order of creation; node k is operation[k] of the nodes `operands(k)`.
 
-    These are first[k], second[k] and third[k], as many as the operation has (`primitives.ARITY`). For an input, first
-    is its index; for a constant or an entry of a table, the index of its value. Few operations have three operands:
-    `third` has only their nodes.
+    These are first[k], second[k] and third[k], as many as the operation has (`primitives.ARITY`). For an input,
+    first is its index; for a constant or an entry of a table, the index of its value. Few operations have three
+    operands: `third` is a dict of these.
     """
 
     def __init__(self, longest: int = LONGEST) -> None:
@@ -33,16 +33,16 @@ class Graph:
         self._constants: dict[str, int] = {}
 
     def operands(self, node: int) -> tuple[int, ...]:
-        """Return the nodes that an operation works on."""
+        """Return the operands of a node."""
         arity = ARITY[self.operation[node]]
         if arity == 3:
             return self.first[node], self.second[node], self.third[node]
         return (self.first[node], self.second[node])[:arity]
 
     def node(self, operation: int, first: int, second: int = 0) -> int:
-        """Return the node of an operation on one operand or two, a new one unless the same has been asked for before.
+        """Return the node of an operation on one or two operands; equal operations share a node.
 
-        Raises TooLongError when there are too many.
+        Raises TooLongError if there are too many.
         """
         swapped = second < first and PRIMITIVES[operation].commutes
         key = (operation, second, first) if swapped else (operation, first, second)
@@ -69,7 +69,7 @@ class Graph:
         return len(self.operation) - 1
 
     def given(self, value: float) -> tuple[int, float | None]:
-        """Return the node of a number from the robot's tables, and its value where that is folded, as here."""
+        """Return the node of a number in the robot's tables, and its value if it is folded, as here."""
         return self.constant(value), value
 
     def constant(self, value: float) -> int:
@@ -80,7 +80,7 @@ class Graph:
         return self.node(CONSTANT, index)
 
     def copy(self) -> Graph:
-        """Return a graph of the same nodes, to be changed."""
+        """Return a copy that may be modified."""
         other = Graph(self.longest)
         other.operation, other.first, other.second = list(self.operation), list(self.first), list(self.second)
         other.values, other._known, other._constants = list(self.values), dict(self._known), dict(self._constants)

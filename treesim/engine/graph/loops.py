@@ -1,7 +1,7 @@
-"""Copies of kernels that tell where each iteration of their loops starts.
+"""Copies of kernels that report the iterations of their loops.
 
-The kernels' text stays as it is: `marked` makes a copy of a kernel, and of the kernels that it calls, in which every
-loop calls `mark(site)` at the start of each iteration and `mark(~site)` behind its end.
+`marked` copies a kernel and the kernels that it calls; the originals do not change. In the copies every
+loop calls `mark(site)` at the start of each iteration and `mark(~site)` after its end.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MARK = "_mark_of_loop"
 
 
 class _Listener(threading.local):
-    """Who hears the marks of the copies that this thread runs."""
+    """Receiver of the marks in this thread."""
 
     hear: Callable[[int], None] | None = None
 
@@ -34,14 +34,14 @@ _sites: dict[tuple[str, int], int] = {}
 
 
 def mark(site: int) -> None:
-    """Tell the listener that an iteration of the loop `site` starts, or, for ~site, that the loop has ended."""
+    """Report that an iteration of the loop `site` starts, or, for ~site, that the loop has ended."""
     if _listener.hear is not None:
         _listener.hear(site)
 
 
 @contextmanager
 def heard_by(hear: Callable[[int], None]) -> Iterator[None]:
-    """Let `hear` be called with every mark of this thread."""
+    """Call `hear` with every mark of this thread, within the block."""
     before, _listener.hear = _listener.hear, hear
     try:
         yield
@@ -71,7 +71,7 @@ def marked(function: Any) -> Any:
 
 
 class _Marker(ast.NodeTransformer):
-    """Puts marks into loops; a loop's site is its number in the order in which loops were met."""
+    """Transformer that inserts marks into loops; a loop's site is its number in order of visit."""
 
     def __init__(self, code: Any) -> None:
         self.place, self.line = code.co_filename, code.co_firstlineno
@@ -88,5 +88,5 @@ class _Marker(ast.NodeTransformer):
 
 
 def _call(site: int) -> ast.stmt:
-    """The statement `mark(site)`."""
+    """Return the statement `mark(site)`."""
     return ast.Expr(ast.Call(ast.Name(MARK, ast.Load()), [ast.Constant(site)], []))

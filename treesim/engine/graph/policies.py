@@ -1,4 +1,4 @@
-"""Policies: control laws as plain functions of numbers, run in the compiled code of rollouts (see `expressions`)."""
+"""Policies: control laws as Python functions, run in the compiled code of rollouts (see `expressions`)."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from .expressions import HELP, Expression, is_number, name_of
 
 
 class Policy(Expression):
-    """What a function `policy(t, q, v, p, u)` does: operations that lead from time [s], q (nq), v (nv) and parameters p
-    to u (nv)."""
+    """Traced function `policy(t, q, v, p, u)`, from time [s], q (nq), v (nv) and parameters p to u (nv)."""
 
     def __init__(self, function: Callable[..., Any], nq: int, nv: int, parameters: int) -> None:
-        """Write down what `function` does.
+        """Trace `function`.
 
-        Raises UnsupportedError where its course depends on the numbers, ArgumentError where it writes no number to u.
+        Raises UnsupportedError if it branches on the numbers, ArgumentError if it writes no number to u.
         """
         super().__init__((1, nq, nv, parameters), lambda *groups: _forces(function, nv, *groups))
 
@@ -29,7 +28,7 @@ class Policy(Expression):
 
 
 def _forces(function: Callable[..., Any], nv: int, t: np.ndarray, *groups: np.ndarray) -> np.ndarray:
-    """What a policy writes to u."""
+    """Return the numbers that a policy writes to u."""
     u = np.full(nv, t[0].constant(0.0), dtype=object)
     try:
         inspect.signature(function).bind(t, *groups, u)

@@ -1,8 +1,8 @@
-"""Traces: what a kernel's own text computes for one robot, as a graph of operations.
+"""Traces: the operations of a kernel for one robot, as a graph.
 
-The text runs once, in the interpreter, on `Traced` numbers that write down what is done to them. The robot's tables are
-constants, so all indexing and all branches on joint types happen while tracing; constants are folded, equal
-subexpressions are shared, and what no result needs is left out.
+The kernel's source runs once in the interpreter on `Traced` numbers, which record operations. The robot's
+tables are constants, so indexing and branches on joint types happen during tracing. Constants are folded,
+common subexpressions shared, and unused operations removed.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from .graph import Graph
 
 
 class Traced:
-    """A number that is not known yet; `value` is set for constants, which are folded as a compiler folds them.
+    """Symbolic number; `value` is set for constants, which are folded as by a compiler.
 
-    0 x is taken as 0 for all x, as in the compiled kernels, whose results are checked for NaN and infinity.
+    0 x is folded to 0 for all x, as in the compiled kernels, whose results are checked for NaN and infinity.
     """
 
     __slots__ = ("graph", "node", "value")
@@ -49,7 +49,7 @@ class Traced:
 
     @property
     def context(self) -> type[Functions]:
-        """Elementary functions, as kernels look for them."""
+        """Elementary functions, in the place where kernels look for them."""
         return Functions
 
     def made(self, operation: int, other: Traced | None = None) -> Traced:
@@ -58,11 +58,11 @@ class Traced:
         return Traced(graph, graph.node(operation, self.node, 0 if other is None else other.node))
 
     def constant(self, value: float) -> Traced:
-        """Return a known number of the same trace."""
+        """Return a constant of the same trace."""
         return Traced(self.graph, self.graph.constant(value), value)
 
     def _other(self, other: Any) -> Traced:
-        """The other operand as a number of the trace; arrays are left to NumPy, which takes them number by number."""
+        """Return the other operand as a number of the trace; NotImplemented for arrays, which NumPy iterates over."""
         if isinstance(other, Traced):
             return other
         return NotImplemented if isinstance(other, np.ndarray) else self.constant(float(other))
@@ -158,7 +158,7 @@ class Traced:
         return self.value == other
 
     def __lt__(self, other: Any) -> Condition:
-        """A condition, which cannot be branched on."""
+        """Return a condition, which cannot be branched on."""
         b = self._other(other)
         return b if b is NotImplemented else Condition.of(Functions.less(self, b))
 
@@ -181,7 +181,7 @@ class Traced:
         return Functions.maximum(self, -self)
 
     def __pow__(self, exponent: Any) -> Traced:
-        """Powers that are products."""
+        """Return an integer power as products."""
         if not (isinstance(exponent, int) and exponent >= 0):
             raise UnsupportedError(f"powers of numbers that are not known yet must be whole, not {exponent!r}")
         result = self.constant(1.0)
@@ -190,7 +190,7 @@ class Traced:
         return result
 
     def __rpow__(self, base: Any) -> Traced:
-        """Powers of a positive number: exp(x log(base))."""
+        """Return a power of a positive number: exp(x log(base))."""
         if not (isinstance(base, int | float) and 0 < base < math.inf):
             raise UnsupportedError(f"of powers whose exponent is not known yet the base must be above 0, not {base!r}")
         return Functions.exp(math.log(base) * self)
@@ -220,7 +220,7 @@ class Traced:
 
 
 class Condition(Traced):
-    """What a comparison gives: 1 where it holds, else 0. Conditions are joined by & and |, and turned round by ~."""
+    """Result of a comparison: 1 if true, else 0; combined by & and |, negated by ~."""
 
     __slots__ = ()
 
@@ -240,7 +240,7 @@ class Condition(Traced):
 
 
 def data_dependent() -> UnsupportedError:
-    """Return the error for a kernel whose course depends on its inputs' values: it has no straight-line code."""
+    """Return the error for a kernel that branches on its inputs: it has no straight-line code."""
     return UnsupportedError("the kernel's course depends on the values of its inputs: it cannot be traced")
 
 
@@ -253,7 +253,7 @@ def _operand(x: Traced) -> Traced:
 
 
 class Functions:
-    """Elementary functions of numbers that are not known yet."""
+    """Elementary functions of traced numbers."""
 
     @staticmethod
     def sin(x: Traced) -> Traced:
@@ -277,33 +277,33 @@ class Functions:
 
     @staticmethod
     def tanh(x: Traced) -> Traced:
-        """Hyperbolic tangent, to the last digit of 1: of small x it has fewer digits."""
+        """Hyperbolic tangent, accurate to the last digit of 1; small results have fewer correct digits."""
         e = Functions.exp(-2.0 * abs(x))
         return (1.0 - 2.0 * Functions.less(x, 0.0)) * ((1.0 - e) / (1.0 + e))
 
     @staticmethod
     def maximum(x: Any, y: Any) -> Traced:
-        """The larger of two numbers."""
+        """Larger of two numbers."""
         return _compared(MAX, x, y)
 
     @staticmethod
     def minimum(x: Any, y: Any) -> Traced:
-        """The smaller of two numbers."""
+        """Smaller of two numbers."""
         return _compared(MIN, x, y)
 
     @staticmethod
     def less(x: Any, y: Any) -> Traced:
-        """1 if x < y, else 0."""
+        """Return 1 if x < y, else 0."""
         return _compared(LESS, x, y)
 
     @staticmethod
     def atan2(y: Any, x: Any) -> Traced:
-        """The angle of the point (x, y)."""
+        """Angle of the point (x, y)."""
         return _compared(ATAN2, y, x)
 
     @staticmethod
     def select(condition: Any, x: Any, y: Any) -> Traced:
-        """x where the condition is not zero, else y."""
+        """Return x where the condition is not zero, else y."""
         one = next(z for z in (condition, x, y) if isinstance(z, Traced))
         condition, first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (condition, x, y))
         if condition.value is not None:
@@ -314,7 +314,7 @@ class Functions:
 
 
 def _of_one(operation: int, x: Traced) -> Traced:
-    """An operation on one number: of a known one its value, unless there is none, which is left to the processor."""
+    """Return an operation on one number, folded for a constant unless its value is undefined."""
     if x.value is not None:
         with suppress(ValueError, OverflowError):
             return x.constant(float(PRIMITIVES[operation].python(x.value)))
@@ -322,7 +322,7 @@ def _of_one(operation: int, x: Traced) -> Traced:
 
 
 def _compared(operation: int, x: Any, y: Any) -> Traced:
-    """An operation on two numbers, at least one of them traced."""
+    """Return an operation on two numbers, at least one of them traced."""
     one = x if isinstance(x, Traced) else y
     first, second = (z if isinstance(z, Traced) else one.constant(float(z)) for z in (x, y))
     if first.value is not None and second.value is not None:
@@ -331,7 +331,7 @@ def _compared(operation: int, x: Any, y: Any) -> Traced:
 
 
 class Trace(NamedTuple):
-    """A kernel entry on one robot: its graph, the nodes of its results, the inputs' sizes one after the other."""
+    """Trace of a kernel entry for one robot: its graph, the nodes of its results, and the number of inputs."""
 
     graph: Graph
     results: list[int]
@@ -345,10 +345,10 @@ def trace(
     results: Sequence[int],
     graph: Graph | None = None,
 ) -> Trace:
-    """Return what `entry` computes for one state, given constants and the sizes of its input and result arrays.
+    """Trace `entry` for one state, given constants and the sizes of its input and result arrays.
 
-    graph: an empty one to write to. Raises UnsupportedError when the entry's course depends on its inputs' values, or
-    is too long. Cost: about 3 us per operation of the text, once per robot.
+    graph: an empty one to use. Raises UnsupportedError if the entry branches on its inputs or is too long.
+    Cost: about 3 us per operation, once per robot.
     """
     graph = Graph() if graph is None else graph
     inputs, start = [], 0
@@ -367,7 +367,7 @@ def written_down(
     inputs: Sequence[np.ndarray],
     results: Sequence[int],
 ) -> list[np.ndarray]:
-    """Return result arrays of these sizes of an entry called on traced numbers of a graph.
+    """Return the result arrays, of the given sizes, of an entry called on traced numbers of a graph.
 
     Raises UnsupportedError as `trace` does.
     """
@@ -390,15 +390,17 @@ def _objects(items: Sequence[Any]) -> np.ndarray:
 
 
 def is_traced(value: Any) -> bool:
-    """Return whether a value is an array that holds numbers of a trace."""
+    """Return whether a value is an array of traced numbers."""
     return isinstance(value, np.ndarray) and value.dtype == object and any(isinstance(x, Traced) for x in value.flat)
 
 
 def on_traced(
     entry: Callable[..., int], constants: Sequence[Any], arrays: Sequence[np.ndarray], shapes: Sequence[tuple[int, ...]]
 ) -> list[np.ndarray]:
-    """Return what `entry` computes for one state that holds numbers of a trace: arrays of these shapes, of numbers of
-    the same trace. Raises ArgumentError for arrays of other objects, UnsupportedError as `trace` does."""
+    """Return the results of `entry` for one state of traced numbers: arrays of the given shapes, of the same trace.
+
+    Raises ArgumentError for arrays of other objects, UnsupportedError as `trace` does.
+    """
     numbers = [x for array in arrays if array.dtype == object for x in array.flat]
     graph = next((x.graph for x in numbers if isinstance(x, Traced)), None)
     if graph is None or not all(isinstance(x, (Traced, int, float)) for x in numbers):

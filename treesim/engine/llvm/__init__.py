@@ -1,1 +1,1 @@
-"""From a graph to machine code: LLVM IR on the lanes of vectors, straight-line or looped, compiled and kept on disk."""
+"""Machine code from a graph: LLVM IR on SIMD lanes, straight-line or looped, compiled and cached on disk."""

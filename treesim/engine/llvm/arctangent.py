@@ -1,4 +1,4 @@
-"""The angle of a point on lanes: a text in the primitives of traces, which becomes a function of LLVM's.
+"""Arctangent of two arguments on lanes: traced from a source in primitives, emitted as an LLVM function.
 
 Errors are below two units in the last place of float64 (`tests/engine/llvm/test_arctangent.py`).
 """

@@ -1,7 +1,7 @@
-"""Machine code that a second process makes, while this one goes on with other code.
+"""Background compilation in a second process.
 
-LLVM takes most of the time of a compilation. llvmlite lets one thread of a process at it at a time, so what is to be
-compiled on two cores at once takes two processes. The second one needs 0.06 s to start: it imports llvmlite alone.
+LLVM takes most of the time of a compilation. llvmlite serializes the threads of a process, so compiling on
+two cores takes two processes. The second one needs 0.06 s to start: it imports llvmlite only.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ _counting = lock_across_forks()
 
 
 def possible() -> bool:
-    """Return whether a second process can be had, and a core for it, beside those that are at work."""
+    """Return whether a second process can be started, and has a core besides the busy ones."""
     return can_start_python() and usable_cores() > 1 + len(_at_work)
 
 
 class Compilation:
-    """An order that a second process is at work on, from now on."""
+    """Compilation request that a second process works on, started at once."""
 
     def __init__(self, order: CompileRequest) -> None:
         self.order = order
@@ -42,7 +42,7 @@ class Compilation:
             self._waiting.start()
 
     def result(self) -> bytes:
-        """Return the object file, made here if the second process could not."""
+        """Return the object file, compiled here if the second process failed."""
         self._waiting.join()
         if self._made is None:
             self._made = object_code.object_code(self.order)
@@ -56,7 +56,7 @@ class Compilation:
 
 
 class QueuedCompilation:
-    """An order that a second process is to work on as soon as there is a core for it, unless it is asked for before."""
+    """Compilation request that a second process starts when a core is free, unless the result is needed before."""
 
     def __init__(self, order: CompileRequest) -> None:
         self.order = order
@@ -71,7 +71,7 @@ class QueuedCompilation:
             self._begin()
 
     def result(self) -> bytes:
-        """Return the object file, made here if no second process has begun it."""
+        """Return the object file, compiled here if no second process has started."""
         with self._beginning:
             self._asked = True
         return self._compilation.result() if self._compilation else object_code.object_code(self.order)
@@ -88,8 +88,11 @@ class QueuedCompilation:
 
 
 def _started(order: CompileRequest) -> subprocess.Popen[bytes] | None:
-    """A process that has its order in a file, None where none can be had. Through a pipe, which holds 64 KiB, a thread
-    would hand it over piece by piece, and wait before each until another one, which writes more code, lets it run."""
+    """Start a process with its request in a file; None if it cannot be started.
+
+    A pipe holds 64 KiB, so a thread would have to write it piece by piece, and wait before each for another
+    thread that generates code.
+    """
     text, *values = order
     facts = json.dumps(dict(zip(CompileRequest._fields[1:], values, strict=True)))
     command = file_command(object_code.__file__)
@@ -103,7 +106,7 @@ def _started(order: CompileRequest) -> subprocess.Popen[bytes] | None:
 
 
 def _answer(process: subprocess.Popen[bytes]) -> bytes | None:
-    """The object file that a process gives, None if it fails, or hangs."""
+    """Return the object file of a process, None if it fails or exceeds the time limit."""
     try:
         output, _ = process.communicate(timeout=TIME_LIMIT)
     except subprocess.TimeoutExpired:

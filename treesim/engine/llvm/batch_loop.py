@@ -1,5 +1,4 @@
-"""LLVM IR that every kernel on lanes needs: the loop over groups of states, the search for NaN and infinity, and for
-quaternions that are not of length 1."""
+"""LLVM IR of every SIMD kernel: the loop over groups of states, and checks for NaN, infinity and unit quaternions."""
 
 from __future__ import annotations
 
@@ -20,16 +19,22 @@ UNROLLED, SUMS = 8, 4  # vectors in a round of the loop, and sums that they are 
 
 
 class Placed(NamedTuple):
-    """Where results lie among the distinct values that lanes compute: of each array its size, and the place of its
-    first number if all lie in order, else the address of their list; how many values there are."""
+    """Memory of results among the distinct values that lanes compute.
+
+    places: for each array its size, and the index of its first number if they are in order, else the address of
+    their index list. values: number of values.
+    """
 
     places: list[tuple[int, int | Value]]
     values: int
 
 
 class Group(NamedTuple):
-    """A group of states, in the function that works on them: the lanes' inputs, memory for values between, and results;
-    the table of arrays; the first state, and the end of all states."""
+    """Group of states in the function that processes them.
+
+    inputs, between, results: memory of the lanes. tables: table of arrays. first, last: first state of the
+    group, and end of all states.
+    """
 
     code: Function
     inputs: Value
@@ -41,10 +46,11 @@ class Group(NamedTuple):
 
 
 class BatchLoop:
-    """The loop around what is done with a group of states; see `straight_line`.
+    """Loop over groups of states; see `straight_line`.
 
-    work: appends that, for a group, and the steps and groups that are read next, and written. slots: vectors that it
-    needs between inputs and results. placed: the results. nontemporal: arrays that it may have written already.
+    work(group, read, written): appends the code for a group; read, written: step and group read next, and
+    written. slots: vectors of memory between inputs and results. placed: the results. nontemporal: arrays that
+    `work` may have written already.
     """
 
     def __init__(
@@ -71,7 +77,7 @@ class BatchLoop:
         return self.size + self.slots + self.placed.values
 
     def write(self, quaternions: Sequence[int]) -> None:
-        """Write the function `share`, one thread's share of a job: block after block of states, until none is left."""
+        """Write the function `share`, one thread's part of a job: block after block of states, until none is left."""
         run = self._run(quaternions)
         f = self.module.function("share", f"{PTR} job", exported=True)
         [job] = f.arguments
@@ -90,7 +96,7 @@ class BatchLoop:
         f.ret()
 
     def _run(self, quaternions: Sequence[int]) -> Function:
-        """All steps of states first .. last - 1; tables: see `straight_line`."""
+        """Write the function for all steps of states first .. last - 1; tables: see `straight_line`."""
         module, width = self.module, self.module.lanes.width
         check_in = non_finite_check(module, "non_finite_check_in", self.size - self.arriving)
         check_out = non_finite_check(module, "non_finite_check_out", self.placed.values)
@@ -124,20 +130,20 @@ class BatchLoop:
         return f
 
     def _gather(self, group: Group, arrays: Sequence[int], step: Operand) -> None:
-        """Move arrays at a step to the lanes."""
+        """Append the gather of arrays at a step into the lanes."""
         for k in arrays:
             size, place = self.inputs[k]
             if size:
                 self._move(group, k, step, size, place, gathers=True)
 
     def _scatter(self, group: Group, record: Value) -> None:
-        """Move results, to be numbered behind the inputs, from the lanes."""
+        """Append the scatter of results, whose array numbers follow the inputs', from the lanes."""
         for k, (size, place) in enumerate(self.placed.places, start=len(self.inputs)):
             if size:
                 self._move(group, k, record, size, place, gathers=False)
 
     def _move(self, group: Group, array: int, step: Operand, size: int, place: int | Value, gathers: bool) -> None:
-        """Move an array, unless nontemporal stores have written it."""
+        """Append the gather or scatter of an array, unless nontemporal stores have written it."""
         f, end = group.code, group.code.label()
         at = array_at(f, group.tables, array, step)
         if array in self.nontemporal:
@@ -152,7 +158,7 @@ class BatchLoop:
         f.begin(end)
 
     def _feed_back(self, group: Group) -> None:
-        """What is carried: the first results are the first inputs of the next step."""
+        """Append copies of the first results to the first inputs of the next step."""
         f = group.code
         if self.carried:
             with f.loop(0, self.carried) as loop:
@@ -160,8 +166,7 @@ class BatchLoop:
 
 
 def non_finite_check(module: Module, name: str, count: int) -> Function:
-    """Return a function name(vectors): 0, or 1 if one of `count` vectors there holds NaN or infinity (x * 0 is 0 for
-    all else)."""
+    """Return a function name(vectors): 1 if one of `count` vectors contains NaN or infinity, else 0 (x * 0 is 0)."""
     f = module.function(name, f"{PTR} noalias vectors", I64)
     [vectors], whole, sums = f.arguments, count // UNROLLED * UNROLLED, [constant(0.0, f.vector)] * SUMS
     if whole:
@@ -175,7 +180,7 @@ def non_finite_check(module: Module, name: str, count: int) -> Function:
 
 
 def _added(f: Function, sums: Sequence[Value], vectors: Value, places: Sequence[int]) -> list[Value]:
-    """Sums to which, one after the other, 0 times the vectors at some places are added."""
+    """Return sums to which 0 times the vectors at some places are added in turn."""
     now = [*sums]
     for k in places:
         now[k % SUMS] = f.fadd(now[k % SUMS], f.fmul(f.load_at(vectors, k), 0.0))
@@ -183,8 +188,10 @@ def _added(f: Function, sums: Sequence[Value], vectors: Value, places: Sequence[
 
 
 def rotations(module: Module, places: Sequence[int], lanes: Lanes | None = None) -> Function:
-    """Return a function rotations(vectors): 0, or 1 if one of the quaternions that begin at these places among the
-    vectors there is not of length 1 (or NaN) in one of the lanes (see kernels.status)."""
+    """Return a function rotations(vectors): 1 if a quaternion is not of length 1 or NaN in any lane, else 0.
+
+    places: starts of quaternions among the vectors. Tolerance: see kernels.status.
+    """
     f = module.function("rotations", f"{PTR} noalias vectors", I64, lanes=lanes)
     wrong = constant(0, f.condition)
     for k in places:

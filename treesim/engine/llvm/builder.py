@@ -1,9 +1,9 @@
-"""LLVM IR, written instruction by instruction: functions name their values, modules declare what is called.
+"""Builder of LLVM IR, instruction by instruction: functions name their values, modules declare what is called.
 
-Types and instructions have LLVM's names. Plain numbers may stand where another operand, or what is called, tells their
-type. Operations of floating-point numbers are IEEE 754's, without freedoms: what is rounded, and when, is written down.
-Memory is aligned as its type is by nature, unless told otherwise. Instructions are lines of text: of a trace's
-operations, objects of llvmlite's `ir` take ten times as long to write, and LLVM three times as long to read.
+Types and instructions have LLVM's names. Plain numbers are allowed where another operand, or the called
+function, determines their type. Floating-point operations are strictly IEEE 754's. Memory has the natural
+alignment of its type unless specified. Instructions are lines of text: for a trace's operations, objects of
+llvmlite's `ir` take ten times as long to create, and LLVM three times as long to read.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def _aligned(align: int | None) -> str:
 
 
 class Module:
-    """Functions and constants, on lanes of one kind unless told otherwise, and declarations of what they call.
+    """Functions and constants, and declarations of called functions; `lanes` is the default vector type.
 
-    prefetches: whether `Function.prefetch` appends anything. has_library: whether the C library is there to be called.
-    helpers: what `Function.helper` called, and on which lanes: to be written by whoever takes the text
+    prefetches: whether `Function.prefetch` appends anything. has_library: whether the C library may be called.
+    helpers: functions called by `Function.helper`, with their lanes; the user of the module writes them
     (`elementary.write_helpers`).
     """
 
@@ -77,20 +77,20 @@ class Module:
         return self.constant(name, f"[{len(functions)} x {PTR}]", f"[{places}]")
 
     def declare(self, name: str, result: str, types: Sequence[str]) -> None:
-        """Declare a function of LLVM's or the C library's, once however often that is asked for."""
+        """Declare a function of LLVM's or the C library's; repeated calls have no effect."""
         self._declarations[name] = f"declare {result} @{name}({', '.join(types)})"
 
     def text(self) -> str:
-        """Return the module as LLVM reads it."""
+        """Return the module as LLVM IR."""
         functions = [function.text() for function in self.functions]
         return "\n".join(["!0 = !{i32 1}", *self._declarations.values(), *self._constants, *functions])
 
 
 class Loop:
-    """A counted loop while it is written.
+    """Counted loop under construction.
 
-    k: the number of its turn. values: what it carries: what the turn finds, to be replaced by what it leaves for the
-    next one; behind the loop, what the last turn left.
+    k: the counter. values: loop-carried values. The body replaces them by those for the next iteration; after
+    the loop they are the last ones.
     """
 
     def __init__(self, k: Value, values: Sequence[Value]) -> None:
@@ -113,11 +113,11 @@ def _of_integers(word: str) -> Callable[..., Value]:
 
 
 class Function:
-    """A function while it is written: every instruction is appended behind the last one, and its value returned.
+    """Function under construction: instructions are appended at the end, and return their values.
 
-    parameters: types and names, as in "ptr noalias in, i64 count", which become `arguments`. lanes: of `vector` and
-    `number`, the types of what is loaded, and of addresses' steps, where none is told. aligned_stack: spilled vectors
-    then stay within a cache line each. exported: found by its name from outside.
+    parameters: types and names, as in "ptr noalias in, i64 count", which become `arguments`. lanes: default
+    types `vector` and `number` of loads and of address steps. aligned_stack: aligns the stack, so that spilled
+    vectors do not cross cache lines. exported: visible from outside by its name.
     """
 
     def __init__(
@@ -144,18 +144,18 @@ class Function:
         self._block: str | None = "entry"  # the one that is written, until it has ended
 
     def text(self) -> str:
-        """Return the function as LLVM reads it."""
+        """Return the function as LLVM IR."""
         return "\n".join([*self._lines, "}"])
 
     def make(self, instruction: str, kind: str) -> Value:
-        """Append an instruction by its text; kind: the type of its value."""
+        """Append an instruction given as text; kind: type of its value."""
         name = f"%{self._made}"
         self._made += 1
         self._lines.append(f"  {name} = {instruction}")
         return Value(name, kind)
 
     def do(self, instruction: str) -> None:
-        """Append an instruction without a value by its text."""
+        """Append an instruction without a value, given as text."""
         self._lines.append(f"  {instruction}")
 
     # ---- arithmetic: of two operands; of bits, what is set in both, in either, or in one alone
@@ -185,17 +185,17 @@ class Function:
         return self.make(f"fneg {typed(x)}", x.type)
 
     def multiply_add(self, x: Operand, y: Operand, z: Operand) -> Value:
-        """Append x y + z of vectors, rounded once; where neither an instruction nor the C library does that, twice."""
+        """Append x y + z of vectors, rounded once; twice if neither an instruction nor the C library provides that."""
         if self.module.has_library:
             return self.intrinsic("fma", x, y, z)
         return self.fadd(self.fmul(constant(x, self.vector), y), z)
 
     def maximum(self, x: Operand, y: Operand) -> Value:
-        """Append the larger of two vectors' numbers; the second where they are equal, or one is NaN."""
+        """Append the elementwise maximum of two vectors; the second where they are equal, or one is NaN."""
         return self.select(self.fcmp("ogt", constant(x, self.vector), y), x, y)
 
     def minimum(self, x: Operand, y: Operand) -> Value:
-        """Append the smaller of two vectors' numbers; the second where they are equal, or one is NaN."""
+        """Append the elementwise minimum of two vectors; the second where they are equal, or one is NaN."""
         return self.select(self.fcmp("olt", constant(x, self.vector), y), x, y)
 
     def select(self, condition: Value, x: Operand, y: Operand) -> Value:
@@ -212,8 +212,10 @@ class Function:
     # ---- memory
 
     def at(self, pointer: Value, index: Operand, kind: str | None = None) -> Value:
-        """Append the address of one of many in a row, of vectors or of another type; of several if the index is a
-        vector."""
+        """Append the address of an element of a contiguous array; kind: of its elements, by default vectors.
+
+        A vector of indices yields a vector of addresses.
+        """
         if index == 0:
             return pointer
         base = f"getelementptr {kind or self.vector}, {PTR} {pointer.name}"
@@ -222,35 +224,35 @@ class Function:
         return self.make(f"{base}, {I64} {index}", PTR)
 
     def load(self, pointer: Value, kind: str | None = None, align: int | None = None) -> Value:
-        """Append what is in memory: a vector, or a value of another type."""
+        """Append a load of a vector, or of a value of another type."""
         kind = kind or self.vector
         return self.make(f"load {kind}, {PTR} {pointer.name}{_aligned(align)}", kind)
 
     def store(self, x: Value, pointer: Value, align: int | None = None, nontemporal: bool = False) -> None:
-        """Append that a value goes to memory, if nontemporal past the caches."""
+        """Append a store; nontemporal: bypass the caches."""
         self.do(f"store {typed(x)}, {PTR} {pointer.name}{_aligned(align)}{', !nontemporal !0' * nontemporal}")
 
     def load_at(self, pointer: Value, index: Operand, kind: str | None = None) -> Value:
-        """Append one of many in a row."""
+        """Append a load of an element of a contiguous array."""
         return self.load(self.at(pointer, index, kind), kind)
 
     def store_at(self, x: Value, pointer: Value, index: Operand) -> None:
-        """Append that a value goes to memory as one of many in a row."""
+        """Append a store to an element of a contiguous array."""
         self.store(x, self.at(pointer, index, x.type))
 
     def atomic(self, word: str, pointer: Value, x: Operand) -> Value:
-        """Append a change of an integer that several threads share; its value is what was there before."""
+        """Append an atomic read-modify-write of an integer; its value is the one before."""
         return self.make(f"atomicrmw {word} {PTR} {pointer.name}, {I64} {operand_text(x, I64)} monotonic", I64)
 
     def prefetch(self, pointer: Value, writes: bool) -> None:
-        """Append that a cache line is asked for, to be read or written soon."""
+        """Append a prefetch of a cache line, for reading or writing."""
         if self.module.prefetches:
             self.library("llvm.prefetch.p0", VOID, pointer, *(constant(k, I32) for k in (writes, 3, 1)))
 
     # ---- vectors
 
     def vector_of(self, numbers: Sequence[Value]) -> Value:
-        """Append a vector of numbers; what more lanes hold is undefined."""
+        """Append a vector of numbers; remaining lanes are undefined."""
         if self.lanes.width == 1:
             return numbers[0]
         vector = Value("undef", f"<{self.lanes.width} x {numbers[0].type}>")
@@ -259,7 +261,7 @@ class Function:
         return vector
 
     def shuffle(self, x: Value, y: Value, lanes: Sequence[int]) -> Value:
-        """Append a vector of some lanes of two vectors, counted through both."""
+        """Append a vector of some lanes of two vectors, numbered through both."""
         if self.lanes.width == 1:
             return (x, y)[lanes[0]]
         return self.make(f"shufflevector {typed(x)}, {typed(y)}, {typed(integers(lanes))}", x.type)
@@ -273,7 +275,7 @@ class Function:
         return self.make(f"shufflevector {typed(vector)}, {vector.type} undef, {first}", vector.type)
 
     def any(self, conditions: Value) -> Value:
-        """Append whether one of the lanes' conditions holds."""
+        """Append whether the condition holds on any lane."""
         if self.lanes.width == 1:
             return conditions
         return self.library(f"llvm.vector.reduce.or.v{self.lanes.width}{I1}", I1, conditions)
@@ -291,19 +293,18 @@ class Function:
         return self._call(f"@{name}", result, arguments)
 
     def intrinsic(self, word: str, *arguments: Operand) -> Value:
-        """Append the call of LLVM's function on vectors, of vectors."""
+        """Append the call of an LLVM intrinsic on vectors."""
         given = [constant(x, self.vector) for x in arguments]
         return self.library(f"llvm.{word}.{self.lanes.suffix}", self.vector, *given)
 
     def helper(self, name: str, *arguments: Operand, result: str | None = None) -> Value:
-        """Append the call of a function of vectors that the module is to have (`elementary`); its value is a vector
-        unless told otherwise."""
+        """Append the call of a helper function of vectors (`elementary`); result: its type, by default a vector."""
         self.module.helpers[name, self.lanes] = None
         given = [constant(x, self.vector) for x in arguments]
         return self._call(f"@{name}.{self.lanes.suffix}", result or self.vector, given)
 
     def helper_pair(self, name: str, *arguments: Operand) -> tuple[Value, Value]:
-        """Append the call of such a function of two values."""
+        """Append the call of a helper function that returns two values."""
         pair = typed(self.helper(name, *arguments, result=pair_of(self.vector)))
         return self.make(f"extractvalue {pair}, 0", self.vector), self.make(f"extractvalue {pair}, 1", self.vector)
 
@@ -326,30 +327,30 @@ class Function:
         return f"b{self._labels}"
 
     def begin(self, label: str) -> None:
-        """Append a block, which what was written so far goes on to, unless it has ended."""
+        """Begin a block; the code before continues there unless it has ended."""
         if self._block:
             self.do(f"br label %{label}")
         self._lines.append(f"{label}:")
         self._block = label
 
     def go_to(self, label: str) -> None:
-        """End the block: another one is next."""
+        """End the block with a branch to another one."""
         self.do(f"br label %{label}")
         self._block = None
 
     def go_on_if(self, condition: Value, otherwise: str) -> None:
-        """Append that what follows is done if a condition holds; if not, another block is next."""
+        """Append a conditional branch: continue if the condition holds, else go to another block."""
         label = self.label()
         self._branch(condition, label, otherwise)
         self.begin(label)
 
     def ret(self, x: Value | None = None) -> None:
-        """End the function."""
+        """Append a return."""
         self.do(f"ret {typed(x) if x else VOID}")
         self._block = None
 
     def ret_pair(self, x: Value, y: Value) -> None:
-        """End the function with two results."""
+        """Append a return of two values."""
         kind = pair_of(x.type)
         first = self.make(f"insertvalue {kind} undef, {typed(x)}, 0", kind)
         self.ret(self.make(f"insertvalue {typed(first)}, {typed(y)}, 1", kind))
@@ -360,7 +361,7 @@ class Function:
 
     @contextmanager
     def when(self, condition: Value) -> Iterator[None]:
-        """Append what is done only if a condition holds."""
+        """Append code that runs only if a condition holds."""
         end = self.label()
         self.go_on_if(condition, end)
         yield
@@ -368,7 +369,7 @@ class Function:
 
     @contextmanager
     def forever(self) -> Iterator[str]:
-        """Append a loop; gives the name of the block behind it, for `go_on_if`."""
+        """Append an endless loop; yields the name of the block after it, for `go_on_if`."""
         first, end = self.label(), self.label()
         self.begin(first)
         yield end
@@ -381,7 +382,7 @@ class Function:
     ) -> Iterator[Loop]:
         """Append a loop: for k in range(start, stop, step).
 
-        carried: what its first turn finds. begins: it is known that there is a first turn.
+        carried: initial loop-carried values. begins: whether there is certainly a first iteration.
         """
         initial, label, end, before = [constant(start, I64), *carried], self.label(), self.label(), self._block
         begins = begins or (isinstance(start, int) and isinstance(stop, int) and start < stop)
@@ -402,5 +403,5 @@ class Function:
 
 
 def _phi(*ways: tuple[Value, str | None]) -> str:
-    """A value that depends on the block before."""
+    """Return a phi instruction: a value that depends on the block before."""
     return f"phi {ways[0][0].type} {', '.join(f'[ {x.name}, %{block} ]' for x, block in ways)}"

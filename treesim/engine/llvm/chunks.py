@@ -1,9 +1,9 @@
-"""LLVM IR of a trace's operations, in straight lines, cut into functions of some thousand operations.
+"""Straight-line LLVM IR of a trace, divided into functions of some thousand operations.
 
-Compilers need more than linear time for long functions. Values that a later function needs go through memory. A robot's
-code can be longer than the processor's instruction cache, so instructions are kept short: they reach all memory from
-addresses that they are given, those in the middle of what they reach, where an offset takes a byte, and so the
-constants, whose addresses compilers write out in ten bytes each.
+Compilers take more than linear time for long functions. Values used by a later function are passed through
+memory. A robot's code can exceed the processor's instruction cache, so instructions must be short. All
+memory is addressed relative to pointers to the middle of its region, where an offset takes one byte. This
+includes constants, whose absolute addresses would take ten bytes each.
 """
 
 from __future__ import annotations
@@ -32,16 +32,22 @@ RECENT = 60  # operations: a constant whose last use is farther back is not kept
 
 
 class Chunk(NamedTuple):
-    """A function of inputs, memory for values that cross between functions, results and its constants, each told by the
-    address in the middle; and where these constants are."""
+    """Function of a chunk of operations.
+
+    function: takes inputs, memory for values between functions, results and constants, each by the address of
+    its middle. constants: address of its constants.
+    """
 
     function: Function
     constants: Value
 
 
 class Chunks(NamedTuple):
-    """The functions that in turn do what a trace does, the number of vectors of memory for values between them, and
-    which of them makes each result."""
+    """Functions that together compute a trace.
+
+    functions: in order. slots: vectors of memory for values between them. done: index of the function that
+    computes each result.
+    """
 
     functions: list[Chunk]
     slots: int
@@ -56,9 +62,11 @@ def chunk_functions(
     name: str = "",
     apart: Module | None = None,
 ) -> Chunks:
-    """Return the functions of a trace, on the module's lanes unless told otherwise, for `chunk_calls`. Memory between
-    them begins with the table of what is asked for. name: what their names begin with, of each trace of a module
-    another. apart: takes the second half of many functions, to be compiled by itself at the same time."""
+    """Return the functions of a trace, for `chunk_calls`; lanes: the module's by default.
+
+    Memory between them begins with the table of prefetches `asked`. name: prefix of the functions' names,
+    unique in the module. apart: module for the second half of many functions, compiled at the same time.
+    """
     lanes = lanes or module.lanes
     writer = _Writer(module, traced, lanes, asked or Prefetches([], lanes), name, apart or module)
     return Chunks(writer.chunks(), writer.slots, [writer.chunk_of.get(node, 0) for node in traced.results])
@@ -72,8 +80,10 @@ def chunk_calls(
     results: Value,
     behind: Callable[[int], None] = lambda chunk: None,
 ) -> None:
-    """Append calls of all functions on inputs, memory for values between them, and results, with what is to be done
-    behind each. Those of a module apart are called by their addresses."""
+    """Append calls of all functions, on inputs, memory between functions, and results.
+
+    behind(k) appends code after the k-th call. Functions in the second module are called by their addresses.
+    """
     lanes = chunks.functions[0].function.lanes
     middles = [f.at(place, MIDDLE, lanes.vector) for place in (inputs, between, results)]
     here = sum(function.module is f.module for function, _ in chunks.functions)
@@ -87,16 +97,18 @@ def chunk_calls(
 
 
 def addresses_apart(apart: Module) -> tuple[str, str]:
-    """Return the texts of a module and of one apart, whose functions it calls by a list of addresses: zeros in the
-    first, to be filled in from the second's when both are loaded. (Of an object file that is loaded behind another,
-    LLVM's loader does not find the constants; so they are loaded one by one.)"""
+    """Return the IR of an address list in a module, zeros, and in the second module, whose functions it refers to.
+
+    The first list is filled from the second when both are loaded. (LLVM's loader does not find the constants of
+    an object file that is loaded after another one, so each is loaded by itself.)
+    """
     kind = f"[{len(apart.functions)} x {PTR}]"
     listed = ", ".join(f"{PTR} @{f.name}" for f in apart.functions)
     return f"@{APART} = global {kind} zeroinitializer", f"@{APART} = constant {kind} [{listed}]"
 
 
 class _Writer:
-    """Writes a trace's operations, function by function, and assigns slots to values that cross between them."""
+    """Writer of a trace's operations, function by function; assigns slots to values used by later functions."""
 
     def __init__(
         self, module: Module, traced: Trace, lanes: Lanes, asked: Prefetches, name: str, apart: Module
@@ -162,7 +174,7 @@ class _Writer:
             self.here[node] = PRIMITIVES[operation].llvm(self.f, *values)
 
     def _value(self, node: int) -> Value:
-        """A value in the function being written, loaded first where it comes from outside."""
+        """Return a value in the current function; values from outside are loaded first."""
         if node not in self.here:
             operation = self.graph.operation[node]
             if operation == CONSTANT:
@@ -174,7 +186,7 @@ class _Writer:
         return self.here[node]
 
     def _constant(self, node: int, number: float) -> Value:
-        """A constant, loaded again where its last use is far."""
+        """Return a constant, loaded again if its last use is far back."""
         if number == 0:
             return constant(number, self.f.vector)
         last, value = self.constant_at.get(node, (-RECENT, None))

@@ -1,4 +1,4 @@
-"""LLVM IR of functions on lanes: sine and cosine, of one vector or of many in a row, and the exponential function."""
+"""LLVM IR of elementary functions on lanes: sine and cosine, of one vector or of many, and the exponential."""
 
 from __future__ import annotations
 
@@ -15,8 +15,11 @@ from .values import I32, I64, PTR, Operand, Value, constant, pair_of
 
 
 class Reduction(NamedTuple):
-    """Sines and cosines in one precision: the largest angle whose reduction is exact, what rounds to whole numbers,
-    parts of pi/2, and polynomials on [-pi/4, pi/4]."""
+    """Constants of sine and cosine in one precision.
+
+    The largest angle whose range reduction is exact, the number that rounds to integers, parts of pi/2, and
+    polynomials on [-pi/4, pi/4].
+    """
 
     largest: float
     round: float
@@ -38,7 +41,7 @@ DOUBLE = Reduction(
 
 
 def _reduced_sincos(f: Function, x: Value) -> tuple[Value, Value, Value]:
-    """Sine and cosine of x, as in trigonometry.sincos, and for which lanes the reduction is not exact."""
+    """Append sine and cosine of x, as in trigonometry.sincos, and the mask of lanes with inexact reduction."""
     known, sign = SINGLE if f.lanes.single else DOUBLE, 8 * f.lanes.unit - 1
     shifted = f.multiply_add(x, double.TWO_OVER_PI, known.round)  # its last bits are the number of quarter turns
     r = _minus(f, x, f.fsub(shifted, known.round), known.parts)
@@ -61,7 +64,7 @@ def _reduced_sincos(f: Function, x: Value) -> tuple[Value, Value, Value]:
 
 
 def _minus(f: Function, x: Value, count: Value, parts: Sequence[float]) -> Value:
-    """x - count (the sum of parts), the largest part first."""
+    """Append x - count * sum(parts), the largest part first."""
     away = f.fneg(count)
     for part in parts:
         x = f.multiply_add(away, part, x)
@@ -69,7 +72,7 @@ def _minus(f: Function, x: Value, count: Value, parts: Sequence[float]) -> Value
 
 
 def _polynomial(f: Function, coefficients: Sequence[float], z: Value) -> Value:
-    """The polynomial in z with the given coefficients, lowest first, by Horner's rule."""
+    """Append the polynomial in z with the given coefficients, lowest first, by Horner's rule."""
     value: Operand = coefficients[-1]
     for coefficient in coefficients[-2::-1]:
         value = f.multiply_add(value, z, coefficient)
@@ -77,8 +80,11 @@ def _polynomial(f: Function, coefficients: Sequence[float], z: Value) -> Value:
 
 
 def write_sine_and_cosine(module: Module, name: str, lanes: Lanes) -> None:
-    """Write a function name(x) of a module: both; of a lane that is too large for the reduction to be exact, the C
-    library's, so that no lane depends on its neighbours; where there is none, what the reduction gives."""
+    """Write a function name(x) of a module that returns sine and cosine.
+
+    Lanes whose angle is too large for an exact range reduction use the C library, so that no lane depends on
+    others. Without a C library they use the inexact reduction.
+    """
     result = pair_of(lanes.vector)
     f = module.function(name, f"{lanes.vector} x", result, lanes=lanes, aligned_stack=True)
     [x] = f.arguments
@@ -93,7 +99,7 @@ def write_sine_and_cosine(module: Module, name: str, lanes: Lanes) -> None:
 
 
 class Arithmetic(NamedTuple):
-    """Additions and multiplications, and how many of these share an instruction with the addition that uses them."""
+    """Numbers of additions and multiplications, and of multiplications fused with an addition."""
 
     additions: int
     multiplications: int
@@ -101,7 +107,7 @@ class Arithmetic(NamedTuple):
 
 
 class _Noted(Function):
-    """Counts its arithmetic: additions, multiplications, and those that share an instruction."""
+    """Function that counts its arithmetic: additions, multiplications, and fused ones."""
 
     def __init__(self, lanes: Lanes) -> None:
         super().__init__(Module(lanes), "noted", f"{lanes.vector} x")
@@ -117,22 +123,21 @@ class _Noted(Function):
 
 
 def sincos_arithmetic(single: bool) -> Arithmetic:
-    """Return what the sine and cosine of one angle take together, counted in the instructions that are compiled."""
+    """Return the arithmetic of sine and cosine of one angle together, counted in the compiled instructions."""
     f = _Noted(Lanes(single, 1))
     _reduced_sincos(f, *f.arguments)
     return Arithmetic(f.noted["fadd"] + f.noted["fsub"], f.noted["fmul"], f.noted["fused"])
 
 
 def turn(module: Module, angles: Sequence[int], first: int) -> Function:
-    """Return a function turn(in): sines and cosines of some of the vectors at `in`, in pairs from the vector `first`
-    on.
+    """Return a function turn(in): sines and cosines of the vectors `angles` at `in`, stored in pairs from `first` on.
 
-    The angles' numbers are in a list, so that the code is as long for one as for all, and keeps its constants at hand.
+    The angles' indices are in a list, so that the code has the same length for any number of them.
     """
     numbers = module.array("angles", angles, I32)
 
     def pair_at(f: Function, k: Value) -> tuple[Value, Value, Value]:
-        """The k-th angle, and where its sine and cosine go."""
+        """Append the k-th angle, and the addresses of its sine and cosine."""
         x = f.load_at(f.arguments[0], f.cast("zext", f.load_at(numbers, k, I32), I64))
         sin_at = f.at(f.arguments[0], f.add(f.mul(k, 2), first))
         return x, sin_at, f.at(sin_at, 1)
@@ -162,11 +167,10 @@ LN_2, SINGLE_LN_2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10), (0
 
 
 def write_exponential(module: Module, name: str, lanes: Lanes) -> None:
-    """Write a function name(x) of a module: the exponential function within two units of the last place, 0 or infinity
-    beyond the numbers' range.
+    """Write a function name(x) of a module: the exponential to two units in the last place, 0 or infinity beyond range.
 
-    2^n e^r for x = n ln 2 + r, |r| <= ln 2 / 2, e^r by its Taylor series, 2^n in two factors, since n may be below
-    -1022.
+    2^n e^r for x = n ln 2 + r, |r| <= ln 2 / 2, e^r by its Taylor series, 2^n in two factors, since n may be
+    below -1022.
     """
     single = lanes.single
     mantissa, bias, spare, most, least = (23, 127, 10, 89.0, -104.0) if single else (52, 1023, 13, 710.0, -746.0)
@@ -190,6 +194,6 @@ HELPERS: dict[str, Callable[[Module, str, Lanes], None]] = {
 
 
 def write_helpers(module: Module) -> None:
-    """Write the functions on lanes that a module's functions call (`Function.helper`)."""
+    """Write the helper functions that a module's functions call (`Function.helper`)."""
     for name, lanes in module.helpers:
         HELPERS[name](module, f"{name}.{lanes.suffix}", lanes)

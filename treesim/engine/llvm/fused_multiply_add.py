@@ -1,9 +1,10 @@
-"""x y + z rounded once, in the text of modules for processors that have no instruction for it.
+"""Emulation of fused multiply-add, x y + z rounded once, for processors without the instruction.
 
-S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd, IEEE
-Transactions on Computers 57(4), 2008. Results are those of the instruction, bit for bit, over the whole range of
-numbers. The algorithm holds where |x y| + |z| >= 2^-900 and nothing overflows, and for float32 always; groups of lanes
-with other numbers take the C library's function, unless those are products with a zero.
+S. Boldo and G. Melquiond, Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
+odd, IEEE Transactions on Computers 57(4), 2008. Results equal those of the instruction to the bit, over the
+whole range of numbers. The algorithm is valid for |x y| + |z| >= 2^-900 without overflow, and always for
+float32. Groups of lanes with other numbers use the C library's function, unless those are products with a
+zero.
 """
 
 from __future__ import annotations
@@ -21,15 +22,15 @@ LOW = 27  # bits of a factor that its upper part leaves
 
 
 def emulated(text: str) -> str:
-    """Return a module's text that calls functions of its own in the place of LLVM's fused multiply-adds.
+    """Return a module's IR with LLVM's fused multiply-adds replaced by functions of its own.
 
-    text: as LLVM reads it, with lanes and single numbers of float64 and float32.
+    text: LLVM IR with vectors and scalars of float64 and float32.
     """
     return DECLARED.sub(_definition, text.replace(LIBRARY, OWN))
 
 
 def _definition(declared: re.Match[str]) -> str:
-    """The declaration of LLVM's function, and the function in its place."""
+    """Return the declaration of LLVM's function, and the function that replaces it."""
     (kind, width, suffix), line = declared.groups(), declared[0]
     lanes = Lanes("float" in kind, int(width or 1))
     f = Module(lanes).function(OWN[1:] + suffix, ", ".join(f"{kind} {name}" for name in "xyz"), kind)
@@ -38,14 +39,14 @@ def _definition(declared: re.Match[str]) -> str:
 
 
 def _single(f: Function, x: Value, y: Value, z: Value) -> Value:
-    """Of float32: the product is exact in float64, and a sum rounded to odd there may be rounded again."""
+    """Append the float32 operation: the product is exact in float64, and a sum rounded to odd may be rounded again."""
     wide = as_many("double", f.vector)
     x, y, z = (f.cast("fpext", number, wide) for number in (x, y, z))
     return f.cast("fptrunc", _sum_to_odd(f, f.fmul(x, y), z), f.vector)
 
 
 def _double(f: Function, x: Value, y: Value, z: Value) -> Value:
-    """Of float64; ends the function in between for lanes that the algorithm does not hold for."""
+    """Append the float64 operation; returns early for lanes outside the algorithm's range."""
     u, u_rest = _product(f, x, y)
     t, t_rest = _sum(f, z, u_rest)
     v, v_rest = _sum(f, u, t)
@@ -61,7 +62,7 @@ def _double(f: Function, x: Value, y: Value, z: Value) -> Value:
 
 
 def _product(f: Function, x: Value, y: Value) -> tuple[Value, Value]:
-    """x y, rounded, and what is missing (Dekker 1971)."""
+    """Append x y, rounded, and its rounding error (Dekker 1971)."""
     x_high, x_low = _halves(f, x)
     y_high, y_low = _halves(f, y)
     u = f.fmul(x, y)
@@ -72,14 +73,14 @@ def _product(f: Function, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def _halves(f: Function, x: Value) -> tuple[Value, Value]:
-    """A factor as a sum of two numbers of 26 bits each: the upper ones, rounded to nearest, and the rest."""
+    """Append the split of a factor into two numbers of 26 bits: the upper bits, rounded to nearest, and the rest."""
     rounded = f.add(f.cast("bitcast", x, f.lanes.whole), 1 << (LOW - 1))
     high = f.cast("bitcast", f.both(rounded, -(1 << LOW)), f.vector)
     return high, f.fsub(x, high)
 
 
 def _sum(f: Function, x: Value, y: Value) -> tuple[Value, Value]:
-    """x + y, rounded, and what is missing (Knuth)."""
+    """Append x + y, rounded, and its rounding error (Knuth)."""
     s = f.fadd(x, y)
     y_taken = f.fsub(s, x)
     x_taken = f.fsub(s, y_taken)
@@ -87,9 +88,10 @@ def _sum(f: Function, x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def _sum_to_odd(f: Function, x: Value, y: Value) -> Value:
-    """x + y of float64; where that is no number of float64, the one of its two neighbours whose last bit is set.
+    """Append x + y rounded to odd: if inexact, the neighbouring float64 whose last bit is set.
 
-    The neighbour next to zero, where rounding went away from it one below in bits, with the last bit set.
+    It is the neighbour towards zero with its last bit set; where rounding went away from zero, that is one less
+    in bits.
     """
     s, rest = _sum(f, x, y)
     whole = as_many(I64, s.type)
@@ -100,10 +102,10 @@ def _sum_to_odd(f: Function, x: Value, y: Value) -> Value:
 
 
 def _size(f: Function, x: Value) -> Value:
-    """|x|."""
+    """Append |x|."""
     return f.cast("bitcast", f.both(f.cast("bitcast", x, f.lanes.whole), (1 << 63) - 1), f.vector)
 
 
 def _any(f: Function, conditions: Value) -> Value:
-    """Whether one of the lanes' conditions holds."""
+    """Append whether a condition holds on any lane."""
     return f.icmp("ne", f.cast("bitcast", conditions, f"i{f.lanes.width}"), 0)

@@ -1,12 +1,12 @@
-"""LLVM IR that gathers numbers of the caller's arrays into lanes, and scatters them back, number after number.
+"""LLVM IR that gathers the caller's arrays into lanes, and scatters lanes back.
 
-An array is told by two strides: from one number of a state to its next, and from one state to the next. Where a
-state's numbers are neighbours, square blocks of as many numbers as there are lanes are transposed in registers; the
-last block overlaps the one before where the count does not divide. Where the states are neighbours, lanes are moved as
-they are; where all states share their numbers, these are spread over the lanes. Anything else goes number by number.
-Results that stand in several places, as zeros and the halves of a symmetric matrix do, lie in the lanes' memory once;
-a list then says which of its vectors belongs to each number. Lanes beyond the last state hold that state too: they
-compute the same results, and write them to the same place.
+An array has two strides: between numbers of a state, and between states. If a state's numbers are
+contiguous, square blocks of as many numbers as lanes are transposed in registers; the last block overlaps
+the one before if the count does not divide. If the states are contiguous, vectors are moved directly;
+numbers that all states share are broadcast. Other layouts are moved number by number. Results that occur in
+several places, such as zeros and the halves of a symmetric matrix, are in the lanes' memory once; a list
+has the vector's index for each number. Lanes beyond the last state repeat it: they compute the same
+results, and write them to the same place.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ PARAMETERS = (
 
 
 class Moves(NamedTuple):
-    """Functions that move one array: to lanes, back from them, and back from where a list says.
+    """Functions that move one array: gather, scatter, and scatter by an index list.
 
-    They take the array's address, numbers of a state, both strides, the first state of the group, the end of all
-    states, the lanes' memory, and the list.
+    Arguments: address of the array, numbers of a state, both strides, first state of the group, end of all
+    states, memory of the lanes, and the list.
     """
 
     gather: Function
@@ -45,7 +45,7 @@ def gather_and_scatter(module: Module) -> Moves:
 
 
 class _Mover:
-    """Writes one function."""
+    """Writer of one of these functions."""
 
     def __init__(self, f: Function, gathers: bool) -> None:
         self.f, self.gathers, self.width = f, gathers, f.lanes.width
@@ -72,7 +72,7 @@ class _Mover:
         self._numbers()
 
     def _spread(self) -> None:
-        """Numbers that all states share: to all lanes."""
+        """Append the broadcast of numbers that all states share."""
         f = self.f
         with f.loop(0, self.size, begins=True) as loop:
             number = f.load_at(self.array, f.mul(loop.k, self.element), f.number)
@@ -80,7 +80,7 @@ class _Mover:
         f.ret()
 
     def _blocks(self, room: Value) -> None:
-        """Neighbouring numbers of each state: transposed, block after block."""
+        """Append the transposition of contiguous numbers of each state, block after block."""
         f = self.f
         with f.loop(0, self.size, self.width, begins=True) as loop:
             start = f.select(f.icmp("slt", loop.k, room), loop.k, room)
@@ -97,13 +97,16 @@ class _Mover:
         f.ret()
 
     def _ask_ahead(self, rows: Sequence[Value]) -> None:
-        """Rows that are written are far apart, as columns are: no processor foresees so many at once, so it is told,
-        but not of more lines than a core can wait for."""
+        """Append prefetches of rows to be written.
+
+        Rows are far apart, as columns are, and no processor predicts that many streams. The number of requests is
+        limited by what a core can have outstanding.
+        """
         for row in rows:
             self.f.prefetch(self.f.at(row, 2), writes=True)
 
     def _columns(self) -> None:
-        """Neighbouring states of each number: as they are."""
+        """Append direct moves for contiguous states."""
         f = self.f
         with f.loop(0, self.size, begins=True) as loop:
             column = f.at(self.rows[0], f.mul(loop.k, self.element), f.number)
@@ -114,7 +117,7 @@ class _Mover:
         f.ret()
 
     def _numbers(self) -> None:
-        """One by one."""
+        """Append moves number by number."""
         f = self.f
         with f.loop(0, self.size, begins=True) as loop:
             start = f.mul(loop.k, self.element)
@@ -126,7 +129,7 @@ class _Mover:
         f.ret()
 
     def _place(self, number: Value) -> Value:
-        """Where the lanes of a number lie: in order, or as the list says."""
+        """Append the address of a number's lanes: in order, or by the list."""
         return self.f.cast("zext", self.f.load_at(self.list[0], number, I32), I64) if self.list else number
 
     def _load(self, source: Value) -> Value:
@@ -137,7 +140,7 @@ class _Mover:
 
 
 def _transposed(f: Function, vectors: Sequence[Value]) -> Sequence[Value]:
-    """Butterflies: in each step, vectors i and i + d exchange the parts in which their positions differ in bit d."""
+    """Append a transposition by butterflies: vectors i and i + d exchange the lanes whose positions differ in bit d."""
     places, d = range(len(vectors)), 1
     while d < len(vectors):
         low = [p if not p & d else len(vectors) + p - d for p in places]

@@ -1,4 +1,4 @@
-"""The type of vectors that code on lanes works on."""
+"""Vector type of SIMD code."""
 
 from __future__ import annotations
 
@@ -8,20 +8,22 @@ from .values import as_many
 
 
 class Lanes(NamedTuple):
-    """A vector type: the number type, and how many of them; of one, the number's own type, since LLVM
-    takes a sixth longer for vectors of one number."""
+    """Vector type: number type and width.
+
+    A width of 1 uses the number type itself: LLVM takes a sixth longer for vectors of one number.
+    """
 
     single: bool
     width: int
 
     @property
     def number(self) -> str:
-        """LLVM's name of one number."""
+        """LLVM's name of the number type."""
         return "float" if self.single else "double"
 
     @property
     def vector(self) -> str:
-        """LLVM's name of the vector."""
+        """LLVM's name of the vector type."""
         return self.number if self.width == 1 else f"<{self.width} x {self.number}>"
 
     @property
@@ -36,10 +38,10 @@ class Lanes(NamedTuple):
 
     @property
     def unit(self) -> int:
-        """Size of a number in memory, in bytes."""
+        """Size of a number in memory [bytes]."""
         return 4 if self.single else 8
 
     @property
     def bytes(self) -> int:
-        """Size of the vector in memory."""
+        """Size of the vector in memory [bytes]."""
         return self.width * self.unit

@@ -1,9 +1,9 @@
-"""LLVM IR from a trace in blocks: one function for each template, and a program of records that says what to run.
+"""Looped LLVM IR of a trace in blocks: one function for each template, and a program of records to run.
 
-A block's record holds the number of its function, its own length in bytes, where in memory its operands lie and its
-values go, and its entries of the robot's tables. The program is all records in order; one loop calls function after
-function. So code grows with the number of templates, not of bodies, and any robot's is compiled in a fraction of a
-second.
+A block's record contains the number of its function, its length in bytes, the memory offsets of its
+operands and values, and its entries of the robot's tables. The program is the sequence of all records; one
+loop calls function after function. Code grows with the number of templates, not of bodies, so that of any
+robot compiles in a fraction of a second.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def looped(
     invariant: int = 0,
     quaternions: Sequence[int] = (),
 ) -> Code:
-    """Return an empty module's code: the function `share` of straight_line, for a trace on a TableGraph and its blocks.
+    """Write an empty module's code: the function `share` of straight_line, for a trace on a TableGraph and its blocks.
 
     Raises UnsupportedError if the program or its memory takes more than 2 GB. Cost: about 1 us per operation.
     """
@@ -83,10 +83,9 @@ def looped(
 
 
 class Memory:
-    """Where values lie: the inputs, the table of requests, a slot that is only written to, slots of values that cross,
-    the results.
+    """Memory layout of values: inputs, table of prefetches, a write-only slot, slots between blocks, results.
 
-    of_node: the slot of each node, -1 for those that have none. No block writes to a slot that it reads.
+    of_node: slot of each node, -1 for none. No block writes to a slot that it reads.
     """
 
     def __init__(self, traced: Trace, blocks: Blocks, table: int) -> None:
@@ -109,7 +108,7 @@ class Memory:
 
 
 def _reused_slots(blocks: Blocks, places: np.ndarray) -> tuple[np.ndarray, int]:
-    """Slots of the values at `places` in order, each free again behind the last block that takes it; how many."""
+    """Return slots of the values at `places`, each free again after its last use, and their number."""
     users = np.repeat(np.arange(len(blocks.starts) - 1), np.diff(blocks.external_starts))
     last_user = np.zeros(len(blocks.nodes.operation), dtype=np.int64)
     last_user[blocks.externals] = users  # ascending: the last one stays
@@ -135,7 +134,7 @@ def _reused_slots(blocks: Blocks, places: np.ndarray) -> tuple[np.ndarray, int]:
 
 
 class _Record(NamedTuple):
-    """Places in a template's records, in bytes: of the entries of tables, and of the end."""
+    """Offsets in a template's records [bytes]: of the entries of tables, and of the end."""
 
     entries: int
     size: int
@@ -148,7 +147,7 @@ def _record(template: BlockTemplate, unit: int) -> _Record:
 
 
 def _program(module: Module, blocks: Blocks, memory: Memory, asked: Prefetches, steps: Sequence[Function]) -> Function:
-    """The loop over all records."""
+    """Write the loop over all records."""
     layouts = [_record(template, module.lanes.unit) for template in blocks.templates]
     sizes = np.zeros(len(blocks.starts) - 1, dtype=np.int64)
     for template, layout in zip(blocks.templates, layouts, strict=True):
@@ -168,7 +167,7 @@ def _program(module: Module, blocks: Blocks, memory: Memory, asked: Prefetches, 
 def _program_loop(
     module: Module, table: int, records: np.ndarray, count: int, requests: np.ndarray, steps: Sequence[Function]
 ) -> Function:
-    """What each of `count` records tells; requests: numbers of the table of what is asked for, in rows for each."""
+    """Write the loop over `count` records; requests: rows of places in the table of prefetches, for each record."""
     first = module.array("records", records, I8, align=64)
     functions = module.addresses("steps", steps)
     asked = module.array("requests", requests, I32)
@@ -190,7 +189,7 @@ def _program_loop(
 
 
 def _contents(blocks: Blocks, memory: Memory, lanes: Lanes, number: int, layout: _Record) -> np.ndarray:
-    """The records of all blocks of one template, in rows of bytes."""
+    """Return the records of all blocks of one template, as rows of bytes."""
     template = blocks.templates[number]
     places = blocks.external_starts[template.blocks][:, None] + np.arange(len(template.externals))
     outside = blocks.externals[places]
@@ -213,7 +212,7 @@ def _bytes(rows: np.ndarray) -> np.ndarray:
 
 
 def _lists(module: Module, traced: Trace, nodes: Nodes, memory: Memory) -> list[Function]:
-    """What copies results that are inputs, or stand in several places, and fills in those that are known."""
+    """Write functions that copy results which are inputs or occur several times, and fill in constant ones."""
     lanes = module.lanes
     results = np.array(traced.results, dtype=np.int64)
     places = memory.out + np.arange(len(results))
@@ -246,7 +245,7 @@ def _lists(module: Module, traced: Trace, nodes: Nodes, memory: Memory) -> list[
 
 
 class _Step:
-    """Writes the function of one template."""
+    """Writer of the function of one template."""
 
     def __init__(self, module: Module, number: int, template: BlockTemplate, literals: np.ndarray) -> None:
         self.template, self.literals = template, literals
@@ -292,6 +291,6 @@ class _Step:
         return self.values[code]
 
     def _slot(self, memory: Value, at: int) -> Value:
-        """Where in memory a value lies, by the record's offset."""
+        """Append the address of a value, from the offset in the record."""
         offset = self.f.load(self.f.at(self.f.arguments[2], at, I8), I32)
         return self.f.at(memory, self.f.cast("zext", offset, I64), I8)

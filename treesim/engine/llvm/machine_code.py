@@ -1,6 +1,6 @@
-"""Machine code from LLVM IR, kept on disk: compile for this processor, load, call.
+"""Machine code from LLVM IR, cached on disk: compile for this processor, load, call.
 
-A kept object is found by a digest of the robot, kernels, processor and compiler that it was made for (`object_cache`).
+An object file's name is a digest of robot, kernels, processor and compiler (`object_cache`).
 """
 
 from __future__ import annotations
@@ -30,8 +30,11 @@ _beginning = lock_across_forks()
 
 
 class Processor(NamedTuple):
-    """What code is compiled for: LLVM's target, processor and features, the width of its vectors in bytes, and whether
-    it has fused multiply-adds."""
+    """Target of a compilation.
+
+    triple, name, features: LLVM's. vector_bytes: width of its vectors. fuses: whether it has fused
+    multiply-adds.
+    """
 
     triple: str
     name: str
@@ -42,9 +45,9 @@ class Processor(NamedTuple):
 
 @lru_cache(maxsize=1)
 def processor() -> Processor:
-    """Return this machine's processor as LLVM sees it, or what $TREESIM_CPU asks for (`processor_levels`) instead.
+    """Return this machine's processor as detected by LLVM, or the level of $TREESIM_CPU (`processor_levels`).
 
-    Raises ArgumentError if that is not known here, or is more than this machine's processor has.
+    Raises ArgumentError if that level is unknown, or this processor does not support it.
     """
     from llvmlite import binding
 
@@ -57,21 +60,23 @@ def processor() -> Processor:
 
 
 class Linked(NamedTuple):
-    """Code in memory: the engine that owns it, and the vectors of workspace it needs."""
+    """Code in memory: the engine that owns it, and the vectors of workspace that it needs."""
 
     engine: Any
     workspace: int
     keep: Any
 
     def address(self, symbol: str) -> int:
-        """Return where a function begins."""
+        """Return the address of a function."""
         found: int = self.engine.get_function_address(symbol)
         return found
 
 
 class Loaded(NamedTuple):
-    """The address of a loaded function `share(job)`, the vectors of workspace it needs for each thread, and what must
-    stay alive as long as it may be called."""
+    """Loaded function `share(job)`.
+
+    share: its address. workspace: vectors of workspace for each thread. keep: the owner of the code.
+    """
 
     share: int
     workspace: int
@@ -79,17 +84,17 @@ class Loaded(NamedTuple):
 
 
 def load(name: str, identity: bytes, write: Callable[[], Code]) -> Loaded:
-    """Return the function `share` of the IR that `write` gives; see `linked`."""
+    """Return the function `share` of the IR that `write` returns; see `linked`."""
     code = linked(name, identity, write)
     return Loaded(code.address("share"), code.workspace, code)
 
 
 def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:
-    """Return the code of the IR that `write` gives, from the disk or compiled for this processor.
+    """Return the code of the IR that `write` returns, from the disk or compiled for this processor.
 
-    name: for announcements. identity: everything that determines the IR. A compilation that takes more than a second
-    is announced on stderr. Raises UnsupportedError, now and, without trying, later, if `write` does. Cost: about 20 us
-    per operation of straight-line code when it must be compiled, a few milliseconds when not.
+    name: for announcements. identity: everything that determines the IR. A compilation that takes more than a
+    second is announced on stderr. Raises UnsupportedError if `write` does; this is cached, too. Cost: about 20
+    us per operation of straight-line code for a compilation, a few milliseconds otherwise.
     """
     file = _file(identity)
     content = object_cache.read(file)
@@ -108,7 +113,7 @@ def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:
 
 
 def _engine(code: bytes) -> tuple[Any, Any]:
-    """An object file in memory, and what must stay alive with it."""
+    """Load an object file; return the engine, and the target machine that must outlive it."""
     from llvmlite import binding
 
     machine = _target(processor())
@@ -119,8 +124,10 @@ def _engine(code: bytes) -> tuple[Any, Any]:
 
 
 def begin(identity: bytes, write: Callable[[], Code]) -> None:
-    """Let a second process compile what `linked` will be asked for soon, unless that is kept on the disk, or there is
-    no core for it. Raises what `write` does."""
+    """Compile in a background process what `linked` will need soon; nothing if it is on disk or there is no free core.
+
+    Raises what `write` does.
+    """
     if not background_compilation.possible():
         return
     file = _file(identity)
@@ -135,8 +142,10 @@ def begin(identity: bytes, write: Callable[[], Code]) -> None:
 
 
 class Begun(NamedTuple):
-    """A compilation in a second process: the workspace that the code needs, what comes, and the seconds that writing it
-    took."""
+    """Compilation in a background process.
+
+    workspace: of the code. compilation: the running one. seconds: time that writing the IR took [s].
+    """
 
     workspace: int
     compilation: background_compilation.Compilation
@@ -144,8 +153,11 @@ class Begun(NamedTuple):
 
 
 class CompiledObject(NamedTuple):
-    """Compiled code as it lies on the disk, and the workspace it needs; the code of a module apart, and how many of its
-    functions the first calls; or REFUSED and why there can be none."""
+    """Compiled code as stored on disk.
+
+    workspace: vectors that it needs, or REFUSED with the reason as `code`. apart: code of the second module.
+    called: number of its functions that the first module calls.
+    """
 
     workspace: int
     code: bytes
@@ -153,18 +165,18 @@ class CompiledObject(NamedTuple):
     called: int = 0
 
     def content(self) -> bytes:
-        """Return what a file keeps."""
+        """Return the contents of its file."""
         return b"".join([*(n.to_bytes(8, "little") for n in (self.workspace, len(self.code), self.called)), *self[1:3]])
 
     @classmethod
     def read(cls, content: bytes) -> CompiledObject:
-        """Return what a file has kept."""
+        """Parse the contents of a file."""
         workspace, size, called = (int.from_bytes(content[k : k + 8], "little") for k in (0, 8, 16))
         return cls(workspace, content[24 : 24 + size], content[24 + size :], called)
 
 
 def _file(identity: bytes) -> str:
-    """The name of the file that keeps the code of an identity, for this processor and this compiler."""
+    """Return the name of the file for an identity, for this processor and this compiler."""
     from llvmlite import binding
 
     return "objects/" + object_cache.digest(repr((processor(), binding.llvm_version_info)).encode(), identity)
@@ -194,15 +206,14 @@ def _made(name: str, file: str, write: Callable[[], Code]) -> CompiledObject:
 
 
 def announce(name: str, seconds: float) -> None:
-    """Tell of a compilation on stderr that took more than a second, unless $TREESIM_QUIET is set."""
+    """Print on stderr a compilation that took more than a second, unless $TREESIM_QUIET is set."""
     if seconds > 1 and not os.environ.get("TREESIM_QUIET"):
         print(f"treesim: compiled {name} in {seconds:.1f} s (kept for later)", file=sys.stderr, flush=True)
 
 
 @contextmanager
 def _no_collection() -> Iterator[None]:
-    """Let Python's collector rest: syntax trees and traces are many small objects, which it would look through again
-    and again, for a third of the time that writing a module takes."""
+    """Disable Python's garbage collector: it would take a third of the time for the many small objects of a trace."""
     active = gc.isenabled()
     gc.disable()
     try:

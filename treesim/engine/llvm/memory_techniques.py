@@ -1,7 +1,7 @@
-"""Which techniques for large arrays are used: all, unless $TREESIM_MEMORY says otherwise. No result depends on them.
+"""Techniques for large arrays, selected by $TREESIM_MEMORY, all by default. No result depends on them.
 
-"prefetch": code made for one robot asks for memory before it needs it (`llvm.prefetch`). "nontemporal": results larger
-than caches are written past them (`llvm.nontemporal_stores`). "pool": memory of large results is kept for the next ones
+"prefetch": code for one robot prefetches memory (`llvm.prefetch`). "nontemporal": results larger than the
+caches bypass them (`llvm.nontemporal_stores`). "pool": memory of large results is reused
 (`call.buffer_pool`).
 """
 
@@ -18,9 +18,9 @@ PLAIN = "plain"  # none of them
 
 
 def used(technique: str) -> bool:
-    """Return whether one of TECHNIQUES is used: if $TREESIM_MEMORY is not set, or lists it, separated by commas.
+    """Return whether one of TECHNIQUES is used: $TREESIM_MEMORY is not set, or lists it, separated by commas.
 
-    Raises ArgumentError if that names anything but TECHNIQUES, or "plain" alone for none.
+    Raises ArgumentError if the variable contains anything but TECHNIQUES, or "plain" alone for none.
     """
     details = os.environ.get(VARIABLE)
     return not details or technique in _listed(details)

@@ -1,10 +1,10 @@
-"""LLVM IR that writes large results past the caches, by nontemporal stores, each line once all its numbers are there.
+"""LLVM IR that writes large results by nontemporal stores, bypassing the caches, one full cache line at a time.
 
-An ordinary store has its line read from memory first. A line that is written as a whole, by one such store, is
-not: where a result is larger than the caches, twice as many are written in the same time. Such stores wait in few
-places of a core, though, and while none is free nothing else goes on, so they are spread over the operations: behind
-each chunk of straight-line code go those lines whose last number it has made. Lines are as long as vectors, and lie
-differently for every state, so their numbers are collected for one state after the other.
+An ordinary store reads its line from memory first; a nontemporal store of a full line does not. For results
+larger than the caches this doubles the throughput. A core has few buffers for such stores and stalls if all
+are in use, so the stores are spread over the operations: after each chunk of straight-line code follow the
+lines that it completes. Lines are as long as vectors and aligned differently for every state, so their
+numbers are collected for one state after the other.
 """
 
 from __future__ import annotations
@@ -26,17 +26,20 @@ LEAST = 256  # numbers of a state: fewer cost less to write than to compute
 
 
 def worth_it(lanes: Lanes) -> bool:
-    """Return whether results of LARGE bytes and more are to be written past the caches.
+    """Return whether results of LARGE bytes and more are written by nontemporal stores.
 
-    Only vectors that fill a cache line write it by one store. Halves of lines wait for each other in the few places
-    that there are: on AVX2 (Zen 3) full mass matrices took 1.7 times as long as through the caches.
+    Only vectors of a full cache line write it by one store. Halves of lines wait for each other in the few
+    buffers: on AVX2 (Zen 3) full mass matrices took 1.7 times as long as through the caches.
     """
     return lanes.bytes >= LINE and used(NONTEMPORAL)
 
 
 class NontemporalResult(NamedTuple):
-    """A result that may be written past the caches: the array's number, numbers of a state, where they lie (see
-    `Placed`), and behind which chunk each is there."""
+    """Result that may be written by nontemporal stores.
+
+    array: its number. size: numbers of a state. place: their memory (see `Placed`). done: index of the chunk
+    that computes each.
+    """
 
     array: int
     size: int
@@ -45,8 +48,11 @@ class NontemporalResult(NamedTuple):
 
 
 class NontemporalWrite(NamedTuple):
-    """Lines of a result that are written at once, by a function of the table of arrays, the first state of the group,
-    the end of all states, and the lanes' memory from `start` on: those that begin from place low on, before high."""
+    """Lines of a result that are written together: those that start from index `low` on, before `high`.
+
+    function: takes the table of arrays, first state of the group, end of all states, memory of the lanes from
+    `start` on, and low, high.
+    """
 
     function: Function
     start: int
@@ -55,7 +61,7 @@ class NontemporalWrite(NamedTuple):
 
 
 def nontemporal_writes(module: Module, results: Sequence[NontemporalResult]) -> dict[int, list[NontemporalWrite]]:
-    """Return what is to be written behind each chunk, by functions that leave alone what is to be written as usual."""
+    """Return the writes after each chunk; their functions skip arrays that are written by ordinary stores."""
     behind: dict[int, list[NontemporalWrite]] = {}
     for result in results:
         function = _function(module, result)
@@ -86,7 +92,7 @@ def _function(module: Module, result: NontemporalResult) -> Function:
 
 
 def _write_line(f: Function, result: NontemporalResult, own: Value, place: Value, to: Value) -> None:
-    """Numbers of one lane from a place on: a whole line's at once, those that are there of one that others share."""
+    """Append a store of one lane's numbers: a full line at once, or a masked part of a line that other states share."""
     lanes, end, ramp = f.lanes, f.label(), integers(range(f.lanes.width))
     with f.when(f.icmp("ult", place, result.size - lanes.width + 1)):
         numbers = _collected(f, _sources(f, result, own, place), constant(1, f.condition))
@@ -101,7 +107,7 @@ def _write_line(f: Function, result: NontemporalResult, own: Value, place: Value
 
 
 def _sources(f: Function, result: NontemporalResult, own: Value, place: Value) -> Value:
-    """Where a line's numbers lie among the lanes: in order, or as the list says."""
+    """Append the addresses of a line's numbers among the lanes: in order, or by the list."""
     width = f.lanes.width
     if not isinstance(result.place, Value):
         return f.at(f.at(own, f.mul(place, width), f.number), integers(range(0, width * width, width)), f.number)
@@ -116,11 +122,11 @@ def _collected(f: Function, sources: Value, there: Value) -> Value:
 
 
 def schedule(done: Sequence[int], width: int) -> Iterator[tuple[int, int, int]]:
-    """Yield a chunk and two places: lines of so many numbers that start from the one on, before the other, are to be
-    written behind this chunk.
+    """Yield (chunk, low, high): lines of `width` numbers that start at low .. high - 1 are written after this chunk.
 
-    done: the chunk of each number. Lines wait for all behind them, or for all before them, whichever is sooner, so that
-    many neighbours go at once. A line may begin before the first number, or end behind the last.
+    done: the chunk of each number. Lines wait for all lines after them, or for all before them, whichever is
+    sooner, so that many neighbours are written together. A line may begin before the first number, or end after
+    the last.
     """
     upwards, downwards = np.maximum.accumulate(done), np.maximum.accumulate(done[::-1])[::-1]
     numbers = np.pad(min(upwards, downwards, key=np.sum), width - 1)

@@ -1,11 +1,11 @@
-"""Machine code kept on disk between processes: files that are whole and our own, or as good as none.
+"""Disk cache of machine code between processes; damaged or untrusted files are ignored.
 
-A file's name is a digest of everything that decides whether its contents fit, and it begins with a digest of name and
-contents: what is damaged, cut short or under another name is not used, and replaced by what is then compiled. Since
-machine code is run, files that anybody else (but root) owns or may write to are not used either, wherever they lie.
+A file's name is a digest of everything that determines its contents, and it begins with a digest of name
+and contents. Files that are damaged, truncated or renamed are not used, and replaced by a new compilation.
+Since machine code is executed, files that another user than root owns or may write to are not used either.
 
-A file is written elsewhere first and appears whole under its name, so any number of processes may read and write at
-once, and be killed while they do. A folder that cannot be written to costs only time, and is told once.
+A file is written under a temporary name and then renamed, so any number of processes may read and write at
+once, or be killed. A folder that cannot be written to costs only time; one message reports it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _warned: set[str] = set()
 
 @lru_cache(maxsize=1)
 def kernel_hash() -> str:
-    """Return a hash of all sources that machine code is made from, empty where the sources are not there."""
+    """Return a hash of all sources that determine machine code, empty if the sources are not available."""
     digested, files = hashlib.sha256(), sources()
     for path in files:
         digested.update(path.read_bytes())
@@ -43,15 +43,15 @@ def kernel_hash() -> str:
 
 
 def sources() -> list[Path]:
-    """Return the files that machine code is made from: all kernels, and all of the engine."""
+    """Return the files that determine machine code: all kernels, and the whole engine."""
     folders = (package.__path__[0] for package in (kernels, engine))
     return [path for folder in folders for path in sorted(Path(folder).rglob("*.py"))]
 
 
 def cache_directory() -> Path | None:
-    """Return where machine code is kept: $TREESIM_CACHE_DIR, else the user's cache, by hash of the kernel sources.
+    """Return the folder of the cache: $TREESIM_CACHE_DIR, else the user's cache, by hash of the kernel sources.
 
-    None where there is no such place: a user without a home, or a program that comes without its sources.
+    None if there is no such folder: a user without a home, or a program without its sources.
     """
     root = os.environ.get("TREESIM_CACHE_DIR") or _of_the_user()
     return Path(root, kernel_hash()) if root and kernel_hash() else None
@@ -65,7 +65,7 @@ def _of_the_user() -> str | None:
 
 
 def digest(*parts: bytes) -> str:
-    """Return the hexadecimal digest of several strings of bytes; where one ends and the next begins matters."""
+    """Return the hexadecimal digest of several byte strings; it depends on their boundaries."""
     digested = hashlib.sha256()
     for part in parts:
         digested.update(len(part).to_bytes(8, "little") + part)
@@ -73,7 +73,7 @@ def digest(*parts: bytes) -> str:
 
 
 def read(name: str) -> bytes | None:
-    """Return what is kept under a name, "folder/digest", or None if nothing there is whole and to be trusted."""
+    """Return the contents stored under a name, "folder/digest"; None if missing, damaged or not trusted."""
     directory = cache_directory()
     if directory is None:
         return None
@@ -87,7 +87,7 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, content: bytes) -> None:
-    """Keep contents under a name, in the place of what is there; where that cannot be, say so on stderr."""
+    """Store contents under a name, replacing any before; a failure is reported on stderr."""
     directory = cache_directory()
     if directory is None:
         _warn_once(
@@ -103,12 +103,12 @@ def write(name: str, content: bytes) -> None:
 
 
 def _head(name: str, content: bytes) -> bytes:
-    """What a whole file of this name and contents begins with."""
+    """Return the header of a file with this name and contents."""
     return MAGIC + digest(name.encode(), content).encode()
 
 
 def _trusted(path: str, flags: int) -> int:
-    """Open a file, if it is one, that only this user or root can have written."""
+    """Open a regular file that only this user or root can have written."""
     descriptor = os.open(path, flags | NO_WAITING)
     found = os.fstat(descriptor)
     ours = os.name != "posix" or (found.st_uid in (0, os.geteuid()) and not found.st_mode & BY_OTHERS)
@@ -143,7 +143,7 @@ def _rename(part: Path, path: Path) -> None:
 
 
 def _remove_left_over(unfinished: Path) -> None:
-    """Remove what processes left that were killed while they wrote."""
+    """Remove temporary files of processes that were killed while writing."""
     for part in unfinished.glob(f"*{SUFFIX}"):
         with suppress(OSError):
             if time.time() - part.lstat().st_mtime > LEFT_OVER:

@@ -1,7 +1,7 @@
-"""An object file from LLVM IR. This file is also run as a program, by `background_compilation`: it imports nothing of
-treesim.
+"""Object file from LLVM IR; also run as a program by `background_compilation`, so it imports nothing of treesim.
 
-The program takes one line of JSON, all of an Order but its text, then the text; it writes the object file, framed.
+The program reads one line of JSON, an Order without its text, then the text; it writes the framed object
+file.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ SIZE = 8  # bytes of the size
 
 
 class CompileRequest(NamedTuple):
-    """IR text; LLVM's triple, processor and features that it is compiled for; whether LLVM is to inline and optimise
-    it; whether loops are then unrolled."""
+    """Request of a compilation.
+
+    text: LLVM IR. triple, processor, features: LLVM's target. optimize: whether LLVM inlines and optimises.
+    unrolled: whether it unrolls loops.
+    """
 
     text: str
     triple: str
@@ -28,8 +31,11 @@ class CompileRequest(NamedTuple):
 
 
 def target_machine(triple: str, processor: str, features: str) -> Any:
-    """Return what makes machine code of a module, at LLVM's level 1: it makes the same of straight-line code and of
-    sweeps, bit for bit and within 2 % of the time, and takes an eighth less time for that than level 2."""
+    """Return LLVM's target machine at level 1.
+
+    Its code for straight-line modules and sweeps equals that of level 2 to the bit and within 2 % of the time,
+    and compiles in seven eighths of the time.
+    """
     from llvmlite import binding
 
     binding.initialize_native_target()
@@ -39,7 +45,7 @@ def target_machine(triple: str, processor: str, features: str) -> Any:
 
 
 def object_code(order: CompileRequest) -> bytes:
-    """Return the object file of an order."""
+    """Return the object file of a request."""
     from llvmlite import binding
 
     machine = target_machine(order.triple, order.processor, order.features)
@@ -51,8 +57,11 @@ def object_code(order: CompileRequest) -> bytes:
 
 
 def optimize(module: Any, machine: Any, unrolled: bool) -> None:
-    """Let LLVM inline functions, take loops to vectors, and, where that gains something, unroll them. Where nothing is
-    unrolled, level 2 makes code as fast as level 3 does with loops interleaved, in nine tenths of the time."""
+    """Let LLVM inline functions, vectorize loops and, if `unrolled`, unroll them.
+
+    Without unrolling, level 2 generates code as fast as level 3 with interleaved loops, in nine tenths of the
+    time.
+    """
     from llvmlite import binding
 
     options = binding.create_pipeline_tuning_options(speed_level=3 if unrolled else 2)
@@ -63,19 +72,19 @@ def optimize(module: Any, machine: Any, unrolled: bool) -> None:
 
 
 def framed(code: bytes) -> bytes:
-    """Return an object file behind a mark and its size, which tell it from what else a user's Python may print."""
+    """Return an object file after a marker and its size, which separate it from other output of a user's Python."""
     return MARK + len(code).to_bytes(SIZE, "little") + code
 
 
 def unframed(output: bytes) -> bytes | None:
-    """Return the object file in a program's output, None where none stands there whole."""
+    """Return the object file in a program's output, None if it is incomplete."""
     _, _, rest = output.partition(MARK)
     size, code = int.from_bytes(rest[:SIZE], "little"), rest[SIZE:]
     return code[:size] if 0 < size <= len(code) else None
 
 
 def main() -> None:
-    """Serve one order. Ctrl-C is for the process that asked."""
+    """Serve one request; ignores Ctrl-C, which the calling process handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     facts, _, text = sys.stdin.buffer.read().partition(b"\n")
     sys.stdout.buffer.write(framed(object_code(CompileRequest(text.decode(), **json.loads(facts)))))

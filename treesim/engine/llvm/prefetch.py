@@ -1,13 +1,14 @@
-"""LLVM IR that prefetches: what a group of states writes, and what the next one reads, while the processor computes.
+"""LLVM IR of prefetches: memory that a group of states writes, and the next one reads, while the processor computes.
 
-Memory answers a core with a cache line in eight cycles, some dozens of requests may wait, and those in a row hold up
-what stands behind them. So requests are spread over the operations. Every lane has an address in each array from where
-it goes along in equal steps: where a state's numbers are neighbours, from the state's first number by cache lines;
-where the states are neighbours, from one of the first numbers of all states by as many numbers as there are lanes. What
-lies at the start has mostly been reached by the row or group before, so lines are asked for by their last byte. There
-are as many requests as lines in a row; columns take more of them where vectors are shorter than lines, and the last
-ones then go without. An array in another order is asked for in vain, which does no harm: a request never fails. What is
-to be written past the caches (`nontemporal_stores`) must not be asked for; memory of our own is, in its place.
+Memory delivers a cache line to a core every eight cycles. Some dozens of requests may be outstanding, and
+consecutive ones delay the instructions after them, so requests are spread over the operations. Every lane
+has an address in each array and advances by equal steps. If a state's numbers are contiguous, it starts at
+the state's first number and advances by cache lines. If the states are contiguous, it starts at one of the
+first numbers and advances by as many numbers as there are lanes. The start of a line was mostly loaded with
+the row or group before, so lines are requested by their last byte. There are as many requests as lines in a
+row. Columns need more if vectors are shorter than lines, and the last ones then get none. For an array in
+another order the requests are useless but harmless: a prefetch never fails. Arrays written by nontemporal
+stores (`nontemporal_stores`) must not be prefetched; memory of the workspace takes their place.
 """
 
 from __future__ import annotations
@@ -27,8 +28,11 @@ ROW = (PTR, I64, I64, I64, I64)
 
 
 class ArrayAt(NamedTuple):
-    """An array at a step: where it begins, its strides, in numbers, from number to number and from state to state, and
-    whether it is to be written past the caches."""
+    """Array at a step.
+
+    here: its address. element, state: strides between numbers and between states, in numbers. nontemporal:
+    whether it is written by nontemporal stores.
+    """
 
     here: Value
     element: Value
@@ -37,14 +41,14 @@ class ArrayAt(NamedTuple):
 
 
 def array_at(f: Function, tables: Value, array: int, step: Operand) -> ArrayAt:
-    """Read an array's row of the table of arrays."""
+    """Append loads of an array's row in the table of arrays."""
     words = [f.load_at(tables, len(ROW) * array + k, kind) for k, kind in enumerate(ROW)]
     start, element, state, each_step, nontemporal = words
     return ArrayAt(f.at(start, f.mul(each_step, step), f.number), element, state, nontemporal)
 
 
 class Prefetch(NamedTuple):
-    """One cache line: of which array, of those asked for; from the start of which lane; how many steps along it."""
+    """Request of one cache line: index of the array, lane with the start address, number of steps from there."""
 
     array: int
     lane: int
@@ -52,8 +56,11 @@ class Prefetch(NamedTuple):
 
 
 class Prefetched(NamedTuple):
-    """An array that is asked for: its number, numbers of a state, whether to write, and whether by nontemporal stores
-    if they are used."""
+    """Array to prefetch.
+
+    number: its number. size: numbers of a state. writes: whether it is written. nontemporal: whether
+    nontemporal stores may write it.
+    """
 
     number: int
     size: int
@@ -62,10 +69,10 @@ class Prefetched(NamedTuple):
 
 
 class Prefetches:
-    """The requests of one kernel, of small arrays first: they are needed whole.
+    """Prefetch requests of one kernel, small arrays first: they are needed completely.
 
-    They need a table, of 8 bytes for each place: for each array and lane the address to start from, then for each array
-    the step along.
+    They need a table with words of 8 bytes: for each array and lane the start address, then for each array the
+    step.
     """
 
     def __init__(self, asked: Sequence[Prefetched], lanes: Lanes) -> None:
@@ -80,11 +87,11 @@ class Prefetches:
 
     @property
     def vectors(self) -> int:
-        """Vectors of memory that the table takes."""
+        """Vectors of memory of the table."""
         return -(-len(self._asked) * (self._lanes.width + 1) * 8 // self._lanes.bytes)
 
     def fill_table(self, f: Function, table: Value, tables: Value, read: At, written: At) -> None:
-        """Append what fills the table, for the step and the group of states that are read next, and written."""
+        """Append code that fills the table, for the step and group of states read next (`read`), and `written`."""
         for k, asked in enumerate(self._asked):
             step, group = written if asked.writes else read
             self._fill(f, table, k, group, array_at(f, tables, asked.number, step))
@@ -105,23 +112,25 @@ class Prefetches:
         return len(self._asked) * self._lanes.width + array
 
     def spread(self, operations: int) -> dict[int, Prefetch]:
-        """Return before which operation each request stands, spread evenly; no more than one for EVERY of them."""
+        """Return requests by the operation that they precede, spread evenly; at most one for EVERY operations."""
         taken = self._all[: operations // EVERY]
         return {k * operations // len(taken): request for k, request in enumerate(taken)}
 
     def _places(self, request: Prefetch) -> tuple[int, int, int]:
-        """Places in the table of a request's start and of its step along, and how many steps."""
+        """Return the places in the table of a request's start and step, and the number of steps."""
         return request.array * self._lanes.width + request.lane, self._along_place(request.array), request.along
 
     def places(self, operations: int, parts: int) -> list[tuple[int, int, int]]:
-        """Return requests for each of `parts` equal parts of a program, part after part: places in the table of start
-        and step along, and how many steps. Too few are repeated."""
+        """Return requests for each of `parts` equal parts of a program, part after part, as places in the table.
+
+        Each is (place of the start, place of the step, number of steps). Too few requests are repeated.
+        """
         each = max(1, min(operations // (EVERY * parts), -(-len(self._all) // parts)))
         taken = self._all[: each * parts] or [Prefetch(0, 0, 0)]
         return [self._places(taken[k * len(taken) // (each * parts)]) for k in range(each * parts)]
 
     def ask(self, f: Function, table: Value, request: Prefetch) -> None:
-        """Append that a cache line is asked for."""
+        """Append a prefetch of a cache line."""
         start, stride, along = self._places(request)
         first = f.load_at(table, start, PTR)
         line = f.at(first, f.mul(f.load_at(table, stride, I64), along), I8)

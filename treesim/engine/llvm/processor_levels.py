@@ -1,7 +1,7 @@
-"""Processors that code can be compiled for in the place of this machine's: the levels of the x86-64 psABI.
+"""Processor levels of the x86-64 psABI, for which code can be compiled instead of this machine's processor.
 
-What a level has is the same whoever makes the processor: with $TREESIM_CPU=x86-64-v3 in the environment of every
-machine of a mixed cluster, all run the same instructions. Results have the same bits on every level.
+A level has the same features whoever makes the processor. With $TREESIM_CPU=x86-64-v3 in the environment of
+every machine of a mixed cluster, all run the same instructions. Results have the same bits on every level.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ VARIABLE = "TREESIM_CPU"
 
 
 class Level(NamedTuple):
-    """A level as LLVM names it, the width of its vectors in bytes, whether it has fused multiply-adds, and what it adds
-    to the level before."""
+    """Processor level: LLVM's name, vector width [bytes], whether it has FMA, and features added to the last level."""
 
     name: str
     vector_bytes: int
@@ -34,10 +33,10 @@ LEVELS = (
 
 
 def wanted(features: Mapping[str, bool]) -> Level | None:
-    """Return the level that $TREESIM_CPU asks for, None if it is not set.
+    """Return the level in $TREESIM_CPU, None if it is not set.
 
-    features: what this machine's processor has, by LLVM's names. Raises ArgumentError for a name that is no level's,
-    and for a level that this processor does not reach: its instructions would end the process.
+    features: of this machine's processor, by LLVM's names. Raises ArgumentError for an unknown level, and for
+    one that this processor does not support: its instructions would end the process.
     """
     name = os.environ.get(VARIABLE)
     if not name:

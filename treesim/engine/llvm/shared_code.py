@@ -1,4 +1,4 @@
-"""Machine code in memory: made once for all who ask for the same, freed when nobody can call it any more."""
+"""Machine code in memory, shared by equal requests and freed when unused."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ Code = TypeVar("Code")
 
 
 class SharedCode(Generic[Code]):
-    """Codes by what decides them: each stays as long as anybody holds it, the last RECENT in any case.
+    """Cache of code by its identity: an entry stays as long as it is referenced, the last RECENT ones in any case.
 
-    Codes must allow weak references. Safe for threads: one makes code at a time, which others find without waiting for
-    it if it is there.
+    Codes must support weak references. Thread-safe: one thread compiles at a time; existing code is returned
+    without waiting.
     """
 
     def __init__(self) -> None:
@@ -27,7 +27,7 @@ class SharedCode(Generic[Code]):
         self._making, self._counting = lock_across_forks(), lock_across_forks()
 
     def get(self, identity: Hashable, make: Callable[[], Code]) -> Code:
-        """Return the code of an identity, from `make` if there is none; what that raises is raised, and not kept."""
+        """Return the code of an identity, from `make` if there is none; exceptions of `make` are not cached."""
         code = self._living.get(identity)
         if code is None:
             with self._making:
@@ -38,7 +38,7 @@ class SharedCode(Generic[Code]):
         return code
 
     def _hold(self, identity: Hashable, code: Code) -> None:
-        """Keep code while less than RECENT others are asked for."""
+        """Keep a reference to code until RECENT others have been requested."""
         with self._counting:
             self._recent[identity] = code
             self._recent.move_to_end(identity)

@@ -1,10 +1,9 @@
-"""LLVM IR of a kernel entry for one state, behind a built-in function that CPython calls with next to no overhead.
+"""LLVM IR of a kernel entry for one state, called by a built-in function of CPython with minimal overhead.
 
-The straight-line code is that of batches, with one lane. What goes before it works on whole vectors all the same: sine
-and cosine of all joint angles, and the search for NaN and infinity. Quaternions are checked as those of batches are.
-The built-in function takes the nonempty inputs and then the results, each an aligned, C-contiguous numpy array of
-exactly the right type and shape, and turns everything else down with BAD_LAYOUT, as `fastcall` does; its result is the
-status.
+The straight-line code is that of batches with one lane. Sine and cosine of all joint angles, and the check
+for NaN and infinity, use whole vectors. Quaternions are checked as in batches. The built-in function takes
+the nonempty inputs and then the results, each an aligned, C-contiguous numpy array of exactly the right
+type and shape. For anything else it returns BAD_LAYOUT, as `fastcall` does; otherwise the status.
 """
 
 from __future__ import annotations
@@ -46,8 +45,10 @@ Shape = tuple[int, ...]
 def single_state(
     traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape], wide: Lanes, quaternions: Sequence[int] = ()
 ) -> Code:
-    """Return the code of a function `fast` for one state of a trace; wide: the processor's vectors; quaternions: at
-    which inputs they begin."""
+    """Return the code of a function `fast` for one state of a trace.
+
+    wide: the processor's vector type. quaternions: inputs at which they begin.
+    """
     module, apart, one = Module(wide), Module(wide), Lanes(wide.single, 1)
     before, angles = with_turned_inputs(traced, wide.width)
     fuse(before)
@@ -70,8 +71,10 @@ def _single(
     sizes: Sequence[int],
     results: Sequence[int],
 ) -> Function:
-    """What is done with one state: a function of the addresses of inputs and results of these sizes; its value is not 0
-    if one of them holds NaN or infinity, or a quaternion is not of length 1."""
+    """Write the function for one state, of the addresses of inputs and results.
+
+    It returns a value other than 0 if a number is NaN or infinite, or a quaternion is not of length 1.
+    """
     arrays = [*(f"a{k}" for k in range(len(sizes))), *(f"r{k}" for k in range(len(results)))]
     turn, check = _turn(module, angles), _non_finite_check(module)
     f = module.function("single", ", ".join(f"{PTR} {name}" for name in arrays), I64)
@@ -96,7 +99,7 @@ def _single(
 
 
 def _places(f: Function, buffer: Value, sizes: Sequence[int]) -> list[Value]:
-    """Where arrays lie one after the other."""
+    """Append the addresses of consecutive arrays."""
     return [f.at(buffer, sum(sizes[:k]), f.number) for k in range(len(sizes))]
 
 
@@ -106,7 +109,7 @@ def _copy(f: Function, target: Value, source: Value, size: int) -> None:
 
 
 def _turn(module: Module, angles: Sequence[int]) -> Function:
-    """Sines and cosines of all angles, as many at a time as there are lanes; the last group repeats its last angle."""
+    """Write a function for sines and cosines of all angles, a vector at a time; the last vector repeats its angle."""
     f = module.function("turn", f"{PTR} noalias in, {PTR} noalias turned")
     numbers, turned = f.arguments
     for group in range(0, len(angles), f.lanes.width):
@@ -120,7 +123,10 @@ def _turn(module: Module, angles: Sequence[int]) -> Function:
 
 
 def _non_finite_check(module: Module) -> Function:
-    """0, or 1 if one of `count` numbers is NaN or infinite (x * 0 is 0 only for finite x); the last vector overlaps."""
+    """Write a function that returns 1 if one of `count` numbers is NaN or infinite, else 0; the last vector overlaps.
+
+    x * 0 is 0 only for finite x.
+    """
     f = module.function("non_finite_check", f"{PTR} x, {I64} count", I64)
     x, count = f.arguments
     room = f.sub(count, f.lanes.width)
@@ -137,7 +143,7 @@ def _non_finite_check(module: Module) -> Function:
 
 
 def _fast(module: Module, single: Function, arrays: Sequence[tuple[Shape, bool]]) -> None:
-    """Write what CPython calls; arrays: shapes, and whether they are written to."""
+    """Write the function that CPython calls; arrays: shapes, and whether they are written to."""
     f = module.function("fast", f"{PTR} me, {PTR} arguments, {I64} count", PTR, exported=True)
     me, arguments, count = f.arguments
     bad_layout, data = f.label(), []
@@ -157,7 +163,7 @@ def _fast(module: Module, single: Function, arrays: Sequence[tuple[Shape, bool]]
 
 
 def _fits(f: Function, known: Value, array: Value, dimensions: int, written: bool) -> Value:
-    """Whether an object is an array of the right type, type of numbers, flags and number of dimensions."""
+    """Append whether an object is an array of the right type, number type, flags and number of dimensions."""
 
     def word(place: int) -> Value:
         return f.load_at(array, place, I64)
@@ -173,7 +179,7 @@ def _fits(f: Function, known: Value, array: Value, dimensions: int, written: boo
 
 
 def _boxed(f: Function, known: Value, status: Value) -> Value:
-    """The Python integer of a status, with one more reference to it where small integers count references."""
+    """Append the Python integer of a status, with its reference count incremented where small integers have one."""
     number = f.load_at(known, f.add(status, FIRST_STATUS), PTR)
     references = f.load(number, I64)
     f.store(f.add(references, f.load_at(known, NEW_REFERENCE, I64)), number)

@@ -1,6 +1,6 @@
-"""LLVM IR from a trace: straight-line code for as many states at once as the processor's vectors have lanes.
+"""Straight-line LLVM IR of a trace, for as many states at once as the processor's vectors have lanes.
 
-Around the operations (`chunks`) stands one loop that gathers the lanes of a group of states from the caller's arrays,
+One loop around the operations (`chunks`) gathers the lanes of a group of states from the caller's arrays,
 and scatters the results.
 """
 
@@ -24,10 +24,13 @@ from .values import I32, I64, PTR, Value
 
 
 class Code(NamedTuple):
-    """IR text, the number of vectors of workspace that its function `share` needs for each thread, and whether LLVM is
-    to inline and optimise it: text that was made for one robot is as it should be. unrolled: whether loops then are.
-    apart: the text of a further module, which can be compiled at the same time, empty for none, and how many of its
-    functions the first one calls."""
+    """LLVM IR with options of its compilation.
+
+    text: the IR. workspace: vectors that its function `share` needs for each thread. optimize: whether LLVM
+    inlines and optimises; code for one robot needs neither. unrolled: whether loops are unrolled. apart: IR of
+    a second module, compiled at the same time, or "". called: number of its functions that the first module
+    calls.
+    """
 
     text: str
     workspace: int
@@ -46,18 +49,16 @@ def straight_line(
     invariant: int = 0,
     quaternions: Sequence[int] = (),
 ) -> Code:
-    """Return an empty module's code: a function `share(job)` that works on blocks of states until none of the job's is
-    left.
+    """Return an empty module's code: a function `share(job)` that processes blocks of states until none is left.
 
-    sizes, results: numbers of one state in each input and result array. The job points to a table of an address,
-    three strides, counted in numbers, from number to number, from state to state, from step to step, and whether to
-    write it by nontemporal stores, for each array.
-    Without `carried`, steps is 1. With it, the first `carried` inputs are the first results of the step before, their
-    arrays hold the states to start from; the next `invariant` inputs stay; all others hold an entry for each step.
-    Results are written after every `every` steps; the job's status is 1 if one written, or one read at a step, is not
-    finite, or one of the quaternions, which begin at these inputs, is not of length 1.
-    Every lane sees the same operations in the same order, so a state's result does not depend on where in the batch it
-    stands.
+    sizes, results: numbers of one state in each input and result array. The job points to a table with a row
+    for each array: an address, three strides in numbers (number, state, step), and whether it is written by
+    nontemporal stores. Without `carried`, steps is 1. With it, the first `carried` inputs are the first results
+    of the step before; their arrays contain the initial states. The next `invariant` inputs are constant; all
+    others have an entry for each step. Results are written after every `every` steps. The job's status is 1 if
+    a number that is written, or read at a step, is not finite, or one of the quaternions, which begin at the
+    given inputs, is not of length 1. Every lane executes the same operations in the same order, so a state's
+    result does not depend on its position in the batch.
     """
     traced, order = distinct(traced, carried)
     before, angles = with_turned_inputs(traced, 1)
@@ -91,13 +92,13 @@ def straight_line(
 
 
 def code_of(loop: BatchLoop, quaternions: Sequence[int], apart: Module | None = None) -> Code:
-    """Return the code of a loop over groups of states, with all that it calls; apart: where some of that stands."""
+    """Return the code of a loop over groups of states, with everything that it calls; apart: the second module."""
     loop.write(quaternions)
     return whole_code(loop.module, apart, loop.workspace)
 
 
 def whole_code(module: Module, apart: Module | None, workspace: int) -> Code:
-    """Return the code of a module, and of one apart that holds functions which it calls, with their helpers."""
+    """Return the code of a module, and of a second one with functions that it calls, with their helpers."""
     write_helpers(module)
     if apart is None or not apart.functions:
         return Code(module.text(), workspace)
@@ -110,16 +111,20 @@ def whole_code(module: Module, apart: Module | None, workspace: int) -> Code:
 def results_prefetched(
     sizes: Sequence[int], results: Sequence[int], nontemporal: Sequence[int] = ()
 ) -> list[Prefetched]:
-    """Return what is to be asked for before the results of a step are written; sizes: of the inputs; nontemporal: the
-    arrays that may be."""
+    """Return the results to prefetch before they are written.
+
+    sizes: of the inputs. nontemporal: arrays that may be written by nontemporal stores.
+    """
     return [Prefetched(k, size, True, k in nontemporal) for k, size in enumerate(results, start=len(sizes))]
 
 
 def _nontemporal(
     arrays: Sequence[int], inputs: int, placed: Placed, order: Sequence[int], done: Sequence[int]
 ) -> list[NontemporalResult]:
-    """The results that may be written by nontemporal stores, of `arrays`, numbered behind the inputs; order: which
-    distinct value stands in each place; done: the chunk of each."""
+    """Return the results that may be written by nontemporal stores, among `arrays`, whose numbers follow the inputs'.
+
+    order: index of the distinct value in each place. done: the chunk of each.
+    """
     starts = np.cumsum([0, *(size for size, _ in placed.places)]).tolist()
     return [
         NontemporalResult(
@@ -130,9 +135,9 @@ def _nontemporal(
 
 
 def with_turned_inputs(traced: Trace, width: int) -> tuple[Trace, list[int]]:
-    """The same trace with sines and cosines of inputs as further inputs, and these angles.
+    """Return the trace with sines and cosines of inputs as further inputs, and these angles.
 
-    Behind the inputs lie, for each group of `width` angles, their sines and then their cosines.
+    After the inputs follow, for each group of `width` angles, their sines and then their cosines.
     """
     graph = traced.graph
     needed = graph.needed(traced.results)
@@ -147,8 +152,10 @@ def with_turned_inputs(traced: Trace, width: int) -> tuple[Trace, list[int]]:
 
 
 def distinct(traced: Trace, carried: int) -> tuple[Trace, list[int]]:
-    """Return the trace with each result once, and which of these stands in each place: mirrored entries and zeros of a
-    matrix then go through memory once. What is carried stays in order."""
+    """Return the trace with each result once, and the index of the result in each place.
+
+    Mirrored entries and zeros of a matrix are then stored once. Carried results stay in order.
+    """
     if carried:
         return traced, list(range(len(traced.results)))
     own = {node: k for k, node in enumerate(dict.fromkeys(traced.results))}
@@ -156,7 +163,7 @@ def distinct(traced: Trace, carried: int) -> tuple[Trace, list[int]]:
 
 
 def results_placed(module: Module, results: Sequence[int], order: Sequence[int]) -> Placed:
-    """Return where results of these sizes lie; order: which distinct value stands in each place."""
+    """Return the memory of results of these sizes; order: index of the distinct value in each place."""
     places: list[tuple[int, int | Value]] = []
     start = 0
     for k, size in enumerate(results):

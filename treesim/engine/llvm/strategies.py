@@ -1,10 +1,10 @@
-"""Which strategy a kernel's code on lanes takes: straight-line, or looped.
+"""Strategy of a kernel's SIMD code: straight-line or looped.
 
-Straight-line code is 5 to 50 % faster where it fits: every constant is folded, no offset is looked up. Looped code is
-compiled sooner, the more so the larger and the more regular the robot, and there is no limit to how large. The choice
-is made by counts of operations, not by clocks, and holds for good: the two round differently, and a result must
-depend on neither what was computed before nor how fast a machine is. For the same reason a robot's looped code is not
-exchanged for straight-line code while a program runs.
+Straight-line code is 5 to 50 % faster if it is short enough: all constants are folded, no offset is looked
+up. Looped code compiles faster, the more so for large and regular robots, and has no limit of size. The
+choice depends on counts of operations, not on time, and is permanent. The two round differently, and a
+result must not depend on previous computations or the speed of a machine. For the same reason looped code
+is not replaced by straight-line code while a program runs.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ IRREGULAR = 10_000  # operations of templates, above which it is tried whether z
 
 
 def wanted() -> str:
-    """Return the strategy that $TREESIM_CODE asks for: auto (also if it is not set), straight or looped.
+    """Return the strategy in $TREESIM_CODE: auto (the default), straight or looped.
 
     Raises ArgumentError for anything else.
     """
@@ -56,12 +56,11 @@ def emit(
     invariant: int = 0,
     prefetched: bool = True,
 ) -> Code:
-    """Return the IR of an entry in a strategy, see straight_line; prefetched: whether memory is asked for ahead.
+    """Return the IR of an entry in a strategy, see straight_line; prefetched: whether it prefetches memory.
 
-    auto: straight-line code if it is short, or compiled in not more than twice the time of looped code. Raises
+    auto: straight-line code if it is short, or compiles in at most twice the time of looped code. Raises
     UnsupportedError if the entry cannot be traced or is too long. Cost: 2 to 6 us per operation.
     """
-
     # of many steps the first states' quaternions are the caller's to look at; steps keep them at length 1
     quaternions = () if carried else quaternion_places(entry, constants, sizes)
     module = Module(lanes, prefetched)
@@ -89,7 +88,7 @@ def emit(
 def _cut_trace(
     entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int]
 ) -> tuple[Trace, Blocks]:
-    """A trace in blocks: with zeros in tables folded, unless that makes too many templates."""
+    """Return a trace in blocks, with zeros in tables folded unless that leads to too many templates."""
     traced, blocks = _cut(entry, constants, sizes, results, fold_zeros=True)
     if blocks.distinct > IRREGULAR:
         general, general_blocks = _cut(entry, constants, sizes, results)
@@ -101,7 +100,7 @@ def _cut_trace(
 def _cut(
     entry: Callable[..., int], constants: Sequence[Any], sizes: Sequence[int], results: Sequence[int], **how: bool
 ) -> tuple[Trace, Blocks]:
-    """A trace in blocks, in which products are fused with sums of the same iteration."""
+    """Return a trace in blocks, with products and sums of the same iteration fused."""
     traced = table_trace(entry, constants, sizes, results, **how)
     assert isinstance(traced.graph, TableGraph)
     fuse(traced, [node for _, node in traced.graph.marks])

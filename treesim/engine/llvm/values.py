@@ -10,7 +10,7 @@ VOID, I1, I8, I32, I64, PTR = "void", "i1", "i8", "i32", "i64", "ptr"
 
 
 class Value(NamedTuple):
-    """What instructions make and take: its name, or the text of a constant, and its type."""
+    """Operand of instructions: its name, or the text of a constant, and its type."""
 
     name: str
     type: str
@@ -20,7 +20,7 @@ Operand = Value | float
 
 
 def constant(x: Operand, kind: str) -> Value:
-    """Return a number as a value of a type, see `literal`; a value as it is."""
+    """Return a number as a value of a type, see `literal`; a value unchanged."""
     return x if isinstance(x, Value) else Value(literal(x, kind), kind)
 
 
@@ -30,12 +30,12 @@ def integers(numbers: Sequence[int]) -> Value:
 
 
 def pair_of(kind: str) -> str:
-    """Return the type of two values of a type together."""
+    """Return the type of a pair of values of a type."""
     return f"{{ {kind}, {kind} }}"
 
 
 def literal(number: float, kind: str) -> str:
-    """Return LLVM's text of a number of a type, to the last bit; of a vector's type, in all lanes."""
+    """Return LLVM's literal of a number of a type, exact to the bit; of a vector type, in all lanes."""
     if kind[0] == "<":
         element = kind[kind.index(" x ") + 3 : -1]
         return f"splat ({element} {literal(number, element)})"
@@ -46,7 +46,7 @@ def literal(number: float, kind: str) -> str:
 
 
 def operand_text(x: Operand, kind: str) -> str:
-    """Return the text of an operand behind its type."""
+    """Return the text of an operand without its type."""
     return x.name if isinstance(x, Value) else literal(x, kind)
 
 
@@ -61,5 +61,5 @@ def typed(x: Value) -> str:
 
 
 def as_many(kind: str, like: str) -> str:
-    """Return a type, or, if the other type is a vector's, the type of a vector of as many."""
+    """Return a type, or, if `like` is a vector type, the vector type of the same width."""
     return f"{like[: like.index(' x ')]} x {kind}>" if like[0] == "<" else kind

@@ -1,8 +1,8 @@
-"""WebAssembly modules from LLVM IR: LLVM's object file with an export section, which takes no linker.
+"""WebAssembly modules from LLVM IR: LLVM's object file with an export section, without a linker.
 
-An object file for wasm32 is a module that lacks only its exports (WebAssembly Core Specification 5.5; the tool
-conventions' Linking.md for the section "linking", where the functions' names stand). The section of exports goes in its
-place in front of the code, and the custom sections, which only a linker reads, go out.
+An object file for wasm32 is a module that lacks only its exports. See WebAssembly Core Specification 5.5,
+and Linking.md of the tool conventions for the section "linking" with the functions' names. The export
+section is inserted before the code, and custom sections, which only a linker reads, are removed.
 """
 
 from __future__ import annotations
@@ -70,10 +70,10 @@ define i32 @call(ptr %job, ptr %memory) nounwind {
 
 
 class WasmModule(NamedTuple):
-    """A WebAssembly module, and how many bytes at the start of its memory are its own.
+    """WebAssembly module, and the number of bytes at the start of its memory that it uses.
 
-    It imports env.__linear_memory, a memory, and, where functions need a stack, env.__stack_pointer, a mutable i32:
-    the address where the stack begins, growing down.
+    It imports env.__linear_memory, a memory, and, if functions need a stack, env.__stack_pointer, a mutable
+    i32: the address where the stack begins, growing down.
     """
 
     code: bytes
@@ -81,7 +81,7 @@ class WasmModule(NamedTuple):
 
 
 def webassembly(module: Module, exports: Sequence[str]) -> WasmModule:
-    """Return the WebAssembly module of an LLVM module without a C library, with these of its functions exported.
+    """Return the WebAssembly module of an LLVM module without a C library, with some of its functions exported.
 
     Cost: about 40 us per operation of straight-line code.
     """
@@ -90,7 +90,7 @@ def webassembly(module: Module, exports: Sequence[str]) -> WasmModule:
 
 
 def webassembly_of(source: Code, exports: Sequence[str]) -> WasmModule:
-    """Return the WebAssembly module of LLVM IR, with these of its functions exported."""
+    """Return the WebAssembly module of LLVM IR, with some of its functions exported."""
     from llvmlite import binding
 
     binding.initialize_all_targets()
@@ -114,7 +114,7 @@ def binding_version() -> tuple[int, ...]:
 
 
 def exported(content: bytes, exports: Sequence[str]) -> WasmModule:
-    """Return the module of an object file with these of its functions exported."""
+    """Return the module of an object file with some of its functions exported."""
     sections = list(_sections(content))
     index = _function_indices(dict(_custom(body) for kind, body in sections if kind == CUSTOM)[b"linking"])
     own = [(kind, body) for kind, body in sections if kind != CUSTOM]
@@ -126,13 +126,13 @@ def exported(content: bytes, exports: Sequence[str]) -> WasmModule:
 
 
 class _Reader:
-    """Reads the encodings of WebAssembly one after the other."""
+    """Reader of WebAssembly's encodings."""
 
     def __init__(self, content: bytes) -> None:
         self.content, self.place = content, 0
 
     def unsigned(self) -> int:
-        """An integer in LEB128."""
+        """Read an integer in LEB128."""
         value = shift = 0
         while True:
             byte = self.content[self.place]
@@ -143,19 +143,19 @@ class _Reader:
                 return value
 
     def string(self) -> bytes:
-        """Bytes behind their number."""
+        """Read bytes preceded by their number."""
         size = self.unsigned()
         self.place += size
         return self.content[self.place - size : self.place]
 
     @property
     def more(self) -> bool:
-        """Whether anything is left."""
+        """Return whether there is more to read."""
         return self.place < len(self.content)
 
 
 def _sections(content: bytes) -> Iterator[tuple[int, bytes]]:
-    """Kind and contents of each section."""
+    """Yield kind and contents of each section."""
     assert content[: len(HEAD)] == HEAD
     reader = _Reader(content)
     reader.place = len(HEAD)
@@ -164,14 +164,14 @@ def _sections(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _custom(body: bytes) -> tuple[bytes, bytes]:
-    """Name and contents of a custom section."""
+    """Return name and contents of a custom section."""
     reader = _Reader(body)
     name = reader.string()
     return name, body[reader.place :]
 
 
 def _function_indices(linking: bytes) -> dict[str, int]:
-    """The index of each function that an object file defines, by name."""
+    """Return the index of each function that an object file defines, by name."""
     reader = _Reader(linking)
     reader.unsigned()  # version
     while reader.more:
@@ -182,7 +182,7 @@ def _function_indices(linking: bytes) -> dict[str, int]:
 
 
 def _defined_functions(symbols: _Reader) -> Iterator[tuple[str, int]]:
-    """Name and index of each function in a symbol table that is not imported."""
+    """Yield name and index of each function in a symbol table that is not imported."""
     for _ in range(symbols.unsigned()):
         kind, flags = symbols.unsigned(), symbols.unsigned()
         if kind == DATA_SYMBOL:
@@ -198,7 +198,7 @@ def _defined_functions(symbols: _Reader) -> Iterator[tuple[str, int]]:
 
 
 def _data_end(body: bytes) -> int:
-    """The address behind a section of data, whose segments each stand at a constant address."""
+    """Return the end address of a data section, whose segments have constant addresses."""
     reader, end = _Reader(body), 0
     for _ in range(reader.unsigned()):
         mode, opcode, address = (reader.unsigned() for _ in range(3))
@@ -209,12 +209,12 @@ def _data_end(body: bytes) -> int:
 
 
 def _string(content: bytes) -> bytes:
-    """Bytes behind their number."""
+    """Return bytes preceded by their number."""
     return _unsigned(len(content)) + content
 
 
 def _unsigned(value: int) -> bytes:
-    """An integer in LEB128."""
+    """Return an integer in LEB128."""
     digits = []
     while value >= 0x80:
         digits.append(value & 0x7F | 0x80)

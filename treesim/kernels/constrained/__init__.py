@@ -1,1 +1,1 @@
-"""Constrained forward dynamics: frames that are held in the world or to each other."""
+"""Constrained forward dynamics: frames fixed in the world or to each other."""

@@ -1,11 +1,11 @@
 """Proximal constrained articulated-body algorithm (cABA; Sathya, Carpentier 2024), O(N + m) an iteration.
 
-Each constrained body gets the inertia A' mu^-1 A, a proximal term, as if stiff dampers held it; articulated inertias
-are made once. The force that the dampers lack is made up for by the multipliers, f <- f + mu^-1 (alpha - A a), until
-nothing lacks. mu is a small part of Λ^-1's diagonal, so that units of rows do not matter: an error in a direction in
-which Λ^-1 is sigma times its diagonal shrinks by mu / (mu + sigma) each time. Redundant constraints that agree do no
-harm.
-Rounding is magnified by the dampers' inertia: accelerations are right to about 1e-16 / mu.
+Each constrained body gets the inertia A' mu^-1 A, a proximal term, as if it were fixed by stiff dampers. Articulated
+inertias are computed once. Multipliers add the rest of the constraint forces, f <- f + mu^-1 (alpha - A a), until the
+residual vanishes. mu is a small part of Λ^-1's diagonal, so that units of rows do not matter. In a direction in which
+Λ^-1 is sigma times its diagonal, the error shrinks by mu / (mu + sigma) per iteration. Redundant constraints that agree
+are allowed.
+The dampers' inertia amplifies rounding errors: accelerations are accurate to about 1e-16 / mu.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .constrained import (
 
 
 def yielding(tree, i, X, U, D_inv, f):
-    """f' Λ^-1 f of a force f on body i: what every joint on the way to the base yields to it."""
+    """Return f' Λ^-1 f of a force f on body i, summed over the joints on the path to the base."""
     total = D_inv[0] * 0
     while i > 0:
         for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
@@ -37,7 +37,7 @@ def yielding(tree, i, X, U, D_inv, f):
 
 
 def proximal_parameters(tree, task, X, U, D_inv, A, mu, mimic_constraint, out):
-    """out = mu times the diagonal of Λ^-1; where nothing yields, the largest entry stands in, or 1."""
+    """out = mu times the diagonal of Λ^-1, with vanishing entries replaced by the largest one, or 1."""
     for c in range(task.reference.size):
         for r in range(task.start[c], task.start[c + 1]):
             out[r] = yielding(tree, task.body[c, 0], X, U, D_inv, force_at(A[0], r))
@@ -58,16 +58,16 @@ def add_proximal_inertias(task, A, wanted, mu, IA, pA):
 
 
 def largest(x, least):
-    """The largest absolute entry of x, at least `least`."""
+    """Return the largest absolute entry of x, at least `least`."""
     for k in range(x.size):
         least = max(least, -x[k] if x[k] < 0 else x[k])
     return least
 
 
 def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual):
-    """cABA for one state; settings: mu, tolerance relative to the unconstrained residual, iterations allowed.
+    """Run cABA for one state; return the number of iterations, negative if it did not converge.
 
-    Returns how many iterations it took, negative if they were not enough.
+    settings: mu, tolerance relative to the unconstrained residual, largest number of iterations.
     """
     X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, mu, wanted, step, mimic_constraint = scratch
     iterations = tolerance = lacking = settings[2] * 0
@@ -95,7 +95,7 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
 
 
 def constrained_dynamics_caba(tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, memory):
-    """Constrained forward dynamics by cABA, for frames held by themselves (no loops)."""
+    """Constrained forward dynamics by cABA, for frames fixed in the world (no loops)."""
     with_rotors = memory.mimic_constraint.with_rotors(tree, memory.mimic_constraint)
     iterations[0] = by_caba(with_rotors, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
 

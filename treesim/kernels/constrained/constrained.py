@@ -1,4 +1,4 @@
-"""What compiled methods of constrained forward dynamics share: their memory, and the response to constraint forces."""
+"""Shared part of compiled methods of constrained forward dynamics: memory, and the response to constraint forces."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .constraints import (
 
 
 def propagate_forces(tree, X, U, D_inv, F, nu):
-    """nu += what the forces F on the bodies do to it, inward; F is used up."""
+    """Backward sweep: adds the response nu to body forces F. Overwrites F."""
     for i in range(tree.n_bodies, 0, -1):
         f = force_at(F, i)
         for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
@@ -39,9 +39,12 @@ def propagate_forces(tree, X, U, D_inv, F, nu):
 
 
 class Scratch(NamedTuple):
-    """By body: transforms, placements, velocities, velocity products, accelerations, articulated inertias, bias forces
-    and constraint forces; by degree of freedom: U, D^-1, nu; by row: A, bias, wanted and found accelerations; and what
-    followers change."""
+    """Scratch memory of constrained dynamics.
+
+    By body: transforms, poses, velocities, velocity products, accelerations, articulated inertias, bias forces and
+    constraint forces. By degree of freedom: U, D^-1, nu. By row: A, bias, required and found accelerations. tie:
+    functions and memory for mimic joints.
+    """
 
     X: Any
     W: Any
@@ -62,7 +65,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, task, q, mimic_constraint):
-    """Scratch memory for a tree and constraints, of the numbers in q; tie: what followers change."""
+    """Scratch memory for a tree and constraints, with the dtype of q; tie: functions and memory for mimic joints."""
     m = task.R.shape[0]
     body, dof = np.empty((tree.n_bodies + 1, 75), q.dtype), np.empty((tree.nv, 8), q.dtype)
     row = np.empty((3, m), q.dtype)
@@ -74,7 +77,7 @@ def scratch_for(tree, task, q, mimic_constraint):
 
 
 def prepare(tree, task, q, v, f_ext, alpha, scratch):
-    """What every body brings of its own (see `aba`), and the constraints' rows, bias and wanted accelerations."""
+    """Compute the bodies' own inertias and bias forces (see `aba`), and rows, bias and targets of the constraints."""
     X, W, V, C, _, IA, pA, _, _, _, _, A, bias, wanted, _, _ = scratch
     start_outward(tree, q, v, f_ext, X, V, C, IA, pA)
     put_transform(W, 0, transform_at(tree.placement, 0))
@@ -85,7 +88,7 @@ def prepare(tree, task, q, v, f_ext, alpha, scratch):
 
 
 def apply_multipliers(tree, task, scratch, f, qdd):
-    """qdd and the bodies' accelerations, with constraint forces f added to those that nu already knows."""
+    """Compute qdd and the bodies' accelerations, with constraint forces f added to those already included in nu."""
     X, _, _, C, acceleration, _, _, F, U, D_inv, nu, A, _, _, _, mimic_constraint = scratch
     for i in range(tree.n_bodies + 1):
         put_force(F, i, zero_force(tree))
@@ -104,24 +107,24 @@ def find_residual(task, A, acceleration, wanted, residual):
 
 
 def memory_for(tree, layout, geometry, q):
-    """The constraints, and scratch memory, of the numbers in q."""
+    """Constraints, and scratch memory with the dtype of q."""
     task = constraint_tables(layout, geometry)
     return task, scratch_for(tree, task, q, no_mimic_constraint())
 
 
 def mimic_memory_for(tree, mimic_ints, mimic_reals, layout, geometry, q):
-    """The same for a robot with followers."""
+    """Constraints, and scratch memory with the dtype of q, for a robot with mimic joints."""
     task = constraint_tables(layout, geometry)
     return task, scratch_for(tree, task, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, task.R.shape[0], q))
 
 
 def constrained_dynamics_entry(kernel):
-    """The entry of a method of constrained dynamics; target: the rows' wanted derivatives (m,)."""
+    """Return the entry of a method of constrained dynamics; target: required derivatives of the rows (m,)."""
     return _made(kernel, memory_for, mimic=False)
 
 
 def mimic_constrained_dynamics_entry(kernel):
-    """The entry of the same method for robots with followers."""
+    """Return the entry of a method of constrained dynamics for robots with mimic joints."""
     return mimic_entry(_made(kernel, mimic_memory_for, mimic=True))
 
 

@@ -1,9 +1,9 @@
-"""Rows of frames and loops of robots with followers: what the spanning tree's joints let through of them.
+"""Rows of frames and loops of robots with mimic joints: corrections by the mimic joints' constraints.
 
-With the followers' rows A (see `mimic`) a force changes accelerations by H^-1 - H^-1 A' S^-1 A H^-1, S = A H^-1 A'.
-So rows J of constraints see G = J H^-1 J' - B S^-1 B' with B = J H^-1 A', and what any method finds for the spanning
-tree's accelerations is brought to those of the robot by `hold`. H is the matrix of the articulated inertias that are
-given, with whatever has been added to them.
+With the rows A of the mimic joints (see `mimic`), a force changes accelerations by H^-1 - H^-1 A' S^-1 A H^-1, S = A
+H^-1 A'. So rows J of constraints have G = J H^-1 J' - B S^-1 B' with B = J H^-1 A'. Accelerations of the spanning tree,
+from any method, are corrected by `hold`. H is the matrix of the given articulated inertias, with whatever has been
+added to them.
 """
 
 from __future__ import annotations
@@ -29,17 +29,16 @@ from .constraints import row_accelerations
 
 
 class MimicConstraint(NamedTuple):
-    """What followers change, as functions, and their memory; for robots without followers these do nothing.
+    """Functions for mimic joints, and their memory; for robots without mimic joints the functions do nothing.
 
-    with_rotors (tree, tie): the tree whose joints are held, with rotor inertias spread over leaders and followers.
-    answer (tree, tie, X, U, D_inv): the followers' rows, by articulated quantities.
-    uncouple (tie), couple (tie, i, k, D_inv, screw, K, index, side, n): B = J H^-1 A' of the n rows that reach body i,
-    where they pass its degree of freedom k.
-    reduce (tie, G): G of constraints, in its lower triangle, without what followers do not let through, by B.
-    stiffen (tree, tie, task, A, diagonal): the same of G's diagonal alone, without B.
-    hold (tree, tie, qdd): accelerations, or changes of velocities, with followers held to their leaders.
-    move (tree, tie, accelerations): the bodies' accelerations, as the last `hold` changes them.
-    find (tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found): found = what rows see of the free motion.
+    felt (tree, tie): returns the tree with rotor inertias distributed over mimicked and mimic joints. answer (tree,
+    tie, X, U, D_inv): computes the rows of mimic joints from articulated quantities. uncouple (tie), couple (tie, i, k,
+    D_inv, screw, K, index, side, n): compute B = J H^-1 A', initially zero, for the n rows that reach body i, at its
+    degree of freedom k. reduce (tie, G): subtracts B S^-1 B' from G of constraints, in its lower triangle. stiffen
+    (tree, tie, task, A, diagonal): the same for G's diagonal only, without B. hold (tree, tie, qdd): applies the
+    constraints of mimic joints to accelerations, or to changes of velocities. move (tree, tie, accelerations): adds the
+    last `hold`'s change to the bodies' accelerations. find (tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations,
+    found): found = A a of the unconstrained motion.
     """
 
     with_rotors: Any
@@ -58,7 +57,7 @@ class MimicConstraint(NamedTuple):
 
 
 def mimic_constraint_memory(tree, mimic_ints, mimic_reals, m, q):
-    """The followers of a tree, and scratch memory for their rows beside m rows of constraints, of the numbers in q."""
+    """Mimic joints, and scratch memory for their rows and m rows of constraints, with the dtype of q."""
     mimic = mimic_joints_of(mimic_ints, mimic_reals)
     return MimicConstraint(
         with_spread_rotors, respond_mimic_rows, clear_couplings, couple_at, subtract_mimic_response, take_from_diagonal,
@@ -68,7 +67,7 @@ def mimic_constraint_memory(tree, mimic_ints, mimic_reals, m, q):
 
 
 def no_mimic_constraint():
-    """That of robots without followers."""
+    """Functions for robots without mimic joints."""
     return MimicConstraint(
         same_tree, respond_nothing, clear_nothing, couple_nothing, reduce_nothing, take_nothing, constrain_nothing,
         constrain_nothing, find_nothing, 0, 0, 0, 0,
@@ -76,12 +75,12 @@ def no_mimic_constraint():
 
 
 def with_spread_rotors(tree, mimic_constraint):
-    """The tree with rotor inertias spread over leaders and followers."""
+    """Return the tree with rotor inertias distributed over mimicked and mimic joints."""
     return with_shared_rotors(tree, mimic_constraint.mimic, mimic_constraint.rows)
 
 
 def respond_mimic_rows(tree, mimic_constraint, X, U, D_inv):
-    """The followers' rows Z, and the factor of S."""
+    """Z of the rows of mimic joints, and the factor of S."""
     r = mimic_constraint.rows
     for i in range(1, tree.n_bodies + 1):
         put_transform(r.X, i, body_transform_at(tree, X, i))
@@ -120,7 +119,7 @@ def subtract_mimic_response(mimic_constraint, G):
 
 
 def take_from_diagonal(tree, mimic_constraint, task, A, diagonal):
-    """The diagonal of G <- that of G - B S^-1 B'."""
+    """Subtract the diagonal of B S^-1 B' from that of G."""
     couple_rows(tree, mimic_constraint, task, A)
     for j in range(diagonal.size):
         solve_row(mimic_constraint.mimic, mimic_constraint.B, j, mimic_constraint.rows)
@@ -129,18 +128,18 @@ def take_from_diagonal(tree, mimic_constraint, task, A, diagonal):
 
 
 def constrain_mimic_joints(tree, mimic_constraint, qdd):
-    """qdd with followers held to their leaders, in place."""
+    """Correct qdd by the constraints of mimic joints, in place."""
     constrain_accelerations(tree, mimic_constraint.mimic, qdd, mimic_constraint.rows)
 
 
 def move_bodies(tree, mimic_constraint, accelerations):
-    """The bodies' accelerations with what the followers' rows add to them."""
+    """Add the last change by mimic joints' constraints to the bodies' accelerations."""
     for i in range(1, tree.n_bodies + 1):
         put_motion(accelerations, i, motion_add(motion_at(accelerations, i), motion_at(mimic_constraint.rows.A, i)))
 
 
 def find_free_rows(tree, mimic_constraint, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
-    """found = A a under the joints' nu, with followers held to their leaders."""
+    """found = A a for the joints' nu, with the constraints of mimic joints."""
     accelerate_outward(tree, X, C, U, D_inv, nu, qdd, accelerations)
     constrain_mimic_joints(tree, mimic_constraint, qdd)
     move_bodies(tree, mimic_constraint, accelerations)
@@ -148,33 +147,33 @@ def find_free_rows(tree, mimic_constraint, task, A, X, C, U, D_inv, nu, qdd, acc
 
 
 def same_tree(tree, mimic_constraint):
-    """The tree as it is, without followers."""
+    """Return the tree unchanged; variant without mimic joints."""
     return tree
 
 
 def respond_nothing(tree, mimic_constraint, X, U, D_inv):
-    """There are no rows, without followers."""
+    """Do nothing; variant without mimic joints."""
 
 
 def find_nothing(tree, mimic_constraint, task, A, X, C, U, D_inv, nu, qdd, accelerations, found):
-    """What has been found stays, without followers."""
+    """Do nothing; variant without mimic joints, which leaves `found` unchanged."""
 
 
 def clear_nothing(mimic_constraint):
-    """Nothing is coupled, without followers."""
+    """Do nothing; variant without mimic joints."""
 
 
 def couple_nothing(mimic_constraint, i, k, D_inv, screw, K, index, side, n):
-    """Nothing is coupled, without followers."""
+    """Do nothing; variant without mimic joints."""
 
 
 def reduce_nothing(mimic_constraint, G):
-    """All of G is let through, without followers."""
+    """Do nothing; variant without mimic joints."""
 
 
 def take_nothing(tree, mimic_constraint, task, A, G):
-    """All of G is let through, without followers."""
+    """Do nothing; variant without mimic joints."""
 
 
 def constrain_nothing(tree, mimic_constraint, x):
-    """Nothing is held, without followers."""
+    """Do nothing; variant without mimic joints."""

@@ -1,10 +1,11 @@
-"""Constraints on accelerations: what a set of them asks of the bodies, in each body's own coordinates.
+"""Constraints on accelerations of frames, in the coordinates of their bodies.
 
-A constraint holds rows R of the velocity of its first frame relative to its second (the base's, for a frame held by
-itself): R d/dt (v_first - v_second) = alpha. The velocities are those of `operational`, of the frames' origins first,
-along the world's axes or the first frame's own; their derivatives are the true ones, whatever the axes do.
-On the bodies this reads A_first a_first + A_second a_second + bias = alpha, with spatial accelerations a; the force of
-row r acts on the bodies as A'. The second frame of a held frame is on body 0, where nothing moves or yields.
+A constraint prescribes rows R of the velocity of its first frame relative to its second (the base's, for a frame fixed
+in the world): R d/dt (v_first - v_second) = alpha. The velocities are those of `operational`, of the frames' origins
+first, in the world's axes or the first frame's own. Their derivatives are those of the components, also in rotating
+axes.
+In the bodies' coordinates this is A_first a_first + A_second a_second + bias = alpha, with spatial accelerations a. The
+force of row r acts on the bodies as A'. The second frame of a frame constraint is on body 0, which is fixed.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ROWS = {"m": "layout[1 + 3 * layout[0]]"}  # the last of `start`
 
 
 class Constraints(NamedTuple):
-    """The constant tables of a set of constraints."""
+    """Constant tables of a set of constraints."""
 
     body: Any  # (C, 2) bodies of the first and second frame of each; 0 = the base
     start: Any  # (C+1,) first row of each
@@ -42,7 +43,7 @@ class Constraints(NamedTuple):
 
 
 def constraint_tables(layout, geometry):
-    """The tables of a set of constraints from its two flat arrays: (C, body, start, reference) and (offset, R)."""
+    """Return the tables of a set of constraints from two flat arrays: (C, body, start, reference) and (offset, R)."""
     C = layout[0]
     body, start = layout[1 : 1 + 2 * C].reshape((C, 2)), layout[1 + 2 * C : 2 + 3 * C]
     reference = layout[2 + 3 * C : 2 + 4 * C]
@@ -51,7 +52,7 @@ def constraint_tables(layout, geometry):
 
 
 def world_to_axes(task, c, W):
-    """The rotation from the world's axes to those in which constraint c is told."""
+    """Return the rotation from the world's axes to those of constraint c."""
     if task.reference[c] == WORLD_AXES:
         return transform_at(W, 0).R
     R = matmul(transform_at(W, task.body[c, 0]).R, transform_at(task.offset, 2 * c).R)
@@ -59,17 +60,17 @@ def world_to_axes(task, c, W):
 
 
 def task_force(R, r, offset, axes):
-    """The force on a body that does the work of a unit force of row r: R_r turned to the body's axes, and moved to its
-    origin from the frame's."""
+    """Return the force on a body that is equivalent to a unit force of row r, about the body's origin in its axes."""
     force = rotate_back(axes, Vector(R[r, 0], R[r, 1], R[r, 2]))
     moment = rotate_back(axes, Vector(R[r, 3], R[r, 4], R[r, 5]))
     return Force(add(moment, cross(offset.p, force)), force)
 
 
 def velocity_terms(task, c, first, second):
-    """d/dt (v_first - v_second) of constraint c as far as it comes from velocities: the frames' motions in its axes.
+    """Return the velocity-dependent part of d/dt (v_first - v_second) of constraint c.
 
-    The origins' centripetal accelerations w x u; in axes that turn with the first frame also -w x (v_first - v_second).
+    first, second: the frames' motions in the constraint's axes. It consists of the origins' centripetal accelerations
+    w x u. In axes that rotate with the first frame it also has -w x (v_first - v_second).
     """
     lin = sub(cross(first.ang, first.lin), cross(second.ang, second.lin))
     if task.reference[c] == WORLD_AXES:
@@ -79,12 +80,12 @@ def velocity_terms(task, c, first, second):
 
 
 def row_dot(R, r, m):
-    """R_r m, for a motion of frames."""
+    """Return R_r m, for a motion m of frames."""
     return dot(Vector(R[r, 0], R[r, 1], R[r, 2]), m.lin) + dot(Vector(R[r, 3], R[r, 4], R[r, 5]), m.ang)
 
 
 def constraint_rows(task, W, V, A, bias):
-    """A (2, m, 6), forces by rows in the coordinates of the first and of the second body (0 on the base), and bias."""
+    """Write A (2, m, 6), forces by rows in coordinates of the first and second body (0 on the base), and the bias."""
     for c in range(task.reference.size):
         turn = world_to_axes(task, c, W)
         p, q = task.body[c, 0], task.body[c, 1]
@@ -107,9 +108,9 @@ def row_accelerations(task, A, accelerations, out):
 
 
 def offset_targets(tree, task, W, A, bias, alpha, out):
-    """What A a must be for accelerations that contain -g, as the articulated-body algorithm's do: alpha - bias + A a_0.
+    """out = alpha - bias + A a_0, the required A a for accelerations that include -g.
 
-    a_0 in a body's coordinates is a translation, along -g.
+    Those of the articulated-body algorithm do. a_0 is a linear acceleration of each body, along -g.
     """
     rising = base_acceleration(tree).lin
     for c in range(task.reference.size):
@@ -130,7 +131,7 @@ def add_row_forces(task, A, f, F):
 
 
 def constraint_derivatives(tree, q, v, qdd, derivative, rows, task, W, V, acceleration, bias):
-    """R d/dt (v_first - v_second) of all rows (m,) under the accelerations qdd, and A (2, m, 6)."""
+    """R d/dt (v_first - v_second) of all rows (m,) for accelerations qdd, and A (2, m, 6)."""
     place_bodies(tree, q, W)
     put_motion(V, 0, zero_motion(tree))
     put_motion(acceleration, 0, zero_motion(tree))
@@ -146,7 +147,7 @@ def constraint_derivatives(tree, q, v, qdd, derivative, rows, task, W, V, accele
 
 
 def scratch_for(tree, layout, geometry, q):
-    """The constraints, and scratch memory, of the numbers in q: one row for each body, and the rows' bias."""
+    """Constraints, and scratch memory with the dtype of q: one row for each body, and the rows' bias."""
     body = np.empty((tree.n_bodies + 1, 24), q.dtype)
     task = constraint_tables(layout, geometry)
     return task, body[:, 0:12], body[:, 12:18], body[:, 18:24], np.empty(task.R.shape[0], q.dtype)

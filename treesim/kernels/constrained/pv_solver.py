@@ -1,8 +1,8 @@
-"""Popov-Vereshchagin solver: constrained forward dynamics in one sweep inward and one outward, O(N + m^2 d + m^3).
+"""Popov-Vereshchagin solver: constrained forward dynamics in one backward and one forward sweep, O(N + m^2 d + m^3).
 
-On the way to the base the constraints' rows gather, beside Λ^-1 (as in `pv_osim`), the accelerations that they see
-without constraint forces; at the base Λ^-1 f = alpha - rhs gives the forces f, and the sweep outward has them in nu.
-The two frames of a loop send their rows to the base at the same time; where their paths meet the rows add up.
+In the backward sweep, the constraints' rows accumulate Λ^-1 (as in `pv_osim`) and their accelerations without
+constraint forces, rhs. At the base Λ^-1 f = alpha - rhs is solved for the forces f, which the forward sweep includes in
+nu. The rows of both frames of a loop are propagated to the base at the same time, and add up where their paths merge.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .constrained import (
 
 
 def move_end(task, c, side, p, K, at):
-    """Constraint c's rows of one side are now at body p; where those of the other side wait there, they add up."""
+    """Move constraint c's rows of one side to body p; add those of the other side if they are there, too."""
     at[c, side] = p
     if p > 0 and at[c, 1 - side] == p:
         for r in range(task.start[c], task.start[c + 1]):
@@ -33,7 +33,7 @@ def move_end(task, c, side, p, K, at):
 
 
 def rows_at_body(task, at, i, index, side):
-    """The rows that have arrived at body i, in order, and the side of each; returns how many."""
+    """Write the rows at body i, in order, and the side of each; return their number."""
     n = 0
     for c in range(at.shape[0]):
         for s in range(2):
@@ -45,7 +45,7 @@ def rows_at_body(task, at, i, index, side):
 
 
 def absorb(U, D_inv, nu, screw, K, index, side, n, inverse, rhs):
-    """One degree of freedom: Λ^-1 += Z' D^-1 Z and rhs += Z' nu with Z = S' K, and K <- K - U D^-1 Z."""
+    """Eliminate one degree of freedom: Λ^-1 += Z' D^-1 Z, rhs += Z' nu with Z = S' K, and K <- K - U D^-1 Z."""
     for a in range(n):
         Z = K[side[a], index[a], screw]
         rhs[index[a]] += Z * nu
@@ -58,8 +58,10 @@ def absorb(U, D_inv, nu, screw, K, index, side, n, inverse, rhs):
 
 
 def gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, rhs, mimic_constraint):
-    """Λ^-1 (lower triangle) of the rows K, and rhs, the accelerations K' a without constraint forces, inward; how they
-    are coupled with the followers' rows goes to the tie."""
+    """Backward sweep: Λ^-1 (lower triangle) of the rows K, and rhs, the accelerations K' a without constraint forces.
+
+    The coupling with the rows of mimic joints is stored in `mimic_constraint`.
+    """
     inverse[:] = 0
     rhs[:] = 0
     mimic_constraint.uncouple(mimic_constraint)
@@ -86,7 +88,7 @@ def gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, r
 
 
 def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual):
-    """Popov-Vereshchagin for one state; returns 1, or -1 if the rows depend on each other."""
+    """Run the Popov-Vereshchagin solver for one state; return 1, or -1 if the rows depend on each other."""
     X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, _, wanted, found, mimic_constraint = scratch
     m = alpha.size
     inverse, K = np.empty((m, m), q.dtype), np.empty((2, m, 6), q.dtype)
@@ -111,7 +113,7 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
 
 
 def constrained_dynamics_pv(tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, memory):
-    """Constrained forward dynamics by Popov-Vereshchagin; iterations: -1 where rows depend on others."""
+    """Constrained forward dynamics by Popov-Vereshchagin; iterations: -1 if rows depend on others."""
     with_rotors = memory.mimic_constraint.with_rotors(tree, memory.mimic_constraint)
     iterations[0] = by_pv(with_rotors, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
 

@@ -1,12 +1,11 @@
-"""Rows of a time step: what constraints ask of velocities, how the tree answers impulses along them, and their gaps.
+"""Constraint rows of a time step: their velocities, the response to impulses along them, and their gaps.
 
-A row is a pair of forces A_first, A_second on two bodies, in the bodies' coordinates: the velocity of row r is
-sigma_r = A_first v_first + A_second v_second = (J v)_r, and an impulse lambda_r acts on the bodies as A' lambda_r. An
-impulse changes velocities by (M + D)^-1 J' lambda, and those of the rows by G lambda, G = J (M + D)^-1 J'. The
-articulated inertias of M + D, made once, serve G (Popov-Vereshchagin) and every impulse (a sweep inward, one outward).
-
-Rows of frames and loops are those of `constraints`, and the frame that a first one is held to is a second one in any
-case: one on the base, where the world holds it. Its gap is how far the first frame is from there, along the rows.
+A row is a pair of forces A_first, A_second on two bodies, in the bodies' coordinates. The velocity of row r is sigma_r
+= A_first v_first + A_second v_second = (J v)_r, and an impulse lambda_r acts on the bodies as A' lambda_r. An impulse
+changes velocities by (M + D)^-1 J' lambda, and those of the rows by G lambda, G = J (M + D)^-1 J'. The articulated
+inertias of M + D are computed once for G (Popov-Vereshchagin) and for every impulse (a backward and a forward sweep).
+Rows of frames and loops are those of `constraints`. The second frame of a frame constraint is the target pose, on the
+base. The gap of a row is the displacement of the first frame from the second along it.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ TINY = 1e-30  # keeps rows that nothing moves free of 0/0
 
 
 class Held(NamedTuple):
-    """The constant tables of the frames and loops of a world."""
+    """Constant tables of the constrained frames and loops of a world."""
 
     task: Any  # see `constraints`; held frames have a second frame on the base
     closed: Any  # (m,) 1 for rows whose gap is closed, 0 for those on velocities alone
@@ -88,25 +87,25 @@ class RowMemory(NamedTuple):
 
 
 def world_tables(layout, geometry, closure, mimic_constraint):
-    """The tables of a world from its three flat arrays; tie: what followers change."""
+    """Return the tables of a world from its three flat arrays; tie: functions and memory for mimic joints."""
     task = constraint_tables(layout, geometry)
     m, C = task.R.shape[0], task.reference.size
     return Held(task, closure[:m], closure[m : m + C], closure[m + C :].reshape((C, 3)), mimic_constraint)
 
 
 def plain_world_tables(layout, geometry, closure):
-    """The tables of a world whose robot has no followers."""
+    """Return the tables of a world whose robot has no mimic joints."""
     return world_tables(layout, geometry, closure, no_mimic_constraint())
 
 
 def mimic_world_tables(tree, mimic_ints, mimic_reals, layout, geometry, closure, q):
-    """The tables of a world whose robot has followers, and memory for these, of the numbers in q."""
+    """Return the tables of a world whose robot has mimic joints, with memory for these, with the dtype of q."""
     m = layout[1 + 3 * layout[0]]  # the last of `start`
     return world_tables(layout, geometry, closure, mimic_constraint_memory(tree, mimic_ints, mimic_reals, m, q))
 
 
 def row_memory(tree, held, q):
-    """Scratch memory for the rows of one state, of the numbers in q."""
+    """Scratch memory for the rows of one state, with the dtype of q."""
     m, C = held.task.R.shape[0], held.task.reference.size
     body, dof = np.empty((tree.n_bodies + 1, 69), q.dtype), np.empty((tree.nv, 10), q.dtype)
     row, square = np.empty((6, m), q.dtype), np.empty((2, m, m), q.dtype)
@@ -120,7 +119,7 @@ def row_memory(tree, held, q):
 
 
 def factor_regular(G, L):
-    """L L' = G + REGULAR diag G, both lower triangles: of a matrix that is positive semidefinite."""
+    """L L' = G + REGULAR diag G, in lower triangles, for a positive semidefinite G."""
     m = G.shape[0]
     for j in range(m):
         extra = REGULAR * G[j, j] + TINY
@@ -135,7 +134,7 @@ def factor_regular(G, L):
 
 
 def respond(tree, held, q, r):
-    """A at q, and G and its factor, for a tree whose rotor inertias contain D."""
+    """Compute A at q, and G and its factor, for a tree whose rotor inertias include D."""
     start_outward(tree, q, r.still, np.empty((0, 6), q.dtype), r.X, r.V, r.C, r.IA, r.pA)
     articulate_inward(tree, r.still, r.X, r.C, r.IA, r.pA, r.U, r.D_inv, r.nu)
     place_bodies(tree, q, r.W)
@@ -161,7 +160,7 @@ def row_velocities(tree, held, v, r, out):
 
 
 def add_solution(r, b, x):
-    """x += G^-1 b, by the factor of G + REGULAR diag G and refinements; b is used up."""
+    """x += G^-1 b, by the factor of G + REGULAR diag G and iterative refinement. Overwrites b."""
     m = b.size
     for n in range(REFINEMENTS + 1):
         y = r.bias
@@ -182,7 +181,7 @@ def add_solution(r, b, x):
 
 
 def apply_impulses(tree, held, r, impulse, change):
-    """change = (M + D)^-1 J' impulse: forces inward, changes of velocity outward."""
+    """change = (M + D)^-1 J' impulse: forces backward, changes of velocity forward."""
     for i in range(tree.n_bodies + 1):
         put_force(r.F, i, zero_force(tree))
     for k in range(tree.nv):
@@ -199,7 +198,7 @@ def apply_impulses(tree, held, r, impulse, change):
 
 
 def column(R, k):
-    """The k-th column of a rotation matrix: an axis of the frame, in the base's coordinates."""
+    """Return column k of a rotation matrix."""
     axis = Vector(R.xx, R.yx, R.zx)
     if k == 1:
         axis = Vector(R.xy, R.yy, R.zy)
@@ -209,9 +208,9 @@ def column(R, k):
 
 
 def gaps(tree, held, q, W, out):
-    """out = how far first frames are from where they belong (m,), along the rows that are closed [m, rad]; 0 else.
+    """out = displacement of first frames from their targets (m,) along rows that constrain positions [m, rad]; 0 else.
 
-    Of rotations it is the sine of the angle; where one axis is free, that of the angle between the two frames' axes.
+    For rotations it is the sine of the angle; if one axis is free, that of the angle between the two frames' axes.
     """
     task = held.task
     place_bodies(tree, q, W)
@@ -229,8 +228,7 @@ def gaps(tree, held, q, W, out):
 
 
 def cosines(held, W, out):
-    """out = the cosine of the angle by which each constraint's frame is turned from where it belongs (C,); 1 where no
-    rotations are held."""
+    """out = cosine of the angle between each constraint's frame and target (C,); 1 without fixed rotations."""
     task = held.task
     for c in range(task.reference.size):
         found = compose(transform_at(W, task.body[c, 0]), transform_at(task.offset, 2 * c)).R
@@ -242,7 +240,7 @@ def cosines(held, W, out):
 
 
 def row_gaps(tree, q, gap, jacobian, cosine, held, r):
-    """The gaps of all rows at q, their Jacobian J, and the constraints' cosines, which tell a half turn from none."""
+    """Gaps of all rows at q, their Jacobian J, and the cosines, which distinguish a half turn from none."""
     place_bodies(tree, q, r.W)
     start_outward(tree, q, r.still, np.empty((0, 6), q.dtype), r.X, r.V, r.C, r.IA, r.pA)
     constraint_rows(held.task, r.W, r.V, r.A, r.bias)
@@ -257,7 +255,7 @@ def row_gaps(tree, q, gap, jacobian, cosine, held, r):
 
 
 def gaps_memory(tree, layout, geometry, closure, q):
-    """The rows' constant tables, and scratch memory, of the numbers in q."""
+    """Constant tables of the rows, and scratch memory, with the dtype of q."""
     held = plain_world_tables(layout, geometry, closure)
     r = row_memory(tree, held, q)
     for k in range(tree.nv):

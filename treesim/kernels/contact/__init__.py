@@ -1,1 +1,1 @@
-"""One time step with contact, joint limits and joint friction: collision, rows, solvers, work."""
+"""One time step with contact, joint limits and joint friction: collision, constraint rows, solvers, work."""

@@ -1,17 +1,17 @@
-"""An active-set method on the impulses of contacts: the end of what sweeps have begun (after Moré and Toraldo 1991).
+"""An active-set method for contact impulses, which follows Gauss-Seidel sweeps (after Moré and Toraldo 1991).
 
-x = lambda - (sigma + shift) / w of the natural map tells what every row does: a contact is open where P(x) = 0, sticks
-where P(x) = x, and slips otherwise; a scalar row is at the bound that x lies beyond, or held. On that set, with the
-direction e = x_t / |x_t| of friction, the law is linear in the impulses of the next step of Newton's method
-
-    held, sticking:  sigma = 0
+x = lambda - (sigma + shift) / w of the natural map determines the state of every row. A contact is open where P(x) = 0,
+sticks where P(x) = x, and slips otherwise. A scalar row is at the bound that x exceeds, or free between its bounds. On
+that set, with the direction e = x_t / |x_t| of friction, the complementarity conditions are linear in the impulses of
+the next Newton step:
+    free, sticking:  sigma = 0
     slipping:        lambda = lambda_n (n + mu e) + lambda_w w,  w across e:  sigma_n = 0,  sigma_w + s lambda_w = 0,
                      s = w (|x_t| - mu P_n) / (mu P_n), at a solution |sigma_t| / |lambda_t|
-
-The step ends where the first row reaches its bound, or the first contact its cone; that one leaves the set, or slips,
-and a step on the smaller set follows, until one is whole. Rows that depend on each other, as those of feet on the
-ground between joints that are stuck, need not agree on their velocities to the last bit: a proximal term, a small part
-of each row's mobility, keeps their impulses near those before. It is made smaller from one search to the next.
+The step ends where the first row reaches its bound, or the first contact its cone. That one leaves the set, or slips,
+and a step on the smaller set follows, until a full step is possible. Rows may depend on each other, such as those of
+feet on the ground between joints at their limits; their velocities need not agree to the last bit. A proximal term, a
+small part of each row's mobility, keeps their impulses close to the previous ones. It decreases from one search to the
+next.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ UNIT, PUSH, ACROSS = 0, 1, 2  # an unknown: the impulse of a row, or lambda_n or
 
 
 class ActiveSetMemory(NamedTuple):
-    """Scratch memory: the matrix (M, M) and right-hand side of the unknowns, their first rows and kinds; what rows do,
-    the direction e of friction and s; a step, and the impulses before."""
+    """Scratch memory of the active-set method.
+
+    A (M, M), b: matrix and right-hand side of the unknowns. row, kind: first row and kind of each unknown. does: state
+    of each row. e, s: direction and parameter of friction. step: change of the impulses. before: previous impulses.
+    """
 
     A: Any
     b: Any
@@ -47,14 +50,14 @@ class ActiveSetMemory(NamedTuple):
 
 
 def active_set_memory(A, q):
-    """Scratch memory whose matrix is A (M, M), of the numbers in q."""
+    """Scratch memory whose matrix is A (M, M), with the dtype of q."""
     M = A.shape[0]
     x, places = np.empty((6, M), q.dtype), np.empty((3, M), np.int64)
     return ActiveSetMemory(A, x[0], places[0], places[1], places[2], x[1:3], x[3], x[4], x[5])
 
 
 def mobility(problem, r):
-    """w of row r: of a contact tr(A) / 3."""
+    """Return w of row r, which is tr(A) / 3 for a contact."""
     found = problem.G[r, r]
     if r < 3 * problem.contacts:
         k = r - r % 3
@@ -63,7 +66,7 @@ def mobility(problem, r):
 
 
 def identify_contact(problem, c, impulse, sigma, m):
-    """What contact c does; its impulse is put onto that."""
+    """Determine the state of contact c, and project its impulse accordingly."""
     r, mu = 3 * c, problem.mu[c]
     y, v, w = triple(impulse, r), triple(sigma, r), mobility(problem, r)
     shift = problem.exact * mu * sqrt(v.x * v.x + v.y * v.y)
@@ -85,13 +88,13 @@ def identify_contact(problem, c, impulse, sigma, m):
 
 
 def on_ray(mu, ex, ey, y):
-    """y with mu y_n along e; what it has across stays."""
+    """Return y with its tangential component along e replaced by mu y_n; the component across e does not change."""
     across = ex * y.y - ey * y.x
     return Vector(mu * y.z * ex - across * ey, mu * y.z * ey + across * ex, y.z)
 
 
 def identify(problem, impulse, sigma, m):
-    """What every row does; impulses are put onto that."""
+    """Determine the states of all rows, and project the impulses accordingly."""
     for c in range(problem.contacts):
         identify_contact(problem, c, impulse, sigma, m)
     for r in range(3 * problem.contacts, problem.rows):
@@ -105,13 +108,13 @@ def identify(problem, impulse, sigma, m):
 
 
 def put_unknown(m, j, row, kind):
-    """Unknown j; returns the number of unknowns."""
+    """Add unknown j; return the number of unknowns."""
     m.row[j], m.kind[j] = row, kind
     return j + 1
 
 
 def put_unknowns(problem, m):
-    """All unknowns; returns their number."""
+    """Add all unknowns of the active set; return their number."""
     j = 0
     for c in range(problem.contacts):
         r = 3 * c
@@ -129,7 +132,7 @@ def put_unknowns(problem, m):
 
 
 def response_of(problem, m, r, j):
-    """By how much unknown j changes the velocity of row r."""
+    """Return the change of row r's velocity per unit of unknown j."""
     k, G = m.row[j], problem.G
     if m.kind[j] == UNIT:
         found = G[k, r]
@@ -141,7 +144,7 @@ def response_of(problem, m, r, j):
 
 
 def put_equation(problem, impulse, sigma, regular, m, i, count):
-    """Equation i of the changes of the unknowns."""
+    """Write equation i of the changes of the unknowns."""
     k = m.row[i]
     if m.kind[i] == ACROSS:
         ex, ey = m.e[0, k], m.e[1, k]
@@ -158,7 +161,7 @@ def put_equation(problem, impulse, sigma, regular, m, i, count):
 
 
 def put_step(problem, m, count):
-    """The step of all impulses, of the changes m.b of the unknowns."""
+    """Compute the step of all impulses from the changes m.b of the unknowns."""
     for r in range(problem.rows):
         m.step[r] = m.b[0] * 0
     for j in range(count):
@@ -176,7 +179,7 @@ def put_step(problem, m, count):
 
 
 def part_to_cone(mu, x, d):
-    """The part t of a step d from x, in the cone, to where it leaves the cone: |x_t + t d_t| = mu (x_n + t d_n)."""
+    """Return the part t of a step d from x, in the cone, to its boundary: |x_t + t d_t| = mu (x_n + t d_n)."""
     a = d.x * d.x + d.y * d.y - mu * mu * d.z * d.z
     b = x.x * d.x + x.y * d.y - mu * mu * x.z * d.z
     c = minimum(x.x * x.x + x.y * x.y - mu * mu * x.z * x.z, 0)
@@ -190,7 +193,7 @@ def part_to_cone(mu, x, d):
 
 
 def part_of_contact(problem, c, impulse, m):
-    """The part of the step after which contact c does something else; 1 if it does not."""
+    """Return the part of the step after which contact c changes its state; 1 if it does not."""
     r, mu = 3 * c, problem.mu[c]
     x, d = triple(impulse, r), triple(m.step, r)
     part, z = x.x * 0 + 1, x.z + d.z
@@ -204,7 +207,7 @@ def part_of_contact(problem, c, impulse, m):
 
 
 def part_of_row(problem, r, impulse, m):
-    """The part of the step after which scalar row r is at its bound; 1 if it does not reach it."""
+    """Return the part of the step after which scalar row r reaches its bound; 1 if it does not."""
     x = impulse[r] + m.step[r]
     inside, part = clamped(problem, r, x), x * 0 + 1
     if m.does[r] == HELD and inside != x:
@@ -213,7 +216,7 @@ def part_of_row(problem, r, impulse, m):
 
 
 def first_change(problem, impulse, m):
-    """The part of the step after which the first row does something else, and that row; (1, -1) if none does."""
+    """Return the part of the step after which the first row changes its state, and that row; (1, -1) if none does."""
     part, row = impulse[0] * 0 + 1, -1
     for c in range(problem.contacts):
         own = part_of_contact(problem, c, impulse, m)
@@ -227,7 +230,7 @@ def first_change(problem, impulse, m):
 
 
 def leave(problem, r, impulse, m):
-    """Row r, or the contact whose first it is, has reached its bound: it stays there, or slips."""
+    """Remove scalar row r, which is at its bound, or contact r / 3 from the active set; a sticking contact may slip."""
     if r >= 3 * problem.contacts:
         m.does[r] = FIXED
         impulse[r] = problem.high[r] if m.step[r] > 0 else problem.low[r]
@@ -243,7 +246,7 @@ def leave(problem, r, impulse, m):
 
 
 def search(problem, impulse, sigma, regular, m):
-    """Steps on a set that becomes smaller; sigma = G lambda + g before and after. Returns the number of steps."""
+    """Take steps on a shrinking active set; sigma = G lambda + g before and after. Return the number of steps."""
     identify(problem, impulse, sigma, m)
     relative_velocities(problem, impulse, sigma)
     taken, row = 0, 0
@@ -266,7 +269,7 @@ def search(problem, impulse, sigma, regular, m):
 
 
 def energy(problem, impulse, sigma):
-    """lambda' G lambda / 2 + lambda' g = lambda' (sigma + g) / 2."""
+    """Return lambda' G lambda / 2 + lambda' g = lambda' (sigma + g) / 2."""
     total = impulse[0] * 0
     for r in range(problem.rows):
         total += impulse[r] * (sigma[r] + problem.g[r]) / 2
@@ -274,8 +277,11 @@ def energy(problem, impulse, sigma):
 
 
 def run_active_set(problem, impulse, sigma, regular, m):
-    """Impulses from those given on by one search, kept where it takes energy, or comes closer to the law and adds none
-    to the free motion; sigma = G lambda + g before and after. Returns the number of steps."""
+    """Improve impulses by one search; sigma = G lambda + g before and after. Return the number of steps.
+
+    The result is accepted if it decreases the energy, or if it decreases the residual and adds no energy to the
+    unconstrained motion.
+    """
     for r in range(problem.rows):
         m.before[r] = impulse[r]
     before, begun = energy(problem, impulse, sigma), residual(problem, impulse, sigma)

@@ -1,11 +1,11 @@
-"""Alternating direction method of multipliers on the impulses of contacts, for stacks and large ratios of masses.
+"""Alternating direction method of multipliers for contact impulses, for stacks and large mass ratios.
 
-Each iteration solves (G + (rho + eta) 1) x = -(g + s) + rho y + z + eta x with the shift s = (0, 0, mu |z_t|) of De
-Saxcé, which makes the cone's law that of Signorini and Coulomb, projects y = P(x - z / rho), and moves the multipliers
-z by -rho (x - y); rho follows the ratio of the two residuals (Acary, Cadoux, Lemaréchal, Malick 2011; Carpentier, Le
-Lidec, Montaut 2024). Without the shift the problem is the convex relaxation, whose solution is unique.
-Rows are scaled to the mobility 1 first, G -> s G s, lambda -> lambda / s, with one s for the three rows of a contact,
-whose cone it leaves as it is: joints that rub and feet that stand differ by a factor of a thousand.
+Each iteration solves (G + (rho + eta) 1) x = -(g + s) + rho y + z + eta x. The shift s = (0, 0, mu |z_t|) of De Saxcé
+makes the cone's conditions those of Signorini and Coulomb. Then y = P(x - z / rho) is projected, and the multipliers z
+change by -rho (x - y). rho is adapted to the ratio of the two residuals (Acary, Cadoux, Lemaréchal, Malick 2011;
+Carpentier, Le Lidec, Montaut 2024). Without the shift the problem is the convex relaxation, whose solution is unique.
+Rows are first scaled to mobility 1, G -> s G s, lambda -> lambda / s, since mobilities of joint friction and feet
+differ by a factor of a thousand. The three rows of a contact have one s, which does not change their cone.
 """
 
 from __future__ import annotations
@@ -24,8 +24,10 @@ STRIDE = 5.0  # by this factor
 
 
 class AdmmMemory(NamedTuple):
-    """Scratch memory: the factor (M, M), and scales s, x, z, the right-hand side and y before, (M,) each; x and z are
-    scaled."""
+    """Scratch memory: the factor (M, M), and the vectors s, x, z, right-hand side and previous y, (M,) each.
+
+    x and z are scaled.
+    """
 
     L: Any
     s: Any
@@ -36,13 +38,13 @@ class AdmmMemory(NamedTuple):
 
 
 def admm_memory(rows, q):
-    """Scratch memory for at most so many rows, of the numbers in q."""
+    """Scratch memory for at most `rows` rows, with the dtype of q."""
     vectors = np.empty((5, rows), q.dtype)
     return AdmmMemory(np.empty((rows, rows), q.dtype), vectors[0], vectors[1], vectors[2], vectors[3], vectors[4])
 
 
 def scale_rows(problem, s):
-    """s = 1 / sqrt(mobility) of every row, that of a contact tr(A) / 3; returns the largest scaled mobility."""
+    """s = 1 / sqrt(mobility) of every row, tr(A) / 3 for a contact; return the largest scaled mobility."""
     largest = problem.g[0] * 0
     for r in range(problem.rows):
         w = problem.G[r, r]
@@ -55,7 +57,7 @@ def scale_rows(problem, s):
 
 
 def factor_shifted(problem, shift, s, L):
-    """L <- the factor of s G s + shift 1."""
+    """L <- the Cholesky factor of s G s + shift 1."""
     n = problem.rows
     for i in range(n):
         for j in range(n):
@@ -65,7 +67,7 @@ def factor_shifted(problem, shift, s, L):
 
 
 def shifted(problem, z, r):
-    """The shift of De Saxcé on row r: mu |z_t| on the normal of a contact, none in the relaxation."""
+    """Return the shift of De Saxcé for row r: mu |z_t| for a contact's normal, 0 otherwise and in the relaxation."""
     found = z[r] * 0
     if r < 3 * problem.contacts and r % 3 == 2:
         found = problem.exact * maximum(problem.mu[r // 3], 0) * sqrt(z[r - 2] * z[r - 2] + z[r - 1] * z[r - 1])
@@ -73,7 +75,7 @@ def shifted(problem, z, r):
 
 
 def iterate(problem, rho, eta, impulse, memory):
-    """One iteration; returns the distance of x and y, and how far y has moved, both scaled."""
+    """Run one iteration; return the distance of x and y, and the change of y, both scaled."""
     x, z, s, n = memory.x, memory.z, memory.s, problem.rows
     for r in range(n):
         shift = shifted(problem, z, r)
@@ -93,7 +95,7 @@ def iterate(problem, rho, eta, impulse, memory):
 
 
 def solve_admm(problem, impulse, sigma, tolerance, most, memory):
-    """Impulses by at most `most` iterations, from those given on; sigma = G lambda + g. Returns how many."""
+    """Improve impulses by at most `most` iterations, with sigma = G lambda + g; return the number of iterations."""
     largest = scale_rows(problem, memory.s)
     rho, eta = 0.1 * largest, 1e-6 * largest
     relative_velocities(problem, impulse, sigma)

@@ -1,4 +1,4 @@
-"""Seams: where the static boxes of a world lie flush, the faces between them are inside, and stop nothing."""
+"""Internal edges: faces between adjacent static boxes of a world must not cause contacts."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ TILT = 1e-9  # component of a normal above which it leans to a face
 
 
 def solid_distance(touch, k, x):
-    """The signed distance of a point of the world from the solid of pair k, which is fixed to the world."""
+    """Return the signed distance of a world point from the solid of pair k, which is fixed to the world."""
     S = transform_at(touch.solid, k)
     gap, _ = from_solid(touch, k, rotate_back(S.R, sub(x, S.p)), x.x * 0 + ROUND, 0)
     return gap
 
 
 def within_another(touch, k, x):
-    """Whether a point of the world is inside another solid of the world than that of pair k: they are the solids of the
-    pairs beside it, of the same points."""
+    """Return whether a world point is inside another solid of the world than that of pair k.
+
+    The other solids are those of adjacent pairs in the table with the same points.
+    """
     found = False
     for way in range(2):
         step = 2 * way - 1
@@ -34,14 +36,16 @@ def within_another(touch, k, x):
 
 
 def inside(x, half):
-    """x, but no farther out than SEAM within a half length."""
+    """Return x clamped to SEAM inside of +-half."""
     most = maximum(half - SEAM, 0)
     return minimum(maximum(x, -most), most)
 
 
 def beyond_face(p, n, size, axis):
-    """The point beyond that face of a box, of half lengths `size`, to which n leans along an axis, near the point p of
-    its surface, but inside the face's border."""
+    """Return a point just outside of a box's face, near the point p of its surface, but inside the face's border.
+
+    The face is across `axis`, on the side to which n points. size: half lengths.
+    """
     out = sign_of(part(n, axis)) * (part(size, axis) + SEAM)
     x, y, z = inside(p.x, size.x), inside(p.y, size.y), inside(p.z, size.z)
     if axis == 0:
@@ -54,13 +58,16 @@ def beyond_face(p, n, size, axis):
 
 
 def no_internal_edge(touch, k, x, gap, n):
-    """Planes have none."""
+    """Return False; variant of `on_internal_edge` for planes."""
     return False
 
 
 def on_internal_edge(touch, k, x, gap, n):
-    """Whether a contact of pair k at x, with its gap and normal, is at a face of a static box that another solid of the
-    world covers there, or at an edge or corner of such a face; soft surfaces, into which shapes sink, are not asked."""
+    """Return whether a contact of pair k at x, with gap and normal n, is on an internal face, edge or corner.
+
+    An internal face belongs to a static box, and another solid of the world covers it. False for soft surfaces, which
+    shapes penetrate.
+    """
     found, own = False, touch.pair[k, 13] - 1
     if own >= 0 and touch.pair[own, 2] == BOX and touch.law[own, 2] == 0:
         w, out = sub(x, scale(n, gap)), n

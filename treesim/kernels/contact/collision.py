@@ -1,10 +1,10 @@
-"""Where shapes touch: points of one body, of a radius, against a solid of another or of the world.
+"""Collision detection: points with radii on one body, against a solid on another body or in the world.
 
-A sphere is one point with its radius, a capsule two, a box its vertices, a hull its extreme vertices; of a cylinder the
-lowest points of both rims are found anew. Solids tell of a point its signed distance and the outward normal there.
-Every point has a place of its own (its slot), by which a contact is known from step to step while it slides. Between
-the points a capsule's side and a box's edges touch too (`edges`), and where static boxes lie flush, their seam is none
-(`box_internal_edges`). What pairs of other convex shapes find is told from outside (`treesim.contact.convex_pairs`).
+A sphere is one point with its radius, a capsule two points, a box its vertices, a hull its extreme vertices. For a
+cylinder, the lowest points of both rims are computed. A solid returns a point's signed distance and the outward normal.
+Every point has a slot, which identifies its contact from step to step while it slides. A capsule's side and a box's
+edges touch between the points (`edges`). Contacts on internal edges of adjacent static boxes are discarded
+(`box_internal_edges`). Contacts of other pairs of convex shapes are arguments (`treesim.contact.convex_pairs`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ UPRIGHT = 1e-6  # a cylinder's axis so near the normal has no lowest point
 
 
 class Contacts(NamedTuple):
-    """The contacts of one state, and scratch memory for those of one pair."""
+    """Contacts of one state, and scratch memory for those of one pair."""
 
     pair: Any  # (C,)
     slot: Any
@@ -55,7 +55,7 @@ class Contacts(NamedTuple):
 
 
 def contacts_memory(touch, q):
-    """Scratch memory, of the numbers in q."""
+    """Scratch memory, with the dtype of q."""
     C, most = touch.capacity, touch.most
     found, near = np.empty((C, 7), q.dtype), np.empty((most, 7), q.dtype)
     kept = np.empty((2, C), np.int64)
@@ -71,12 +71,12 @@ def put_row(x, k, a):
 
 
 def no_face(touch, k, S, W):
-    """Planes have one."""
+    """Return 0; variant of `box_on_which` for planes."""
     return 0
 
 
 def box_on_which(touch, k, S, W):
-    """The face of pair k's solid, if that is a box, from which the points of the other shape are farthest."""
+    """Return the face of pair k's box from which the other shape's points are farthest; 0 for other solids."""
     best, farthest = 0, -FAR
     for face in range(6 if touch.pair[k, 2] == BOX else 0):
         least = S.p.x * 0 + FAR
@@ -90,18 +90,20 @@ def box_on_which(touch, k, S, W):
 
 
 def world_point(touch, k, j, W):
-    """Point j of pair k in the world; W: the placement of its body."""
+    """Return point j of pair k in the world; W: pose of its body."""
     return add(W.p, rotate(W.R, vector_of(touch.point, touch.pair[k, 3] + j)))
 
 
 def local_point(touch, k, j, S, W):
-    """Point j of pair k in the axes of the solid that is placed at S."""
+    """Return point j of pair k in the axes of the solid with pose S."""
     return rotate_back(S.R, sub(world_point(touch, k, j, W), S.p))
 
 
 def rim_point(touch, k, j, S, W):
-    """Point j of a cylinder in the world: j % 4 quarter turns from the lowest one on its rim j // 4, as seen along the
-    normal of the solid's axes (a plane's, or upward on a grid)."""
+    """Return point j of a cylinder in the world: j % 4 quarter turns from the lowest point of rim j // 4.
+
+    The lowest point is the one along the normal of the solid's axes (a plane's, or z of a height field).
+    """
     first, n = touch.pair[k, 3], rotate(S.R, Vector(S.p.x * 0, S.p.x * 0, S.p.x * 0 + 1))
     one, other = world_point(touch, k, 0, W), world_point(touch, k, 1, W)
     a = sub(other, one)
@@ -122,31 +124,34 @@ def rim_point(touch, k, j, S, W):
 
 
 def speed_within(V, W, center, radius):
-    """No point within a sphere around `center` of the world is faster than this, on a body placed at W."""
+    """Return an upper bound of the speed of a body's points within a sphere around a world point `center`.
+
+    V, W: velocity and pose of the body.
+    """
     c = rotate_back(W.R, sub(center, W.p))
     u = add(V.lin, cross(V.ang, c))
     return sqrt(dot(u, u)) + radius * sqrt(dot(V.ang, V.ang))
 
 
 def velocity_along(V, W, point, n):
-    """The velocity along n of a point of the world that moves with a body placed at W."""
+    """Return the velocity along n of a world point that moves with a body of velocity V and pose W."""
     u = add(V.lin, cross(V.ang, rotate_back(W.R, sub(point, W.p))))
     return dot(rotate(W.R, u), n)
 
 
 def solid_in_world(touch, k, B):
-    """The placement of pair k's solid; B: that of its body, which is the world's for most."""
+    """Return the world pose of pair k's solid; B: pose of its body."""
     S = transform_at(touch.solid, k)
     return S if touch.pair[k, 1] == 0 else compose(B, S)
 
 
 def ball_of(touch, k, W):
-    """The centre, in the world, of the ball around the shape of pair k on a body placed at W."""
+    """Return the world centre of the bounding ball of pair k's shape; W: pose of its body."""
     return add(W.p, rotate(W.R, vector_of(touch.ball, k)))
 
 
 def reach_of(touch, k, r, ball, dt, margin):
-    """The margin, and how far the two of pair k move in the step at most, around the centre of the ball."""
+    """Return the margin plus the largest relative motion of pair k in the step, for the shape's bounding ball."""
     a, b, radius = touch.pair[k, 0], touch.pair[k, 1], touch.ball[k, 3]
     reach = margin + dt * speed_within(motion_at(r.V, a), transform_at(r.W, a), ball, radius)
     if b > 0:
@@ -155,8 +160,10 @@ def reach_of(touch, k, r, ball, dt, margin):
 
 
 def broad_phase(touch, k, r, S, dt, margin, solids):
-    """How far points of pair k may be from the solid to be looked at: the margin, and what the two move in the step; a
-    negative number where the ball around the shape is farther away."""
+    """Return the largest gap of points of pair k to consider; negative if the shape's bounding ball is farther away.
+
+    It is the margin plus the largest relative motion in the step.
+    """
     ball = ball_of(touch, k, transform_at(r.W, touch.pair[k, 0]))
     gap, _ = solids.distance(touch, k, rotate_back(S.R, sub(ball, S.p)), maximum(touch.ball[k, 3], ROUND), 0)
     reach = reach_of(touch, k, r, ball, dt, margin)
@@ -164,8 +171,10 @@ def broad_phase(touch, k, r, S, dt, margin, solids):
 
 
 def add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids):
-    """Add point j of pair k, at x with normal n, to what m holds, if it is within the margin, or closes in the step;
-    returns how many there are."""
+    """Add point j of pair k, at x with normal n, to m if its gap is below the margin, or closes in the step.
+
+    Returns the number of points in m.
+    """
     a, b = touch.pair[k, 0], touch.pair[k, 1]
     W, B = transform_at(r.W, a), transform_at(r.W, b)
     closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
@@ -178,7 +187,10 @@ def add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids):
 
 
 def middle_of(touch, k, p, rho, gap, n):
-    """Where contact acts, of a point p of radius rho: on its surface over the world, and midway between two bodies."""
+    """Return the position of a contact for a point p of radius rho.
+
+    It is on the point's surface for solids of the world, and midway between two bodies.
+    """
     x = sub(p, scale(n, rho))
     if touch.pair[k, 1] > 0:
         x = sub(p, scale(n, rho + gap / 2))
@@ -186,7 +198,7 @@ def middle_of(touch, k, p, rho, gap, n):
 
 
 def narrow_phase(touch, k, r, dt, margin, m, S, W, reach, solids):
-    """The points of pair k that are within reach; returns how many are added to m."""
+    """Add the points of pair k that are within reach to m; return their number."""
     cylinder, count = touch.pair[k, 6] == 1, 0
     face = solids.face(touch, k, S, W)
     for j in range(RIM if cylinder else touch.pair[k, 4]):
@@ -201,7 +213,7 @@ def narrow_phase(touch, k, r, dt, margin, m, S, W, reach, solids):
 
 
 def meet_axis(touch, k, r, dt, margin, m, count, S, W):
-    """The ends of what of a capsule's axis is nearest to the solid of pair k, between the axis's own ends."""
+    """Add the ends of the part of a capsule's axis that is nearest to pair k's solid, except for the axis's ends."""
     one, other = local_point(touch, k, 0, S, W), local_point(touch, k, 1, S, W)
     first, last = axis_span(touch, k, one, other)
     rho = touch.point[touch.pair[k, 3], 3]
@@ -217,8 +229,11 @@ def meet_axis(touch, k, r, dt, margin, m, count, S, W):
 
 
 def meet_edges(touch, k, r, dt, margin, m, count, S, W):
-    """Where edges of the box of points of pair k cross edges of the box that is its solid: where that separates the
-    two, else where the border of one face crosses that of the other."""
+    """Add contacts where edges of a box cross edges of the box that is the solid of pair k.
+
+    If the crossing edges separate the two boxes, it is that crossing. Otherwise it is the crossings of the borders of
+    the two facing faces.
+    """
     corner = local_point(touch, k, 0, S, W)
     x, y, z = (sub(local_point(touch, k, 4, S, W), corner), sub(local_point(touch, k, 2, S, W), corner),
                sub(local_point(touch, k, 1, S, W), corner))  # fmt: skip
@@ -236,19 +251,19 @@ def meet_edges(touch, k, r, dt, margin, m, count, S, W):
 
 
 def offer_local(touch, k, r, dt, margin, m, count, j, p, gap, n, S):
-    """The same as `add_candidate`, of a point with no radius in the axes of the solid placed at S."""
+    """Add a point without radius, given in the axes of the solid with pose S, as `add_candidate` does."""
     n = rotate(S.R, n)
     x = middle_of(touch, k, add(S.p, rotate(S.R, p)), gap * 0, gap, n)
     return add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, SOLIDS)
 
 
 def meet_no_more(touch, k, r, dt, margin, m, count, S, W):
-    """Planes meet points alone."""
+    """Return `count`; variant of `meet_between` for planes, which touch points only."""
     return count
 
 
 def meet_between(touch, k, r, dt, margin, m, count, S, W):
-    """What pair k finds between its points."""
+    """Add contacts of pair k between its points; return the number of points in m."""
     if touch.pair[k, 10] == AXIS:
         count = meet_axis(touch, k, r, dt, margin, m, count, S, W)
     if touch.pair[k, 10] == CROSSING:
@@ -257,8 +272,10 @@ def meet_between(touch, k, r, dt, margin, m, count, S, W):
 
 
 class Solids(NamedTuple):
-    """What is compiled of solids: the distance of a point, the face of a box that counts, what is found between points,
-    and whether a place is on a seam. Steps over planes know nothing of other solids, which are most of the text."""
+    """Functions for the solids of a world: distance, facing box face, contacts between points, internal edges.
+
+    Steps with planes only compile without code for other solids, which is most of the source.
+    """
 
     distance: Any
     face: Any
@@ -271,7 +288,7 @@ SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge)
 
 
 def meet(touch, k, r, dt, margin, m, solids):
-    """What pair k finds within the margin, or closer than it moves in the step: how many points, in m."""
+    """Find the contact candidates of pair k within the margin or its motion in the step; return their number."""
     W = transform_at(r.W, touch.pair[k, 0])
     S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, 1]))
     reach = broad_phase(touch, k, r, S, dt, margin, solids)
@@ -283,9 +300,12 @@ def meet(touch, k, r, dt, margin, m, solids):
 
 
 def worth(mode, gap, x, n, one, two, three):
-    """How deep a point x is (mode 0), and how much wider it makes the support: how far it is, across the normal n, from
-    a first point (1), from the line of two (2), or from it on the other side than the third (3). A gap costs GAP_PRICE
-    times as much as width is worth: a wider ring of points above those that touch, as of a chamfer, comes last."""
+    """Return the depth of a point x (mode 0), or how much it widens the support (modes 1 to 3).
+
+    The width is measured across the normal n: from a first point (1), from the line of two (2), or from that line on
+    the other side than the third (3). A gap costs GAP_PRICE times its size, so that a wider ring of points above those
+    that touch, such as a chamfer, comes last.
+    """
     found = -gap
     if mode == 1:
         d = sub(x, one)
@@ -303,7 +323,7 @@ def worth(mode, gap, x, n, one, two, three):
 
 
 def farthest_of(count, m, mode):
-    """The point that is worth most beside those chosen before."""
+    """Return the point of largest `worth`, given those chosen before."""
     best, size = 0, -FAR
     one = m.chosen[0] if mode > 0 else 0
     two = m.chosen[1] if mode > 1 else 0
@@ -319,7 +339,7 @@ def farthest_of(count, m, mode):
 
 
 def chosen_before(m, count, j):
-    """Whether point j is among the first `count` chosen ones."""
+    """Return whether point j is among the first `count` chosen ones."""
     found = False
     for c in range(count):
         if m.chosen[c] == j:
@@ -328,7 +348,7 @@ def chosen_before(m, count, j):
 
 
 def keep(touch, k, m, j, n):
-    """Point j of what pair k has found is contact n, if there is room; returns how many there are."""
+    """Store point j of pair k as contact n, unless the capacity is exceeded; return the number of contacts."""
     if n < touch.capacity:
         m.pair[n], m.slot[n], m.gap[n] = k, m.place[j], m.distance[j]
         put_row(m.point, n, vector_of(m.where, j))
@@ -337,8 +357,7 @@ def keep(touch, k, m, j, n):
 
 
 def keep_found(touch, found, m, n):
-    """Contacts that are told from outside, rows of FOUND numbers, are kept from number n on; returns how many there
-    are."""
+    """Store external contacts, rows of FOUND numbers, from contact n on; return the number of contacts."""
     for c in range(found.shape[0]):
         if found[c, 0] >= 0:
             k = int(found[c, 0])
@@ -350,8 +369,10 @@ def keep_found(touch, found, m, n):
 
 
 def find_contacts(touch, r, dt, margin, found, m, solids=SOLIDS):
-    """The contacts of all pairs, four of a pair at most, and those `found` outside; returns how many there are, which
-    may be more than there is room for. r.W, r.V: placements and velocities of the bodies."""
+    """Find the contacts of all pairs, at most four each, and add external ones; return their number.
+
+    The number may exceed the capacity. found: external contacts. r.W, r.V: poses and velocities of the bodies.
+    """
     n = 0
     for k in range(touch.pair.shape[0]):
         count = meet(touch, k, r, dt, margin, m, solids) if touch.pair[k, 2] != CONVEX else 0

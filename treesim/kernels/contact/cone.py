@@ -1,12 +1,12 @@
-"""The exact solve of one contact with Coulomb friction, the other impulses given: Signorini and Coulomb, not relaxed.
+"""Exact solution of one contact with Coulomb friction, for fixed other impulses; Signorini and Coulomb, not relaxed.
 
 The relative velocity at the contact is sigma = A lambda + b, tangents first and the normal last. The contact is open
 (lambda = 0, sigma_n >= 0), sticks (sigma = 0, |lambda_t| <= mu lambda_n), or slips (sigma_n = 0, |lambda_t| = mu
-lambda_n, sigma_t = -s lambda_t with s >= 0). Open comes before stick, and stick before slip; slipping begins at the
-largest s that can be, so that the answer is one where several exist (large mu).
-With s given, lambda_t = -(Abar + s 1)^-1 c, where Abar and c are what is left of A and b when sigma_n = 0; s is the
-root of F(s) = |lambda_t| - mu lambda_n, found by Newton's method in u = 1 / (t + s), t = tr(Abar) / 2, in which F is
-nearly linear, within a bracket that is known in closed form.
+lambda_n, sigma_t = -s lambda_t with s >= 0). Open is tested before stick, and stick before slip. Slip has the largest
+possible s, so that the result is defined where several solutions exist (large mu).
+For given s, lambda_t = -(Abar + s 1)^-1 c, where Abar and c result from A and b with sigma_n = 0. s is the root of
+F(s) = |lambda_t| - mu lambda_n. It is found by Newton's method in u = 1 / (t + s), t = tr(Abar) / 2, in which F is
+nearly linear, within a bracket in closed form.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def slope(A, mu, c1, c2, p, B, t, u):
 
 
 def slip(A, b, mu, c1, c2, xx, yy, B):
-    """The impulse of a contact that slips."""
+    """Return the impulse of a contact that slips."""
     t, p = (xx + yy) / 2, (xx - yy) / 2
     least = t - sqrt(p * p + B * B)
     size = sqrt(c1 * c1 + c2 * c2)
@@ -81,8 +81,10 @@ def slip(A, b, mu, c1, c2, xx, yy, B):
 
 
 def contact_impulse(A, b, mu):
-    """The impulse lambda of one contact with sigma = A lambda + b, see above; A symmetric and positive definite. A
-    contact whose mu is negative stays open."""
+    """Return the impulse lambda of one contact with sigma = A lambda + b, as in the module's docstring.
+
+    A must be symmetric and positive definite. A contact with negative mu is open.
+    """
     zero = b.z * 0
     found = Vector(zero, zero, zero)
     if b.z < 0 and mu >= 0:
@@ -102,7 +104,7 @@ def contact_impulse(A, b, mu):
 
 
 def cone_projection(x, mu):
-    """The point of the cone |x_t| <= mu x_n that is nearest to x; its tip where mu is negative."""
+    """Return the projection of x on the cone |x_t| <= mu x_n; zero if mu is negative."""
     length = sqrt(x.x * x.x + x.y * x.y)
     found = x
     if mu < 0:
@@ -115,13 +117,16 @@ def cone_projection(x, mu):
 
 
 def block_at(G, r):
-    """The 3x3 block of G on its diagonal at row r."""
+    """Return the 3x3 block on G's diagonal at row r."""
     return Symmetric(G[r, r], G[r + 1, r + 1], G[r + 2, r + 2], G[r, r + 1], G[r, r + 2], G[r + 1, r + 2])
 
 
 def violation(A, sigma, impulse, mu, exact):
-    """How far a contact is from its law, as a velocity: w |lambda - P(lambda - (sigma + (0, 0, mu |sigma_t|)) / w)|,
-    the natural map, with w = tr(A) / 3 (Le Lidec et al. 2023); exact: 0 leaves the shift out (the relaxation)."""
+    """Return the complementarity residual of a contact as a velocity, by the natural map (Le Lidec et al. 2023).
+
+    It is w |lambda - P(lambda - (sigma + (0, 0, mu |sigma_t|)) / w)| with w = tr(A) / 3. exact: 0 omits the shift (the
+    relaxation).
+    """
     w = (A.xx + A.yy + A.zz) / 3
     shift = exact * mu * sqrt(sigma.x * sigma.x + sigma.y * sigma.y)
     moved = Vector(impulse.x - sigma.x / w, impulse.y - sigma.y / w, impulse.z - (sigma.z + shift) / w)

@@ -1,7 +1,8 @@
-"""The rows of a step with contact, and what each of them is held to: gaps, bounds and biases of both sets of impulses.
+"""Rows of a contact problem: gaps, bounds and biases of position and velocity impulses.
 
-`m` is the memory of the step (`contact_step.ContactMemory`). Contacts come first, three rows each, tangents before the
-normal; then limits that can be reached in the step, joints with friction, and rows that hold frames or close loops.
+`m` is the memory of the step (`workspace.ContactMemory`). Contacts come first, three rows each, tangents before the
+normal. Then follow limits that can be reached in the step, joints with friction, rows of constrained frames and loops,
+and speed limits.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ NEAR = 0.95  # of its highest speed: a joint that would be faster gets a row
 
 
 def law_of(m, c):
-    """Row of the laws' table of contact c."""
+    """Return the row of contact c in the table of contact parameters."""
     return m.contacts.pair[c]
 
 
 def put_contact(m, c):
-    """The three rows of contact c."""
+    """Write the three rows of contact c."""
     k = m.contacts.pair[c]
     a, b = m.touch.pair[k, 0], m.touch.pair[k, 1]
     x, n = vector_of(m.contacts.point, c), vector_of(m.contacts.normal, c)
@@ -34,13 +35,15 @@ def put_contact(m, c):
 
 
 def limit_gap(m, j, q):
-    """How far a joint is from limit j."""
+    """Return the distance of a joint from limit j."""
     return m.touch.limit[j, 2] * (q[m.touch.limit[j, 1]] - m.touch.bound[j])
 
 
 def limit_slack(touch, q, q_free):
-    """By how much all joints stay clear of their limits, and of the margin of these, on the way from q to q_free, and
-    as far again: where it is not negative no limit is reached."""
+    """Return the smallest distance of all joints from their limits in a motion from q to q_free, and as far again.
+
+    MARGIN is subtracted. If the result is not negative, no limit is reached.
+    """
     slack = q[0] * 0 + UNBOUNDED
     for j in range(touch.limits):
         side, k = touch.limit[j, 2], touch.limit[j, 1]
@@ -50,7 +53,7 @@ def limit_slack(touch, q, q_free):
 
 
 def put_limits(m, q, dt, n):
-    """Rows of the limits that can be reached in the step, from row n on; returns the number of rows."""
+    """Add rows of the limits that can be reached in the step, from row n on; return the number of rows."""
     for j in range(m.touch.limits):
         k = m.touch.limit[j, 0]
         closing = -m.touch.limit[j, 2] * m.mean[k]
@@ -62,7 +65,7 @@ def put_limits(m, q, dt, n):
 
 
 def put_frictions(m, n):
-    """Rows of the joints with friction, from row n on; returns the number of rows."""
+    """Add rows of the joints with friction, from row n on; return the number of rows."""
     for j in range(m.touch.frictions):
         put_joint(m.rows, n, m.touch.friction[j])
         m.limit[n] = m.touch.limits + j
@@ -71,8 +74,7 @@ def put_frictions(m, n):
 
 
 def put_speeds(m, n):
-    """Rows of the joints that would be at their highest speed at the end of the step, from row n on; returns the number
-    of rows."""
+    """Add rows of the joints that exceed NEAR of their speed limit at the end; return the number of rows."""
     first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
     for j in range(m.touch.speeds):
         k = m.touch.speed[j, 0]
@@ -84,22 +86,22 @@ def put_speeds(m, n):
 
 
 def speed_of(m, r):
-    """Which limit of a speed row r is of; negative for other rows."""
+    """Return the index of the speed limit of scalar row r; negative for other rows."""
     return m.limit[r] - m.touch.limits - m.touch.frictions - m.held.R.shape[0]
 
 
 def is_held(m, r):
-    """Whether scalar row r is of what holds frames or closes loops."""
+    """Return whether scalar row r belongs to a constrained frame or loop."""
     return m.limit[r] >= m.touch.limits + m.touch.frictions and speed_of(m, r) < 0
 
 
 def put_none_held(tree, m, n):
-    """No frames are held: no rows."""
+    """Return n; variant of `put_held` without constrained frames and loops."""
     return n
 
 
 def put_held(tree, m, n):
-    """Rows of held frames and closed loops, from row n on; returns the number of rows."""
+    """Add rows of constrained frames and loops, from row n on; return the number of rows."""
     held, r = m.held, m.rows
     count = held.R.shape[0]
     if count > 0:
@@ -112,8 +114,11 @@ def put_held(tree, m, n):
 
 
 def put_bounds(m, r, dt, share):
-    """The bounds of scalar row r: limits push one way, friction either way up to its size, what holds without end, and
-    motors brake with their effort."""
+    """Write the impulse bounds of scalar row r.
+
+    They are one-sided for position limits, +-dt f for joint friction (times `share`), infinite for constrained frames
+    and loops, and the effort limit for speed limits.
+    """
     j = m.limit[r] - m.touch.limits
     if j < 0:
         side = m.touch.limit[m.limit[r], 2]
@@ -129,10 +134,11 @@ def put_bounds(m, r, dt, share):
 
 
 def rebound_of(m, c, dt, share):
-    """How contact c bounces, if it does: the position bias, and the velocity at the end of the step; (0, 0) if not, and
-    on soft surfaces, whose stiffness and damping tell how they bounce.
+    """Return the position bias and the end velocity of contact c if it bounces in the step, else (0, 0).
 
-    It falls with the free acceleration a until its gap closes at t, turns with e, and rises for the rest of the step.
+    (0, 0) also for soft surfaces, whose stiffness and damping determine their restitution. The contact point falls with
+    the unconstrained acceleration a until its gap closes at t, bounces with restitution e, and rises for the rest of
+    the step.
     """
     e, gap = m.touch.law[law_of(m, c), 1], m.contacts.gap[c]
     start, r = m.start_rate[3 * c + 2], 3 * c + 2
@@ -151,24 +157,24 @@ def rebound_of(m, c, dt, share):
 
 
 def is_soft(m, c):
-    """Whether contact c is one of a soft surface."""
+    """Return whether contact c belongs to a soft surface."""
     return m.touch.law[law_of(m, c), 2] > 0
 
 
 def compliance(m, c, dt, share):
-    """R of the normal of contact c, 1 / (theta h (theta h + t_d) k), theta = share, of a spring and damper at the gap
-    that the mean motion leads to by theta h. Impulses of the velocities, and so large a share of
-    them of the positions, obey the same equation,
+    """Return the compliance R = 1 / (theta h (theta h + t_d) k) of soft contact c's normal row, theta = share.
 
-        theta G lambda + w_m + gap / (theta h + t_d) + theta R lambda = 0,
-
-    which keeps the energy of an undamped spring where theta = 1/2 (the midpoint rule), but for the steps in which the
-    gap closes or opens."""
+    The spring and damper act at the gap after the time theta h of the mean motion. Velocity impulses, and theta times
+    these as position impulses, satisfy the same equation
+        theta G lambda + w_m + gap / (theta h + t_d) + theta R lambda = 0.
+    It conserves the energy of an undamped spring for theta = 1/2 (the midpoint rule), except in steps in which the gap
+    closes or opens.
+    """
     return 1 / (share * dt * (share * dt + dissipation_time(m, c)) * m.touch.law[law_of(m, c), 2])
 
 
 def dissipation_time(m, c):
-    """t_d of soft contact c: dampers push nothing that is not there yet."""
+    """Return t_d of soft contact c; 0 while its gap is open."""
     found = m.touch.law[law_of(m, c), 3]
     if m.contacts.gap[c] > 0:
         found = found * 0
@@ -176,13 +182,15 @@ def dissipation_time(m, c):
 
 
 def soft_bias(m, c, dt, share):
-    """gap / (theta h + t_d) of a soft contact."""
+    """Return gap / (theta h + t_d) of a soft contact."""
     return m.contacts.gap[c] / (share * dt + dissipation_time(m, c))
 
 
 def position_problem(m, nc, n, q, dt, share):
-    """g and bounds for the impulses of the positions: no gap becomes negative, no overlap grows; share: of an impulse
-    in the mean velocity."""
+    """Write g and bounds of the position impulses: no gap becomes negative, no overlap grows.
+
+    share: impulse fraction theta in the mean velocity.
+    """
     for r in range(n):
         m.bias[r], m.soft[r], m.recovery[r] = dt * 0, dt * 0, dt * 0
     for c in range(nc):
@@ -209,7 +217,7 @@ def position_problem(m, nc, n, q, dt, share):
 
 
 def put_moved(m, nc, n):
-    """m.moved: the velocity of the step's motion along every row; m.sigma: of the positions."""
+    """m.moved = velocity of the step's motion along every row; m.sigma: result of the position problem."""
     for c in range(nc):
         m.settled[c] = m.mu[c]
     for r in range(n):
@@ -217,7 +225,7 @@ def put_moved(m, nc, n):
 
 
 def velocity_problem(m, nc, n, q, dt, share):
-    """g and bounds for the impulses of the velocities, of the rows whose gaps are closed at the end of the step."""
+    """Write g and bounds of the velocity impulses; rows whose gaps are open at the end of the step are inactive."""
     for c in range(nc):
         r = 3 * c + 2
         m.bias[r] = -m.rebound[c]

@@ -1,16 +1,16 @@
-"""One time step with contact: what contacts, joint limits and joint friction make of a step that knew nothing of them.
+"""One time step with contact: corrects an unconstrained step by impulses of contacts, joint limits and friction.
 
-The free step goes from (q, v) to its end with a mean velocity v_m and an end velocity v_f, both along the axes at the
-start. Sets of impulses along the same rows at q, with the same G = J (M + D)^-1 J', then see to it that
+The unconstrained step goes from (q, v) to its end with a mean velocity v_m and an end velocity v_f, both in the axes at
+the start. Three sets of impulses along the same rows at q, with the same G = J (M + D)^-1 J', correct it:
 
     positions:   q+ = q (+) h (v_m + (M + D)^-1 J' (lambda_p + lambda_r)):  no gap becomes negative, no overlap grows
-    velocities:  v+ = v_f + (M + D)^-1 J' lambda:  Signorini's and Coulomb's laws where the gap is closed
-    recovery:    lambda_r takes overlaps back, where there are any (`recovery`)
+    velocities:  v+ = v_f + (M + D)^-1 J' lambda:  Signorini's and Coulomb's conditions where the gap is closed
+    recovery:    lambda_r reduces overlaps, if there are any (`recovery`)
 
-so that nothing sinks, and no push out of an overlap stays in the velocities (the impulses of the positions are not
-kept, as in the stabilisation of Gear, Gupta and Leimkuhler 1985). Without active rows the step is the free one, bit for
-bit. Positions are of the free rule's order while contacts last; impacts happen within their step at a constant free
-acceleration.
+So gaps do not drift, and the correction of overlaps does not change velocities: position impulses are discarded after
+the step, as in the stabilisation of Gear, Gupta and Leimkuhler 1985. Without active rows the step is equal to the
+unconstrained one, to the bit. Positions have the order of the integrator while contacts last. Impacts happen within
+their step at a constant unconstrained acceleration.
 """
 
 from __future__ import annotations
@@ -71,8 +71,10 @@ SOLVER_INFO = 7
 
 
 def work_of(m, impulse, n):
-    """The certificate T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2 of velocities without bias; v_f with what springs
-    of soft surfaces, which give back what they took, add to the free end."""
+    """Return the energy change T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2 of velocities without bias.
+
+    v_f includes the impulses of soft surfaces' springs, which are conservative.
+    """
     total = impulse[0] * 0
     for r in range(n):
         total += impulse[r] * (m.sigma[r] - m.bias[r] + m.end_rate[r]) / 2
@@ -85,13 +87,13 @@ def work_of(m, impulse, n):
 
 
 def reset_warm_start(after):
-    """No impulses."""
+    """Set all warm-start impulses to zero."""
     for r in range(after.size):
         after[r] = 0.0
 
 
 def clear(after, wrench, pairs, solver_info, work, work_free):
-    """Nothing has happened yet but the free step."""
+    """Set the results to those of the unconstrained step without contact."""
     reset_warm_start(after)
     for i in range(wrench.shape[0]):
         for j in range(6):
@@ -105,13 +107,13 @@ def clear(after, wrench, pairs, solver_info, work, work_free):
 
 
 def moves_freely(m, q, q_free):
-    """Whether there are joint limits alone, and none is near: the quick answer for what moves freely."""
+    """Return whether only joint limits can act and none is near: a quick test for unconstrained motion."""
     only_limits = m.touch.pair.shape[0] == 0 and m.touch.frictions == 0 and m.touch.speeds == 0
     return only_limits and limit_slack(m.touch, q, q_free) >= 0
 
 
 def store_warm_start(m, nc, n, after):
-    """Impulses by slot, limit and joint, for the next step to start from."""
+    """Store impulses by slot, limit and joint for the warm start of the next step."""
     for c in range(nc):
         for j in range(3):
             after[3 * m.contacts.slot[c] + j] = m.impulse[3 * c + j]
@@ -120,7 +122,7 @@ def store_warm_start(m, nc, n, after):
 
 
 def load_warm_start(m, nc, n, share, before):
-    """Impulses of the step before, to start from."""
+    """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
     for c in range(nc):
         for j in range(3):
             m.push[3 * c + j] = share * before[3 * m.contacts.slot[c] + j]
@@ -129,7 +131,7 @@ def load_warm_start(m, nc, n, share, before):
 
 
 def copy_unconstrained_step(q_free, v_free, q_new, v_new):
-    """Where no row acts, the step is the free one."""
+    """Copy the end of the unconstrained step to the result."""
     for k in range(q_new.size):
         q_new[k] = q_free[k]
     for k in range(v_new.size):
@@ -137,7 +139,7 @@ def copy_unconstrained_step(q_free, v_free, q_new, v_new):
 
 
 def acts(impulse, n):
-    """Whether there is any impulse."""
+    """Return whether any of the first n impulses is non-zero."""
     found = False
     for r in range(n):
         if impulse[r] != 0:
@@ -146,7 +148,7 @@ def acts(impulse, n):
 
 
 def deepest(m, nc, dt):
-    """The largest overlap of a contact at the end of the step, as its row tells."""
+    """Return the largest overlap of a contact at the end of the step, linearized along its row."""
     found = dt * 0
     for c in range(nc):
         r = 3 * c + 2
@@ -155,8 +157,10 @@ def deepest(m, nc, dt):
 
 
 def find_rows(tree, q, dt, external_contacts, m, parts):
-    """The rows of the state q that may act when bodies move with m.mean: numbers of contacts and of rows, and of
-    contacts for which there was no room."""
+    """Find the rows of the state q that may act in the motion m.mean.
+
+    Returns the numbers of contacts, of rows, and of contacts beyond the capacity.
+    """
     place(tree, q, m.rows)
     if m.touch.pair.shape[0] > 0 or m.held.R.shape[0] > 0:
         move_bodies(tree, m.rows, m.mean)
@@ -164,7 +168,7 @@ def find_rows(tree, q, dt, external_contacts, m, parts):
 
 
 def put_rows(tree, q, dt, external_contacts, m, parts):
-    """The rows that may act, of bodies that are placed and move as m.rows says; returns what `find_rows` does."""
+    """Write the rows that may act, for poses and velocities of bodies in m.rows; returns as `find_rows` does."""
     found = 0
     if m.touch.pair.shape[0] > 0:
         found = find_contacts(m.touch, m.rows, dt, MARGIN, external_contacts, m.contacts, parts.solids)
@@ -179,8 +183,10 @@ def put_rows(tree, q, dt, external_contacts, m, parts):
 
 
 def rates(tree, v, m, nc, n):
-    """Velocities along the rows: in the free mean, of which m.rows.V are the bodies' velocities, at the free end, and,
-    where something bounces, at the start."""
+    """Compute velocities along the rows: of the unconstrained mean and end, and at the start if there is restitution.
+
+    m.rows.V must be the bodies' velocities in the mean.
+    """
     velocities_along(m.rows, n, m.mean, m.mean_rate)
     move_bodies(tree, m.rows, m.end)
     velocities_along(m.rows, n, m.end, m.end_rate)
@@ -193,8 +199,11 @@ def rates(tree, v, m, nc, n):
 
 
 class Parts(NamedTuple):
-    """What is compiled of a step: the solids (`collision`), the rows of held frames, and whether there may be a
-    second look (`midpoint_correction`), which neither feels followers nor what is told from outside."""
+    """Functions that vary between compiled steps: solids (`collision`), rows of constrained frames, midpoint corrector.
+
+    again: whether the midpoint corrector is used (`midpoint_correction`), which supports neither mimic joints nor
+    external contacts.
+    """
 
     solids: Any
     put_held: Any
@@ -202,17 +211,23 @@ class Parts(NamedTuple):
 
 
 def parts_of(on_planes, held, again):
-    """What is compiled of steps over planes alone or other solids, with held frames or without."""
+    """Return the functions for steps with planes only or with all solids, and with constrained frames or without."""
     return Parts(PLANES if on_planes else SOLIDS, put_held if held else put_none_held, again)
 
 
 def make_contact_step(solver, with_rotors, hold, parts):
-    """The kernel of a step with contact by a solver (see `treesim.contact.base`); with_rotors, hold: the tree whose
-    joints are held, and what takes the part of rows that followers do not let through (`contact_mimic`)."""
+    """Return the kernel of a step with contact by a solver (see `treesim.contact.base`).
+
+    felt: function that returns the tree with distributed rotor inertias. hold: function that applies the constraints of
+    mimic joints to the rows (`contact_mimic`).
+    """
 
     def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
-        """The impulses of the velocities. Newton's restitution may add energy where there is friction: then as much of
-        it is taken as adds none, on the way from the impulses without restitution."""
+        """Solve for the velocity impulses; scale restitution if it would add energy. Return the number of iterations.
+
+        Newton's restitution may add energy in the presence of friction. Then the impulses are on the line from those
+        without restitution, as far as no energy is added.
+        """
         taken = solver(problem, m.impulse, m.sigma, tolerance, most, memory)
         bounces = False
         for c in range(problem.contacts):
@@ -229,8 +244,10 @@ def make_contact_step(solver, with_rotors, hold, parts):
         return taken
 
     def resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint):
-        """The impulses of all sets, what they change of the velocities, and what is told of them; returns the work of
-        those of the velocities."""
+        """Solve for all sets of impulses, their changes of velocity and the diagnostics.
+
+        Returns the work of the velocity impulses.
+        """
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
@@ -266,8 +283,10 @@ def make_contact_step(solver, with_rotors, hold, parts):
         return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
 
     def lost_by_springs(tree, q_new, nc, dt, external_contacts, stored, m):
-        """What the springs of soft surfaces lose in a step to q_new, of what they had stored; contacts there take the
-        place of those of the step."""
+        """Return the energy that the springs of soft surfaces lose in a step to q_new, of the `stored` energy.
+
+        Overwrites the contacts of the step by those at q_new.
+        """
         lost = stored
         if any_soft(m.touch):
             lost += lost_outside(m, nc, dt)
@@ -279,9 +298,12 @@ def make_contact_step(solver, with_rotors, hold, parts):
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new, after,
         wrench, pairs, solver_info, work, m, memory, mimic_constraint,
     ):  # fmt: skip
-        """(q, v) at the end of the step, the impulses of every row by its place, contact wrenches of the bodies and of
-        pairs of them, what is told of the step, and the work of the control, and of all that resists [J]; work_free:
-        that of the free step."""
+        """Compute (q, v) at the end of the step, warm-start impulses, wrenches, diagnostics, and work [J].
+
+        The wrenches are those on bodies, and of pairs of bodies. work: of the control, and of damping, friction and
+        contact. work_free: that of the unconstrained step. scheme: impulse fraction, tolerance, number of iterations,
+        exact, work, midpoint corrector.
+        """
         s = settings_of(tree, settings)
         if moves_freely(m, q, q_free):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
@@ -346,7 +368,7 @@ def scale_restitution(problem, m, n):
 
 
 def work_of_impulse(problem, m, impulse, n):
-    """lambda' G lambda / 2 + lambda' sigma_f; m.sigma is scratch memory."""
+    """Return lambda' G lambda / 2 + lambda' sigma_f; m.sigma is scratch memory."""
     relative_velocities(problem, impulse, m.sigma)
     total = impulse[0] * 0
     for r in range(n):
@@ -356,9 +378,10 @@ def work_of_impulse(problem, m, impulse, n):
 
 @lru_cache(maxsize=16)
 def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
-    """Return the entry of a step with contact by a solver, whose arrays are named below.
+    """Return the entry of a step with contact by a solver.
 
-    tied: for robots with mimic joints. pushed: `external`, external forces of the joints, comes after `force`."""
+    tied: for robots with mimic joints. pushed: adds the array `external`, external joint forces, after `force`.
+    """
     step = make_contact_step(
         solver, *((with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)), parts
     )

@@ -1,10 +1,10 @@
-"""Rows of contacts, joint limits, joint friction and held frames: how the tree answers impulses along all of them.
+"""Constraint rows of contacts, limits, friction and frames, their Delassus matrix, and the tree's response to impulses.
 
-A row is a pair of forces on two bodies, in the bodies' coordinates, or a unit force of one degree of freedom; sigma = J
-v is the velocity along it. One sweep of every row's force to the base, past the articulated inertias of M + D, leaves
-Z = L^-1 J' at the degrees of freedom (the innovations factors of M + D): then G = Z' D^-1 Z, and impulses change the
-velocities by (M + D)^-1 J' lambda, from D^-1 Z lambda outward. Two bodies' forces add up where their paths meet, since
-the sweep is linear. Cost O(N + m d), and m^2 d for G, d the bodies on a path.
+A row is a pair of forces on two bodies, in the bodies' coordinates, or a unit force of one degree of freedom;
+sigma = J v is the velocity along it. A backward sweep of every row's force, with the articulated inertias of M + D,
+computes Z = L^-1 J' at the degrees of freedom (the innovations factors of M + D). Then G = Z' D^-1 Z, and impulses
+change the velocities by (M + D)^-1 J' lambda, from D^-1 Z lambda by a forward sweep. The forces on two bodies add up
+where their paths merge, since the sweep is linear. Cost O(N + m d), and m^2 d for G, d the bodies on a path.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..kinematics.bodies import body_transform, body_velocity, zero_motion
 
 
 class Rows(NamedTuple):
-    """Memory of the rows of one state, M of them at most."""
+    """Memory of at most M rows of one state."""
 
     # by body: transforms, placements, velocities, articulated inertias
     X: Any
@@ -57,7 +57,7 @@ class Rows(NamedTuple):
 
 
 def rows_memory(tree, most, q):
-    """Scratch memory for at most so many rows, of the numbers in q."""
+    """Scratch memory for at most `most` rows, with the dtype of q."""
     body, dof = np.empty((tree.n_bodies + 1, 51), q.dtype), np.empty((tree.nv, 8), q.dtype)
     places, spans = np.empty((3, most), np.int64), np.empty((2, tree.nv), np.int64)
     return Rows(
@@ -77,30 +77,30 @@ def move_bodies(tree, r, v):
 
 
 def articulate(tree, r):
-    """The articulated inertias of M + D at the transforms r.X, for a tree whose rotor inertias contain D."""
+    """Articulated inertias of M + D at the transforms r.X, for a tree whose rotor inertias include D."""
     articulate_placed(tree, r.X, r.IA, r.U, r.D_inv)
 
 
 def point_force(W, point, direction):
-    """A unit force along `direction` at a point, both of the world, in the coordinates of the body placed at W."""
+    """Return a unit force along `direction` at a point, both in world axes, in coordinates of the body with pose W."""
     f = rotate_back(W.R, direction)
     return Force(cross(rotate_back(W.R, sub(point, W.p)), f), f)
 
 
 def put_pair(r, row, a, b, point, direction):
-    """Row: the velocity, along `direction`, of body a relative to body b at a point of the world."""
+    """Write a row: the velocity, along `direction`, of body a relative to body b at a world point."""
     r.body[0, row], r.body[1, row], r.dof[row] = a, b, -1
     put_force(r.A[0], row, point_force(transform_at(r.W, a), point, direction))
     put_force(r.A[1], row, force_scale(point_force(transform_at(r.W, b), point, direction), -1))
 
 
 def put_joint(r, row, k):
-    """Row: the velocity of degree of freedom k."""
+    """Write a row: the velocity of degree of freedom k."""
     r.body[0, row], r.body[1, row], r.dof[row] = 0, 0, k
 
 
 def pass_screws(tree, r, row, i, last, f):
-    """A force on body i past its joint's screws from `last` down: their part goes to Z, the rest is returned."""
+    """Propagate a force on body i through its joint's screws from `last` down: add to Z, and return the rest."""
     for k in range(last, tree.v_start[i] - 1, -1):
         z = force_component(f, tree.screw[k])
         r.Z[k, row] += z
@@ -109,7 +109,7 @@ def pass_screws(tree, r, row, i, last, f):
 
 
 def reach(r, k, row, end):
-    """Rows from `row` up to `end` reach degree of freedom k."""
+    """Extend the range of rows that reach degree of freedom k by `row` .. `end`."""
     if r.last[k] == 0:
         r.first[k] = row
     if r.last[k] < end:
@@ -117,13 +117,13 @@ def reach(r, k, row, end):
 
 
 def reach_joint(tree, r, row, i):
-    """Row reaches the degrees of freedom of body i."""
+    """Extend the ranges of rows that reach the degrees of freedom of body i by `row`."""
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         reach(r, k, row, row + 1)
 
 
 def spread_force(tree, r, row, body, f):
-    """Z[:, row] += what a force on a body leaves at the joints on its way to the base."""
+    """Backward sweep of a force on a body: adds to Z[:, row]."""
     i = body
     while i > 0:
         reach_joint(tree, r, row, i)
@@ -133,7 +133,7 @@ def spread_force(tree, r, row, body, f):
 
 
 def spread_joint(tree, r, row, i, k):
-    """Z[:, row] = what a unit force of degree of freedom k, of joint i, leaves on its way to the base."""
+    """Backward sweep of a unit force of degree of freedom k, of joint i: adds to Z[:, row]."""
     reach_joint(tree, r, row, i)
     r.Z[k, row] += 1
     f = pass_screws(tree, r, row, i, k - 1, force_scale(force_at(r.U, k), -r.D_inv[k]))
@@ -141,7 +141,7 @@ def spread_joint(tree, r, row, i, k):
 
 
 def body_of(tree, k):
-    """The body that degree of freedom k moves."""
+    """Return the body that degree of freedom k moves."""
     i = 1
     while tree.v_start[i + 1] <= k:
         i += 1
@@ -149,7 +149,7 @@ def body_of(tree, k):
 
 
 def spread_units(tree, r, body):
-    """r.unit = what six unit forces on a body leave at the joints on its way to the base."""
+    """Backward sweep of six unit forces on a body: r.unit = their Z."""
     for j in range(6):
         for c in range(6):
             r.on_way[j, c] = 0.0
@@ -167,7 +167,7 @@ def spread_units(tree, r, body):
 
 
 def combine_units(tree, r, row, end, body, A):
-    """Z[:, s] += A[s] times what unit forces on the body leave, of the rows s from `row` up to `end`."""
+    """Z[:, s] += A[s] times Z of unit forces on the body, for the rows s from `row` up to `end`."""
     i = body
     while i > 0:
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
@@ -181,7 +181,7 @@ def combine_units(tree, r, row, end, body, A):
 
 
 def run_of(r, row, n):
-    """The row behind those from `row` on that push the same body."""
+    """Return the end of the sequence of rows from `row` on that have the same first body."""
     end = row + 1
     while end < n and r.dof[end] < 0 and r.body[0, end] == r.body[0, row]:
         end += 1
@@ -189,7 +189,10 @@ def run_of(r, row, n):
 
 
 def spread_pairs(tree, r, row, end, few):
-    """Z of the rows up to `end`, whose first body is the same: more than a few are combined of six unit forces."""
+    """Backward sweep of the rows up to `end`, which have the same first body.
+
+    If there are more than `few`, they are combined from six unit forces.
+    """
     a = r.body[0, row]
     if end - row > few:
         spread_units(tree, r, a)
@@ -202,7 +205,7 @@ def spread_pairs(tree, r, row, end, few):
 
 
 def backward_sweep(tree, r, n, few=6):
-    """Z of the first n rows; few: of one body, that are spread one by one."""
+    """Compute Z of the first n rows; up to `few` rows of one body are propagated one by one."""
     for k in range(tree.nv):
         r.first[k], r.last[k] = n, 0
         for row in range(n):
@@ -219,14 +222,17 @@ def backward_sweep(tree, r, n, few=6):
 
 
 def compact(tree, r, n):
-    """The same memory for n rows: Z and G then lie close together."""
+    """Return the same memory for n rows, with contiguous Z and G."""
     Z, G = r.Z.reshape(r.Z.size), r.G.reshape(r.G.size)
     return r._replace(Z=Z[: tree.nv * n].reshape((tree.nv, n)), G=G[: n * n].reshape((n, n)))
 
 
 def four_in_chain(tree, i, k):
-    """Whether four degrees of freedom, from k on, of body i, follow each other on one path to the base: rows that reach
-    one of them reach those before it. The tree alone decides it, so bits of G do not depend on which rows there are."""
+    """Return whether four degrees of freedom, from k of body i on, are consecutive on a path to the base.
+
+    Rows that reach one of them reach those before it. The result depends on the tree only, so G does not depend, to the
+    bit, on which rows there are.
+    """
     j = i
     found = k + 4 <= tree.nv
     for s in range(k + 1, k + 4 if found else k):
@@ -237,7 +243,7 @@ def four_in_chain(tree, i, k):
 
 
 def add_one(r, k):
-    """The part of G, on and above its diagonal, of degree of freedom k."""
+    """Add the contribution of degree of freedom k to G, on and above its diagonal."""
     for i in range(r.first[k], r.last[k]):
         a = r.D_inv[k] * r.Z[k, i]
         if some(a != 0):
@@ -246,7 +252,7 @@ def add_one(r, k):
 
 
 def add_four(r, k):
-    """The same of four, in one pass through G."""
+    """Add the contributions of four degrees of freedom from k on to G, in one pass."""
     for i in range(r.first[k], r.last[k]):
         a, b = r.D_inv[k] * r.Z[k, i], r.D_inv[k + 1] * r.Z[k + 1, i]
         c, d = r.D_inv[k + 2] * r.Z[k + 2, i], r.D_inv[k + 3] * r.Z[k + 3, i]
@@ -256,7 +262,7 @@ def add_four(r, k):
 
 
 def assemble_delassus(tree, r, n):
-    """G = Z' D^-1 Z of the first n rows."""
+    """Assemble the Delassus matrix G = Z' D^-1 Z of the first n rows."""
     for i in range(n):
         for j in range(i, n):
             r.G[i, j] = r.still[0]
@@ -286,7 +292,7 @@ def velocities_along(r, n, v, out):
 
 
 def response(tree, r, n, impulse, change):
-    """change = (M + D)^-1 J' impulse; r.V: the bodies' velocities under it."""
+    """change = (M + D)^-1 J' impulse; overwrites r.V by the bodies' velocities under it."""
     for k in range(tree.nv):
         nu = r.still[k]
         for row in range(r.first[k], r.last[k]):
@@ -301,7 +307,7 @@ def response(tree, r, n, impulse, change):
 
 
 def place(tree, q, r):
-    """Transforms and placements of the bodies at q."""
+    """Compute transforms and world poses of the bodies at q."""
     put_transform(r.W, 0, transform_at(tree.placement, 0))
     for i in range(1, tree.n_bodies + 1):
         X = body_transform(tree, i, q)

@@ -1,4 +1,4 @@
-"""What touches between the points of shapes: the side of a capsule, and edges of boxes that cross."""
+"""Contacts between the points of shapes: sides of capsules, and crossing edges of boxes."""
 
 from __future__ import annotations
 
@@ -18,16 +18,20 @@ PARALLEL = 1e-10  # square of the sine between edges that do not cross
 
 
 def axis_slope(touch, k, one, other, along):
-    """The slope of the distance between the solid of pair k and a point that moves from `one` (0) to `other` (1); the
-    distance from a convex solid is convex, so that it only grows."""
+    """Return the slope of the distance from the solid of pair k, for a point between `one` (0) and `other` (1).
+
+    The distance from a convex solid is convex, so the slope increases with `along`.
+    """
     d = sub(other, one)
     _, n = from_solid(touch, k, add(one, scale(d, along)), along * 0 + 1, 0)
     return dot(n, d) / sqrt(dot(d, d))
 
 
 def where_slope(touch, k, one, other, slope):
-    """Where on the way from `one` (0) to `other` (1) the distance from the solid of pair k begins to grow faster than
-    `slope`, by bisection."""
+    """Return where between `one` (0) and `other` (1) the slope of the distance from pair k's solid exceeds `slope`.
+
+    Found by bisection.
+    """
     low, high = slope * 0, slope * 0 + 1
     for _ in range(HALVINGS):
         half = (low + high) / 2
@@ -39,8 +43,10 @@ def where_slope(touch, k, one, other, slope):
 
 
 def axis_span(touch, k, one, other):
-    """The two ends of that part of the way from `one` (0) to `other` (1) which is nearest to the solid of pair k; 0 for
-    those that are at an end of the way, and for the second where both are one point."""
+    """Return the two ends of the part of the segment from `one` (0) to `other` (1) that is nearest to pair k's solid.
+
+    0 for an end of the segment, and for the second if both are one point.
+    """
     zero, d = one.x * 0, sub(other, one)
     first, last = zero, zero
     length = sqrt(dot(d, d))
@@ -57,7 +63,7 @@ def axis_span(touch, k, one, other):
 
 
 def part(a, axis):
-    """Component 0, 1 or 2 of a vector, or that half axis of a box."""
+    """Return component 0, 1 or 2 of a vector, or that half axis of a box."""
     found = a.x
     if axis == 1:
         found = a.y
@@ -67,7 +73,7 @@ def part(a, axis):
 
 
 def unit(o, axis):
-    """The unit vector along axis 0, 1 or 2; o: a zero."""
+    """Return the unit vector along axis 0, 1 or 2; o: a zero."""
     found = Vector(o + 1, o, o)
     if axis == 1:
         found = Vector(o, o + 1, o)
@@ -77,7 +83,7 @@ def unit(o, axis):
 
 
 class HalfAxes(NamedTuple):
-    """A box about its centre: the vectors from there to the middles of three faces."""
+    """Half axes of a box: vectors from its centre to the centres of three faces."""
 
     x: Any
     y: Any
@@ -85,17 +91,17 @@ class HalfAxes(NamedTuple):
 
 
 def reach_along(n, a):
-    """How far a box reaches along n from its centre."""
+    """Return the extent of a box along n from its centre."""
     return absolute(dot(n, a.x)) + absolute(dot(n, a.y)) + absolute(dot(n, a.z))
 
 
 def separation(n, c, a, b):
-    """How far two boxes are apart along n, |n| = 1: c from the centre of b to that of a."""
+    """Return the separation of two boxes a, b along n, |n| = 1; c: vector from the centre of b to that of a."""
     return absolute(dot(n, c)) - reach_along(n, a) - reach_along(n, b)
 
 
 def facing(c, a, b):
-    """How far two boxes are apart, at most, along the normals of the faces of a, and which half axis that is."""
+    """Return the largest separation of two boxes along face normals of a, and the index of that half axis."""
     most, axis = c.x * 0 - FAR, 0
     for k in range(3):
         own = part(a, k)
@@ -106,7 +112,7 @@ def facing(c, a, b):
 
 
 def facing_normal(c, a, b):
-    """How far two boxes are apart, at most, along the normals of their faces, and that normal, from b to a."""
+    """Return the largest separation of two boxes along their face normals, and that normal, from b to a."""
     most, axis = facing(c, a, b)
     other, k = facing(c, b, a)
     n = part(a, axis)
@@ -116,7 +122,7 @@ def facing_normal(c, a, b):
 
 
 def steepest(n, a):
-    """The half axis of a box that is most along n."""
+    """Return the index of the half axis of a box that is most parallel to n."""
     axis, most = 0, n.x * 0 - 1
     for k in range(3):
         own = part(a, k)
@@ -127,7 +133,7 @@ def steepest(n, a):
 
 
 def edge_toward(n, a, axis):
-    """The middle of the edge along half axis `axis` that lies farthest along n, from the box's centre."""
+    """Return the centre of the edge along half axis `axis` that is farthest along n, relative to the box's centre."""
     found = scale(n, n.x * 0)
     for k in range(3):
         if k != axis:
@@ -137,15 +143,20 @@ def edge_toward(n, a, axis):
 
 
 def edge_of_face(n, a, up, axis, side):
-    """The middle of an edge along half axis `axis` of that face of a box, across half axis `up`, which is farthest
-    along n, from the box's centre; side: which of the face's two edges, 0 or 1."""
+    """Return the centre of an edge along half axis `axis` of a box's face, relative to the box's centre.
+
+    The face is the one across half axis `up` that is farther along n. side: which of the face's two edges, 0 or 1.
+    """
     own, beside = part(a, up), part(a, 3 - up - axis)
     return add(scale(own, sign_of(dot(n, own))), scale(beside, n.x * 0 + 2 * side - 1))
 
 
 def passing(n, on_a, u, on_b, e):
-    """Where a line through on_a along u, and one through on_b along e, pass each other as seen along n: how far from
-    on_a in units of u, and from on_b in units of e; 2, no point of an edge, of lines that are nearly parallel."""
+    """Return where two lines cross as seen along n: distance from on_a in units of u, and from on_b in units of e.
+
+    The lines go through on_a along u, and through on_b along e. The result is 2, beyond the ends of edges, for lines
+    that are nearly parallel.
+    """
     w, across_u, across_e = sub(on_a, on_b), cross(u, n), cross(e, n)
     turn, s, t = dot(across_e, u), n.x * 0 + 2, n.x * 0 + 2
     if turn * turn > PARALLEL * dot(u, u) * dot(e, e):
@@ -154,9 +165,11 @@ def passing(n, on_a, u, on_b, e):
 
 
 def crossing_in_faces(c, a, b, n, number):
-    """Distance along n, and point on the first box, where an edge of its lowest face along n passes one of the highest
-    face of the second between the ends of both; FAR where it does not. number: which edges, 0 to 15; c, a, b: see
-    `facing`."""
+    """Return distance along n, and point on the first box, of the crossing of two edges of facing faces.
+
+    The edges are one of the first box's lowest face along n, and one of the second box's highest face. The distance is
+    FAR if they do not cross between their ends. number: which edges, 0 to 15. c, a, b: as in `separation`.
+    """
     gap, p = n.x * 0 + FAR, c
     up, top = steepest(n, a), steepest(n, b)
     axis, other = (up + 1 + number // 8) % 3, (top + 1 + number // 4 % 2) % 3
@@ -171,8 +184,11 @@ def crossing_in_faces(c, a, b, n, number):
 
 
 def boxes(corner, x, y, z, size):
-    """Half axes of two boxes, and the vector from the centre of the second to that of the first: of the first a corner
-    and the edges from there, of the second the half lengths, in whose axes all is."""
+    """Return the vector from the centre of the second box to that of the first, and the half axes of both boxes.
+
+    corner, x, y, z: a corner of the first box and the edges from there. size: half lengths of the second box, in whose
+    axes all vectors are.
+    """
     o = corner.x * 0
     a = HalfAxes(scale(x, o + 0.5), scale(y, o + 0.5), scale(z, o + 0.5))
     b = HalfAxes(scale(unit(o, 0), size.x), scale(unit(o, 1), size.y), scale(unit(o, 2), size.z))
@@ -180,11 +196,11 @@ def boxes(corner, x, y, z, size):
 
 
 def crossing_edges(c, a, b, most):
-    """Distance, point on the first box, and normal from the second, where edges cross that separate two boxes by more
-    than `most`, that which faces do; FAR where none do.
+    """Return distance, point on the first box, and normal from the second, of crossing edges that separate two boxes.
 
-    By the theorem of separating axes (Gottschalk, Lin and Manocha 1996) what separates boxes most is the normal of a
-    face, or across an edge of each.
+    The separation must exceed `most`, that of faces; otherwise the distance is FAR. By the separating axis theorem
+    (Gottschalk, Lin and Manocha 1996), the direction of largest separation is a face normal, or the cross product of an
+    edge of each box.
     """
     o = c.x * 0
     gap, p, normal = o + FAR, c, unit(o, 2)

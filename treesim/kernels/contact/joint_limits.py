@@ -1,4 +1,4 @@
-"""Whether a step of a robot that touches nothing may reach a joint limit: the question before the stage of contact."""
+"""Test whether a step may reach a joint limit, for robots without contact; it precedes the contact solve."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from .tables import touch_tables
 
 
 class Tables(NamedTuple):
-    """The tables of what may touch, as the memory of a step with contact has them."""
+    """Contact tables, as a field of the memory."""
 
     touch: Any
 
 
 def tables_for(layout, geometry):
-    """The tables, and no memory."""
+    """Contact tables, without scratch memory."""
     return (Tables(touch_tables(layout, geometry)),)
 
 
 def near_limits(tree, q, q_free, near, m):
-    """near = 1 where a joint may reach its limit on the way from q to q_free, else 0: then the step is the free one."""
+    """near = 1 if a joint may reach its limit in a motion from q to q_free, else 0: the step is then unconstrained."""
     near[0] = 0.0 if moves_freely(m, q, q_free) else 1.0
 
 

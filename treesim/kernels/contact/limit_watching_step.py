@@ -1,4 +1,4 @@
-"""The step of a rollout that watches joint limits: free motion, and how near to a limit it has come."""
+"""Unconstrained step of a rollout, which also returns the smallest distance from joint limits so far."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from .tables import touch_tables
 
 @lru_cache(maxsize=64)
 def watched_step_entry(name, dynamics):
-    """The entry of the step of `step.step_entry`, which also carries the least slack of joint limits since the start
-    (`contact_laws.limit_slack`) and adds up the work: (ints, reals, settings, layout, geometry, q, v, slack, force,
-    work, control, then the next of all but the control)."""
+    """Return the entry of the step of `step.step_entry` with additional states `slack` and `work`.
+
+    slack: smallest slack of joint limits since the start (`constraint_rows.limit_slack`). work: accumulated work. Its
+    arguments are (ints, reals, settings, layout, geometry, q, v, slack, force, work, control, then the next of all but
+    the control).
+    """
     one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
 
     def memory_for(tree, ints, q):

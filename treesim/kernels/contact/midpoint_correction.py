@@ -1,20 +1,18 @@
-"""A second look at steps in which impulses turn fast joints: rows, inertia and velocity products where they lead.
+"""Midpoint corrector for steps in which impulses change fast joint velocities: rows, inertia and velocity products.
 
-A step of the implicit midpoint rule takes velocity products at the mean of its free motion, and rows and M at its
-start: errors of first order in h of what impulses change. A joint of 26 rad/s that is stopped gave or took a percent of
-its energy so. In robots with joint limits, where h |dv| |v| is above FAST, dv what impulses change, the step is looked
-at again: with the mean u of the velocities at its start and its end, and the mean velocity u + e of positions, both as
-the impulses have led to them, but for what brings back overlaps (`motion_of_impacts`),
-
+A step of the implicit midpoint rule evaluates velocity products at the mean of its unconstrained motion, and rows and M
+at its start. Both have first-order errors in h in what impulses change: a joint of 26 rad/s that was stopped gained or
+lost a percent of its energy. In robots with joint limits, the step is corrected if h |dv| |v| exceeds FAST, with the
+change dv by impulses. u is the mean of the velocities at its start and its end, and u + e the mean velocity of
+positions. Both include the impulses, except for those that reduce overlaps (`motion_of_impacts`). With these,
     q_h = q (+) h/2 (u + e),  v_h = u + e/2,  a = qdd(q_h, v_h),
-    v_m = v + h/2 a,  v_f = v + h a,  and rows J and M + D at q_h,
-
-once, as the change of a second pass is of the next order. Impacts early and late in a step have an e, up to half of dv.
-On the way of positions M changes the kinetic energy by h/2 u' dM(u + e) u, and the products of u + x e take h u' C =
-h/2 u' dM(u) u + h x u' dM(e) u, in first order the same of x = 1/2. The gap of a contact at the start is that at q_h
-less h/2 J (u + e). All is along the axes of q_h meanwhile. Worlds that hold frames, which have moved as they should in
-the free step, or are told of contacts from outside, known at its start, have no second look, nor have robots with
-followers.
+    v_m = v + h/2 a,  v_f = v + h a,  and rows J and M + D at q_h.
+One correction suffices, since the change by a second one is of the next order. Impacts early or late in a step have an
+e of up to half of dv. Along the path of positions, M changes the kinetic energy by h/2 u' dM(u + e) u. The products of
+u + x e contribute h u' C = h/2 u' dM(u) u + h x u' dM(e) u. In first order these are equal for x = 1/2. The gap of a
+contact at the start is that at q_h minus h/2 J (u + e). All is in the axes of q_h meanwhile. The corrector is not used
+for worlds with constrained frames, whose unconstrained step satisfies the constraints, or with external contacts, which
+are known at the start only, nor for robots with mimic joints.
 """
 
 from __future__ import annotations
@@ -32,8 +30,11 @@ FAST = 1e-5  # m/s, rad/s: what may be amiss of a velocity, h |dv| |v|, without 
 
 
 class AgainMemory(NamedTuple):
-    """Scratch memory: that of forward dynamics; of the first look the mean and end velocity; of the second these along
-    the axes at the start, and the velocity at the start along those at q_h, (nv,) each; and a configuration."""
+    """Scratch memory of the midpoint corrector.
+
+    forward: of forward dynamics. mean, end: of the first solution. free_mean, free_end: of the second, in the axes at
+    the start. start: velocity at the start in the axes at q_h. All (nv,). there: a configuration.
+    """
 
     forward: Any
     mean: Any
@@ -45,13 +46,13 @@ class AgainMemory(NamedTuple):
 
 
 def again_memory(tree, q):
-    """Scratch memory for one state, of the numbers in q."""
+    """Scratch memory for one state, with the dtype of q."""
     x = np.empty((5, tree.nv), q.dtype)
     return AgainMemory(scratch_for(tree, q), x[0], x[1], x[2], x[3], x[4], np.empty(tree.nq, q.dtype))
 
 
 def needs_midpoint_correction(tree, m, dt):
-    """Whether impulses lead joints so far from their free motion that it matters."""
+    """Return whether impulses change velocities so much that the step must be corrected."""
     speed, change = dt * 0, dt * 0
     for k in range(tree.nv):
         speed = maximum(speed, absolute(m.end[k]))
@@ -60,8 +61,10 @@ def needs_midpoint_correction(tree, m, dt):
 
 
 def motion_of_impacts(nc, n, m):
-    """m.push <- what of it moves positions as the impulses of the velocities do, from some time of the step on: at most
-    these. The rest, which brings back what overlaps, is no motion, and has no velocity products."""
+    """Limit position impulses m.push to those that move positions as the velocity impulses do, from some time on.
+
+    The rest reduces overlaps. It is no motion, and has no velocity products.
+    """
     for r in range(n):
         m.push[r] -= m.recovery[r]
     for c in range(nc):
@@ -74,7 +77,7 @@ def motion_of_impacts(nc, n, m):
 
 
 def to_midpoint(tree, moved, dt, q, v, nc, n, m):
-    """Free motion, bodies and their velocities u + e at the middle of the step that the impulses have led to."""
+    """Compute unconstrained motion, poses and velocities u + e of the bodies at the corrected midpoint."""
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
     motion_of_impacts(nc, n, m)
     response(moved, m.rows, n, m.push, m.mean_change)
@@ -95,7 +98,7 @@ def to_midpoint(tree, moved, dt, q, v, nc, n, m):
 
 
 def start_gaps(tree, dt, m, nc):
-    """Gaps as they were at the start; then the bodies' velocities are those of the free mean."""
+    """Convert gaps to those at the start of the step; set the bodies' velocities to those of the unconstrained mean."""
     velocities_along(m.rows, 3 * nc, m.step.v_mid, m.mean_rate)
     for c in range(nc):
         m.contacts.gap[c] -= dt / 2 * m.mean_rate[3 * c + 2]
@@ -103,7 +106,7 @@ def start_gaps(tree, dt, m, nc):
 
 
 def from_midpoint(tree, dt, q, m):
-    """m.mean, m.end as they were, and the changes from them, along the axes at the start."""
+    """Restore m.mean and m.end, and convert the changes from them to the axes at the start."""
     g = m.again
     retrace(tree, q, m.step.q_mid, m.mean_change, dt / 2, m.step.a, m.mean)
     retrace(tree, q, m.step.q_mid, m.end_change, dt / 2, m.step.a, m.end)

@@ -1,4 +1,4 @@
-"""Block Gauss-Seidel on the impulses of contacts, each contact solved exactly, in a fixed order (PGS)."""
+"""Block Gauss-Seidel (PGS) for contact impulses, with an exact solution of each contact, in a fixed order."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where r
 
 
 class PgsMemory(NamedTuple):
-    """Scratch memory of the methods that help sweeps, which share a matrix."""
+    """Scratch memory of the methods that complement the sweeps, which share a matrix."""
 
     admm: Any
     active: Any
 
 
 def pgs_memory(rows, q):
-    """Scratch memory for at most so many rows, of the numbers in q."""
+    """Scratch memory for at most `rows` rows, with the dtype of q."""
     admm = admm_memory(rows, q)
     return PgsMemory(admm, active_set_memory(admm.L, q))
 
 
 def solve_contact(problem, c, impulse, sigma):
-    """Contact c by itself; returns by how much that changes its velocities, at most."""
+    """Solve contact c for fixed other impulses; return the largest change of its velocities."""
     r = 3 * c
     A, x, s = block_at(problem.G, r), triple(impulse, r), triple(sigma, r)
     b = Vector(
@@ -55,7 +55,7 @@ def solve_contact(problem, c, impulse, sigma):
 
 
 def solve_row(problem, r, impulse, sigma):
-    """Scalar row r by itself; returns by how much that changes its velocity."""
+    """Solve scalar row r for fixed other impulses; return the change of its velocity."""
     x = clamped(problem, r, impulse[r] - sigma[r] / problem.G[r, r])
     change = x - impulse[r]
     change_impulse(problem, r, change, sigma)
@@ -64,7 +64,7 @@ def solve_row(problem, r, impulse, sigma):
 
 
 def sweep(problem, impulse, sigma):
-    """One sweep over all contacts and rows; returns the largest change of a velocity."""
+    """Run one sweep over all contacts and rows; return the largest change of a velocity."""
     largest = sigma[0] * 0
     for c in range(problem.contacts):
         largest = maximum(largest, solve_contact(problem, c, impulse, sigma))
@@ -74,14 +74,16 @@ def sweep(problem, impulse, sigma):
 
 
 def run_pgs(problem, impulse, sigma, tolerance, most):
-    """Impulses by at most `most` sweeps, from those given on; sigma = G lambda + g. Returns the sweeps taken."""
+    """Improve impulses by at most `most` sweeps, with sigma = G lambda + g; return the number of sweeps."""
     relative_velocities(problem, impulse, sigma)
     return sweeps(problem, impulse, sigma, tolerance, most)
 
 
 def sweeps(problem, impulse, sigma, tolerance, most):
-    """At most `most` sweeps, with sigma = G lambda + g before and after. Ends where one changes no velocity by more
-    than the tolerance [m/s, rad/s], since impulses need not be unique. Returns the sweeps taken."""
+    """Run at most `most` sweeps, with sigma = G lambda + g before and after; return the number of sweeps.
+
+    Stops when a sweep changes no velocity by more than the tolerance [m/s, rad/s]; impulses need not be unique.
+    """
     taken, largest = sigma[0] * 0, tolerance + 1
     while taken < most and largest > tolerance:
         largest = sweep(problem, impulse, sigma)
@@ -90,7 +92,7 @@ def sweeps(problem, impulse, sigma, tolerance, most):
 
 
 def from_nothing(problem, impulse):
-    """Whether no impulse is known to start from."""
+    """Return whether all impulses are zero, so that there is no warm start."""
     found = True
     for r in range(problem.rows):
         found = found and impulse[r] == 0
@@ -98,8 +100,7 @@ def from_nothing(problem, impulse):
 
 
 def search_on(problem, impulse, sigma, tolerance, regular, m):
-    """Searches of an active set, two, and more as long as each halves the residual; returns the steps taken, and the
-    residual."""
+    """Run two active-set searches, and more while each halves the residual; return number of steps, and residual."""
     taken, count, before, left = 0, 0, regular * 0, residual(problem, impulse, sigma)
     while left > tolerance and (count < 2 or left < before / 2):
         before = left
@@ -111,8 +112,10 @@ def search_on(problem, impulse, sigma, tolerance, regular, m):
 
 
 def refine(problem, impulse, sigma, tolerance, most, m):
-    """Impulses by at most `most` sweeps, each ROUND of which is followed by searches; returns the sweeps and steps
-    taken, and the residual."""
+    """Improve impulses by at most `most` sweeps, with searches after every ROUND of them.
+
+    Returns the number of sweeps and steps, and the residual.
+    """
     taken, swept, left, regular = 0, 0, tolerance + 1, REGULAR
     while swept < most and left > tolerance:
         taken += run_pgs(problem, impulse, sigma, tolerance, ROUND if most > ROUND else most)
@@ -124,11 +127,13 @@ def refine(problem, impulse, sigma, tolerance, most, m):
 
 
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
-    """Impulses by sweeps, and by `active_set` where these do not end soon; where both stall, as in stacks,
-    which have nearly dependent rows, by `admm` from there on. From nothing `admm` comes first: it
-    treats all contacts alike, so that points which share a load each take their part; the first in order would take
-    what it can, and where the parts are not determined sweeps leave it so. Returns the sweeps, steps and iterations
-    taken."""
+    """Solve for impulses by sweeps, `active_set` searches and `admm`; return the number of iterations of all.
+
+    Searches follow sweeps that do not converge soon. `admm` continues where both stall, as in stacks, which have nearly
+    dependent rows. Without a warm start `admm` comes first. It treats all contacts alike, so that points which share a
+    load each take their part. Sweeps would assign it to the first points in order, and would not change that where the
+    parts are not determined.
+    """
     patience = most if most < SWEEPS else SWEEPS
     first = 0
     if problem.contacts > 1 and from_nothing(problem, impulse):

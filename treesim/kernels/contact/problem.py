@@ -1,9 +1,9 @@
-"""The problem of one step with contacts: impulses lambda with sigma = G lambda + g that obey the law of every row.
+"""Contact problem of one step: impulses lambda with sigma = G lambda + g and complementarity conditions for each row.
 
-G = J (M + D)^-1 J' + R is symmetric. The first 3 n_c rows are those of contacts, tangents before the normal, whose law
-is that of `cone`; the others are scalar: low <= lambda <= high, sigma = 0 in between, sigma >= 0 at the lower
-and <= 0 at the upper bound (joint limits: 0 and infinity; Coulomb friction of joints: -h f and h f; rows that are held:
-infinite ones).
+G = J (M + D)^-1 J' + R is symmetric. The first 3 n_c rows are those of contacts, tangents before the normal, with the
+conditions of `cone`. The others are scalar: low <= lambda <= high, sigma = 0 in between, sigma >= 0 at the lower and
+<= 0 at the upper bound. Bounds are 0 and infinity for joint limits, -h f and h f for Coulomb friction of joints, and
+infinite for constrained frames and loops.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VANISHING = 1e-20  # of the largest mobility: rows that have less answer to no i
 
 
 class Problem(NamedTuple):
-    """One problem: numbers of contacts and of rows (arrays may be longer), and what stands above."""
+    """One contact problem: numbers of contacts and of rows, and the quantities above; arrays may be longer."""
 
     contacts: Any
     rows: Any
@@ -32,12 +32,12 @@ class Problem(NamedTuple):
 
 
 def triple(x, r):
-    """Three neighbouring numbers as a vector."""
+    """Return three consecutive numbers as a vector."""
     return Vector(x[r], x[r + 1], x[r + 2])
 
 
 def put_triple(x, r, a):
-    """Write a vector to three neighbouring numbers."""
+    """Write a vector to three consecutive numbers."""
     x[r], x[r + 1], x[r + 2] = a.x, a.y, a.z
 
 
@@ -66,12 +66,12 @@ def change_contact(problem, s, change, sigma):
 
 
 def clamped(problem, r, x):
-    """x within the bounds of scalar row r."""
+    """Return x clamped to the bounds of scalar row r."""
     return minimum(maximum(x, problem.low[r]), problem.high[r])
 
 
 def residual(problem, impulse, sigma):
-    """The largest violation of a law, as a velocity [m/s, rad/s]: the natural map of every contact and row."""
+    """Return the largest complementarity residual as a velocity [m/s, rad/s], by the natural map."""
     worst = impulse[0] * 0
     for c in range(problem.contacts):
         A = block_at(problem.G, 3 * c)
@@ -83,7 +83,7 @@ def residual(problem, impulse, sigma):
 
 
 def project(problem, impulse):
-    """The nearest impulses within cones and bounds."""
+    """Project impulses on cones and bounds."""
     for c in range(problem.contacts):
         put_triple(impulse, 3 * c, cone_projection(triple(impulse, 3 * c), problem.mu[c]))
     for r in range(3 * problem.contacts, problem.rows):
@@ -91,17 +91,18 @@ def project(problem, impulse):
 
 
 def least_shear(A):
-    """The smallest eigenvalue of a contact's tangential mobility while sigma_n = 0."""
+    """Return the smallest eigenvalue of a contact's tangential mobility for sigma_n = 0."""
     xx, yy, B = shear(A)
     return (xx + yy) / 2 - sqrt((xx - yy) * (xx - yy) / 4 + B * B)
 
 
 def regularize_immobile_rows(problem):
-    """Make solvable what cannot move: arms of few joints, or in a plane, have contacts that no joint moves sideways,
-    and rows that no joint moves at all.
+    """Regularize rows that no joint moves, so that the problem is solvable.
 
-    Such tangents get a mobility of 1e-9 of their contact's; a contact along whose normal nothing can move is left open,
-    since no impulse opens or closes it."""
+    Robots with few joints, or in a plane, have contacts that no joint moves sideways, and rows that no joint moves at
+    all. Such tangents get a mobility of 1e-9 of their contact's. A contact that cannot move along its normal is left
+    open, since no impulse opens or closes it.
+    """
     largest = problem.g[0] * 0
     for r in range(problem.rows):
         largest = maximum(largest, problem.G[r, r])
@@ -121,8 +122,10 @@ def regularize_immobile_rows(problem):
 
 
 def scale_along_ray(problem, impulse, sigma):
-    """lambda <- c lambda, c in [0, 1] with the least energy along the ray, c = -g lambda / (lambda G lambda): impulses
-    to start from, of the step before, then add no energy, however few sweeps follow; sigma = G lambda + g."""
+    """lambda <- c lambda with c in [0, 1] of least energy, c = -g lambda / (lambda G lambda); sigma = G lambda + g.
+
+    So warm-start impulses add no energy, however few sweeps follow.
+    """
     relative_velocities(problem, impulse, sigma)
     linear, square = impulse[0] * 0, impulse[0] * 0
     for r in range(problem.rows):

@@ -1,14 +1,12 @@
-"""The third set of impulses of a step with contact: what takes overlaps back, by moving positions alone.
+"""Recovery: a third set of impulses, which reduces overlaps by changing positions only.
 
-The motion of the step lets no overlap grow. On top of it bodies move with (M + D)^-1 J' lambda_r, without friction, so
-that every contact or limit that overlaps opens at b, a share of the overlap in each step, and no other gap becomes
+The motion of the step lets no overlap grow. In addition bodies move with (M + D)^-1 J' lambda_r, without friction.
+Every contact or limit with an overlap opens at speed b, a fraction of the overlap per step, and no other gap becomes
 negative. With w the velocity of the step's motion along a row,
-
     0 <= lambda_r  _|_  (G + R) lambda_r + g >= 0,   g = w - b, R = YIELD G_rr b / u;  of others g = gap / h + w, R = 0,
-
-u the fastest b. Overlaps from two sides, of a body in too narrow a slot, ask for what no impulses give. So rows of
-overlaps yield, which bounds their impulses by u / (YIELD G_rr). The impulses carry no load: neither what lies on a body
-nor how long it has overlapped changes them, and velocities know nothing of them. Soft surfaces push back by themselves.
+u the largest b. Overlaps from two sides, of a body in too narrow a slot, cannot be resolved by any impulses. So rows of
+overlaps are compliant, which bounds their impulses by u / (YIELD G_rr). The impulses do not depend on loads or on how
+long an overlap has lasted, and do not change velocities. Overlaps of soft surfaces are not recovered.
 """
 
 from __future__ import annotations
@@ -21,12 +19,12 @@ YIELD = 0.1  # of its mobility at most, so that what opens others does not press
 
 
 def opening(m, gap, dt):
-    """b: how fast an overlap opens; 0 where there is none, but for what is left."""
+    """Return the speed b at which an overlap opens; 0 without an overlap above the allowed one."""
     return minimum(m.touch.option[0] * maximum(-gap - m.touch.option[3], 0) / dt, m.touch.option[1])
 
 
 def has_overlaps(m, nc, n, q, dt):
-    """Whether something overlaps that is to be taken back."""
+    """Return whether any overlap must be recovered."""
     found = False
     for c in range(nc):
         found = found or (not is_soft(m, c) and some(opening(m, m.contacts.gap[c], dt) > 0))
@@ -37,7 +35,7 @@ def has_overlaps(m, nc, n, q, dt):
 
 
 def put_opening(m, r, side, gap, dt):
-    """Row r, along which bodies move with side times its velocity apart."""
+    """Write row r, whose bodies separate with `side` times its velocity."""
     b = opening(m, gap, dt)
     m.g[r] = side * maximum(gap / dt + side * m.moved[r], 0)
     if b > 0:
@@ -48,8 +46,11 @@ def put_opening(m, r, side, gap, dt):
 
 
 def recovery_problem(m, nc, n, q, dt):
-    """g and bounds of all rows, and R, m.soft; impulses start from nothing. Joint friction and limits of speeds take no
-    part; what holds frames and closes loops stays as it is."""
+    """Write g, bounds and compliance m.soft of all rows, and initial impulses.
+
+    Initial impulses are an estimate for overlaps, and zero otherwise. Joint friction and speed limits are inactive;
+    constrained frames and loops do not move.
+    """
     for r in range(n):
         m.g[r], m.soft[r], m.recovery[r] = dt * 0, dt * 0, dt * 0
     for c in range(nc):
@@ -67,7 +68,7 @@ def recovery_problem(m, nc, n, q, dt):
 
 
 def recover(m, n):
-    """What impulses m.recovery add to the impulses of the positions, and to what moves; m.sigma: of the recovery."""
+    """Add recovery impulses to the position impulses, and their motion to m.moved; m.sigma: of the recovery problem."""
     for r in range(n):
         m.moved[r] += m.sigma[r] - m.g[r] - m.soft[r] * m.recovery[r]
         m.push[r] += m.recovery[r]

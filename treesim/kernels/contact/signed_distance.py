@@ -1,4 +1,4 @@
-"""Solids, what points of other bodies meet: signed distance of a point from each, and the outward normal there."""
+"""Solids as collision geometry: signed distance of a point from each, and outward normal."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ROUND = 1e-9  # m: what has a radius is round, and meets edges and corners of a 
 
 
 def vector_of(x, k):
-    """Row k of three numbers as a vector."""
+    """Return row k of three numbers as a vector."""
     return Vector(x[k, 0], x[k, 1], x[k, 2])
 
 
 def across(a):
-    """A unit vector across the unit vector a, the same for the same a."""
+    """Return a unit vector perpendicular to the unit vector a; a deterministic function of a."""
     o = a.x * 0
     other = Vector(o + 1, o, o)
     if absolute(a.x) > 0.9:
@@ -27,7 +27,7 @@ def across(a):
 
 
 def sign_of(x):
-    """1 or -1."""
+    """Return 1 or -1."""
     found = x * 0 + 1
     if x < 0:
         found = -found
@@ -35,7 +35,7 @@ def sign_of(x):
 
 
 def from_center(d, radius):
-    """Distance and normal of what is at d from the centre of a sphere."""
+    """Return signed distance and normal of a sphere at the position d relative to its centre."""
     length = sqrt(dot(d, d))
     n = Vector(d.x * 0, d.x * 0, d.x * 0 + 1)
     if length > 0:
@@ -44,7 +44,7 @@ def from_center(d, radius):
 
 
 def box_face(d, p, face):
-    """Distance to one face (0 to 5) of a box, d = |p| - half lengths, and its normal."""
+    """Return signed distance and normal of a box's face (0 to 5), for a point p; d = |p| - half lengths."""
     o = p.x * 0
     side = o + 1
     if face >= 3:
@@ -58,12 +58,12 @@ def box_face(d, p, face):
 
 
 def box_excess(p, size, k):
-    """|p| less the half lengths of the box of pair k."""
+    """Return |p| minus the half lengths of the box of pair k."""
     return Vector(absolute(p.x) - size[k, 0], absolute(p.y) - size[k, 1], absolute(p.z) - size[k, 2])
 
 
 def from_box(d, p):
-    """Distance and normal of a sphere's centre p from a box: from the nearest point of its surface."""
+    """Return signed distance and normal of a box, rounded at edges and corners, for a point p; d as in `box_face`."""
     out = Vector(maximum(d.x, 0), maximum(d.y, 0), maximum(d.z, 0))
     gap, n = from_center(Vector(sign_of(p.x) * out.x, sign_of(p.y) * out.y, sign_of(p.z) * out.z), 0)
     if gap <= 0:
@@ -76,7 +76,7 @@ def from_box(d, p):
 
 
 def next_to_face(d, face):
-    """How far p is beside a face of a box."""
+    """Return how far p is beyond the border of a box's face; d as in `box_face`."""
     found = maximum(d.y, d.z)
     if face % 3 == 1:
         found = maximum(d.x, d.z)
@@ -86,9 +86,10 @@ def next_to_face(d, face):
 
 
 def from_grid(touch, k, p):
-    """Distance and normal of p above the triangle of a grid of heights that is below it; FAR beside the grid.
+    """Return signed distance and normal of the height field's triangle below p; FAR outside of the grid.
 
-    The grid's origin is its centre; each cell is cut along the diagonal from its corner of least x and y."""
+    The grid's origin is its centre. Each cell is cut along the diagonal from its corner of least x and y.
+    """
     nx, ny, start = touch.pair[k, 7], touch.pair[k, 8], touch.pair[k, 9]
     dx, dy = touch.size[k, 0], touch.size[k, 1]
     x, y = p.x / dx + (nx - 1) / 2, p.y / dy + (ny - 1) / 2
@@ -113,7 +114,7 @@ def from_grid(touch, k, p):
 
 
 def from_smooth(touch, k, p):
-    """Distance and normal of the point p from the plane, sphere or capsule of pair k."""
+    """Return signed distance and normal of the plane, sphere or capsule of pair k, for a point p."""
     solid, size = touch.pair[k, 2], touch.size
     gap, n = p.z, Vector(p.x * 0, p.x * 0, p.x * 0 + 1)
     if solid == SPHERE:
@@ -125,13 +126,15 @@ def from_smooth(touch, k, p):
 
 
 def from_plane(touch, k, p, radius, face):
-    """The same from a plane."""
+    """Return signed distance and normal of a plane; variant of `from_solid`."""
     return p.z - radius, Vector(p.x * 0, p.x * 0, p.x * 0 + 1)
 
 
 def from_solid(touch, k, p, radius, face):
-    """Distance and normal, in the solid's axes, of the point p of a radius from the solid of pair k; face: of a box,
-    on which vertices are."""
+    """Return signed distance and normal of the solid of pair k, in its axes, for a point p with a radius.
+
+    face: of a box, whose distance is used for points without radius.
+    """
     solid, size = touch.pair[k, 2], touch.size
     gap, n = from_smooth(touch, k, p)
     if solid == BOX:

@@ -1,8 +1,8 @@
-"""Where shapes touch, of several states side by side: the contacts that any of them has, and which has which.
+"""Collision detection for several states at once, one per SIMD lane: contacts of any state, with active masks.
 
-Points and pairs are those of `collision`, of planes, spheres and capsules. A contact is one for all lanes, at its
-slot; `active` is 1 on the lanes of states that have it and 0 on the others, for which it must act as if it were not
-there. What a lane finds does not depend on the others.
+Points and pairs are those of `collision`, for planes, spheres and capsules. A contact is the same for all lanes, at its
+slot. `active` is 1 on the lanes of states that have it and 0 on the others, where it must have no effect. The result of
+a lane does not depend on the others.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ MOST = 32  # contacts of one state, and of all states together, that are looked 
 
 
 def find_contacts(touch, r, dt, margin, m, active, count):
-    """The contacts of all states, four of a pair at most; returns their number. count: on each lane how many its state
-    has. Where any of these is more than MOST, not all contacts are found."""
+    """Find the contacts of all states, at most four per pair; return their number.
+
+    count: number of contacts of each state. If it exceeds MOST, not all contacts are found.
+    """
     n = 0
     count[0] = r.still[0]
     for k in range(touch.pair.shape[0]):
@@ -29,7 +31,7 @@ def find_contacts(touch, r, dt, margin, m, active, count):
 
 
 def meet(touch, k, r, dt, margin, m, active, n, count):
-    """The contacts of pair k, from n on; returns the number of all contacts."""
+    """Find the contacts of pair k, from n on; return the number of all contacts."""
     W, B = transform_at(r.W, touch.pair[k, 0]), transform_at(r.W, touch.pair[k, 1])
     S = solid_in_world(touch, k, B)
     ball = ball_of(touch, k, W)
@@ -44,7 +46,7 @@ def meet(touch, k, r, dt, margin, m, active, n, count):
 
 
 def look(touch, k, r, S, reach, dt, margin, m, active, n):
-    """The points of pair k within the margin, or closer than they move in the step, from n on; returns their end."""
+    """Find the points of pair k within the margin, or within their motion in the step, from n on; return their end."""
     a, b, cylinder = touch.pair[k, 0], touch.pair[k, 1], touch.pair[k, 6] == 1
     W, B = transform_at(r.W, a), transform_at(r.W, b)
     for j in range(RIM if cylinder else touch.pair[k, 4]):
@@ -67,7 +69,7 @@ def look(touch, k, r, S, reach, dt, margin, m, active, n):
 
 
 def thin_out(m, active, first, end):
-    """Of more than four contacts of a pair the four that are worth most remain."""
+    """Reduce contacts of a pair to the four of largest `worth`."""
     found = active[first] * 0
     for j in range(first, end):
         found += active[j]
@@ -76,7 +78,7 @@ def thin_out(m, active, first, end):
 
 
 def choose(m, active, first, end, found):
-    """alive = 2 for each contact that is worth most, in turn; then these remain where too many were found."""
+    """Select the contacts of largest `worth` in turn, and deactivate the others where too many were found."""
     n, one = vector_of(m.normal, first), vector_of(m.point, first)
     two, three = one, one
     for mode in range(PER_PAIR):
@@ -101,7 +103,7 @@ def choose(m, active, first, end, found):
 
 
 def keep(m, active, first, end, count):
-    """Contacts that some state has, and has room for, from `first` on without gaps; returns where they end."""
+    """Move contacts that are active in some state, and within MOST, to consecutive places; return their end."""
     n = first
     for j in range(first, end):
         count[0] += active[j]

@@ -1,9 +1,9 @@
-"""Steps with contact of eight states side by side, as `contact_step` makes them of one, but for what is left to it.
+"""Steps with contact of eight states at once, as `contact_step` computes them for one.
 
-Rows are those that any of the states has; on lanes whose state has not got a row it is silent: it feels nothing and
-pushes nothing, so what a lane finds does not depend on the others. Sweeps go on until every lane is within the
-tolerance; a lane that is, stays as it is. Left to `contact_step` are states that ITERATIONS and SWEEPS do not solve,
-that bounce with more energy than they had, and that have more than `contact_points_lanes.MOST` contacts.
+Rows are those of any of the states. On lanes whose state does not have a row it is inactive: zero velocity and zero
+impulse, so the result of a lane does not depend on the others. Sweeps continue until every lane is within the
+tolerance; converged lanes do not change. Some states are left to `contact_step`: those that ITERATIONS and SWEEPS do
+not solve, those in which restitution would add energy, and those that have more than `simd_collision.MOST` contacts.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ ITERATIONS = 100  # of `admm` on lanes, which wait for the slowest
 
 
 def put_limits(m, q, dt, n, active):
-    """Rows of the limits that any state can reach in the step, from row n on; returns the number of rows."""
+    """Add rows of the limits that any state can reach in the step, from row n on; return the number of rows."""
     for j in range(m.touch.limits):
         k = m.touch.limit[j, 0]
         closing = -m.touch.limit[j, 2] * m.mean[k]
@@ -61,7 +61,7 @@ def put_limits(m, q, dt, n, active):
 
 
 def put_speeds(m, n, active):
-    """Rows of the joints that would be at their highest speed in any state, from row n on; returns how many rows."""
+    """Add rows of the joints that exceed NEAR_FASTEST of their speed limit in any state; return the number of rows."""
     first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
     for j in range(m.touch.speeds):
         k = m.touch.speed[j, 0]
@@ -75,7 +75,7 @@ def put_speeds(m, n, active):
 
 
 def find_rows(tree, q, dt, m, active, count):
-    """The rows of all states: numbers of contacts and of rows; alive: by row."""
+    """Find the rows of all states; return the numbers of contacts and of rows. alive: active mask of each row."""
     place(tree, q, m.rows)
     move_bodies(tree, m.rows, m.mean)
     nc = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts, active, count)
@@ -90,14 +90,14 @@ def find_rows(tree, q, dt, m, active, count):
 
 
 def mask_inactive_rows(tree, r, n, active):
-    """Nothing moves along rows that a state has not got."""
+    """Set Z of inactive rows to zero."""
     for k in range(tree.nv):
         for row in range(r.first[k], r.last[k]):
             r.Z[k, row] *= active[row]
 
 
 def mask_inactive(problem, active):
-    """No impulse along rows that a state has not got."""
+    """Set bounds and g of inactive rows so that their impulses are zero."""
     for c in range(problem.contacts):
         problem.mu[c] = select(active[3 * c] > 0, problem.mu[c], -1)
     for r in range(3 * problem.contacts, problem.rows):
@@ -108,19 +108,21 @@ def mask_inactive(problem, active):
 
 
 def place_of(m, nc, r):
-    """Where impulse r is kept."""
+    """Return the index of impulse r in the warm-start array."""
     return 3 * m.contacts.slot[r // 3] + r % 3 if r < 3 * nc else 3 * m.touch.slots + m.limit[r]
 
 
 def load_warm_start(m, nc, n, share, before, size, first, last, active):
-    """Impulses of the step before, to start from."""
+    """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
     for r in range(n):
         m.push[r] = select(active[r] > 0, share * gathered(before, place_of(m, nc, r), size, first, last), 0)
 
 
 def store_warm_start(m, nc, n, after, size, first, last, active):
-    """Impulses by slot, limit and joint, for the next step to start from. A row that a state has not got writes
-    nothing: it may share its slot with one that the state has."""
+    """Store impulses by slot, limit and joint for the warm start of the next step.
+
+    Inactive rows store nothing: they may share their slot with an active row.
+    """
     for r in range(n):
         k = place_of(m, nc, r)
         kept = select(active[r] > 0, m.impulse[r], gathered(after, k, size, first, last))
@@ -129,9 +131,11 @@ def store_warm_start(m, nc, n, after, size, first, last, active):
 
 def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, first, last, q_new, v_new,
     solver_info, work, room, memory, active, count):  # fmt: skip
-    """(q, v) at the end of the step, the impulses of every row by its place, what is told, and the work of the control,
-    and of all that resists [J]; work_free: that of the free step; returns False, having done nothing, where several
-    states have more contacts together than there is room for."""
+    """Compute the steps of several states, one per lane: (q, v), warm-start impulses, diagnostics, and work [J].
+
+    work: of the control, and of damping, friction and contact. work_free: that of the unconstrained step. Returns
+    False, without results, if several states together have too many contacts.
+    """
     retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
     nc, n = find_rows(tree, q, s.dt, room, active, count)
     if nc > MOST and last > first:
@@ -173,15 +177,17 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
 
 
 def stored_on_lanes(m, nc, active):
-    """The energy of the springs of soft surfaces, of the contacts that each state has."""
+    """Return the energy in the springs of soft surfaces, for the active contacts of each state."""
     for c in range(nc):
         m.contacts.gap[c] = select(active[3 * c] > 0, m.contacts.gap[c], 1)
     return stored_in_springs(m, nc)
 
 
 def solve_some(problem, several, impulse, sigma, tolerance, memory):
-    """Impulses as by `pgs`, without its searches; returns where that has not solved the problem. several:
-    whether a state has several contacts."""
+    """Solve for impulses as `pgs` does, without its searches; return a mask of lanes that are not solved.
+
+    several: mask of states with several contacts.
+    """
     if several and from_nothing(problem, impulse):
         solve_admm(problem, impulse, sigma, tolerance, ITERATIONS, memory)
         scale_along_ray(problem, impulse, sigma)
@@ -190,7 +196,7 @@ def solve_some(problem, several, impulse, sigma, tolerance, memory):
 
 
 def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info, memory, active, count):
-    """Both sets of impulses, m.push and m.impulse; told."""
+    """Solve for all sets of impulses, m.push and m.impulse, and write the diagnostics `told`."""
     share, tolerance = scheme[0], scheme[1]
     position_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
@@ -223,7 +229,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info,
 
 
 def stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work):
-    """Where no row acts, the step is the free one; returns where."""
+    """Replace results by those of the unconstrained step on lanes where no row acts; return the mask of these lanes."""
     free = q_free[0] == q_free[0]
     if n > 0:
         free = not (acts(m.impulse, n) or acts(m.push, n))
@@ -237,13 +243,13 @@ def stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work):
 
 
 def load_lanes(x, size, first, last, out):
-    """out = the numbers of several states."""
+    """out = `size` numbers of each of several states."""
     for k in range(size):
         out[k] = gathered(x, k, size, first, last)
 
 
 def store_lanes(x, size, first, last, given):
-    """Numbers of several states to where they belong."""
+    """Store `size` numbers of each of several states to the array x."""
     for k in range(size):
         scattered(x, k, size, first, last, given[k])
 
@@ -254,8 +260,10 @@ def contact_step_on_lanes(
     v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals,
     solver_info: Reals, work: Reals,
 ) -> int:  # fmt: skip
-    """All states, eight at a time; arrays as `contact_step_entry` has them, but for `after`, which must be 0, and
-    `solver_info`, (SIMD_SOLVER_INFO,) of each."""
+    """Compute the steps of all states, eight at a time; arrays as in `contact_step_entry`.
+
+    `after` must be 0 before. `told` has TOLD numbers per state.
+    """
     tree = tree_tables(ints, reals)
     s = settings_of(tree, settings)
     nq, nv, count = tree.nq, tree.nv, q.size // tree.nq

@@ -1,4 +1,4 @@
-"""The constant tables of all that may touch, from two flat arrays."""
+"""Constant contact tables, from two flat arrays."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ OPTIONS = 4  # numbers in front of the table of reals
 
 
 class Touch(NamedTuple):
-    """The constant tables of all that may touch: see `treesim.contact.tables`, which fills them."""
+    """Constant contact tables, which `treesim.contact.tables` builds."""
 
     capacity: Any  # contacts at most
     slots: Any
@@ -44,13 +44,16 @@ class Touch(NamedTuple):
 
 
 def slot_of(touch, k, j):
-    """The slot of point j of pair k: where its impulse is kept from step to step. Of a large hull several points share
-    one, of which few touch at a time; they start from each other's impulses then."""
+    """Return the slot of point j of pair k, at which its impulse is stored for the warm start.
+
+    Several points of a large hull share a slot; few of them touch at a time. They then start from each other's
+    impulses.
+    """
     return touch.pair[k, 5] + j % touch.pair[k, 14]
 
 
 def touch_tables(layout, geometry):
-    """The tables from their two flat arrays."""
+    """Return the contact tables from their two flat arrays."""
     P, n, limits, frictions, speeds = layout[0], layout[1], layout[2], layout[3], layout[7]
     ends = NUMBERS + COLUMNS * P
     limit = layout[ends : ends + 3 * limits].reshape((limits, 3))

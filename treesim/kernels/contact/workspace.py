@@ -1,4 +1,4 @@
-"""The tables and scratch memory of a step with contact."""
+"""Contact tables, and scratch memory of a step with contact."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ContactMemory(NamedTuple):
 
 
 def contact_memory(tree, layout, geometry, rows, frames, q):
-    """The tables, and scratch memory, of the numbers in q."""
+    """Contact tables, and scratch memory with the dtype of q."""
     touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
     M = 3 * touch.capacity + touch.limits + touch.frictions + touch.speeds + held.R.shape[0]
     dof, row, by = np.empty((4, tree.nv), q.dtype), np.empty((15, M), q.dtype), np.empty((3, touch.capacity), q.dtype)

@@ -1,4 +1,4 @@
-"""Contact wrenches of a step, of bodies and of pairs of them, from the impulses of its contacts."""
+"""Contact wrenches on bodies, and of pairs of bodies, from the impulses of a step."""
 
 from __future__ import annotations
 
@@ -20,8 +20,10 @@ def add_wrench(total, row, first, force, moment):
 
 
 def put_wrenches(m, nc, dt, wrench, pairs):
-    """wrench[i] = the mean force and moment of the step's contacts on body i, along the world's axes, at its origin;
-    pairs[g] = the same of what the bodies of pair g do to each other, on the first, then on the second."""
+    """wrench[i] = mean contact force and moment on body i in the step, in world axes at its origin.
+
+    pairs[g] = the same for the bodies of pair g: on the first, then on the second.
+    """
     for c in range(nc):
         k = law_of(m, c)
         x, n = vector_of(m.contacts.point, c), vector_of(m.contacts.normal, c)

@@ -1,1 +1,1 @@
-"""Mimic joints: from the independent coordinates to those of the spanning tree, and back."""
+"""Mimic joints: conversion between independent coordinates and those of the spanning tree."""

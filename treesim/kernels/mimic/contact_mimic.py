@@ -1,8 +1,8 @@
-"""Contact of robots with followers: what the spanning tree's joints let through of the rows of contact.
+"""Contact of robots with mimic joints: the constraint response of the spanning tree to rows of contact.
 
-An impulse along a row calls forth impulses mu of the followers' rows A that keep A v = 0: with Z of `delassus`,
-Z_A of the rows A, and S = A (M + D)^-1 A', mu = -S^-1 Z_A' D^-1 Z lambda. So Z <- Z - Z_A S^-1 Z_A' D^-1 Z is all that
-differs: G = Z' D^-1 Z and the response to impulses are then those of the independent coordinates.
+Impulses lambda along contact rows cause impulses mu along the mimic rows A, such that A v = 0. With Z of `delassus`,
+Z_A of the rows A, and S = A (M + D)^-1 A', mu = -S^-1 Z_A' D^-1 Z lambda. So it suffices to replace Z by Z - Z_A S^-1
+Z_A' D^-1 Z. G = Z' D^-1 Z and the response to impulses are then those of the independent coordinates.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from .mimic import mimic_joints_of, mimic_row_memory, respond_to_rows, with_shar
 
 
 class MimicRows(NamedTuple):
-    """The followers of a tree, and memory for their rows."""
+    """Mimic joints of a tree, and scratch memory for their rows."""
 
     mimic: Any
     rows: Any
 
 
 def mimic_constraint_memory(tree, mimic_ints, mimic_reals, q):
-    """The followers, and scratch memory for their rows, of the numbers in q."""
+    """Mimic joints, and scratch memory for their rows, with the dtype of q."""
     mimic = mimic_joints_of(mimic_ints, mimic_reals)
     return MimicRows(mimic, mimic_row_memory(tree, mimic, q))
 
 
 def with_mimic_rotors(tree, mimic_constraint):
-    """The tree with rotor inertias spread over leaders and followers."""
+    """Return the tree with rotor inertias distributed over mimicked and mimic joints."""
     return with_shared_rotors(tree, mimic_constraint.mimic, mimic_constraint.rows)
 
 
 def constrain_mimic_joints(tree, q, r, n, mimic_constraint):
-    """Z of the first n rows r, without what the followers do not let through."""
+    """Correct Z of the first n rows r by the constraints of mimic joints: Z <- Z - Z_A S^-1 Z_A' D^-1 Z."""
     mimic, own = mimic_constraint.mimic, mimic_constraint.rows
     respond_to_rows(tree, mimic, q, own)
     for row in range(n):
@@ -67,9 +67,9 @@ def give_forces(tree, mimic, own, r, row):
 
 
 def any_tree(tree, mimic_constraint):
-    """The tree as it is, without followers."""
+    """Return the tree unchanged; variant of `with_mimic_rotors` without mimic joints."""
     return tree
 
 
 def constrain_nothing(tree, q, r, n, mimic_constraint):
-    """All rows are let through, without followers."""
+    """Do nothing; variant of `constrain_mimic_joints` without mimic joints."""

@@ -1,11 +1,11 @@
-"""Joints that follow others: between independent coordinates y and those of the spanning tree, and its rows.
+"""Mimic joints: conversion between independent coordinates y and the spanning tree, and constraints of its motion.
 
-q = G y + o, v = G yd. Motions are expanded by G, forces are contracted by G'; a force on y acts on the spanning tree
-at the leaders, which is one of the forces that G' makes it of. The spanning tree's own accelerations, of any method,
-are brought to those of the robot by the rows A = [.. 1 at b .. -k at a ..], A G = 0:
+q = G y + o, v = G yd. Motions are expanded by G, forces are contracted by G'. A force on y is applied to the spanning
+tree at the independent joints, which is one of the forces that G' contracts to it. Accelerations of the spanning tree,
+from any method, are corrected by the rows A = [.. 1 at b .. -k at a ..] of the mimic joints b, A G = 0:
 qdd = qdd_free - H^-1 A' (A H^-1 A')^-1 A qdd_free.
-A row is a unit force across joint b, and -k of one across joint a, that travels to the base as those of `pv_osim`;
-only the rows that are on their way through a body are touched there, O(N + m d + m^3) in all.
+A row is a unit force across joint b, and -k of one across joint a, which a backward sweep propagates to the base as in
+`pv_osim`. A body processes only the rows that reach it: O(N + m d + m^3) in all.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MIMIC_TABLES = {
 
 
 class MimicJoints(NamedTuple):
-    """The constant tables of the followers b = 0 ... count - 1 of a tree, whose leaders are called a."""
+    """Constant tables of the mimic joints b = 0 ... count - 1 of a tree, whose mimicked joints are called a."""
 
     count: int
     nq: int  # of independent coordinates
@@ -51,7 +51,7 @@ class MimicJoints(NamedTuple):
 
 
 def mimic_joints_of(mimic_ints, mimic_reals):
-    """The tables of followers from their two flat arrays (see treesim.model.mimic)."""
+    """Return the tables of mimic joints from their two flat arrays (see treesim.model.mimic)."""
     n, nq, nv = mimic_ints[0], mimic_ints[1], mimic_ints[2]
     k = 3 + 7 * n
     return MimicJoints(
@@ -74,7 +74,7 @@ def expand_positions(mimic, y, q):
 
 
 def pick_positions(mimic, q, y):
-    """y from q."""
+    """y from q = G y + o."""
     for j in range(mimic.nq):
         y[j] = q[mimic.independent_q[j]]
 
@@ -94,7 +94,7 @@ def pick_motion(mimic, v, y):
 
 
 def expand_force(mimic, y, tau):
-    """A force tau on the spanning tree with G' tau = y: that of y on the joints that follow none."""
+    """Force tau on the spanning tree with G' tau = y, which acts on the independent joints only."""
     for j in range(mimic.nv):
         tau[mimic.independent_v[j]] = y[j]
     for b in range(mimic.count):
@@ -116,7 +116,7 @@ def contract_columns(mimic, J, y):
 
 
 def contract_matrix(mimic, M, y):
-    """y = G' M G; the columns of M are used up."""
+    """y = G' M G."""
     for i in range(mimic.nv):
         contract_force(mimic, M[mimic.independent_v[i]], y[i])
     for b in range(mimic.count):
@@ -131,7 +131,7 @@ def contract_matrix(mimic, M, y):
 
 
 class MimicRowMemory(NamedTuple):
-    """Scratch memory of the rows of followers, m of them."""
+    """Scratch memory of the m rows of mimic joints."""
 
     # by body: transforms, articulated inertias, changes of acceleration; by degree of freedom: U, D^-1
     X: Any
@@ -148,7 +148,7 @@ class MimicRowMemory(NamedTuple):
 
 
 def mimic_row_memory(tree, mimic, q):
-    """Scratch memory for the rows of followers, of the numbers in q."""
+    """Scratch memory for the rows of mimic joints, with the dtype of q."""
     m = mimic.count
     body, dof = np.empty((tree.n_bodies + 1, 39), q.dtype), np.empty((tree.nv, 7 + m), q.dtype)
     return MimicRowMemory(
@@ -159,9 +159,12 @@ def mimic_row_memory(tree, mimic, q):
 
 
 def with_shared_rotors(tree, mimic, r):
-    """The same tree with the rotor inertias of each leader and its followers spread evenly over them, as y feels them:
-    rho_a + sum k^2 rho_b stays. Then joints that carry no inertia have a share of what their leader's rotor has, or of
-    what a step adds to it; and what others of the same leader lend to them, which adds up to zero."""
+    """Return the tree with rotor inertias distributed evenly over each mimicked joint and its mimic joints.
+
+    The reflected inertia rho_a + sum k^2 rho_b does not change. So joints without inertia get a part of the rotor
+    inertia of their mimicked joint, or of what a step adds to it. The regularization `regularization` is added; its
+    reflected sum is zero.
+    """
     for k in range(tree.nv):
         r.rotors[k] = tree.armature[k]
     for b in range(mimic.count):
@@ -177,7 +180,7 @@ def with_shared_rotors(tree, mimic, r):
 
 
 def start_rows(tree, mimic, r):
-    """No row is anywhere but at the joints of its two ends."""
+    """Initialize the rows: each is active at the bodies of its two joints only."""
     for i in range(tree.n_bodies + 1):
         for b in range(mimic.count):
             r.active[i, b] = 0
@@ -191,7 +194,7 @@ def start_rows(tree, mimic, r):
 
 
 def feel(tree, mimic, r, i):
-    """What the degrees of freedom of joint i feel of the rows there; they leave the rest."""
+    """Compute Z of joint i's degrees of freedom for the rows there, add to G, and eliminate the joint from the rows."""
     for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
         for b in range(mimic.count):
             if r.active[i, b] > 0:
@@ -209,7 +212,7 @@ def feel(tree, mimic, r, i):
 
 
 def pass_on(tree, mimic, r, i):
-    """The rows at body i go on to its parent, where they may meet their other ends."""
+    """Transform the rows' forces at body i to its parent, and add them where both ends of a row meet."""
     p = tree.parent[i]
     for b in range(mimic.count):
         if p > 0 and r.active[i, b] > 0:
@@ -221,7 +224,7 @@ def pass_on(tree, mimic, r, i):
 
 
 def factor_rows(r):
-    """G <- L with G = L L', in the lower triangle; no row depends on others."""
+    """Factorize G = L L' in place, with L in the lower triangle; rows must be independent."""
     for j in range(r.force.size):
         for k in range(j):
             for i in range(j, r.force.size):
@@ -232,13 +235,13 @@ def factor_rows(r):
 
 
 def respond_to_rows(tree, mimic, q, r):
-    """Z and the factor of A H^-1 A' at q: articulated inertias and the rows' forces inward."""
+    """Z and the factor of A H^-1 A' at q, by articulated inertias and a backward sweep of the rows' forces."""
     articulated_quantities(tree, q, r.X, r.P, r.U, r.D_inv)
     sweep_mimic_rows(tree, mimic, r)
 
 
 def sweep_mimic_rows(tree, mimic, r):
-    """Z and the factor of A H^-1 A', by the articulated quantities X, U and D^-1 in r: the rows' forces inward."""
+    """Z and the factor of A H^-1 A', for articulated quantities X, U and D^-1 in r, by a backward sweep of the rows."""
     start_rows(tree, mimic, r)
     for i in range(tree.n_bodies, 0, -1):
         feel(tree, mimic, r, i)
@@ -247,7 +250,7 @@ def sweep_mimic_rows(tree, mimic, r):
 
 
 def add_response(tree, mimic, qdd, r):
-    """qdd += H^-1 A' r.force, where `sweep_mimic_rows` has been; r.A: the bodies' accelerations under that."""
+    """qdd += H^-1 A' r.force, after `sweep_mimic_rows`; r.A: the bodies' accelerations under these forces."""
     put_motion(r.A, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
         a = motion_to_child(body_transform_at(tree, r.X, i), motion_at(r.A, tree.parent[i]))
@@ -262,7 +265,7 @@ def add_response(tree, mimic, qdd, r):
 
 
 def unit_response(tree, mimic, b, qdd, r):
-    """r.A: the bodies' accelerations under a unit force across row b; qdd is scratch memory."""
+    """r.A = the bodies' accelerations under a unit force across row b; qdd is scratch memory."""
     for c in range(mimic.count):
         r.force[c] = tree.gravity[0] * 0
     r.force[b] += 1
@@ -272,14 +275,14 @@ def unit_response(tree, mimic, b, qdd, r):
 
 
 def solve_row(mimic, B, j, r):
-    """r.force = S^-1 B[j], what answers a unit force along row j of J, with B = J H^-1 A' and S = A H^-1 A'."""
+    """r.force = S^-1 B[j], the response to a unit force along row j of J, with B = J H^-1 A' and S = A H^-1 A'."""
     for b in range(mimic.count):
         r.force[b] = B[j, b]
     solve(r.G, r.force)
 
 
 def subtract_row_response(mimic, B, G, r):
-    """G <- G - B S^-1 B', in the lower triangle: J H^-1 J' without what the followers do not let through."""
+    """G <- G - B S^-1 B' in the lower triangle: J H^-1 J' with the constraints of mimic joints."""
     for j in range(G.shape[0]):
         solve_row(mimic, B, j, r)
         for i in range(j, G.shape[0]):
@@ -288,8 +291,7 @@ def subtract_row_response(mimic, B, G, r):
 
 
 def constrain_accelerations(tree, mimic, qdd, r):
-    """qdd <- qdd - H^-1 A' (A H^-1 A')^-1 A qdd, where `sweep_mimic_rows` has been; r.A: by how much that changes the
-    bodies' accelerations."""
+    """qdd <- qdd - H^-1 A' (A H^-1 A')^-1 A qdd, after `sweep_mimic_rows`; r.A: change of the bodies' accelerations."""
     for b in range(mimic.count):
         r.force[b] = mimic.multiplier[b] * qdd[mimic.mimicked_v[b]] - qdd[mimic.v[b]]
     solve(r.G, r.force)
@@ -299,20 +301,20 @@ def constrain_accelerations(tree, mimic, qdd, r):
 
 
 def follow(tree, mimic, q, qdd, r):
-    """The spanning tree's accelerations qdd, of any method, with its followers held to their leaders, in place."""
+    """Correct accelerations qdd of the spanning tree, from any method, by the constraints of mimic joints, in place."""
     respond_to_rows(tree, mimic, q, r)
     constrain_accelerations(tree, mimic, qdd, r)
 
 
 def follow_free(tree, mimic_ints, mimic_reals, q, free, qdd, rows):
-    """qdd = the accelerations `free` of the spanning tree, with its followers held to their leaders."""
+    """qdd = the accelerations `free` of the spanning tree, corrected by the constraints of mimic joints."""
     for k in range(tree.nv):
         qdd[k] = free[k]
     follow(tree, mimic_joints_of(mimic_ints, mimic_reals), q, qdd, rows)
 
 
 def rows_for(tree, mimic_ints, mimic_reals, q):
-    """Scratch memory for the rows of followers, of the numbers in q."""
+    """Scratch memory for the rows of mimic joints, with the dtype of q."""
     return (mimic_row_memory(tree, mimic_joints_of(mimic_ints, mimic_reals), q),)
 
 

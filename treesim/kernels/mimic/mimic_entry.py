@@ -1,8 +1,8 @@
-"""Entries for robots with followers, made from those of their spanning trees: arrays are changed around them.
+"""Entries for robots with mimic joints, generated from those of spanning trees.
 
-What an entry of `entry` declares, its kernel does on the spanning tree: of each state, q and motions are expanded to
-it, forces are taken to the leaders, and results are contracted or picked; see `mimic`. Robots without followers
-have no part in this: their entries are others.
+The kernel of an entry runs on the spanning tree. For each state, q and motions are expanded to it, forces are applied
+at the independent joints, and results are contracted or selected; see `mimic`. Robots without mimic joints use the
+original entries.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ SYMBOLS = {"nq": "mimic.nq", "nv": "mimic.nv", "N": "tree.n_bodies"}  # that sha
 
 
 def serves_mimic_joints(states: Any) -> bool:
-    """Return whether an entry has a twin for robots with followers."""
+    """Return whether an entry has a variant for robots with mimic joints."""
     origin: Origin | None = getattr(states, "origin", None)
     return origin is not None and (origin.expands or _has_rows(origin))
 
 
 def _has_rows(origin: Origin) -> bool:
-    """Whether the followers' rows have a part in it."""
+    """Return whether the variant uses the rows of mimic joints."""
     return bool(origin.follows) or origin.reduce is not None
 
 
 @lru_cache(maxsize=256)
 def mimic_entry(states: Any) -> Callable[..., int]:
-    """Return the twin of an entry for robots with followers: the same arrays, of independent coordinates; `mimic_ints`
-    and `mimic_reals` are its first tables behind the spanning tree's.
+    """Return the variant of an entry for robots with mimic joints, with the same arrays in independent coordinates.
 
-    Raises TypeError for an entry that has none (`serves_mimic_joints`).
+    Its tables are those of the spanning tree, `mimic_ints` and `mimic_reals`, then the entry's own. Raises TypeError
+    for an entry without a variant (`serves_mimic_joints`).
     """
     if not serves_mimic_joints(states):
         raise TypeError(f"{states.__name__} takes no robots with mimic joints")
@@ -63,13 +63,13 @@ def mimic_entry(states: Any) -> Callable[..., int]:
 
 
 def _between() -> dict[str, Any]:
-    """The functions of `mimic` that texts call."""
+    """Return the functions of `mimic` that generated sources call, by name."""
     names = ("expand_positions", "pick_positions", "expand_motion", "pick_motion", "expand_force", "contract_force")
     return {name: getattr(between, name) for name in (*names, "contract_columns", "contract_matrix")}
 
 
 def _text(name: str, origin: Origin, signature: Signature) -> str:
-    """The entry's own text."""
+    """Return the source of the variant."""
     arrays = signature.arrays
     kinds = {
         "ints": "TableOfIntegers",
@@ -102,7 +102,7 @@ def _text(name: str, origin: Origin, signature: Signature) -> str:
 
 
 def _part_texts(memory: str, one: str, origin: Origin) -> dict[str, str]:
-    """The texts of what lays out an entry's scratch memory, and of its kernel on the spanning tree, followers held."""
+    """Return the sources of two functions: allocation of scratch memory, and the constrained kernel on one state."""
     arrays = [x.name for x in origin.signature.arrays]
     scratch = memory_of(origin.scratch) or "()"
     return {
@@ -121,7 +121,10 @@ def _part_texts(memory: str, one: str, origin: Origin) -> dict[str, str]:
 
 
 def _work(origin: Origin, array: Callable[[Array], str]) -> list[str]:
-    """The lines that call the kernel on one state, and hold the followers to their leaders; array: what each one is."""
+    """Return the source lines that call the kernel on one state, and apply the constraints of mimic joints.
+
+    array: function that returns the expression of an array.
+    """
     wanted, arrays = parameters_of(origin.kernel), origin.signature.arrays
     tree = "moved" if _has_rows(origin) else "tree"
     given = {"tree": tree, "scratch": "scratch", **{table: table for table in MIMIC_TABLES | origin.signature.tables}}
@@ -139,24 +142,24 @@ def _work(origin: Origin, array: Callable[[Array], str]) -> list[str]:
 
 
 def _is_expanded(x: Array) -> bool:
-    """Whether an array has an axis of independent coordinates."""
+    """Return whether an array has an axis of independent coordinates."""
     return any(re.search(r"\bn[qv]\b", length) for length in x.shape)
 
 
 def _full_shape(x: Array) -> str:
-    """The shape of an array on the spanning tree."""
+    """Return the shape of an array on the spanning tree, as an expression."""
     lengths = [re.sub(r"\b(n[qv])\b", r"tree.\1", length) for length in x.shape]
     return lengths[0] if len(lengths) == 1 else f"({', '.join(lengths)})"
 
 
 def _expansion(x: Array) -> str:
-    """What takes an argument of one state to the spanning tree."""
+    """Return the source line that expands an argument of one state to the spanning tree."""
     kind = {("nq",): "positions", ("nv",): "force" if x.dual[0] else "motion"}[x.shape]
     return f"expand_{kind}(mimic, {state_of(x)}, full_{x.name})"
 
 
 def _contraction(x: Array) -> str:
-    """What takes a result of one state from the spanning tree."""
+    """Return the source line that contracts a result of one state from the spanning tree."""
     if x.shape == ("nv", "nv") and x.dual == (True, True):
         how = "contract_matrix"
     elif len(x.shape) == 2 and x.shape[1] == "nv" and x.dual == (False, True):

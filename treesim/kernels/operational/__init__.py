@@ -1,1 +1,1 @@
-"""The inverse operational-space inertia of frames and what is derived from it."""
+"""Inverse operational-space inertia of frames, and derived quantities."""

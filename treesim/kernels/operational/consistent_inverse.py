@@ -1,4 +1,4 @@
-"""Λ, J̄ and N where the operational space has full rank: the dynamically consistent inverse and its null space (F10)."""
+"""Λ, J̄ and N for an operational space of full rank: the dynamically consistent inverse and its null space (F10)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .sparse_rows import four_sums, null_space, one_sum
 
 
 class Scratch(NamedTuple):
-    """Bodies of the frames, last degree of freedom of each of their rows, these rows packed; memory for Λ and N."""
+    """Bodies of the frames, last degree of freedom of each row, packed rows; scratch memory for Λ and N."""
 
     bodies: Any
     last: Any
@@ -28,7 +28,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, codes, offsets, center, inverse):
-    """Scratch memory for one state, of the numbers in inverse."""
+    """Scratch memory for one state, with the dtype of `inverse`."""
     bodies = frames_of(codes, offsets).bodies
     last = last_of_rows(tree, bodies)
     rows = np.empty((last.size, tree.nv), inverse.dtype)
@@ -55,8 +55,11 @@ def put_product(A, B, out):
 
 
 def consistent_inverse(tree, limits, inverse, J, X, inertia, jbar, nullspace, scratch):
-    """Λ of Λ^-1, J̄ = X Λ with X = H^-1 J' = L_d^-1 Y_D' (F10 eq. 33), N = 1 - J̄ J (F10 eq. 10), rows as in
-    `operational_space`; limits: rtol and floor of `scaled_inverse`. NOT_CONVERGED where full rank is not certain."""
+    """Λ from Λ^-1, J̄ = X Λ with X = H^-1 J' = L_d^-1 Y_D' (F10 eq. 33), and N = 1 - J̄ J (F10 eq. 10).
+
+    Rows as in `operational_space`. limits: rtol and floor of `scaled_inverse`. Returns NOT_CONVERGED if full rank is
+    not certain.
+    """
     bodies, last, packed, work, scaled, path = scratch
     if not scaled_inverse(inverse, limits[0], limits[1], work, scaled, inertia):
         return NOT_CONVERGED

@@ -1,6 +1,6 @@
 """Extended force propagator: Λ^-1 from the diagonal blocks of Omega (after Wensing et al. 2012), O(N + m d + m^2).
 
-The force of each task is carried to the base once; two tasks meet at their nearest common ancestor a, where
+The forces of each task are propagated to the base once. For two tasks with nearest common ancestor a,
 Λ^-1_kl = chi_k' Omega_aa chi_l. Joints are treated one unit screw at a time, as in `aba`.
 """
 
@@ -19,7 +19,7 @@ from .inverse_inertia import inverse_inertia_entry
 
 
 def let_through(tree, i, X, U, D_inv, chi):
-    """chi <- X' (1 - G S') chi: what joint i hands on of the forces in the rows of chi."""
+    """chi <- X' (1 - G S') chi: propagate the forces in the rows of chi through joint i."""
     for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
         for r in range(6):
             share = chi[r, tree.screw[k]] * D_inv[k]
@@ -30,7 +30,7 @@ def let_through(tree, i, X, U, D_inv, chi):
 
 
 def carry_to_base(tree, body, X, U, D_inv, chi):
-    """chi[i], i on the path of `body`: the task's forces in body i's coordinates, from chi[body] inward."""
+    """chi[i] = the task's forces in body i's coordinates for all i on the path of `body`, from chi[body] inward."""
     i = body
     while tree.parent[i] > 0:
         p = tree.parent[i]
@@ -63,7 +63,7 @@ def quadratic_block(chi_k, Omega, chi_l, out):
 
 
 class Scratch(NamedTuple):
-    """Placements, transforms, articulated inertias, U and D^-1, the tasks' forces by body, Omega_ii, and one block."""
+    """Poses, transforms, articulated inertias, U and D^-1, the tasks' forces by body, Omega_ii, and one block."""
 
     W: Any
     X: Any
@@ -76,7 +76,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, codes, offsets, q):
-    """The frames, and scratch memory for a tree and tasks, of the numbers in q: O(N) blocks for each frame."""
+    """Frames, and scratch memory for a tree and tasks, with the dtype of q: O(N) blocks for each frame."""
     frames = frames_of(codes, offsets)
     bodies = frames.bodies
     B = tree.n_bodies + 1

@@ -1,7 +1,7 @@
-"""What methods for the inverse operational-space inertia Λ^-1 = J H^-1 J' share: entries, and what followers take.
+"""Shared part of methods for Λ^-1 = J H^-1 J': entries, and the correction for mimic joints.
 
-In a robot with followers, whose rows are A (see `mimic`), it is Λ^-1 - B S^-1 B' of the spanning tree's, with
-B = J H^-1 A' and S = A H^-1 A': the same for every method, which needs not know of it.
+With rows A of mimic joints (see `mimic`), Λ^-1 of a robot is Λ^-1 - B S^-1 B' of its spanning tree, with B = J H^-1 A'
+and S = A H^-1 A'. This correction is the same for every method.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..mimic.mimic import respond_to_rows, subtract_row_response, unit_response
 
 
 def couple_frames(tree, q, frames, A, column):
-    """column = the accelerations of all frames, six rows each, under those of the bodies, A."""
+    """column = accelerations of all frames, six rows each, for bodies' accelerations A."""
     bodies, offsets, reference = frames
     for f in range(bodies.size):
         offset = transform_at(offsets, f)
@@ -28,7 +28,7 @@ def couple_frames(tree, q, frames, A, column):
 
 
 def reduce_inverse_inertia(tree, mimic, codes, offsets, q, out, rows):
-    """Λ^-1 of the spanning tree becomes that of the robot, at q of the spanning tree; see `mimic_entry`."""
+    """Correct Λ^-1 of the spanning tree by the constraints of mimic joints, in place; see `mimic_entry`."""
     B, change = np.empty((out.shape[0], mimic.count), q.dtype), np.empty(tree.nv, q.dtype)
     frames = frames_of(codes, offsets)
     respond_to_rows(tree, mimic, q, rows)
@@ -42,5 +42,5 @@ def reduce_inverse_inertia(tree, mimic, codes, offsets, q, out, rows):
 
 
 def inverse_inertia_entry(kernel, scratch, tables=FRAMES):
-    """The entry of a method for Λ^-1 (m, m) of k frames, m = 6 k."""
+    """Return the entry of a method for Λ^-1 (m, m) of k frames, m = 6 k."""
     return entry(kernel, scratch, tables, COUNT, reduce=reduce_inverse_inertia, q="nq", out="-> 6 * k, 6 * k")

@@ -1,9 +1,9 @@
-"""Λ^-1 by the constraint-force method: the accelerations that unit forces on the frames' bodies cause, at rest (FF13).
+"""Λ^-1 by the constraint-force method: accelerations by unit forces on the frames' bodies, at rest (FF13).
 
-Λ^-1 = B' [I^-1 - I^-1 (P W) A^-1 (P W)' I^-1] B, B picking bodies: A is factorized once, and each of the 6 k task rows
-is one right-hand side, O(N + k N'), N' the bodies of the paths that carry frames. The stages are those of
-`constraint_force`, their matrices first; right-hand sides do not wait for one another, so that 6 k times as many
-processors take as long for all as for one.
+Λ^-1 = B' [I^-1 - I^-1 (P W) A^-1 (P W)' I^-1] B, where B selects bodies. A is factorized once, and each of the 6 k task
+rows is one right-hand side: O(N + k N'), N' the bodies of the paths that lead to frames. The stages are those of
+`constraint_force`, their matrices first. Right-hand sides are independent, so that 6 k times as many processors solve
+all in the time of one.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ..published.parallel.path_velocities import append_transform, down_sweep, p
 
 
 class Scratch(NamedTuple):
-    """The task rows as forces on their bodies, the paths, those that carry frames, and work memory."""
+    """Task rows as forces on their bodies, paths, those that lead to frames, and work memory."""
 
     K: Any
     paths: Any
@@ -41,7 +41,7 @@ class Scratch(NamedTuple):
 
 
 def mark_carrying(parent, paths, bodies, carries):
-    """All bodies of the paths that lead to `bodies`."""
+    """Mark all bodies of the paths that lead to `bodies`."""
     for f in range(bodies.size):
         i = bodies[f]
         while i > 0:
@@ -52,8 +52,10 @@ def mark_carrying(parent, paths, bodies, carries):
 
 
 def memory_for(tree, codes, offsets, q, elimination_rounds, substitution_rounds, extra_for):
-    """The frames, and scratch memory for a tree and tasks, of the numbers in q; extra_for: further numbers per body,
-    given the rounds of the longest path."""
+    """Frames, and scratch memory for a tree and tasks, with the dtype of q.
+
+    extra_for: function of the longest path's rounds, which returns the number of additional elements per body.
+    """
     frames = frames_of(codes, offsets)
     bodies, B = frames.bodies, tree.n_bodies + 1
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
@@ -67,7 +69,7 @@ def memory_for(tree, codes, offsets, q, elimination_rounds, substitution_rounds,
 
 
 def place_at(tree, paths, w, s, low, high, q):
-    """Stage s of transforms, and of placements, which take the stages and the memory of velocities."""
+    """Compute stage s of transforms and poses; poses use the stages and the memory of velocities."""
     what, turn = paths.stages[s, 0], paths.stages[s, 1]
     if what == TRANSFORMS:
         for place in range(low, high):
@@ -85,7 +87,7 @@ def place_at(tree, paths, w, s, low, high, q):
 
 
 def factor_paths(tree, paths, w, q, eliminate_matrix):
-    """Placements, and the matrices of all paths."""
+    """Compute poses, and factorize the matrices of all paths."""
     put_nothing(tree, w)
     put_motion(w.a, 0, zero_motion(tree))
     for s in range(paths.sizes[1]):
@@ -94,12 +96,12 @@ def factor_paths(tree, paths, w, q, eliminate_matrix):
 
 
 def put_task_row(tree, frames, w, K, f):
-    """The six rows of a frame as forces on its body."""
+    """Write the six rows of a frame as forces on its body."""
     task_rows(tree, frames.bodies[f], frames.placement, w.P, frames.reference, f, K[6 * f : 6 * f + 6])
 
 
 def put_unit_force(w, body, force):
-    """No force on any body but one."""
+    """Set the bias forces to zero, except for -force on one body."""
     for i in range(1, w.b.shape[0]):
         for c in range(6):
             w.b[i, c] = force[c] * 0
@@ -108,7 +110,7 @@ def put_unit_force(w, body, force):
 
 
 def respond(tree, paths, w, carries, eliminate_vector, substitute):
-    """a <- the accelerations that the forces on the bodies cause, of all bodies on paths that carry frames."""
+    """Compute accelerations w.a caused by the forces on bodies, for all bodies on paths that lead to frames."""
     for s in range(paths.sizes[1]):
         place = paths.stages[s, 2]
         while place < paths.stages[s, 3]:
@@ -118,7 +120,7 @@ def respond(tree, paths, w, carries, eliminate_vector, substitute):
 
 
 def put_column(frames, w, K, s, out):
-    """Column s of Λ^-1 below the diagonal, and its mirror image: the powers of all task rows on the accelerations."""
+    """Write column s of Λ^-1 below the diagonal, and its transpose: K' a."""
     for r in range(s, K.shape[0]):
         a, power = w.a[frames.bodies[r // 6]], K[r, 0] * 0
         for c in range(6):
@@ -127,7 +129,7 @@ def put_column(frames, w, K, s, out):
 
 
 def inverse_inertia(tree, q, out, frames, memory, eliminate_matrix, eliminate_vector, substitute):
-    """Λ^-1, a column for each task row, with a method to solve along paths."""
+    """Λ^-1, a column for each task row, with a given method to solve along paths."""
     K, paths, carries, w = memory
     factor_paths(tree, paths, w, q, eliminate_matrix)
     for f in range(frames.bodies.size):

@@ -15,12 +15,12 @@ from .operational_constraint_force import inverse_inertia, memory_for
 
 
 def extra_for(rounds):
-    """Further numbers per body."""
+    """Return the number of additional elements per body."""
     return EXTRA
 
 
 def scratch_for(tree, codes, offsets, q):
-    """The frames, the paths of a tree, and memory, of the numbers in q."""
+    """Frames, paths of a tree, and scratch memory, with the dtype of q."""
     return memory_for(tree, codes, offsets, q, elimination_rounds, substitution_rounds, extra_for)
 
 

@@ -1,4 +1,4 @@
-"""Λ^-1 = R Omega R' with the blocks of Omega that RJK finds (F10, appendix B)."""
+"""Λ^-1 = R Omega R' with the blocks of Omega from RJK (F10, appendix B)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .inverse_inertia import inverse_inertia_entry
 
 
 def frame_rows_of_block(tree, bodies, offsets, W, reference, f, B):
-    """B <- R_f B: the motions in the columns of B as motions of frame f, linear first."""
+    """B <- R_f B: convert the motions in the columns of B to motions of frame f, linear first."""
     offset = transform_at(offsets, f)
     axes = frame_axes(transform_at(W, bodies[f]), offset, reference)
     for c in range(6):
@@ -36,7 +36,7 @@ def blocks_of_frames(tree, bodies, offsets, W, reference, needed, Omega, B, out)
 
 
 class Scratch(NamedTuple):
-    """Placements, transforms, articulated inertias, U and D^-1, one block, and the needed blocks, with their table."""
+    """Poses, transforms, articulated inertias, U and D^-1, one block, and the required Omega blocks."""
 
     W: Any
     X: Any
@@ -49,7 +49,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, codes, offsets, needed, q):
-    """The frames, and scratch memory, of the numbers in q: O(N), and a 6 x 6 block for each that is needed."""
+    """Frames, and scratch memory with the dtype of q: O(N), and a 6 x 6 block for each required one."""
     body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
     blocks = required_in(codes.size - 1, needed)
     return frames_of(codes, offsets), Scratch(
@@ -65,7 +65,7 @@ def scratch_for(tree, codes, offsets, needed, q):
 
 
 def inverse_inertia_rjk(tree, q, out, frames, memory):
-    """Λ^-1 from the needed blocks of Omega."""
+    """Λ^-1 from the required blocks of Omega."""
     bodies, placement, reference = frames
     W, X, P, U, D_inv, block, Omega, blocks = memory
     articulated_quantities(tree, q, X, P, U, D_inv)

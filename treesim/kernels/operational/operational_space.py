@@ -1,7 +1,7 @@
-"""What the operational space of frames and the centre of mass is made of: their motions, J, Λ^-1, H^-1 J' and β (F10).
+"""Base quantities of the operational space of frames and the centre of mass: motions, J, Λ^-1, H^-1 J' and β (F10).
 
 Rows of frames are used along the tree's paths only: H = L_d' D L_d, Y_d = J L_d^-1, Y_D = Y_d D^-1, Λ^-1 = Y_D Y_d',
-H^-1 J' = L_d^-1 Y_D' (F10 eq. 22, 23 and 33). All joints move the centre of mass: its rows are full.
+H^-1 J' = L_d^-1 Y_D' (F10 eq. 22, 23 and 33). All joints move the centre of mass: its rows are dense.
 """
 
 from __future__ import annotations
@@ -31,9 +31,12 @@ ROWS = COUNT | {"c": "center.size", "m": "6 * (codes.size - 1) + center.size"}
 
 
 class Scratch(NamedTuple):
-    """Transforms, velocities, accelerations (gravity's in them), forces and composite inertias of all bodies; their
-    placements, and first moments and masses of what they carry; packed H; last degree of freedom of each frame's row,
-    Y_d and Y_D; C, and accelerations of joints at rest."""
+    """Scratch memory of the base quantities.
+
+    By body: transforms, velocities, accelerations (gravity included), forces, composite inertias, poses, and first
+    moments and masses of subtrees. Packed H. Last degree of freedom of each frame's row, Y_d and Y_D. C, and zero
+    accelerations of joints.
+    """
 
     Xt: Any
     V: Any
@@ -52,7 +55,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, codes, offsets, q):
-    """Scratch memory for one state, of the numbers in q."""
+    """Scratch memory for one state, with the dtype of q."""
     bodies = frames_of(codes, offsets).bodies
     body, rows = np.empty((tree.n_bodies + 1, 56), q.dtype), np.empty((2, 6 * bodies.size, tree.nv), q.dtype)
     return Scratch(
@@ -64,7 +67,7 @@ def scratch_for(tree, codes, offsets, q):
 
 
 def rows_of_frames(tree, frames, memory, motions, J):
-    """Motions (24) of k frames while joints do not accelerate, and their rows of J, packed in Y besides."""
+    """Motions (24) of k frames for zero joint accelerations, and their rows of J, which are also packed in Y."""
     bodies, placement, reference = frames
     for f in range(bodies.size):
         i = bodies[f]
@@ -76,7 +79,7 @@ def rows_of_frames(tree, frames, memory, motions, J):
 
 
 def rows_of_center(tree, memory, motion, J):
-    """The motion of the centre of mass while joints do not accelerate, and its rows of J."""
+    """Motion of the centre of mass for zero joint accelerations, and its rows of J."""
     W, gravity = memory.W, Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
     put_transform(W, 0, transform_at(tree.placement, 0))
     for i in range(1, tree.n_bodies + 1):
@@ -90,7 +93,7 @@ def rows_of_center(tree, memory, motion, J):
 
 
 def divide_by_mass(tree, memory, J, X, inverse):
-    """X = H^-1 J' = L_d^-1 Y_D' and Λ^-1 = Y_D Y_d'; H^-1 J' and Λ^-1 = J X of full rows, behind those of frames."""
+    """X = H^-1 J' = L_d^-1 Y_D' and Λ^-1 = Y_D Y_d' for rows of frames; Λ^-1 = J X for dense rows after them."""
     parent, depth, start = tree.dof_parent, tree.dof_depth, tree.row_start
     H, last, Y, Z = memory.H, memory.last, memory.Y, memory.Z
     ltdl.factorize(parent, depth, start, H)
@@ -113,7 +116,7 @@ def divide_by_mass(tree, memory, J, X, inverse):
 
 
 def put_bias(motions, X, C, bias):
-    """β = Jdot v - J H^-1 C (F10 eq. 8), Jdot v from the motions' accelerations while joints do not accelerate."""
+    """β = Jdot v - J H^-1 C (F10 eq. 8), with Jdot v from the motions' accelerations for zero joint accelerations."""
     for r in range(bias.size):
         bias[r] = motions[r // 6, ACCELERATION + r % 6]
     for k in range(C.size):
@@ -122,8 +125,11 @@ def put_bias(motions, X, C, bias):
 
 
 def operational_rows(tree, q, v, f_ext, motions, J, X, inverse, bias, frames, memory):
-    """Of k frames along the world's axes and, behind them, the centre of mass (c = 3) or not (c = 0): motions
-    (k + c / 3, 24) while joints do not accelerate, J (m, nv), X = H^-1 J' (nv, m), Λ^-1 (m, m), β (m), m = 6 k + c."""
+    """Compute base quantities of k frames in world axes and, after them, of the centre of mass if c = 3.
+
+    motions (k + c / 3, 24) for zero joint accelerations, J (m, nv), X = H^-1 J' (nv, m), Λ^-1 (m, m), β (m), m = 6 k +
+    c.
+    """
     Xt, V, A, F, Ic = memory.Xt, memory.V, memory.A, memory.F, memory.Ic
     inverse_dynamics(tree, q, v, memory.still, f_ext, memory.C, Xt, V, A, F)
     mass_matrix_of_transforms(tree, Xt, Ic, memory.H, put_packed)

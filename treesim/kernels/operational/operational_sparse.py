@@ -1,4 +1,4 @@
-"""Λ^-1 = J H^-1 J' with the sparse factors of H (F10, section 6): only entries along the tasks' paths are touched."""
+"""Λ^-1 = J H^-1 J' by the sparse factors of H (F10, section 6), using only entries along the tasks' paths."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .sparse_rows import divide_ltdl, divide_ltl, multiply_rows
 
 
 class Scratch(NamedTuple):
-    """Transforms, composite inertias, packed H, the last degree of freedom of each task row, and the rows Y and Z."""
+    """Transforms, composite inertias, packed H, last degree of freedom of each task row, and the rows Y and Z."""
 
     X: Any
     Ic: Any
@@ -28,7 +28,7 @@ class Scratch(NamedTuple):
 
 
 def last_of_rows(tree, bodies):
-    """The last degree of freedom that moves each of the six rows of frames on `bodies`."""
+    """Return the last degree of freedom that moves each of the six rows of frames on `bodies`."""
     last = np.empty(6 * bodies.size, np.int64)
     for r in range(last.size):
         last[r] = tree.last_dof[bodies[r // 6]]
@@ -36,7 +36,7 @@ def last_of_rows(tree, bodies):
 
 
 def scratch_for(tree, codes, offsets, q):
-    """The frames, and scratch memory for a tree and tasks, of the numbers in q."""
+    """Frames, and scratch memory for a tree and tasks, with the dtype of q."""
     frames = frames_of(codes, offsets)
     bodies = frames.bodies
     body, m = np.empty((tree.n_bodies + 1, 22), q.dtype), 6 * bodies.size

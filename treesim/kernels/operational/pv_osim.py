@@ -1,10 +1,8 @@
-"""PV-OSIM: Λ^-1 by carrying the tasks' forces inward through articulated bodies (Sathya, Decre, Swevers 2023),
-O(N + m^2 d).
+"""PV-OSIM: Λ^-1 by propagating the tasks' forces through articulated bodies (Sathya, Decre, Swevers 2023).
 
-Every task row is a unit force that travels from its body to the base; each degree of freedom on the way takes its
-share Z = S' K of what it feels, and hands on the rest. Two tasks share D^-1 where their paths are one:
-Λ^-1 = Z' D^-1 Z, so that Z' is Y_d = J L^-1 of F10, found without H. Joints are treated one unit screw at a time, as in
-`aba`.
+O(N + m^2 d). Every task row is a unit force that is propagated from its body to the base. Each degree of freedom on the
+way eliminates its component Z = S' K. Two tasks have D^-1 in common where their paths coincide: Λ^-1 = Z' D^-1 Z, so
+that Z' is Y_d = J L^-1 of F10, found without H. Joints are treated one unit screw at a time, as in `aba`.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ from .sparse_rows import common_depth
 
 
 def pass_joint(tree, i, X, U, D_inv, K, Z, DZ):
-    """Joint i takes Z = S' K of the six forces in the rows of K, and hands K - U D^-1 Z to the parent; DZ = D^-1 Z."""
+    """Eliminate joint i from the six forces in the rows of K: Z = S' K, DZ = D^-1 Z, K <- X' (K - U D^-1 Z)."""
     for r in range(6):
         force = force_at(K, r)
         for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
@@ -36,7 +34,7 @@ def pass_joint(tree, i, X, U, D_inv, K, Z, DZ):
 
 
 def multiply_shares(zero, depth, Z, DZ, block):
-    """block = DZ' Z over the first `depth` degrees of freedom of two paths; zero is their kind of number."""
+    """block = DZ' Z over the first `depth` degrees of freedom of two paths; zero: a zero of the number type."""
     for r in range(6):
         a = b = c = d = e = f = zero
         for k in range(depth):
@@ -47,7 +45,7 @@ def multiply_shares(zero, depth, Z, DZ, block):
 
 
 def inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out):
-    """Λ^-1 of the forces K (six rows a frame, in the coordinates of its body)."""
+    """Λ^-1 for the forces K (six rows per frame, in the coordinates of its body)."""
     for f in range(bodies.size):
         i = bodies[f]
         while i > 0:
@@ -64,7 +62,7 @@ def inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out):
 
 
 class Scratch(NamedTuple):
-    """Placements, transforms, articulated inertias, U and D^-1; the tasks' forces K, their shares Z, and D^-1 Z."""
+    """Poses, transforms, articulated inertias, U and D^-1; the tasks' forces K, Z, and D^-1 Z."""
 
     W: Any
     X: Any
@@ -77,7 +75,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, codes, offsets, q):
-    """The frames, and scratch memory for a tree and tasks, of the numbers in q."""
+    """Frames, and scratch memory for a tree and tasks, with the dtype of q."""
     frames = frames_of(codes, offsets)
     bodies = frames.bodies
     body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
@@ -87,7 +85,7 @@ def scratch_for(tree, codes, offsets, q):
 
 
 def inverse_inertia_pv_osim(tree, q, out, frames, memory):
-    """Λ^-1 in one inward pass: over all bodies for the articulated quantities, over the tasks' paths for the rest."""
+    """Λ^-1 in one backward sweep: over all bodies for articulated quantities, then over the tasks' paths."""
     bodies, placement, reference = frames
     W, X, P, U, D_inv, K, Z, DZ = memory
     articulated_quantities(tree, q, X, P, U, D_inv)

@@ -1,10 +1,10 @@
 """PV-OSIMr: Λ^-1 over the compressed tree, O(N + m^2) (reduced PV-OSIM; Sathya, Decre, Swevers 2023).
 
-Only the bodies where task forces start or meet matter: the nodes of a compressed tree with fewer than two nodes a task.
-Between a node x and the next one towards the base every joint takes its share once, for all tasks beyond: E_x is what
-arrives of unit forces on x, L_x what the joints between yield to them. Outward, Omega_x = L_x + E_x' Omega_above E_x;
-two tasks meet at their nearest common node a, where Λ^-1_kl = chi_k' Omega_aa chi_l.
-Forces stand in the rows of 6x6 blocks. Joints are treated one unit screw at a time, as in `aba`.
+The nodes of the compressed tree are the bodies where task forces start or paths merge, fewer than two per task. The
+joints between a node x and the next one towards the base are eliminated once for all tasks beyond. E_x propagates unit
+forces on x to the next node; L_x is the compliance of the joints in between. Outward,
+Omega_x = L_x + E_x' Omega_above E_x. For two tasks with nearest common node a, Λ^-1_kl = chi_k' Omega_aa chi_l.
+Forces are rows of 6x6 blocks. Joints are treated one unit screw at a time, as in `aba`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from .inverse_inertia import inverse_inertia_entry
 
 
 def number_nodes(parent, bodies, node, where):
-    """Number the compressed nodes 1, 2, ... from base to tip: node[i] is body i's number (0: none, and the base),
-    where[x] the body of node x. Returns how many there are."""
+    """Assign numbers 1, 2, ... to the compressed nodes, from base to tip; return their count.
+
+    node[i]: number of body i's node (0: none, and the base). where[x]: body of node x.
+    """
     branches = np.zeros(parent.size, np.int64)  # children from which task forces come
     node[:] = 0
     for body in bodies:
@@ -43,7 +45,7 @@ def number_nodes(parent, bodies, node, where):
 
 
 def yield_screw(U, D_inv, screw, E, L):
-    """One degree of freedom: L += Z' D^-1 Z with Z = S' E, and E <- E - U D^-1 Z."""
+    """Eliminate one degree of freedom: L += Z' D^-1 Z with Z = S' E, and E <- E - U D^-1 Z."""
     for r in range(6):
         for s in range(r):
             L[r, s] += E[r, screw] * D_inv * E[s, screw]
@@ -55,7 +57,7 @@ def yield_screw(U, D_inv, screw, E, L):
 
 
 def carry_to_next_node(tree, i, node, X, U, D_inv, E, L):
-    """E and L of the node on body i, inward; returns the number of the next node, 0 if it is the base."""
+    """Compute E and L of the node on body i, inward; return the number of the next node, 0 if it is the base."""
     for r in range(6):
         for c in range(6):
             E[r, c] = 1 if r == c else 0
@@ -73,7 +75,7 @@ def carry_to_next_node(tree, i, node, X, U, D_inv, E, L):
 
 
 def multiply(A, B, out):
-    """out = A B, of 6x6 blocks."""
+    """out = A B, for 6x6 blocks."""
     for r in range(6):
         for c in range(6):
             total = A[r, 0] * B[0, c]
@@ -83,7 +85,7 @@ def multiply(A, B, out):
 
 
 def node_inertias(tree, scratch):
-    """above, E and Omega of every node, base to tip; Omega holds L to begin with."""
+    """Compute `above`, E and Omega of every node, base to tip; Omega contains L first."""
     _, X, _, U, D_inv, node, where, above, _, E, Omega, _, response = scratch
     for x in range(1, where.size):
         above[x] = carry_to_next_node(tree, where[x], node, X, U, D_inv, E[x], Omega[x])
@@ -99,7 +101,7 @@ def node_inertias(tree, scratch):
 
 
 def carry_task(x, above, E, Omega, chi, response):
-    """The task's forces chi, and response = chi Omega, the motions they cause, at node x and all towards the base."""
+    """Propagate the task's forces chi from node x to the base, and compute response = chi Omega at each node."""
     multiply(chi[x], Omega[x], response[x])
     while above[x] > 0:
         multiply(chi[x], E[x], chi[above[x]])
@@ -108,7 +110,7 @@ def carry_task(x, above, E, Omega, chi, response):
 
 
 def meeting_nodes(x, above, meets):
-    """meets[y]: the nearest common node of x and y, for every node y; 0 if it is the base."""
+    """meets[y] = nearest common node of x and y, for every node y; 0 if it is the base."""
     meets[:] = 0
     while x > 0:
         meets[x] = x
@@ -119,8 +121,11 @@ def meeting_nodes(x, above, meets):
 
 
 class Scratch(NamedTuple):
-    """Placements, transforms, articulated inertias, U and D^-1; the compressed tree: number of each body's node, body
-    of each node, next node, meeting node; E, Omega, the tasks' forces, and the motions they cause, by node."""
+    """Scratch memory of PV-OSIMr.
+
+    Poses, transforms, articulated inertias, U and D^-1. Compressed tree: number of each body's node, body of each node,
+    next node, common node. By node: E, Omega, the tasks' forces, and the motions that they cause.
+    """
 
     W: Any
     X: Any
@@ -138,7 +143,7 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, codes, offsets, q):
-    """The frames, and scratch memory for a tree and tasks, of the numbers in q, with the nodes numbered."""
+    """Frames, and scratch memory for a tree and tasks, with the dtype of q; the nodes are numbered."""
     frames = frames_of(codes, offsets)
     bodies = frames.bodies
     body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)

@@ -1,8 +1,8 @@
-"""The inverse of symmetric positive definite matrices whose rows have units of their own, by Cholesky factors.
+"""Inverse of symmetric positive definite matrices whose rows have different units, by Cholesky factors.
 
-Rows in metres and radians compare badly, so A is scaled to a unit diagonal, C = S^-1 A S^-1, and C^-1 back. No
-eigenvalue of C is above m, as its diagonal is 1, and none of C^-1 above m times its largest entry: where these two
-bounds are closer than allowed, C has full rank for certain.
+Rows in metres and radians are not comparable, so A is scaled to a unit diagonal, C = S^-1 A S^-1, and C^-1 back. No
+eigenvalue of C exceeds m, as its diagonal is 1, and none of C^-1 exceeds m times its largest entry. If these bounds
+exclude the tolerance, C has full rank for certain.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..entries.annotations import Integer, Reals, TableOfReals
 
 
 def largest_diagonal(A):
-    """The largest entry of A's diagonal; of a definite matrix the largest of all."""
+    """Return the largest entry of A's diagonal, which is the largest of a definite matrix."""
     largest = A[0, 0]
     for i in range(1, A.shape[0]):
         largest = maximum(largest, A[i, i])
@@ -23,7 +23,7 @@ def largest_diagonal(A):
 
 
 def scale(A, floor, largest, S, C):
-    """C = S^-1 A S^-1; S: roots of A's diagonal, where entries below `floor` of the largest count as that."""
+    """C = S^-1 A S^-1; S: roots of A's diagonal, with entries raised to `floor` times the largest."""
     m = A.shape[0]
     for i in range(m):
         S[i] = sqrt(maximum(A[i, i], floor * largest))
@@ -33,7 +33,7 @@ def scale(A, floor, largest, S, C):
 
 
 def invert_triangle(L, row):
-    """L <- L^-1, lower triangular, row by row: L_i is minus the sum of l_ik times the rows k before, over l_ii."""
+    """L <- L^-1, lower triangular, row by row: L_i = -(sum of l_ik times the rows k < i) / l_ii."""
     for i in range(L.shape[0]):
         row[:i] = L[i, :i]
         L[i, :i] = 0
@@ -46,7 +46,7 @@ def invert_triangle(L, row):
 
 
 def product_with_transpose(L, P):
-    """The lower triangle of P = L' L, L lower triangular."""
+    """P = L' L in the lower triangle, L lower triangular."""
     P[:] = 0
     for k in range(L.shape[0]):
         for i in range(k + 1):
@@ -55,8 +55,10 @@ def product_with_transpose(L, P):
 
 
 def scaled_inverse(A, rtol, floor, work, C, B):
-    """B = A^-1 of one symmetric matrix (m, m), m > 0; returns whether no eigenvalue of C is below rtol of the largest
-    for certain. work: memory (2, m). Cost: O(m^3)."""
+    """B = A^-1 of one symmetric matrix (m, m), m > 0; return whether it has full rank for certain.
+
+    Full rank means that no eigenvalue of C is below rtol times the largest. work: memory (2, m). Cost: O(m^3).
+    """
     S, row = work[0], work[1]
     largest = largest_diagonal(A)
     if not largest > 0:
@@ -77,9 +79,9 @@ def scaled_inverse(A, rtol, floor, work, C, B):
 
 
 def scaled_inverses(matrices: Reals, m: Integer, limits: TableOfReals, inverses: Reals) -> int:
-    """The inverses (count, m, m) of symmetric matrices (count, m, m), m > 0; limits: rtol and floor.
+    """Invert symmetric matrices (count, m, m), m > 0; return the first without certain full rank, or -1.
 
-    Returns the first state where an eigenvalue of C might be below rtol of the largest, or -1. Cost: O(m^3).
+    limits: rtol and floor. Full rank means that no eigenvalue of C is below rtol times the largest. Cost: O(m^3).
     """
     work, C = np.empty((2, m), matrices.dtype), np.empty((m, m), matrices.dtype)
     for s in range(matrices.size // (m * m)):

@@ -1,4 +1,4 @@
-"""Entries for the sparse operations on a Jacobian's rows: one vector or matrix a call."""
+"""Entries for sparse operations on a Jacobian's rows: one vector or matrix per call."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def products_of_rows(dof_parent: Integers, dof_depth: Integers, last: Integers, 
 
 
 def null_space_of(dof_parent: Integers, dof_depth: Integers, last: Integers, J: Reals, jbar: Reals, N: Reals) -> int:
-    """N = 1 - Jbar J, N holding zeros."""
+    """N = 1 - Jbar J, for N initialized with zeros."""
     n, m = dof_parent.size, last.size
     path = np.empty(n, np.int64)
     null_space(dof_parent, dof_depth, last, J.reshape((m, n)), jbar.reshape((n, m)), N.reshape((n, n)), path)

@@ -1,6 +1,6 @@
-"""Rows that are non-zero only along paths of the tree, as a Jacobian's (F10, sections 5 and 8): the operations on them.
+"""Operations on rows that are non-zero only along paths of the tree, such as a Jacobian's (F10, sections 5 and 8).
 
-Row r has entries for last[r], the last degree of freedom that moves it, and for its ancestors; they are packed by
+Row r has entries for last[r], the last degree of freedom that moves it, and for its ancestors. They are packed by
 ancestor depth, root first: Y[r, depth]. The names and the costs are those of F10 Table 1, d_r entries in row r.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 
 def common_depth(dof_parent, dof_depth, p, q):
-    """d_pq: how many degrees of freedom the paths to p and q share (F10 Table 1)."""
+    """Return d_pq, the number of degrees of freedom that the paths to p and q have in common (F10 Table 1)."""
     while p != q:
         if p > q:
             p = dof_parent[p]
@@ -18,7 +18,7 @@ def common_depth(dof_parent, dof_depth, p, q):
 
 
 def product(dof_parent, dof_depth, last, J, x, y):
-    """y <- J x. Cost sum of d_r mul + (d_r - 1) add."""
+    """y <- J x. Cost Σ d_r mul + (d_r - 1) add."""
     for r in range(last.size):
         total = x[0] * 0
         k = last[r]
@@ -29,7 +29,7 @@ def product(dof_parent, dof_depth, last, J, x, y):
 
 
 def add_transposed_product(dof_parent, dof_depth, last, J, x, y):
-    """y <- y + J' x. Cost sum of d_r (mul + add)."""
+    """y <- y + J' x. Cost Σ d_r (mul + add)."""
     for r in range(last.size):
         k = last[r]
         while k >= 0:
@@ -38,7 +38,7 @@ def add_transposed_product(dof_parent, dof_depth, last, J, x, y):
 
 
 def divide_ltl(dof_parent, dof_depth, row_start, L, last, Y, Z):
-    """Y, Z <- J L^-1, Y holding J, by H = L' L. Cost sum of d_r div + d_r (d_r - 1) / 2 (mul + add)."""
+    """Y, Z <- J L^-1 for Y = J, by H = L' L. Cost Σ d_r div + d_r (d_r - 1) / 2 (mul + add)."""
     for r in range(last.size):
         k = last[r]
         while k >= 0:
@@ -50,7 +50,7 @@ def divide_ltl(dof_parent, dof_depth, row_start, L, last, Y, Z):
 
 
 def divide_ltdl(dof_parent, dof_depth, row_start, L, last, Y, Z):
-    """Y <- Y_d = J L^-1, Y holding J, and Z <- Y_D = Y_d D^-1, by H = L' D L. Cost as of `divide_ltl`."""
+    """Y <- Y_d = J L^-1 for Y = J, and Z <- Y_D = Y_d D^-1, by H = L' D L. Cost as `divide_ltl`."""
     for r in range(last.size):
         k = last[r]
         while k >= 0:
@@ -62,7 +62,7 @@ def divide_ltdl(dof_parent, dof_depth, row_start, L, last, Y, Z):
 
 
 def multiply_rows(dof_parent, dof_depth, last, Y, Z, out):
-    """out = Y Z', over what two rows share: Y Y' or Y_D Y_d', symmetric. Cost: sum of d_rs mul + (d_rs - 1) add."""
+    """out = Y Z' over common entries of two rows: Y Y' or Y_D Y_d', symmetric. Cost: Σ d_rs mul + (d_rs - 1) add."""
     shared = 0
     for r in range(last.size):
         for s in range(r + 1):
@@ -77,7 +77,7 @@ def multiply_rows(dof_parent, dof_depth, last, Y, Z, out):
 
 
 def scatter_transposed(dof_parent, dof_depth, last, J, X):
-    """X <- J', of full size."""
+    """X <- J' as a dense matrix."""
     X[:] = 0
     for r in range(last.size):
         k = last[r]
@@ -87,7 +87,7 @@ def scatter_transposed(dof_parent, dof_depth, last, J, X):
 
 
 def end_of_path(last, r):
-    """The row behind those from r on that lie on one path."""
+    """Return the end of the sequence of rows from r on that have the same path."""
     end = r + 1
     while end < last.size and last[end] == last[r]:
         end += 1
@@ -95,7 +95,7 @@ def end_of_path(last, r):
 
 
 def four_sums(x, J, first, end, e):
-    """x_first J_first + ... of the rows before `end`, in columns e to e + 3: sums that stay in registers."""
+    """Return the sums of x_s J_s for the rows from `first` to `end`, in columns e to e + 3."""
     a = b = c = d = x[0] * 0
     for s in range(first, end):
         a, b, c, d = a + x[s] * J[s, e], b + x[s] * J[s, e + 1], c + x[s] * J[s, e + 2], d + x[s] * J[s, e + 3]
@@ -103,7 +103,7 @@ def four_sums(x, J, first, end, e):
 
 
 def one_sum(x, J, first, end, e):
-    """The same in column e alone."""
+    """Return the sum of x_s J_s for the rows from `first` to `end`, in column e."""
     total = x[0] * 0
     for s in range(first, end):
         total += x[s] * J[s, e]
@@ -111,7 +111,7 @@ def one_sum(x, J, first, end, e):
 
 
 def list_path(dof_parent, dof_depth, k, path):
-    """path[e] <- the ancestor of depth e of degree of freedom k, itself among them; returns how many there are."""
+    """path[e] <- the ancestor of depth e of degree of freedom k, itself included; return their number."""
     count = dof_depth[k] + 1 if k >= 0 else 0
     while k >= 0:
         path[dof_depth[k]] = k
@@ -120,8 +120,10 @@ def list_path(dof_parent, dof_depth, k, path):
 
 
 def null_space(dof_parent, dof_depth, last, J, jbar, N, path):
-    """N <- 1 - Jbar J (F10 eq. 10), N holding zeros; path: memory for n integers. Neighbouring rows of J on one path go
-    together. Cost n add + n sum of d_r (mul + add)."""
+    """N <- 1 - Jbar J (F10 eq. 10), for N initialized with zeros; path: memory for n integers.
+
+    Consecutive rows of J on one path are processed together. Cost n add + n Σ d_r (mul + add).
+    """
     r = 0
     while r < last.size:
         end = end_of_path(last, r)

@@ -1,1 +1,1 @@
-"""Published algorithms that treesim compares its own with."""
+"""Published algorithms, for comparison with treesim's own."""

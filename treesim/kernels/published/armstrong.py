@@ -1,11 +1,10 @@
 """Armstrong's recursion of 1979: forward dynamics of bodies on spherical joints (J91 eq. 47, 48), on trees.
 
-Everything is in each link's own axes, and about its joint: J the inertia, m c the first moment, N = tau - C the moment
-at the joint. A link's angular acceleration and the force at its joint are written as functions of the acceleration vd
-of the joint: wd = lam (L vd + n), F = Omega vd + beta. What the children add, with their levers l, is kept as J91
-eq. 49 says: P = [lam^-1, -L; -L', Omega_children + m 1], with P+ = [0, 0; 0, Omega] carried to the parent, and
-z = (N + l x beta, beta) summed over the children. J91 eq. 48 gives beta in two forms that differ; the second, used
-here, follows from eq. 47.
+All quantities are in each link's own axes, about its joint: inertia J, first moment m c, moment N = tau - C at the
+joint. A link's angular acceleration and the force at its joint are functions of the acceleration vd of the joint: wd =
+lam (L vd + n), F = Omega vd + beta. The children's contributions, with their levers l, are stored as in J91 eq. 49: P =
+[lam^-1, -L; -L', Omega_children + m 1], with P+ = [0, 0; 0, Omega] transformed to the parent, and z = (N + l x beta,
+beta) summed over the children. J91 eq. 48 has two different forms of beta; the second, used here, follows from eq. 47.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ from ..kinematics.bodies import body_transform
 
 
 class Link(NamedTuple):
-    """What the recursion finds for a link: lam, H = -L and n of wd = lam (L vd + n); Omega and beta of what its joint
-    lets through, F = Omega vd + beta."""
+    """Coefficients of a link: lam, H = -L and n of wd = lam (L vd + n); Omega and beta of F = Omega vd + beta."""
 
     lam: Symmetric
     H: Matrix
@@ -54,7 +52,7 @@ class Link(NamedTuple):
 
 
 def inverse(S):
-    """S^-1 of a symmetric matrix, by its cofactors."""
+    """Return S^-1 of a symmetric matrix, by its cofactors."""
     x, y, z = S.yy * S.zz - S.yz * S.yz, S.xz * S.yz - S.xy * S.zz, S.xy * S.yz - S.xz * S.yy
     d = 1 / (S.xx * x + S.xy * y + S.xz * z)
     yy, zz, yz = S.xx * S.zz - S.xz * S.xz, S.xx * S.yy - S.xy * S.xy, S.xy * S.xz - S.xx * S.yz
@@ -62,7 +60,7 @@ def inverse(S):
 
 
 def downdate(M, A, B):
-    """M - A' B, symmetric."""
+    """M - A' B for a symmetric result."""
     return Symmetric(
         M.xx - (A.xx * B.xx + A.yx * B.yx + A.zx * B.zx),
         M.yy - (A.xy * B.xy + A.yy * B.yy + A.zy * B.zy),
@@ -74,7 +72,7 @@ def downdate(M, A, B):
 
 
 def eliminate(P, z, N):
-    """The link's coefficients from P and z of eq. 49 and the moment at its joint (J91 eq. 48)."""
+    """Return the link's coefficients from P and z of eq. 49 and the moment N at its joint (J91 eq. 48)."""
     lam = inverse(P.I)  # lam = (J - lx Omega lx)^-1
     n = sub(N, z.n)  # N - N_child - l x beta_child
     Omega = downdate(P.M, P.H, matmul(full(lam), P.H))  # Omega_child + m 1 - L' lam L
@@ -89,14 +87,16 @@ def let_through(Omega):
 
 
 def moment_of(tree, i, x):
-    """The three components of joint i in a vector of generalised forces."""
+    """Return the three components of joint i in a vector of generalised forces."""
     k = tree.v_start[i]
     return Vector(x[k], x[k + 1], x[k + 2])
 
 
 def inward(tree, q, x, X, P, Z):
-    """The coefficients of every link, tip to base, x holding the moments at the joints (J91 eq. 48): P and z, in which
-    lam and n take the places of lam^-1 and of the children's moment, once all children have contributed."""
+    """Backward sweep: coefficients of every link, for moments x at the joints (J91 eq. 48).
+
+    They are stored in P and z: lam and n replace lam^-1 and the children's moment, once all children have contributed.
+    """
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
         put_articulated(P, i, articulated(body_inertia(tree, i)))
@@ -114,7 +114,7 @@ def inward(tree, q, x, X, P, Z):
 
 
 def outward(tree, x, X, P, Z, A):
-    """x <- the joints' accelerations, base to tip: wd = lam (L vd + n), of bodies at rest on a base that stands."""
+    """Forward sweep: x <- accelerations of the joints, wd = lam (L vd + n), for bodies at rest on a fixed base."""
     zero = zero_force(tree)
     put_motion(A, 0, Motion(zero.n, zero.f))
     for i in range(1, tree.n_bodies + 1):
@@ -136,13 +136,13 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for a tree, of the numbers in q."""
+    """Scratch memory for a tree, with the dtype of q."""
     body = np.empty((tree.n_bodies + 1, 45), q.dtype)
     return Scratch(body[:, 0:12], body[:, 12:33], body[:, 33:39], body[:, 39:45])
 
 
 def forward_dynamics_armstrong(tree, q, v, tau, f_ext, qdd, bias, memory):
-    """qdd of bodies on spherical joints: the moments tau - C, then the recursion, inward and outward."""
+    """qdd of bodies on spherical joints: moments tau - C, then backward and forward sweep."""
     right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
     inward(tree, q, qdd, memory.X, memory.P, memory.Z)
     outward(tree, qdd, memory.X, memory.P, memory.Z, memory.A)

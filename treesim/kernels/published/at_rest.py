@@ -8,7 +8,7 @@ from ..kinematics.bodies import zero_motion
 
 
 def apply_mass_matrix(tree, X, a, tau, A, F):
-    """tau = H a for the transforms X: accelerations outward, forces inward (J91 eq. 22, as a recursion)."""
+    """tau = H a for the transforms X: accelerations forward, forces backward (J91 eq. 22, as a recursion)."""
     put_motion(A, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
         acceleration = motion_to_child(body_transform_at(tree, X, i), motion_at(A, tree.parent[i]))

@@ -1,8 +1,8 @@
 """Inverse dynamics with composite-body inertias: tau = ID(q, qd, qdd) (J91 eq. 29, Lemma 3.2).
 
-The force through joint i is split as f = R a + y: R a as if all joints beyond were locked, y for their motion. The
-recursions for y (inward) and a (outward) need nothing of each other. J91 treats the system at rest; here c = v x S qd
-enters the accelerations relative to the parent and b = v x* I v - f_ext the forces.
+The force through joint i is f = R a + y: R a as if all joints beyond were locked, y due to their motion. The recursions
+for y (backward) and a (forward) are independent. J91 treats the system at rest; here the accelerations relative to the
+parent include c = v x S qd, and the forces include b = v x* I v - f_ext.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ from ..kinematics.bodies import base_acceleration, body_acceleration, body_trans
 
 
 def inverse_dynamics_composite(tree, q, v, a, f_ext, tau, X, V, A, Y, R):
-    """tau = ID(q, v, a): velocities outward, composite inertias and y inward, accelerations and forces outward.
+    """tau = ID(q, v, a): velocities forward, composite inertias and y backward, accelerations and forces forward.
 
-    A holds first the acceleration S qdd + c of each body relative to its parent, then its acceleration; Y holds y + b.
+    A contains first the acceleration S qdd + c of each body relative to its parent, then its acceleration. Y contains y
+    + b.
     """
     put_motion(V, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
@@ -70,7 +71,7 @@ def inverse_dynamics_composite(tree, q, v, a, f_ext, tau, X, V, A, Y, R):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for one state, of the numbers in q: one row for each body."""
+    """Scratch memory for one state, with the dtype of q: one row per body."""
     body = np.empty((tree.n_bodies + 1, 40), q.dtype)
     return body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30], body[:, 30:40]
 

@@ -1,11 +1,12 @@
 """Forward dynamics by conjugate gradients: H qdd = tau - C without H, as H p is inverse dynamics at rest (J91, s. 4).
 
 The preconditioner Phi is 1 or the block diagonal of H, S' R S with the composite inertias R (J91's H R H*), a block of
-n_i x n_i for each joint. J91 eq. 30 prints the coefficient of the next direction as z'z over the last r'r, right for
-Phi = 1 only. Otherwise it has a unit: it converges slowly in small units, and diverges in large ones. Here it is r'z
-over that of the step before. In exact arithmetic nv steps are enough; in floating point they are not, so the
-iteration ends when |r| < tolerance |tau - C|, and gives up after 20 nv steps: humanoids take 1 to 8 nv, chains of 100
-bodies 4 to 18 nv, long straight ones more.
+n_i x n_i for each joint. J91 eq. 30 has z'z over the previous r'r as coefficient of the next direction, which is
+correct for Phi = 1 only. Otherwise it has a unit: it converges slowly in small units, and diverges in large ones. Here
+it is r'z over the previous r'z. In exact arithmetic nv steps suffice; in floating point they do not. The iteration ends
+when
+|r| < tolerance |tau - C|, and stops after 20 nv steps: humanoids take 1 to 8 nv, chains of 100 bodies 4 to 18 nv, long
+straight ones more.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SINGULAR = 1e-14  # a pivot of a joint's block below this part of its diagonal i
 
 
 class Blocks(NamedTuple):
-    """A symmetric matrix with one block for each joint, packed as a tree in which every joint stands on the base."""
+    """Block-diagonal symmetric matrix with one block per joint, packed like a tree with all joints on the base."""
 
     parent: Any
     depth: Any
@@ -41,7 +42,7 @@ class Blocks(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Transforms, composite inertias, accelerations, forces; the blocks of Phi; residual r, z = Phi^-1 r, p, H p."""
+    """Transforms, composite inertias, accelerations, forces; blocks of Phi; residual r, z = Phi^-1 r, p, H p."""
 
     X: Any
     R: Any
@@ -55,7 +56,7 @@ class Scratch(NamedTuple):
 
 
 def blocks_for(tree, q):
-    """Blocks of S' R S for a tree, of the numbers in q."""
+    """Blocks of S' R S for a tree, with the dtype of q."""
     nv = tree.nv
     parent, depth, start = np.empty(nv, np.int64), np.empty(nv, np.int64), np.empty(nv, np.int64)
     size = 0
@@ -68,14 +69,14 @@ def blocks_for(tree, q):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for a tree, of the numbers in q."""
+    """Scratch memory for a tree, with the dtype of q."""
     body, dof = np.empty((tree.n_bodies + 1, 34), q.dtype), np.empty((4, tree.nv), q.dtype)
     X, R, A, F = body[:, 0:12], body[:, 12:22], body[:, 22:28], body[:, 28:34]
     return Scratch(X, R, A, F, blocks_for(tree, q), dof[0], dof[1], dof[2], dof[3])
 
 
 def put_block_row(tree, i, k, inertia, Phi):
-    """Row k of the block S' R S of joint i, k one of its degrees of freedom."""
+    """Write row k of the block S' R S of joint i, k one of its degrees of freedom."""
     column = rigid_column(inertia, tree.screw[k])
     for j in range(tree.v_start[i], k):
         Phi.values[Phi.start[k] + Phi.depth[j]] = force_component(column, tree.screw[j])
@@ -84,7 +85,7 @@ def put_block_row(tree, i, k, inertia, Phi):
 
 
 def factor_blocks(tree, q, X, R, Phi):
-    """X outward; R and the factors L' D L of S' R S inward. Returns whether every joint moves some inertia."""
+    """Compute X, R, and the factors L' D L of S' R S; return whether every joint moves some inertia."""
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
         put_rigid(R, i, body_inertia(tree, i))
@@ -101,7 +102,7 @@ def factor_blocks(tree, q, X, R, Phi):
 
 
 def precondition(preconditioned, Phi, r, z):
-    """z = Phi^-1 r: joint by joint with the blocks S' R S, or r as it is."""
+    """z = Phi^-1 r, joint by joint with the blocks S' R S, or z = r."""
     for k in range(r.size):
         z[k] = r[k]
     if preconditioned:
@@ -109,7 +110,7 @@ def precondition(preconditioned, Phi, r, z):
 
 
 def dot(a, b):
-    """a'b."""
+    """Return a'b."""
     total = a[0] * b[0]
     for k in range(1, a.size):
         total += a[k] * b[k]
@@ -117,7 +118,7 @@ def dot(a, b):
 
 
 def iterate(tree, scratch, x, tolerance, most, preconditioned):
-    """x <- H^-1 x, in place (J91 eq. 30, corrected); returns the number of steps and |r| / |x|."""
+    """x <- H^-1 x, in place (J91 eq. 30, corrected); return the number of steps and |r| / |x|."""
     X, _, A, F, Phi, r, z, p, Hp = scratch
     for k in range(tree.nv):
         r[k] = x[k]
@@ -143,9 +144,9 @@ def iterate(tree, scratch, x, tolerance, most, preconditioned):
 
 
 def solve(tree, q, scratch, x, tolerance, most, preconditioned):
-    """x <- H^-1 x, in place, in at most so many steps.
+    """x <- H^-1 x, in place, in at most `most` steps; return the number of steps and |r| / |x|.
 
-    Returns the number of steps and |r| / |x|; 1 after no steps where H is singular. What is not finite stays so.
+    For a singular H it returns 0 steps and 1. Non-finite numbers stay non-finite.
     """
     regular = factor_blocks(tree, q, scratch.X, scratch.R, scratch.Phi)
     zero = tree.gravity[0] * 0
@@ -157,8 +158,7 @@ def solve(tree, q, scratch, x, tolerance, most, preconditioned):
 
 
 def forward_dynamics_within(tree, limits, preconditioned, q, v, tau, f_ext, qdd, report, bias, memory):
-    """Forward dynamics within `limits`, tolerance and number of steps; report: the steps taken and the residual
-    |r| / |tau - C| reached."""
+    """Forward dynamics within `limits`, tolerance and number of steps; report: number of steps, and |r| / |tau - C|."""
     right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
     steps, left = solve(tree, q, memory, qdd, limits[0], limits[1], preconditioned)
     report[0], report[1] = steps, left
@@ -166,7 +166,7 @@ def forward_dynamics_within(tree, limits, preconditioned, q, v, tau, f_ext, qdd,
 
 
 def to_tolerance(tree, q, v, tau, f_ext, qdd, bias, memory, preconditioned):
-    """Forward dynamics to TOLERANCE, in at most STEPS_PER_DOF steps a degree of freedom."""
+    """Forward dynamics to TOLERANCE, in at most STEPS_PER_DOF nv steps."""
     right_hand_side(tree, q, v, tau, f_ext, qdd, bias)
     _, left = solve(tree, q, memory, qdd, TOLERANCE, STEPS_PER_DOF * tree.nv, preconditioned)
     residual = np.empty(1, q.dtype)  # only `status_of` may count on NaN

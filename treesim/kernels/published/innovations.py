@@ -1,9 +1,9 @@
-"""Forward dynamics from triangular factors made of articulated quantities (J91, sections 4 and 6): O(n d).
+"""Forward dynamics from triangular factors of articulated quantities (J91, sections 4 and 6): O(n d).
 
-Innovations: M = [1 + H phi K] D [1 + H phi K]' (J91 Lemma 6.2), solved by substitution; explicit: the inverse factor
-1 - H psi K is written out (J91 Lemma 6.3, 6.4) and only multiplied with. Column k of either factor is the force G_k
-carried to the base, as it is or through the joints that yield to it; degree of freedom by degree of freedom, so
-(1 + H phi K)' is the L of LTDL, and rows are packed as its rows are.
+Innovations: M = [1 + H phi K] D [1 + H phi K]' (J91 Lemma 6.2), solved by substitution. Explicit: the inverse factor
+1 - H psi K is computed (J91 Lemma 6.3, 6.4), and only multiplied with. Column k of either factor is the force G_k
+propagated to the base, either unchanged or through articulated joints. It is built degree of freedom by degree of
+freedom, so (1 + H phi K)' is the L of LTDL, and rows are packed like its rows.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from ..dynamics.via_bias import right_hand_side, via_bias_entry
 
 
 def pass_by(f, U, D_inv, screw):
-    """phi: the force f passes a joint as it is; S' f is the factor's entry."""
+    """phi: force f passes a rigid joint; return the factor's entry S' f, and f."""
     return force_component(f, screw), f
 
 
 def pass_through(f, U, D_inv, screw):
-    """psi: the joint yields, tau-bar f = f - G S' f; -S' f is the inverse factor's entry."""
+    """psi: force f passes an articulated joint; return the inverse factor's entry -S' f, and tau-bar f = f - G S' f."""
     share = force_component(f, screw)
     return -share, force_sub(f, force_scale(U, D_inv * share))
 
 
 def factor_row(tree, i, k, X, U, D_inv, L, passage):
-    """Row k of the packed factor, k a degree of freedom of joint i: G_k carried along the path; D_k stands last."""
+    """Row k of the packed factor, k a degree of freedom of joint i: G_k propagated along the path; D_k is last."""
     row = tree.row_start[k]
     f = force_scale(force_at(U, k), D_inv[k])
     L[row + tree.dof_depth[k]] = 1 / D_inv[k]
@@ -56,13 +56,13 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for a tree, of the numbers in q."""
+    """Scratch memory for a tree, with the dtype of q."""
     body, dof = np.empty((tree.n_bodies + 1, 33), q.dtype), np.empty((tree.nv, 7), q.dtype)
     return Scratch(body[:, 0:12], body[:, 12:33], dof[:, 0:6], dof[:, 6], np.empty(tree.nnz, q.dtype))
 
 
 def make_factor(tree, q, scratch, passage):
-    """The packed factor at configuration q that `passage` makes."""
+    """Compute the packed factor at configuration q, with `passage` as propagation through a joint."""
     X, P, U, D_inv, L = scratch
     articulated_quantities(tree, q, X, P, U, D_inv)
     for i in range(1, tree.n_bodies + 1):

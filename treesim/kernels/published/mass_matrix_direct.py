@@ -1,6 +1,6 @@
-"""The mass matrix by the direct method: column k is inverse dynamics at rest of the unit acceleration e_k (J91, s. 3).
+"""Mass matrix by the direct method: column k is inverse dynamics at rest of the unit acceleration e_k (J91, s. 3).
 
-nv runs over all bodies: O(nv N), against O(N d) of `crba`.
+It takes nv recursions over all bodies: O(nv N), compared with O(N d) for `crba`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .at_rest import apply_mass_matrix
 
 
 def mass_matrix_direct(tree, q, M, X, A, F, unit, column):
-    """M at configuration q, column by column; of the two values of M_jk that of the later column stays."""
+    """M at configuration q, column by column; of the two values of M_jk that of the later column is stored."""
     for i in range(1, tree.n_bodies + 1):
         put_transform(X, i, body_transform(tree, i, q))
     for k in range(tree.nv):
@@ -28,7 +28,7 @@ def mass_matrix_direct(tree, q, M, X, A, F, unit, column):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for one state, of the numbers in q: one row for each body, and two vectors."""
+    """Scratch memory for one state, with the dtype of q: one row per body, and two vectors."""
     body, dof = np.empty((tree.n_bodies + 1, 24), q.dtype), np.empty((2, tree.nv), q.dtype)
     return body[:, 0:12], body[:, 12:18], body[:, 18:24], dof[0], dof[1]
 

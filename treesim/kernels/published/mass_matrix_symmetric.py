@@ -1,8 +1,8 @@
-"""The mass matrix by the symmetry-based method: inverse dynamics at rest of each joint's subtree alone (J91, s. 3).
+"""Mass matrix by the symmetry-based method: inverse dynamics at rest of each joint's subtree (J91, s. 3).
 
-A unit acceleration of joint i moves the bodies it carries and no others, so the column's entries of i and below come
-from a recursion over these bodies, and those above from the symmetry of H. O(nv N) at most, as every body is asked
-whether it belongs; the arithmetic is that of the subtrees.
+A unit acceleration of joint i moves the bodies of its subtree only. A recursion over these bodies computes the column's
+entries of i and below; those above follow from the symmetry of H. O(nv N) at most, since every body is tested for
+membership; the arithmetic is that of the subtrees.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..kinematics.bodies import body_transform, zero_motion
 
 
 def mark_subtree(tree, i, root):
-    """root[j] = i for every body j of the subtree of body i, body i first."""
+    """root[j] = i for every body j of the subtree of body i."""
     root[i] = i
     for j in range(i + 1, tree.n_bodies + 1):
         if root[tree.parent[j]] == i:
@@ -56,7 +56,7 @@ def mass_matrix_symmetric(tree, q, M, X, A, F, root):
 
 
 def scratch_for(tree, q):
-    """Scratch memory for one state, of the numbers in q: one row for each body, and an integer."""
+    """Scratch memory for one state, with the dtype of q: one row per body, and an integer."""
     body, root = np.empty((tree.n_bodies + 1, 24), q.dtype), np.zeros(tree.n_bodies + 1, np.int64)
     return body[:, 0:12], body[:, 12:18], body[:, 18:24], root
 

@@ -1,7 +1,7 @@
-"""Products with a matrix whose elements are tested against zero before they are used (F10 Figure 7).
+"""Products with a matrix whose elements are tested for zero before they are used (F10 Figure 7).
 
-The well-known way with sparse matrices, which the loops along paths of `sparse_rows` are to be compared with: it needs
-no pattern, does the same arithmetic, and reads every element.
+The common method for sparse matrices, for comparison with the loops along paths of `sparse_rows`. It needs no pattern,
+does the same arithmetic, and reads every element.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""One time step, by every integrator that runs in compiled code."""
+"""One time step by each compiled integrator."""

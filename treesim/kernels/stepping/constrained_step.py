@@ -1,8 +1,8 @@
-"""One time step of a world with rows: the implicit midpoint rule, and impulses that keep frames where they are held.
+"""One time step of a world with constrained frames and loops: implicit midpoint rule and constraint impulses.
 
-The impulses of the first half of the step lead the motion to where no gap is left at its end; those of the second half
-take from the velocity there what the rows forbid (as RATTLE does, Andersen 1983, with the midpoint rule for what moves
-freely): the step is symmetric, and of order 2. Without rows it is `step.implicit_midpoint`.
+Impulses of the first half of the step close the gaps at its end. Impulses of the second half remove the velocity along
+the constrained rows there, as in RATTLE (Andersen 1983), with the midpoint rule for the unconstrained motion. The step
+is symmetric, and of order 2. Without rows it is `step.implicit_midpoint`.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ CREEP = 1e-3  # m/s of the whole mass: a correction may also add the energy of t
 
 
 def within_energy(tree, r, linear, square):
-    """The part, at most 1, of an impulse that adds no more energy than is allowed: a part x adds linear x + square x^2
-    to the kinetic energy (of which r.V are the bodies' velocities)."""
+    """Return the part, at most 1, of an impulse that adds no more kinetic energy than allowed.
+
+    A part x adds linear x + square x^2. r.V: the bodies' velocities, which determine the allowed energy.
+    """
     allowed = tree.gravity[0] * 0
     for i in range(1, tree.n_bodies + 1):
         motion = motion_at(r.V, i)
@@ -52,8 +54,10 @@ def within_energy(tree, r, linear, square):
 
 
 def push(tree, held, r):
-    """r.change = what impulses do that change the rows' velocities by r.lacking, from r.rate on, or that part of them
-    which energy allows; they are added to r.impulse."""
+    """r.change = response to impulses that change the rows' velocities r.rate by r.lacking.
+
+    The impulses are limited by the allowed energy. They are added to r.impulse.
+    """
     linear, square = tree.gravity[0] * 0, tree.gravity[0] * 0
     for k in range(r.impulse.size):
         r.step[k] = r.lacking[k] * 0
@@ -70,8 +74,10 @@ def push(tree, held, r):
 
 
 def close_gaps(tree, s, held, q, q_new, m, r):
-    """One correction of the mean velocity m.mean by impulses at q: gaps at q (+) h m.mean are closed, rows without gaps
-    at rest. r.pushed: the sum of what impulses have changed."""
+    """Correct the mean velocity m.mean by impulses at q that close the gaps at q (+) h m.mean.
+
+    Rows without gaps get zero velocity. r.pushed: sum of the changes.
+    """
     advance(tree, q, m.mean, m.mean, s.dt, q_new, r.change)
     gaps(tree, held, q_new, r.W, r.lacking)
     row_velocities(tree, held, m.mean, r, r.rate)
@@ -84,7 +90,7 @@ def close_gaps(tree, s, held, q, q_new, m, r):
 
 
 def end_at_rest(tree, held, q, v, r):
-    """Take from v at q what the rows forbid, by impulses there."""
+    """Remove the velocity along constrained rows from v at q, by impulses there."""
     respond(tree, held, q, r)
     row_velocities(tree, held, v, r, r.rate)
     for k in range(r.impulse.size):
@@ -95,7 +101,7 @@ def end_at_rest(tree, held, q, v, r):
 
 
 def write_results(tree, held, q, v, r, impulses, residual):
-    """The sum of the impulses, and of each row its gap at q, or its velocity where it has none."""
+    """Write the sum of the impulses, and for each row its gap at q, or its velocity if it has no gap."""
     gaps(tree, held, q, r.W, residual)
     row_velocities(tree, held, v, r, r.lacking)
     for k in range(r.impulse.size):
@@ -106,9 +112,12 @@ def write_results(tree, held, q, v, r, impulses, residual):
 def implicit_midpoint_with_rows(
     tree, s, held, q, v, force, q_new, v_new, work, impulses, residual, m, r, forward, memory
 ):
-    """v_m = v + h/2 a + d, q+ = q (+) h v_m without gaps, v+ = v_m + h/2 a + d+ with its rows at rest; a as without
-    rows, d and d+ from impulses along the rows at q and at q+. impulses: their sum [N s, N m s]; residual: of each row
-    its gap at the end [m, rad], or what is left of its velocity where it has none [m/s, rad/s]."""
+    """Implicit midpoint rule with constraint impulses; order 2.
+
+    v_m = v + h/2 a + d, q+ = q (+) h v_m without gaps, v+ = v_m + h/2 a + d+ without velocity along the rows. a is that
+    without rows; d and d+ are caused by impulses along the rows at q and at q+. impulses: their sum [N s, N m s].
+    residual: for each row its gap at the end [m, rad], or its velocity if it has no gap [m/s, rad/s].
+    """
     no_forces, half = np.empty((0, 6), q.dtype), s.dt / 2
     status = FINE
     resist(tree, s, v, force, m)
@@ -141,24 +150,24 @@ RULES_WITH_ROWS: dict[str, Any] = {"implicit_midpoint": implicit_midpoint_with_r
 
 
 def rows_for(tree, layout, geometry, closure, q):
-    """Scratch memory for the rows of a world, of the numbers in q."""
+    """Scratch memory for the rows of a world, with the dtype of q."""
     return row_memory(tree, plain_world_tables(layout, geometry, closure), q)
 
 
 def result_memory(tree, layout, q):
-    """Memory for what a step tells beside the state, of the numbers in q: force, impulses, residual, work."""
+    """Memory for the results of a step besides the state, with the dtype of q: force, impulses, residual, work."""
     solver_info = np.empty((2, layout[1 + 3 * layout[0]]), q.dtype)
     return np.empty(tree.nv, q.dtype), solver_info[0], solver_info[1], np.empty(2, q.dtype)
 
 
 def memory_for(dynamics):
-    """What lays out the world's tables, and the memory of its rows, of a step, and of the forward dynamics."""
+    """Return functions that allocate a world's tables, and memory of its rows, a step, and forward dynamics."""
     held = mimic_world_tables if is_mimic_entry(dynamics) else plain_world_tables
     return held, rows_for, step_memory, dynamics.memory
 
 
 def made_world_entry(step, memory, dynamics, **arrays):
-    """The entry of a step of a world with rows; of tied dynamics, a tied one."""
+    """Return the entry of a step of a world with rows; a variant for mimic joints if `dynamics` is one."""
     mimic = is_mimic_entry(dynamics)
     tables = {**WORLD, "settings": "TableOfReals"}
     made = entry(step, memory, tables, ROWS, returns_status=True, expands=mimic, **arrays)
@@ -167,12 +176,15 @@ def made_world_entry(step, memory, dynamics, **arrays):
 
 @lru_cache(maxsize=64)
 def world_step_entry(name, dynamics):
-    """The entry of one step of a world with rows: (ints, reals, layout, geometry, closure, settings, q, v, control,
-    q_new, v_new, force, work, impulses, residual)."""
+    """Return the entry of one step of a world with rows.
+
+    Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, control, q_new, v_new, force, work,
+    impulses, residual).
+    """
     rule, forward = RULES_WITH_ROWS[name], dynamics.one
 
     def step(tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory):
-        """The same as a step without rows, and the rows' impulses and residuals."""
+        """Compute a step as without rows, and the rows' impulses and residuals."""
         s = settings_of(tree, settings)
         actuate(tree, s, q, v, control, force)
         return rule(tree, s, held, q, v, force, q_new, v_new, work, impulses, residual, m, rows, forward, memory)
@@ -186,8 +198,10 @@ def world_step_entry(name, dynamics):
 
 @lru_cache(maxsize=64)
 def carried_world_step_entry(name, dynamics):
-    """The entry of the same step without its report: (ints, reals, layout, geometry, closure, settings, q, v, control,
-    q_new, v_new)."""
+    """Return the entry of the same step with only the state as result.
+
+    Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, control, q_new, v_new).
+    """
     one_step = world_step_entry(name, dynamics).kernel
 
     def carried_step(tree, settings, q, v, control, q_new, v_new, solver_info, held, rows, m, memory):
@@ -205,8 +219,10 @@ def carried_world_step_entry(name, dynamics):
 
 @lru_cache(maxsize=64)
 def counted_world_step_entry(name, dynamics):
-    """The entry of the same step that adds its work to that of the steps before, and reports nothing else: (ints,
-    reals, layout, geometry, closure, settings, q, v, work, control, q_new, v_new, work_new)."""
+    """Return the entry of the same step with the state and the accumulated work as results.
+
+    Its arguments are (ints, reals, layout, geometry, closure, settings, q, v, work, control, q_new, v_new, work_new).
+    """
     one_step = world_step_entry(name, dynamics).kernel
 
     def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, solver_info, held, rows, m, memory):

@@ -1,7 +1,7 @@
-"""Explicit rules of stepping: Euler, midpoint, Runge-Kutta of order 4, and Bullet's, for `kernels.stepping.step`.
+"""Explicit integrators: Euler, midpoint, Runge-Kutta of order 4, and Bullet's.
 
-Damping, and the springs of gains, act at the state of each stage; the control is held through the step. Coulomb
-friction, which would ask for tiny steps, is left out.
+Damping and gains are evaluated at the state of each stage; the control is constant during the step. Coulomb friction,
+which would need very small steps, is not included.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ from ..kinematics.configuration import chart_rate, integrate, semi_implicit_step
 
 
 def drive(s, d, v_start, v, force, k):
-    """A joint's force at q = start (+) d with velocity v: its springs give way, within the effort limit."""
+    """Return a joint's force at q = start (+) d with velocity v, including gains, within the effort limit."""
     unsaturated = less(absolute(force[k]), s.effort[k])
     spring = unsaturated * (s.kp[k] * d[k] + s.kd[k] * (v[k] - v_start[k]))
     return within(force[k] - spring, s.effort[k])
 
 
 def stage(tree, s, q, d, v_start, v, force, m, forward, memory, a):
-    """a = the acceleration at q = start (+) d with velocity v."""
+    """Compute the acceleration a at q = start (+) d with velocity v."""
     for k in range(tree.nv):
         m.tau[k] = drive(s, d, v_start, v, force, k) - s.damping[k] * v[k]
     return forward(tree, q, v, m.tau, np.empty((0, 6), q.dtype), a, memory)
 
 
 def add_work(tree, s, d, v_start, v, force, weight, work):
-    """work += weight times the powers at a stage."""
+    """work += weight times the powers of control and damping at a stage."""
     done, lost = weight * 0, weight * 0
     for k in range(tree.nv):
         done += drive(s, d, v_start, v, force, k) * v[k]
@@ -66,7 +66,7 @@ def explicit_euler(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
 
 
 def bullet(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
-    """v+ = v + h qdd(q, v), q+ = q (+) h v+, free bodies moving with their centres of mass; order 1."""
+    """v+ = v + h qdd(q, v), q+ = q (+) h v+, with free bodies' centres of mass integrated; order 1."""
     still(tree, s, m.mean)
     status = stage(tree, s, q, m.mean, v, v, force, m, forward, memory, m.qdd)
     for i in range(1, tree.n_bodies + 1):
@@ -79,7 +79,7 @@ def bullet(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
 
 
 def midpoint(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
-    """q+ = q (+) h v_m, v+ = v + h qdd(q_m, v_m), with (q_m, v_m) half an Euler step ahead; order 2."""
+    """q+ = q (+) h v_m, v+ = v + h qdd(q_m, v_m), with (q_m, v_m) from half an Euler step; order 2."""
     half = s.dt / 2
     still(tree, s, m.mean)
     status = stage(tree, s, q, m.mean, v, v, force, m, forward, memory, m.qdd)
@@ -98,9 +98,9 @@ def midpoint(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
 def rk4(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
     """Classical Runge-Kutta on the configuration manifold (Munthe-Kaas 1998), weights 1 2 2 1; order 4.
 
-    The configuration is written q(t) = q (+) d(t); the stages step d, whose rate follows from the velocity by the
-    inverse of the tangent of the exponential, so the order holds with quaternions too. The work has its own equation,
-    whose rate is the power, and the same weights.
+    The configuration is q(t) = q (+) d(t). The stages integrate d, whose rate follows from the velocity by the inverse
+    of the tangent of the exponential, so the order is also 4 for quaternions. The work is integrated from the power
+    with the same weights.
     """
     half, sixth = s.dt / 2, s.dt / 6
     d, u = np.empty((4, tree.nv), q.dtype), np.empty((4, tree.nv), q.dtype)  # d and v of the stages

@@ -1,6 +1,6 @@
-"""External forces in a step: wrenches on bodies as forces of the joints, J' F, which no effort limit bounds.
+"""External forces in a step: wrenches on bodies as joint forces J' F, to which effort limits do not apply.
 
-They are taken at the start of the step, and stay what they are through it, as the forces of controllers do.
+They are evaluated at the start of the step and constant during it, like the forces of controllers.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from .step import COLUMNS, gains, settings_of
 
 
 class ExternalMemory(NamedTuple):
-    """Scratch memory of a step under external forces: what holds mimic joints in it (`contact_mimic`), its table of
-    settings, and the forces of all joints, (nv,)."""
+    """Scratch memory of a step under external forces.
+
+    tie: of mimic joints (`contact_mimic`). table: settings of the step. force: sum of all joint forces, (nv,).
+    """
 
     mimic_constraint: Any
     table: Any
@@ -26,18 +28,20 @@ class ExternalMemory(NamedTuple):
 
 
 def external_memory(tree, q, mimic_constraint):
-    """Scratch memory for one state, of the numbers in q, around the memory of a step without external forces."""
+    """Scratch memory for one state, with the dtype of q; tie: that of a step without external forces."""
     return ExternalMemory(mimic_constraint, np.empty(1 + COLUMNS * tree.nv, q.dtype), np.empty(tree.nv, q.dtype))
 
 
 def nothing_around(tree, q, mimic_constraint):
-    """The memory as it is, of a step without external forces."""
+    """Return `mimic_constraint`; variant of `external_memory` without external forces."""
     return mimic_constraint
 
 
 def joint_forces(tree, q, F, external):
-    """external = J' F at q of wrenches F (N + 1, 6) on the bodies, in their own axes about their origins: one sweep to
-    the base. F is used up."""
+    """external = J' F at q, by a backward sweep of wrenches F (N + 1, 6) on the bodies. Overwrites F.
+
+    The wrenches are in the bodies' own axes about their origins.
+    """
     for i in range(tree.n_bodies, 0, -1):
         f, p = force_at(F, i), tree.parent[i]
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
@@ -47,8 +51,10 @@ def joint_forces(tree, q, F, external):
 
 
 def put_external(tree, settings, force, external, m):
-    """m.force = force + external, and m.table = the settings under which a step takes it whole: gains of joints whose
-    motor is saturated are left out, and no effort is limited any more."""
+    """m.force = force + external; m.table = settings of a step that does not limit this force.
+
+    Gains of saturated joints are set to zero, since effort limits are removed.
+    """
     for k in range(settings.size):
         m.table[k] = settings[k]
     s, own = settings_of(tree, settings), settings_of(tree, m.table)
@@ -59,13 +65,13 @@ def put_external(tree, settings, force, external, m):
 
 
 def under_external_forces(contact_step):
-    """The kernel of a step with contact (`contact_step.make_contact_step`) under external forces too."""
+    """Return the kernel of a step with contact (`contact_step.make_contact_step`) that includes external forces."""
 
     def pushed_step(
         tree, settings, scheme, q, v, q_free, v_free, force, external, work_free, before, external_contacts, q_new,
         v_new, after, wrench, pairs, solver_info, work, m, memory, own,
     ):  # fmt: skip
-        """The same after a free step of motors with `force`, and of `external` beside it, (nv,) each."""
+        """Compute a step with contact under motor forces `force` and forces `external`, (nv,) each."""
         put_external(tree, settings, force, external, own)
         return contact_step(
             tree, own.table, scheme, q, v, q_free, v_free, own.force, work_free, before, external_contacts, q_new,

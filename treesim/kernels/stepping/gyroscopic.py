@@ -1,12 +1,10 @@
-"""The gyroscopic term of bodies that turn by themselves, taken implicitly: semi-implicit Euler of it gains energy.
+"""Implicit gyroscopic term of free bodies; in semi-implicit Euler an explicit one would add energy.
 
-A body on a floating joint of the base that nothing hangs from obeys I (w+ - w) / h + w+ x I w+ = n, in its own axes,
-about its centre of mass. One step of Newton's method from w, where the
-explicit acceleration a obeys I a = n - w x I w, makes of it (as Catto, Numerical Methods, GDC 2015)
-
-    (I + h (w x I - (I w) x)) a+ = I a,
-
-which takes energy where the explicit rule adds it. The acceleration of the centre of mass stays as it is.
+A body on a floating joint of the base, without children, satisfies I (w+ - w) / h + w+ x I w+ = n, in its own axes,
+about its centre of mass. One Newton step from w, with the explicit acceleration a of I a = n - w x I w, results in
+(as Catto, Numerical Methods, GDC 2015)
+    (I + h (w x I - (I w) x)) a+ = I a.
+It dissipates energy where the explicit integrator adds it. The acceleration of the centre of mass does not change.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from ..kinematics.configuration import put_vector, vector_at
 
 
 def turns_by_itself(tree, i):
-    """Whether body i floats on the base, and has no children."""
+    """Return whether body i floats on the base, and has no children."""
     found = tree.parent[i] == 0 and tree.code[i] == FLOATING
     for j in range(i + 1, tree.n_bodies + 1):
         found = found and tree.parent[j] != i
@@ -26,7 +24,7 @@ def turns_by_itself(tree, i):
 
 
 def solve_three(x, y, z, b):
-    """The solution of the system whose matrix has these columns, by Cramer's rule."""
+    """Solve the system whose matrix has the columns x, y, z by Cramer's rule."""
     yz = cross(y, z)
     d = dot(x, yz)
     return Vector(dot(b, yz) / d, dot(x, cross(b, z)) / d, dot(x, cross(y, b)) / d)
@@ -40,7 +38,7 @@ def changed_torque(S, D, w, h, a):
 
 
 def implicit_turn(S, D, w, a, h):
-    """a+ of a body of the inertia S, and D on its diagonal, that turns at w with the explicit acceleration a."""
+    """Return a+ for inertia S, with D added to its diagonal, angular velocity w and explicit acceleration a."""
     o, one = h * 0, h * 0 + 1
     x = changed_torque(S, D, w, h, Vector(one, o, o))
     y = changed_torque(S, D, w, h, Vector(o, one, o))
@@ -49,8 +47,10 @@ def implicit_turn(S, D, w, a, h):
 
 
 def turn_implicitly(tree, v, h, diagonal, qdd, points):
-    """qdd <- with the gyroscopic terms of bodies that turn by themselves at the end of the step; diagonal: D and the
-    rotor inertias; points <- their centres of mass, which are stepped as points are."""
+    """Replace qdd of free bodies by that with the implicit gyroscopic term.
+
+    diagonal: D and the rotor inertias. points <- the bodies' centres of mass, whose velocities are integrated.
+    """
     for i in range(1, tree.n_bodies + 1):
         if turns_by_itself(tree, i):
             central, j = central_at(tree.inertia, i), tree.v_start[i]

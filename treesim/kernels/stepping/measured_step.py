@@ -1,4 +1,4 @@
-"""Steps that measure: any step, and what is reduced of the state that it ends in, carried from step to step."""
+"""Steps of rollouts with measures: any step, followed by a reduction of its end state."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ HEADER = 4
 
 @lru_cache(maxsize=64)
 def measured_step_entry(one_step, fixed, first, moving):
-    """The step of an entry (*constants, *states, *others, *next states), of so many constants (`fixed`) and states
-    (`moving`), with a reduction(q, v, p, c, kept) of what it ends in; states[first] and the one behind it are q and v.
-    A step has so many substeps, of which this is one; from the one on that ends a rollout, it keeps its states. For
-    traces: (reduction, substeps, *constants, *states, kept, p, *others, *next states, kept_new)."""
+    """Return the step of an entry with a reduction(q, v, p, c, kept) of its end state, for traces.
+
+    The entry has the arguments (*constants, *states, *others, *next states), with `fixed` constants and `moving`
+    states; states[first] and the next one are q and v. A control step has `substeps` substeps, of which this is one.
+    States do not change after the rollout has ended. The result's arguments are (reduction, substeps, *constants,
+    *states, kept, p, *others, *next states, kept_new).
+    """
 
     def measured_step_states(reduction, substeps, *given):
         constants, states = given[:fixed], given[fixed : fixed + moving]

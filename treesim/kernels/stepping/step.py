@@ -1,13 +1,11 @@
-"""One time step: actuate, resist, accelerate, move; every rule of stepping that runs in compiled code.
+"""One time step: actuation, damping, acceleration, motion; all compiled integrators.
 
-A step takes the state (q, v) and a control, and gives the state h = dt later, the force that the control became, and
-the work that was done: on simulations, rollouts and steppers alike. Forward dynamics are those of any backend.
-
-The force of a degree of freedom is its control, or a spring towards it, kp (control - q) - kd v, within the effort
-limit. Damping d acts with these gains at a time theta h ahead:
-(M + D) qdd = force - C - d v - theta h kp v,  D = theta h (d + kd) + (theta h)^2 kp,
-theta = 1 at the end of the step, 1/2 in its middle. Coulomb friction of joints, their limits and contacts are what
-`contact_step` makes of the step.
+A step maps the state (q, v) and a control to the state h = dt later, the applied force, and the work. Simulations,
+rollouts and steppers use it. Forward dynamics are those of any backend. The force of a degree of freedom is its
+control, or a spring towards it, kp (control - q) - kd v, within the effort limit. Damping d and these gains are
+evaluated implicitly, at a time theta h ahead: (M + D) qdd = force - C - d v - theta h kp v,  D = theta h (d + kd) +
+(theta h)^2 kp, theta = 1 for the end of the step, 1/2 for its midpoint. `contact_step` adds Coulomb friction of joints,
+joint limits and contacts.
 """
 
 from __future__ import annotations
@@ -34,8 +32,10 @@ COLUMNS = 6  # numbers for each degree of freedom in the table of settings, behi
 
 
 class Settings(NamedTuple):
-    """What a step needs beside the tree: dt [s], and for each degree of freedom the gains kp and kd, damping, effort
-    limit, whether its control is a target (1) or a force (0), and theta, see above."""
+    """Settings of a step: dt [s], and for each degree of freedom the following.
+
+    kp, kd: gains. damping. effort: limit. driven: whether its control is a target (1) or a force (0). theta: see above.
+    """
 
     dt: Any
     kp: Any
@@ -62,7 +62,7 @@ class StepMemory(NamedTuple):
 
 
 def settings_of(tree, table):
-    """The settings in a table of numbers."""
+    """Return the settings in a table of numbers."""
     n = tree.nv
     return Settings(
         table[0], table[1 : 1 + n], table[1 + n : 1 + 2 * n], table[1 + 2 * n : 1 + 3 * n],
@@ -71,7 +71,7 @@ def settings_of(tree, table):
 
 
 def step_memory(tree, q):
-    """Scratch memory for one step of one state, of the numbers in q."""
+    """Scratch memory for one step of one state, with the dtype of q."""
     dof, origins = np.empty((8, tree.nv), q.dtype), np.zeros(3 * (tree.n_bodies + 1), q.dtype)
     return StepMemory(
         dof[0], dof[1], dof[2], dof[3], dof[4], dof[5], dof[6], dof[7], np.empty(tree.nq, q.dtype), origins
@@ -79,7 +79,7 @@ def step_memory(tree, q):
 
 
 def actuate(tree, s, q, v, control, force):
-    """force = what the control asks for, within the effort limits."""
+    """force = actuator force for the control, within the effort limits."""
     for i in range(1, tree.n_bodies + 1):
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             spring = s.kp[k] * (control[k] - q[tree.q_start[i] + k - tree.v_start[i]]) - s.kd[k] * v[k]
@@ -87,17 +87,16 @@ def actuate(tree, s, q, v, control, force):
 
 
 def gains(s, force, k):
-    """kp and kd of a joint, 0 where its force is saturated."""
+    """Return kp and kd of a joint, 0 if its force is saturated."""
     unsaturated = less(absolute(force[k]), s.effort[k])
     return s.kp[k] * unsaturated, s.kd[k] * unsaturated
 
 
 def resist(tree, s, v, force, m):
-    """The right-hand side and the diagonal of a step's equation: the force less what resists motion at v, and what
-    that, and the gains, add to M.
+    """Compute right-hand side m.tau and diagonal m.diagonal of a step's equation, with implicit damping and gains.
 
-    Gains of saturated joints are left out. A negative coefficient, which drives a joint, is taken explicitly: it must
-    not take inertia away.
+    Gains of saturated joints are omitted. A negative damping coefficient, which drives a joint, is explicit: it must
+    not reduce inertia.
     """
     for k in range(tree.nv):
         lead = s.dt * s.theta[k]
@@ -109,8 +108,10 @@ def resist(tree, s, v, force, m):
 
 
 def put_work(tree, s, v, force, mean, m, work):
-    """work = that of the control, force - theta h kp v - (theta h kd + (theta h)^2 kp) qdd, and of damping and
-    friction, both at the mean velocity of the step [J]."""
+    """work = that of the control, and that of damping, both at the mean velocity of the step [J].
+
+    The control's force is force - theta h kp v - (theta h kd + (theta h)^2 kp) qdd.
+    """
     done, lost = s.dt * 0, s.dt * 0
     for k in range(tree.nv):
         lead = s.dt * s.theta[k]
@@ -121,7 +122,7 @@ def put_work(tree, s, v, force, mean, m, work):
 
 
 def semi_implicit_euler(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
-    """v+ = v + h qdd(q, v), q+ = q (+) h v+, the gyroscopic term of free bodies at v+; order 1."""
+    """v+ = v + h qdd(q, v), q+ = q (+) h v+, with the gyroscopic term of free bodies at v+; order 1."""
     no_forces = np.empty((0, 6), q.dtype)
     resist(tree, s, v, force, m)
     status = forward(with_armature(tree, m.diagonal), q, v, m.tau, no_forces, m.qdd, memory)
@@ -136,8 +137,8 @@ def semi_implicit_euler(tree, s, q, v, force, q_new, v_new, work, m, forward, me
 def implicit_midpoint(tree, s, q, v, force, q_new, v_new, work, m, forward, memory):
     """v+ = v + h a, q+ = q (+) h v_m with a = qdd(q (+) h/2 v_m, v_m), v_m = v + h/2 a; order 2.
 
-    The equation for v_m is iterated PASSES times from v_m = v. Velocities of joints that turn in space are kept in
-    their axes at the start of the step meanwhile: rotation alone then adds no energy.
+    The equation for v_m is iterated PASSES times from v_m = v. Velocities of joints with rotations in space are in
+    their axes at the start of the step, so rotation alone adds no energy.
     """
     no_forces, moved, half = np.empty((0, 6), q.dtype), with_armature(tree, m.diagonal), s.dt / 2
     status = FINE
@@ -163,7 +164,7 @@ RULES: dict[str, Any] = {
 
 
 def label(dynamics):
-    """A name for the forward dynamics of an entry, which kept code goes by: no other's, and of this text."""
+    """Return a unique name of a dynamics entry (a hash of its source for plugins), used as cache key."""
     module, name = dynamics.__module__, dynamics.__name__.removesuffix("_states")
     if module.startswith(KERNELS):
         return f"{module.rpartition('.')[2]}_{name}"
@@ -173,8 +174,11 @@ def label(dynamics):
 
 @lru_cache(maxsize=64)
 def step_entry(name, dynamics):
-    """The entry of one step by the rule of that name, with the forward dynamics of an entry:
-    (ints, reals, settings, q, v, control, q_new, v_new, force, work); of a tied one, a tied one."""
+    """Return the entry of one step by the named integrator, with the forward dynamics of an entry.
+
+    Its arguments are (ints, reals, settings, q, v, control, q_new, v_new, force, work). It is a variant for mimic
+    joints if `dynamics` is one.
+    """
     rule, forward, forward_memory = RULES[name], dynamics.one, dynamics.memory
 
     def memory_for(tree, ints, q):
@@ -184,8 +188,7 @@ def step_entry(name, dynamics):
         return step_memory(tree, q), forward_memory(tree, ints, mimic_ints, mimic_reals, q)
 
     def step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
-        """(q, v) at the end of a step, the force that was applied [N m, N], and the work of the control, and of damping
-        and friction [J]."""
+        """Compute (q, v) at the end of a step, the force [N m, N], and the work of control and damping [J]."""
         s = settings_of(tree, settings)
         actuate(tree, s, q, v, control, force)
         return rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
@@ -201,7 +204,10 @@ def step_entry(name, dynamics):
 
 @lru_cache(maxsize=64)
 def carried_step_entry(name, dynamics):
-    """The entry of the same step without its report: (ints, reals, settings, q, v, control, q_new, v_new)."""
+    """Return the entry of the same step with only the state as result.
+
+    Its arguments are (ints, reals, settings, q, v, control, q_new, v_new).
+    """
     one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
 
     def memory_for(tree, ints, q):
@@ -225,8 +231,10 @@ def carried_step_entry(name, dynamics):
 
 @lru_cache(maxsize=64)
 def counted_step_entry(name, dynamics):
-    """The entry of the same step that adds its work to that of the steps before, and reports nothing else:
-    (ints, reals, settings, q, v, work, control, q_new, v_new, work_new)."""
+    """Return the entry of the same step with the state and the accumulated work as results.
+
+    Its arguments are (ints, reals, settings, q, v, work, control, q_new, v_new, work_new).
+    """
     one_step, forward_memory = step_entry(name, dynamics).kernel, dynamics.memory
 
     def memory_for(tree, ints, q):
@@ -251,17 +259,20 @@ def counted_step_entry(name, dynamics):
 
 
 def add_work(before, work):
-    """work += that of the steps before."""
+    """work += work of the previous steps, `before`."""
     for k in range(2):
         work[k] += before[k]
 
 
 @lru_cache(maxsize=64)
 def policy_step_entry(one_step):
-    """The step of an entry (*constants, *states, control, *next states), whose last constant is `settings` and whose
-    first states are q and v, under the control u that a policy takes at the k-th step, from parameters p, and holds for
-    so many substeps, of which this is the j-th; for traces: (*constants, policy, substeps, k, j, u, *states, p, k_new,
-    j_new, u_new, *next states)."""
+    """Return the step of an entry under the control of a policy, for traces.
+
+    The entry has the arguments (*constants, *states, control, *next states); its last constant is `settings`, and its
+    first states are q and v. The policy returns the control u at the k-th step, from parameters p; u is constant for
+    `substeps` substeps, of which this is the j-th. The result's arguments are (*constants, policy, substeps, k, j, u,
+    *states, p, k_new, j_new, u_new, *next states).
+    """
     count = 2 + len(one_step.signature.tables)
     carried = sum(array.result for array in one_step.signature.arrays)
 

@@ -1,4 +1,4 @@
-"""Environments of Gymnasium on treesim's compiled steps; importing this registers "treesim/Balance-v0" and others."""
+"""Gymnasium environments on treesim's compiled steps; the import registers "treesim/Balance-v0" and others."""
 
 from .balance import balance
 from .reach import reach

@@ -1,4 +1,4 @@
-"""A cart that keeps two poles, one on the other, upright: the inverted double pendulum of Gymnasium's MuJoCo tasks."""
+"""Inverted double pendulum on a cart, as in Gymnasium's MuJoCo tasks."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ NOISE = 0.1  # m, rad, m/s, rad/s: to either side
 
 
 def balance() -> Task:
-    """Return the task, whose episodes begin near the upright rest: cart force in, position, sines and cosines of the
-    angles, and velocities out, cut off at 10; paid by 10 a step while the tip is above 1 m, less what the state costs,
-    as in Gymnasium's InvertedDoublePendulum-v5.
+    """Return the task of balancing two poles on a cart; episodes begin near the upright rest position.
 
-    Example:
-        >>> from treesim_gymnasium import balance
-        >>> balance().robot
-        <Tree 'cart_and_two_poles': 3 bodies, nq 3, nv 3, 18.8696 kg>
+    Action: cart force. Observation: position, sines and cosines of the angles, and velocities clipped at 10.
+    Reward: 10 a step while the tip is above 1 m, minus costs of the state, as in Gymnasium's
+    InvertedDoublePendulum-v5.
+
+    Examples
+    --------
+    >>> from treesim_gymnasium import balance
+    >>> balance().robot
+    <Tree 'cart_and_two_poles': 3 bodies, nq 3, nv 3, 18.8695 kg>
     """
     return Task(
         world=treesim.World(cart_and_two_poles()),
@@ -69,7 +72,7 @@ def cart_and_two_poles() -> Tree:
 
 
 def capsule(length: float, radius: float) -> Inertia:
-    """Return the inertia of a solid cylinder along z with a half ball at either end, about its middle."""
+    """Return the inertia of a solid cylinder along z with a hemisphere at either end, about its centre."""
     tube, ball = DENSITY * np.pi * radius**2 * length, DENSITY * 4 / 3 * np.pi * radius**3
     along = tube * radius**2 / 2 + ball * 2 / 5 * radius**2
     across = tube * (length**2 / 12 + radius**2 / 4)
@@ -78,30 +81,30 @@ def capsule(length: float, radius: float) -> Inertia:
 
 
 def tip(q: Any) -> tuple[Any, Any]:
-    """x and z of the upper pole's end."""
+    """Return x and z of the upper pole's end [m]."""
     upper = q[1] + q[2]
     return q[0] + POLE * (np.sin(q[1]) + np.sin(upper)), POLE * (np.cos(q[1]) + np.cos(upper))
 
 
 def observe(t: Any, q: Any, v: Any, p: Any) -> list[Any]:
-    """Position, sines, cosines, velocities."""
+    """Return position, sines, cosines and velocities."""
     seen = [maximum(minimum(rate, FASTEST), -FASTEST) for rate in v]
     return [q[0], np.sin(q[1]), np.sin(q[2]), np.cos(q[1]), np.cos(q[2]), *seen]
 
 
 def terminated(t: Any, q: Any, v: Any, p: Any) -> Any:
-    """Whether the tip is too low."""
+    """Return whether the tip is too low."""
     return less(tip(q)[1], FALLEN)
 
 
 def reward(t: Any, q: Any, v: Any, p: Any, a: Any) -> Any:
-    """10 while it stands, less costs of where the tip is, and of the poles' rates."""
+    """Return 10 while the poles are up, minus costs of the tip's position and of the poles' angular velocities."""
     x, z = tip(q)
     place, rates = 0.01 * x**2 + (z - 2.0) ** 2, 1e-3 * v[1] ** 2 + 5e-3 * v[2] ** 2
     return 10.0 * (1.0 - terminated(t, q, v, p)) - place - rates
 
 
 def reset(x: Any, q: Any, v: Any, p: Any) -> None:
-    """Near the upright rest."""
+    """Write a random state near the upright rest position to q and v."""
     q[:] = NOISE * (2.0 * x[:3] - 1.0)
     v[:] = NOISE * (2.0 * x[3:] - 1.0)

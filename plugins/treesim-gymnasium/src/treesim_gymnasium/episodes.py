@@ -1,4 +1,4 @@
-"""Episodes of many environments of one task, stepped together: what all environments here are made of."""
+"""Episodes of many environments of one task, stepped together; used by all environments of this package."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ Copied = TypeVar("Copied")
 
 
 class Episodes:
-    """B environments: their states, the time since their episodes began, and the random numbers of the next ones.
+    """Episodes of B environments: states, elapsed steps, and keys of random numbers.
 
-    An episode depends on the task, its key (seed, stream), its number, and the actions, on nothing else: not on how
-    many environments there are, nor on the others' actions. elapsed (B,): steps taken in the episode. finite (B,):
-    whether the state is.
+    An episode depends on the task, its key (seed, stream), its number, and the actions only: neither on the
+    number of environments nor on others' actions. elapsed (B,): steps taken in the episode.
     """
 
     def __init__(
@@ -54,15 +53,15 @@ class Episodes:
 
     @property
     def finite(self) -> np.ndarray:
-        """Whether the states (B,) are finite."""
+        """Mask (B,) of finite states."""
         return self.stepper.finite
 
     def seed(self, rows: np.ndarray, seeds: ArrayLike, streams: ArrayLike) -> None:
-        """Give environments, by their indices, the keys of their random numbers; their next episode is number 0."""
+        """Set the keys of environments' random numbers, by index; their next episode is number 0."""
         self._seeds[rows], self._streams[rows], self._episodes[rows] = seeds, streams, 0
 
     def begin(self, rows: np.ndarray) -> None:
-        """Begin the next episode of environments, by their indices."""
+        """Begin the next episode of environments, by index."""
         x = uniform(self._seeds[rows], self._streams[rows], self._episodes[rows], self.task.random)
         q, v, self._p[rows] = self.functions.begin(x)
         self.stepper.put(rows, q, v)
@@ -70,8 +69,10 @@ class Episodes:
         self.elapsed[rows], self._a[rows] = 0, 0.0
 
     def step(self, actions: np.ndarray) -> None:
-        """Carry all environments through one step, under actions (B, n), which are cut off at -1 and 1. Raises
-        ArgumentError for another shape and for what is not finite."""
+        """Step all environments under actions (B, n), which are clipped to [-1, 1].
+
+        Raises ArgumentError for another shape, or a number that is not finite.
+        """
         if actions.shape != self._a.shape or not np.isfinite(actions).all():
             raise ArgumentError(f"actions must be {self._a.shape} finite numbers, got {_actions_text(actions)}")
         np.clip(actions, -1.0, 1.0, out=self._a)
@@ -80,7 +81,10 @@ class Episodes:
         self.elapsed += 1
 
     def look(self, rows: slice | np.ndarray = slice(None)) -> Seen:
-        """Return what is seen of environments. Raises NonFiniteError where that is not finite though the state is."""
+        """Return observation, reward and termination of environments.
+
+        Raises NonFiniteError if one is not finite although the state is.
+        """
         t = self.task.dt * self.task.steps * self.elapsed[rows]
         seen = self.functions.look(t, self.stepper.q[rows], self.stepper.v[rows], self._p[rows], self._a[rows])
         for what, values in (("observe", seen.observation.T), ("reward", seen.reward)):
@@ -89,7 +93,7 @@ class Episodes:
         return seen
 
     def _check_finite(self, what: str, values: np.ndarray, rows: np.ndarray) -> None:
-        """Raise NonFiniteError for an environment of a finite state, of which a task's function has made none."""
+        """Raise NonFiniteError if a task's function returned a number that is not finite for a finite state."""
         wrong = np.flatnonzero(~np.isfinite(np.atleast_2d(values)).all(axis=0) & self.finite[rows])
         if wrong.size:
             value = quoted(np.atleast_2d(values)[:, wrong[0]].tolist())
@@ -97,7 +101,7 @@ class Episodes:
 
 
 def copied(environment: Copied) -> Copied:
-    """Return a copy of an environment that steps for itself: a shallow one would share its states."""
+    """Return a copy of an environment with its own states, which a shallow copy would share."""
     return copy.deepcopy(environment)
 
 

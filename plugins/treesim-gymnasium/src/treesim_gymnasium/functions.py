@@ -1,4 +1,4 @@
-"""A task's functions on all environments at once: compiled, or as NumPy functions of arrays."""
+"""Functions of a task on all environments at once: compiled, or as NumPy functions of arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .task import Task
 
 
 class Seen(NamedTuple):
-    """What n environments show: observation (n, m), reward (n,), and whether the episode ends (n,)."""
+    """Observation (n, m), reward (n,), and termination (n,) of n environments."""
 
     observation: np.ndarray
     reward: np.ndarray
@@ -23,28 +23,29 @@ class Seen(NamedTuple):
 
 
 class TaskFunctions(Protocol):
-    """size: how many numbers an observation has."""
+    """Interface of a task's functions; size: length of an observation."""
 
     size: int
 
     def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray) -> Seen:
-        """Return what is seen of states (n, ...) at times t (n,)."""
+        """Return observation, reward and termination of states (n, ...) at times t (n,)."""
         ...
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return q (n, nq), v (n, nv) and p (n, k) of episodes that begin, from random numbers (n, r)."""
+        """Return q (n, nq), v (n, nv) and p (n, k) at the start of episodes, from random numbers (n, r)."""
         ...
 
 
 def functions_of(task: Task, engine: Engine) -> TaskFunctions:
-    """Return a task's functions, compiled or not, as it says."""
+    """Return a task's functions, compiled or not, as the task requests."""
     return Compiled(task, engine) if task.compiled else OnArrays(task)
 
 
 class Compiled:
-    """Functions that are traced and run on the lanes of vectors: what is seen by one call, starts by another.
+    """Functions that are traced and run by SIMD code: one call for observation, reward and termination, one for starts.
 
-    Raises what `treesim.BatchFunction` raises."""
+    Raises what `treesim.BatchFunction` raises.
+    """
 
     def __init__(self, task: Task, engine: Engine) -> None:
         self._given = task, engine
@@ -69,12 +70,12 @@ class Compiled:
         return treesim.BatchFunction(function, tuple(sizes.values()), what=what, named=tuple(sizes), engine=engine)
 
     def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray) -> Seen:
-        """Return what is seen of states (n, ...) at times t (n,)."""
+        """Return observation, reward and termination of states (n, ...) at times t (n,)."""
         found = self._look(t[:, None], q, v, p, a)
         return Seen(found[:, :-2], found[:, -2].copy(), _ends(found[:, -1], q))
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return q (n, nq), v (n, nv) and p (n, k) of episodes that begin, from random numbers (n, r)."""
+        """Return q (n, nq), v (n, nv) and p (n, k) at the start of episodes, from random numbers (n, r)."""
         q, v, p = np.split(self._begin(x), self._ends, axis=1)
         return q, v, p
 
@@ -82,7 +83,7 @@ class Compiled:
 def _seen_of(
     observe: Callable[..., Any], terminated: Callable[..., Any], reward: Callable[..., Any]
 ) -> Callable[..., list[Any]]:
-    """One function of t, q, v, p and a: the observation, the reward, and whether the episode ends."""
+    """Return one function of t, q, v, p and a that computes observation, reward and termination."""
 
     def look(*given: Any) -> list[Any]:
         t, *others = given
@@ -99,7 +100,7 @@ def _seen_of(
 
 
 def _one(what: str, value: Any) -> Any:
-    """One number of a trace, or a number that is finite."""
+    """Return a traced number or a finite number; raises ArgumentError for anything else."""
     number = value[()] if isinstance(value, np.ndarray) and value.ndim == 0 else value
     known = isinstance(number, bool | int | float | np.bool_ | np.integer | np.floating)
     if isinstance(number, str | Sequence | np.ndarray) or number is None or (known and not np.isfinite(number)):
@@ -108,7 +109,7 @@ def _one(what: str, value: Any) -> Any:
 
 
 def _start_of(task: Task) -> Callable[..., list[Any]]:
-    """One function of the start of an episode: q, v and p."""
+    """Return one function that computes q, v and p at the start of an episode."""
     robot = task.robot
 
     def begin(x: Any) -> list[Any]:
@@ -128,7 +129,7 @@ def _reset(task: Task, *given: Any) -> None:
 
 
 class OnArrays:
-    """Functions of NumPy arrays with a leading axis, called as they are."""
+    """Functions of NumPy arrays with a leading axis, called without compilation."""
 
     def __init__(self, task: Task) -> None:
         self.task, self.size = task, -1
@@ -136,7 +137,7 @@ class OnArrays:
         self.size = self.look(np.zeros(1), q, v, p, np.zeros((1, len(task.driven)))).observation.shape[1]
 
     def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray) -> Seen:
-        """Return what is seen of states (n, ...) at times t (n,)."""
+        """Return observation, reward and termination of states (n, ...) at times t (n,)."""
         task, n = self.task, len(t)
         t, q, v, p, a = (_read_only(x) for x in (t, q, v, p, a))
         observation = _array("observe", task.observe(t, q, v, p)).astype(float)
@@ -150,7 +151,7 @@ class OnArrays:
         return Seen(observation, reward, _ends(_column("terminated", task.terminated(t, q, v, p), n), q))
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return q (n, nq), v (n, nv) and p (n, k) of episodes that begin, from random numbers (n, r)."""
+        """Return q (n, nq), v (n, nv) and p (n, k) at the start of episodes, from random numbers (n, r)."""
         task, robot, n = self.task, self.task.robot, len(x)
         q, v, p = np.tile(robot.neutral(), (n, 1)), np.zeros((n, robot.nv)), np.zeros((n, task.parameters))
         _reset(task, x, q, v, p)
@@ -158,7 +159,7 @@ class OnArrays:
 
 
 def _ends(terminated: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Whether episodes end, by numbers (n,); raises NonFiniteError for one that is none, though q (n, nq) is finite."""
+    """Return whether episodes end (n,); raises NonFiniteError for NaN although q (n, nq) is finite."""
     wrong = np.flatnonzero(np.isnan(terminated) & np.isfinite(q).all(axis=1)) if np.isnan(terminated).any() else ()
     if len(wrong):
         raise NonFiniteError("terminated is nan, though the state is finite")
@@ -166,14 +167,14 @@ def _ends(terminated: np.ndarray, q: np.ndarray) -> np.ndarray:
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
-    """A view that a user's function cannot write to."""
+    """Return a read-only view for a user's function."""
     view = array.view()
     view.flags.writeable = False
     return view
 
 
 def _array(what: str, value: Any) -> np.ndarray:
-    """What a function returned, as an array of numbers."""
+    """Return the result of a function as an array of numbers."""
     try:
         array = np.asarray(value)
     except ValueError:  # of rows of different lengths
@@ -184,7 +185,7 @@ def _array(what: str, value: Any) -> np.ndarray:
 
 
 def _column(what: str, value: Any, n: int) -> np.ndarray:
-    """One number for each of n environments; one for all may be given."""
+    """Return one number for each of n environments; a single number is repeated."""
     array = _array(what, value)
     if array.shape not in ((), (n,)):
         raise ArgumentError(f"{what} returned shape {array.shape}, but ({n},) is needed: a number for each environment")

@@ -1,6 +1,6 @@
-"""Random numbers by key and counter, for many keys at once: Philox 4x64-10 (Salmon et al. 2011, section 3.3).
+"""Counter-based random numbers for many keys at once: Philox 4x64-10 (Salmon et al. 2011, section 3.3).
 
-The same numbers as those of `numpy.random.Philox`, without an object for each key.
+The numbers are those of `numpy.random.Philox`, without an object for each key.
 """
 
 from __future__ import annotations
@@ -16,16 +16,17 @@ WORDS = 4  # of a block
 
 
 def uniform(seeds: np.ndarray, streams: np.ndarray, episodes: np.ndarray, count: int) -> np.ndarray:
-    """Return so many numbers (n, count) in [0, 1) for each key (seed, stream) and episode, uint64 (n,) each.
+    """Return random numbers (n, count) in [0, 1) for each key (seed, stream) and episode, uint64 (n,) each.
 
-    The numbers are those of `np.random.Generator(np.random.Philox(key=[seed, stream], counter=[0, 0, 0, episode]))`.
-    Cost: about 0.1 us a number where n is large.
+    The numbers are those of `np.random.Generator(np.random.Philox(key=[seed, stream], counter=[0, 0, 0,
+    episode]))`. Cost: about 0.1 us a number for large n.
 
-    Example:
-        >>> from treesim_gymnasium.philox import uniform
-        >>> seed, stream, episode = np.array([[7], [0], [3]], np.uint64)
-        >>> uniform(seed, stream, episode, 2).round(6)
-        array([[0.270196, 0.876   ]])
+    Examples
+    --------
+    >>> from treesim_gymnasium.philox import uniform
+    >>> seed, stream, episode = np.array([[7], [0], [3]], np.uint64)
+    >>> uniform(seed, stream, episode, 2).round(6)
+    array([[0.270196, 0.876   ]])
     """
     blocks = -(-count // WORDS)
     n = len(seeds)
@@ -38,7 +39,7 @@ def uniform(seeds: np.ndarray, streams: np.ndarray, episodes: np.ndarray, count:
 
 
 def _blocks(x: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """The four words of each block, from its counter: words 0 and 2, and 1 and 3, in pairs."""
+    """Return the four words of each block, from its counter: words 0 and 2, and 1 and 3, in pairs."""
     even, odd = x[::2], x[1::2]
     for _ in range(ROUNDS):
         high, low = _products(even)
@@ -48,7 +49,7 @@ def _blocks(x: np.ndarray, keys: np.ndarray) -> np.ndarray:
 
 
 def _products(b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The upper and the lower halves of the multipliers times b, by halves of 32 bits."""
+    """Return the upper and lower halves of the multipliers times b, by halves of 32 bits."""
     b1, b0 = b >> HALF, b & LOW
     cross = UPPER * b0 + (LOWER * b0 >> HALF)
     middle = LOWER * b1 + (cross & LOW)

@@ -1,4 +1,4 @@
-"""An arm whose tool is to reach a point: Universal Robots' UR5, steered by targets of its joints."""
+"""Reaching task: the tool of a UR5 arm moves to a point, controlled by joint targets."""
 
 from __future__ import annotations
 
@@ -20,14 +20,16 @@ NEAR = 0.05  # m: the scale of the reward for being there
 
 
 def reach() -> Task:
-    """Return the task: targets of six joints in, around a home configuration; angles from there, velocities, and the
-    way from the tool to the goal out; paid by nearness. Episodes end by their time limit alone. The robot is installed
-    by example-robot-data.
+    """Return the task of reaching a point with the tool of a UR5; its robot is installed by example-robot-data.
 
-    Example:
-        >>> from treesim_gymnasium import reach
-        >>> reach().robot
-        <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>
+    Action: targets of six joints, about a home configuration. Observation: angles relative to it, velocities,
+    and the vector from the tool to the goal. Reward: by distance. Episodes end by their time limit only.
+
+    Examples
+    --------
+    >>> from treesim_gymnasium import reach
+    >>> reach().robot
+    <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>
     """
     robot = treesim.load("ur5")
 

@@ -1,4 +1,4 @@
-"""One environment of a task."""
+"""Single environment of a task."""
 
 from __future__ import annotations
 
@@ -20,21 +20,35 @@ FIRST = np.zeros(1, int)
 
 
 class TreesimEnv(gymnasium.Env):
-    """One environment: reset(seed=s) begins the episodes that environment 0 of a TreesimVectorEnv has with that seed.
+    """Single environment; reset(seed=s) begins the episodes of environment 0 of a TreesimVectorEnv with that seed.
 
-    task: a Task, or the name of one that is registered. dtype: of observations. engine: as in `treesim.rollout`. A
-    state that is no longer finite truncates the episode, with no reward and the observation before, and
-    info["diverged"]. Time limits are a wrapper's, as `gymnasium.make` adds it. Raises what TreesimVectorEnv raises.
-    Copies and pickles go on within the episode, with the same bits, and share nothing that changes with the original.
-    Cost of a step: some 50 us besides the steps and the functions; many environments are stepped by TreesimVectorEnv.
+    A state that is not finite truncates the episode, with reward 0, the observation before, and
+    info["diverged"]. Time limits are applied by a wrapper, which `gymnasium.make` adds. Copies and pickles
+    continue within the episode, with the same bits, and share no mutable data with the original. Cost of a
+    step: about 50 us plus the steps and the functions; use TreesimVectorEnv for many environments.
 
-    Example:
-        >>> import gymnasium, treesim_gymnasium
-        >>> env = gymnasium.make("treesim/Balance-v0")
-        >>> observation, info = env.reset(seed=7)
-        >>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
-        >>> observation.shape, terminated
-        ((8,), False)
+    Parameters
+    ----------
+    task : Task or str
+        A task, or the name of a registered one.
+    dtype : dtype
+        Type of observations: float32 or float64.
+    engine : str
+        As in `treesim.rollout`.
+
+    Raises
+    ------
+    TreesimError
+        Whatever TreesimVectorEnv raises.
+
+    Examples
+    --------
+    >>> import gymnasium, treesim_gymnasium
+    >>> env = gymnasium.make("treesim/Balance-v0")
+    >>> observation, info = env.reset(seed=7)
+    >>> observation, reward, terminated, truncated, info = env.step(env.action_space.sample())
+    >>> observation.shape, terminated
+    ((8,), False)
     """
 
     metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
@@ -60,7 +74,7 @@ class TreesimEnv(gymnasium.Env):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin a new episode; return what is seen, and {}."""
+        """Begin a new episode; return its observation and {}."""
         super().reset(seed=seed)
         if seed is not None or not self._seeded:
             self.episodes.seed(FIRST, key_of(self.np_random_seed), 0)
@@ -70,8 +84,7 @@ class TreesimEnv(gymnasium.Env):
         return self._observation.copy(), {}
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
-        """Take an action (n,); return observation, reward, whether the episode is over, whether it is cut off, and
-        what else there is to tell."""
+        """Step under an action (n,); return observation, reward, terminated, truncated and info."""
         self.episodes.step(np.asarray(action)[None])
         if not self.episodes.finite[0]:
             return self._observation.copy(), 0.0, False, True, {"diverged": True}

@@ -1,4 +1,4 @@
-"""The spaces of a task's observations and actions, of one environment."""
+"""Observation and action spaces of a task, for one environment."""
 
 from __future__ import annotations
 
@@ -20,13 +20,15 @@ def number_of(dtype: DTypeLike) -> type[np.floating]:
 
 
 def action_space(task: Task) -> Box:
-    """Return the space of actions, [-1, 1] for each driven joint."""
+    """Return the space of actions, [-1, 1] for each actuated joint."""
     return Box(-1.0, 1.0, (len(task.driven),), np.float32)
 
 
 def observation_space(task: Task, size: int, number: type[np.floating]) -> Box:
-    """Return the space of so many observed numbers, within the task's bounds; raises ArgumentError where these are not
-    as many."""
+    """Return the space of `size` observed numbers, within the task's bounds.
+
+    Raises ArgumentError if the bounds have another length.
+    """
     bounds = []
     for label in ("observation_low", "observation_high"):
         try:
@@ -44,7 +46,7 @@ def observation_space(task: Task, size: int, number: type[np.floating]) -> Box:
 
 
 def refuse_rendering(render_mode: object) -> None:
-    """Raise ArgumentError for a render mode: environments have no pictures, and None is the only one."""
+    """Raise ArgumentError for a render mode other than None: environments do not render."""
     if render_mode is not None:
         raise ArgumentError(
             f"render_mode must be None, got {quoted(render_mode)}: environments draw nothing; `treesim.viewer` shows "

@@ -15,15 +15,17 @@ from .vector import TreesimVectorEnv
 
 
 class StableBaselinesEnv(VecEnv):
-    """A TreesimVectorEnv of the autoreset mode SAME_STEP, as stable-baselines3 takes environments. Raises ArgumentError
-    for another mode.
+    """Adapter of a TreesimVectorEnv with autoreset mode SAME_STEP to stable-baselines3.
 
-    Example:
-        >>> from treesim_gymnasium import TreesimVectorEnv
-        >>> from treesim_gymnasium.stable_baselines import StableBaselinesEnv
-        >>> env = StableBaselinesEnv(TreesimVectorEnv("reach", 64, 100, "SameStep"))
-        >>> env.reset().shape
-        (64, 15)
+    Raises ArgumentError for another mode.
+
+    Examples
+    --------
+    >>> from treesim_gymnasium import TreesimVectorEnv
+    >>> from treesim_gymnasium.stable_baselines import StableBaselinesEnv
+    >>> env = StableBaselinesEnv(TreesimVectorEnv("reach", 64, 100, "SameStep"))
+    >>> env.reset().shape
+    (64, 15)
     """
 
     def __init__(self, environments: TreesimVectorEnv) -> None:
@@ -36,18 +38,18 @@ class StableBaselinesEnv(VecEnv):
         self._actions = np.zeros(environments.action_space.shape or ())
 
     def reset(self) -> np.ndarray:
-        """Begin new episodes of all environments, with the seeds that were given since; return what is seen."""
+        """Begin new episodes of all environments, with the seeds set before; return their observations."""
         given = any(seed is not None for seed in self._seeds)
         observations, _ = self.environments.reset(seed=self._seeds if given else None)
         self._reset_seeds()
         return observations
 
     def step_async(self, actions: np.ndarray) -> None:
-        """Take note of the actions."""
+        """Store the actions for `step_wait`."""
         self._actions = actions
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
-        """Return observations, rewards, which episodes have ended, and what is known of each."""
+        """Step; return observations, rewards, whether episodes have ended, and an info dict for each."""
         observations, rewards, terminated, truncated, solver_info = self.environments.step(self._actions)
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
         ended = terminated | truncated
@@ -61,7 +63,7 @@ class StableBaselinesEnv(VecEnv):
         self.environments.close()
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
-        """Return an attribute that all environments share, once for each."""
+        """Return a shared attribute of the environments, once for each."""
         return [getattr(self.environments, attr_name)] * self._count(indices)
 
     def set_attr(self, attr_name: str, value: Any, indices: Any = None) -> None:
@@ -73,7 +75,7 @@ class StableBaselinesEnv(VecEnv):
         return [getattr(self.environments, method_name)(*args, **kwargs)] * self._count(indices)
 
     def env_is_wrapped(self, wrapper_class: type, indices: Any = None) -> list[bool]:
-        """Return that no environment has a wrapper."""
+        """Return False for each environment: none has a wrapper."""
         return [False] * self._count(indices)
 
     def _count(self, indices: int | Sequence[int] | None) -> int:

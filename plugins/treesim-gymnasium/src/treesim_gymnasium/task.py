@@ -1,4 +1,4 @@
-"""Tasks: what is simulated, what an agent sees and does, what it is paid for, when an episode ends, how one begins."""
+"""Tasks: robot, observation, action, reward, termination, and start of an episode."""
 
 from __future__ import annotations
 
@@ -15,31 +15,70 @@ from treesim.errors import ArgumentError, quoted, unknown_name
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """A task for one robot; environments and vector environments are made of it.
+    """Task of one robot, from which environments and vector environments are made.
 
-    world: a treesim.Tree, or a treesim.World. Functions get t [s], the time since the episode began, the state q (nq,)
-    and v (nv,), the episode's parameters p (k,), and the last action a (n,), 0 at the start:
-    observe(t, q, v, p) returns the numbers that the agent sees; reward(t, q, v, p, a) one number;
-    terminated(t, q, v, p) a number, with which the episode ends unless it is 0. reset(x, q, v, p) writes the start
-    of an episode to q, v and p, which hold the neutral configuration and zeros before, from random numbers x, so many
-    as `random`, uniform in [0, 1). parameters: k.
-    compiled: whether these functions are traced and compiled, as those of `treesim.BatchFunction` are; they cannot
-    branch then. Otherwise they are NumPy functions of all environments at once: arrays, also t, have a leading axis
-    (B,). A function that writes q[..., 0] for q[0] and joins along the last axis can be both.
-    joints: names of those that actions drive, by default all that have one degree of freedom; an action from -1 to 1 is
-    taken to low ... high, (n,) or one number: forces [N, N m], by default the effort limits, or, with gains kp and kd,
-    (n,) or one number, targets [rad, m], by default the position limits, tracked within the effort limits.
-    observation_low, observation_high: bounds of what is seen. An action is held for `steps` steps of dt [s].
-    integrator, backend, substeps, contact_solver: as in `treesim.rollout`.
+    Its functions take t [s], the time since the episode began, the state q (nq,) and v (nv,), the episode's
+    parameters p (k,), and the last action a (n,), 0 at the start. An action from -1 to 1 is mapped to low ...
+    high. It is constant for `steps` steps of dt.
 
-    Example:
-        >>> from treesim_gymnasium import Task, TreesimVectorEnv
-        >>> task = Task(
-        ...     world=treesim.load("ur5"), observe=lambda t, q, v, p: q, reward=lambda t, q, v, p, a: -(v @ v),
-        ...     terminated=lambda t, q, v, p: 0, reset=lambda x, q, v, p: None, dt=1e-3, steps=10,
-        ... )
-        >>> TreesimVectorEnv(task, 8).reset(seed=0)[0].shape
-        (8, 6)
+    Parameters
+    ----------
+    world : Tree or World
+        The robot, or a world.
+    observe : callable
+        observe(t, q, v, p) returns the numbers that the agent observes.
+    reward : callable
+        reward(t, q, v, p, a) returns one number.
+    terminated : callable
+        terminated(t, q, v, p) returns a number; the episode ends unless it is 0.
+    reset : callable
+        reset(x, q, v, p) writes the start of an episode to q, v and p, which are neutral and 0 before. x:
+        `random` numbers uniform in [0, 1).
+    dt : float
+        Step [s].
+    steps : int
+        Steps under one action.
+    parameters : int
+        Number k of parameters.
+    random : int
+        Number of random numbers x.
+    compiled : bool
+        Whether the functions are traced and compiled, as those of `treesim.BatchFunction`; they then cannot
+        branch. Otherwise they are NumPy functions of all environments at once: arrays, also t, have a leading
+        axis (B,). A function that uses q[..., 0] for q[0] and joins along the last axis can be both.
+    joints : sequence of str, optional
+        Actuated joints, by default all with one degree of freedom.
+    low : float or array_like, shape (n,), optional
+        Value for the action -1: forces [N, N m], by default minus the effort limits. With gains, targets [rad,
+        m], by default the lower position limits, tracked within the effort limits.
+    high : float or array_like, shape (n,), optional
+        Value for the action 1, by default the opposite limits.
+    kp : float or array_like, shape (n,)
+        Position gains [N m/rad, N/m].
+    kd : float or array_like, shape (n,)
+        Velocity gains [N m s/rad, N s/m].
+    observation_low : float or array_like
+        Lower bounds of the observation.
+    observation_high : float or array_like
+        Upper bounds of the observation.
+    integrator : str
+        As in `treesim.rollout`.
+    backend : str
+        As in `treesim.rollout`.
+    substeps : int, optional
+        As in `treesim.rollout`.
+    contact_solver : str
+        As in `treesim.rollout`.
+
+    Examples
+    --------
+    >>> from treesim_gymnasium import Task, TreesimVectorEnv
+    >>> task = Task(
+    ...     world=treesim.load("ur5"), observe=lambda t, q, v, p: q, reward=lambda t, q, v, p, a: -(v @ v),
+    ...     terminated=lambda t, q, v, p: 0, reset=lambda x, q, v, p: None, dt=1e-3, steps=10,
+    ... )
+    >>> TreesimVectorEnv(task, 8).reset(seed=0)[0].shape
+    (8, 6)
     """
 
     world: treesim.World | treesim.Tree
@@ -65,7 +104,7 @@ class Task:
     contact_solver: str = "pgs"
 
     def __post_init__(self) -> None:
-        """Raise ArgumentError for what is none of these, whatever the others are."""
+        """Raise ArgumentError for a field that is invalid by itself."""
         if not isinstance(self.world, treesim.World | treesim.Tree):
             raise ArgumentError(f"world must be a treesim.World or a treesim.Tree, got {quoted(self.world)}")
         for label in ("observe", "reward", "terminated", "reset"):
@@ -82,13 +121,16 @@ class Task:
 
     @property
     def robot(self) -> treesim.Tree:
-        """The tree that moves."""
+        """Tree of the robot and all bodies of its world."""
         return self.world.robot if isinstance(self.world, treesim.World) else self.world
 
     @property
     def driven(self) -> np.ndarray:
-        """The degrees of freedom (n,) that actions drive, as indices. Raises UnknownNameError, and ArgumentError for a
-        joint that has not one of its own, or where there is none."""
+        """Indices (n,) of the degrees of freedom that actions drive.
+
+        Raises UnknownNameError for an unknown joint, ArgumentError for one without exactly one degree of freedom of
+        its own, and if there are none.
+        """
         robot = self.robot
         simple = [name for name, where in robot.v_index.items() if where.stop - where.start == 1]
         names = simple if self.joints is None else tuple(self.joints)
@@ -111,8 +153,10 @@ class Task:
 
     @property
     def range(self) -> tuple[np.ndarray, np.ndarray]:
-        """What the actions -1 and 1 mean, (n,) each [N, N m; rad, m]. Raises ArgumentError where a joint has no finite
-        limit and none is given."""
+        """Values for the actions -1 and 1, (n,) each [N, N m; rad, m].
+
+        Raises ArgumentError if a joint has no finite limit and no value is given.
+        """
         robot, k = self.robot, self.driven
         limits = (robot.lower, robot.upper) if self._tracks else (-robot.effort_limit, robot.effort_limit)
         bounds = []
@@ -131,7 +175,7 @@ class Task:
 
     @property
     def gains(self) -> tuple[np.ndarray, np.ndarray]:
-        """kp and kd (nv,), 0 for joints that are not driven. Raises ArgumentError for what does not fit."""
+        """Gains kp and kd (nv,), 0 for joints that are not actuated; raises ArgumentError for invalid ones."""
         kp, kd = np.zeros(self.robot.nv), np.zeros(self.robot.nv)
         kp[self.driven], kd[self.driven] = self._each("kp", self.kp), self._each("kd", self.kd)
         return kp, kd
@@ -141,7 +185,7 @@ class Task:
         return bool(np.any(self.kp) or np.any(self.kd))
 
     def _each(self, label: str, value: ArrayLike) -> np.ndarray:
-        """A number for each joint that is driven."""
+        """Return a number for each actuated joint."""
         try:
             return np.broadcast_to(np.asarray(value, float), self.driven.shape).copy()
         except (TypeError, ValueError):

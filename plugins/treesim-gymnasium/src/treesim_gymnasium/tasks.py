@@ -1,4 +1,4 @@
-"""The tasks that are registered with Gymnasium."""
+"""Tasks that are registered with Gymnasium."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ STEPS = {"balance": 1000, "reach": 100}  # after which an episode is cut off
 
 
 def task_of(task: Task | str) -> Task:
-    """Return a task, of a name or given; raises UnknownNameError, ArgumentError for anything else."""
+    """Return the task of a name, or a task unchanged; raises UnknownNameError, ArgumentError for anything else."""
     if isinstance(task, Task):
         return task
     if not isinstance(task, str):
@@ -28,7 +28,7 @@ def task_of(task: Task | str) -> Task:
 
 
 def register() -> None:
-    """Register the tasks with Gymnasium, as "treesim/Balance-v0" and so on, unless they are."""
+    """Register the tasks with Gymnasium as "treesim/Balance-v0" and so on, once."""
     for name, steps in STEPS.items():
         environment = f"treesim/{name.capitalize()}-v0"
         if environment not in gymnasium.registry:

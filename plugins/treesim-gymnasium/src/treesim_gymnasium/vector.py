@@ -1,4 +1,4 @@
-"""Many environments of a task, stepped by one call in compiled code."""
+"""Vector environment: many environments of a task, stepped by one call in compiled code."""
 
 from __future__ import annotations
 
@@ -22,29 +22,53 @@ MASK = "reset_mask"
 
 
 class TreesimVectorEnv(VectorEnv):
-    """A vector environment: num_envs environments of a task, each with the episodes of its own.
+    """Vector environment of `num_envs` environments of a task, each with its own episodes.
 
-    task: a Task, or the name of one that is registered ("balance", "reach"). max_episode_steps: steps after which an
-    episode is truncated; None for none. autoreset_mode: NEXT_STEP (an episode that has ended begins anew with the next
-    step, whose action is not looked at), SAME_STEP (at once; what was seen last is `infos["final_obs"]`), or DISABLED
-    (the caller resets, with options={"reset_mask": (num_envs,)}). dtype: of observations, float32 or float64; states
-    are always float64. engine, threads: as in `treesim.rollout`; results do not depend on the number of threads.
-    model_parameters: physics of every environment's own, as in `treesim.rollout`: {"mass": (num_envs, n_bodies)}, say,
-    which it keeps through all episodes.
-    Episodes are the same whatever num_envs: reset(seed=s) gives environment i the key (s, i), from which its episodes'
-    random numbers follow, by their number; a list of seeds gives it (seeds[i], 0), the key of a single environment
-    reset with that seed. Without a seed, environments go on with their next episodes.
-    An environment whose state is no longer finite is truncated, with no reward and the observation before, and told in
-    `infos["diverged"]`. Copies and pickles go on within the episodes, as those of TreesimEnv. There is nothing to
-    render. Raises ArgumentError, and what `treesim.BatchStepper` and `treesim.BatchFunction` raise.
+    Episodes do not depend on num_envs. reset(seed=s) gives environment i the key (s, i), which determines the
+    random numbers of its episodes by their number. A list of seeds gives it (seeds[i], 0), the key of a single
+    environment reset with that seed. Without a seed, environments continue with their next episodes.
 
-    Example:
-        >>> import treesim_gymnasium
-        >>> envs = treesim_gymnasium.TreesimVectorEnv("balance", num_envs=1024, max_episode_steps=500)
-        >>> observations, infos = envs.reset(seed=7)
-        >>> observations, rewards, terminations, truncations, infos = envs.step(envs.action_space.sample())
-        >>> observations.shape, rewards.shape
-        ((1024, 8), (1024,))
+    An environment whose state is not finite is truncated, with reward 0, the observation before, and
+    infos["diverged"]. Copies and pickles continue within the episodes, as those of TreesimEnv. There is no
+    rendering.
+
+    Parameters
+    ----------
+    task : Task or str
+        A task, or the name of a registered one ("balance", "reach").
+    num_envs : int
+        Number of environments.
+    max_episode_steps : int, optional
+        Steps after which an episode is truncated; None for no limit.
+    autoreset_mode : AutoresetMode or str
+        NEXT_STEP: an ended episode is followed by a new one at the next step, whose action is ignored.
+        SAME_STEP: at once; the last observation is `infos["final_obs"]`. DISABLED: the caller resets, with
+        options={"reset_mask": (num_envs,)}.
+    dtype : dtype
+        Type of observations, float32 or float64; states are always float64.
+    engine : str
+        As in `treesim.rollout`.
+    threads : int, optional
+        As in `treesim.rollout`; results do not depend on it.
+    model_parameters : mapping, optional
+        Model parameters of each environment for all its episodes, as in `treesim.rollout`, for example
+        {"mass": (num_envs, n_bodies)}.
+
+    Raises
+    ------
+    ArgumentError
+        For an invalid argument.
+    TreesimError
+        Whatever `treesim.BatchStepper` and `treesim.BatchFunction` raise.
+
+    Examples
+    --------
+    >>> import treesim_gymnasium
+    >>> envs = treesim_gymnasium.TreesimVectorEnv("balance", num_envs=1024, max_episode_steps=500)
+    >>> observations, infos = envs.reset(seed=7)
+    >>> observations, rewards, terminations, truncations, infos = envs.step(envs.action_space.sample())
+    >>> observations.shape, rewards.shape
+    ((1024, 8), (1024,))
     """
 
     def __init__(
@@ -79,8 +103,10 @@ class TreesimVectorEnv(VectorEnv):
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        """Begin new episodes, of all environments, or of those in options["reset_mask"] (num_envs,); return what is
-        seen of all, and {}."""
+        """Begin new episodes of all environments, or of those in options["reset_mask"] (num_envs,).
+
+        Returns the observations of all environments, and {}.
+        """
         rows = self._to_reset(options)
         super().reset(seed=seed if isinstance(seed, int) else None)
         self._seed(rows, seed)
@@ -98,7 +124,7 @@ class TreesimVectorEnv(VectorEnv):
         return np.flatnonzero(mask)
 
     def _seed(self, rows: np.ndarray, seed: int | Sequence[int | None] | None) -> None:
-        """Give environments their keys, where seeds are given, or none were before."""
+        """Set the keys of environments, if seeds are given or there are no keys yet."""
         if seed is None and not self._seeded:
             seed = self.np_random_seed
         if isinstance(seed, (int, np.integer)):
@@ -112,8 +138,10 @@ class TreesimVectorEnv(VectorEnv):
         self._seeded = True
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        """Take actions (num_envs, n); return observations, rewards, terminations, truncations and infos. Cost: some
-        30 us besides the steps and the functions."""
+        """Step under actions (num_envs, n); return observations, rewards, terminations, truncations and infos.
+
+        Cost: about 30 us plus the steps and the functions.
+        """
         if self.autoreset_mode is AutoresetMode.DISABLED and self._ended.any():
             raise ArgumentError(f"episodes of environments {np.flatnonzero(self._ended)} have ended: reset them first")
         episodes, ended = self.episodes, self._ended
@@ -139,8 +167,10 @@ class TreesimVectorEnv(VectorEnv):
         return observations.copy(), rewards, terminations, truncations, infos
 
     def _begin_at_once(self, observations: np.ndarray, infos: dict[str, Any]) -> dict[str, Any]:
-        """Begin the next episodes of those that have ended, and write what is seen of them; what was seen at the end,
-        and told there, is told as final."""
+        """Begin the next episodes after ended ones; return the infos, with the last observations and infos as final.
+
+        Overwrites the observations of these environments.
+        """
         rows, mask = np.flatnonzero(self._ended), self._ended.copy()
         final = np.full(self.num_envs, None, dtype=object)
         for row in rows:

@@ -1,4 +1,4 @@
-"""The meshcat viewer of treesim: a live page in the browser, and recordings in one HTML file."""
+"""Meshcat viewer of treesim: a live page in the browser, and recordings in one HTML file."""
 
 from .viewer import MeshcatViewer
 

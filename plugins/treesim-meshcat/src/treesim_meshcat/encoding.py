@@ -1,4 +1,4 @@
-"""How scenes and poses travel to the page."""
+"""Encoding of scenes and poses for the page."""
 
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ def pose_rows(poses: np.ndarray) -> np.ndarray:
 
 
 def _quaternions(R: np.ndarray) -> np.ndarray:
-    """Unit quaternions x y z w (..., 4) of rotations (..., 3, 3).
+    """Return unit quaternions x y z w (..., 4) of rotations (..., 3, 3).
 
-    4 q q' is linear in R, and its row with the largest diagonal element gives q without cancellation (Shepperd 1978).
+    4 q q' is linear in R, and its row with the largest diagonal element gives q without cancellation (Shepperd
+    1978).
     """
     outer = np.empty((*R.shape[:-2], 4, 4))
     diagonal = R[..., [0, 1, 2], [0, 1, 2]]
@@ -51,12 +52,14 @@ def _quaternions(R: np.ndarray) -> np.ndarray:
 
 
 def frame_number(frame: bytes) -> int:
-    """Return the number of a binary message."""
+    """Return the sequence number of a binary message."""
     number: int = _FRAME_HEAD.unpack_from(frame)[1]
     return number
 
 
 def pose_frame(sequence: int, seconds: float, poses: np.ndarray) -> bytes:
-    """Return one binary message with the poses (n, 4, 4) of all bodies, or of all and then those of a reference: magic,
-    u32 number, f64 time, n x 7 f32."""
+    """Return one binary message with the poses (n, 4, 4) of all bodies, optionally followed by those of an overlay.
+
+    Layout: magic, u32 sequence number, f64 time [s], n x 7 f32.
+    """
     return _FRAME_HEAD.pack(FRAME_MAGIC, sequence, seconds) + pose_rows(poses).astype("<f4").tobytes()

@@ -1,4 +1,4 @@
-"""A trajectory as a film (.mp4) or a picture (.png): its recording, drawn frame by frame in a browser."""
+"""Film (.mp4) or picture (.png) of a trajectory: its recording, drawn frame by frame in a browser."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ INSTALL = installed_by("./plugins/treesim-meshcat[film]")
 
 
 def write_film(robot: Tree, trajectory: Trajectory, path: Path, fps: float = 30) -> Path:
-    """Write the motion to the H.264 file `path` (.mp4), `fps` frames per second of real time, and return its path.
+    """Write the motion to an H.264 file (.mp4), `fps` frames per second of real time; return its path.
 
-    Raises PluginError where playwright, Chromium or ffmpeg is missing, and what `recording.write_recording` raises.
-    Cost: a tenth of a second for each frame, without a graphics card.
+    Raises PluginError if playwright, Chromium or ffmpeg is missing, and what `recording.write_recording`
+    raises. Cost: a tenth of a second for each frame, without a graphics card.
     """
     ffmpeg = check_film()
     with tempfile.TemporaryDirectory() as folder:
@@ -62,8 +62,10 @@ def write_film(robot: Tree, trajectory: Trajectory, path: Path, fps: float = 30)
 
 
 def write_picture(robot: Tree, trajectory: Trajectory, path: Path) -> Path:
-    """Write a picture of the last state to the file `path` (.png), and return its path; raises as `write_film`, and
-    needs no ffmpeg."""
+    """Write a picture of the last state to a file (.png); return its path.
+
+    Raises as `write_film`; needs no ffmpeg.
+    """
     check_picture()
     with tempfile.TemporaryDirectory() as folder:
         recording = write_recording(robot, trajectory, Path(folder, "motion.html"))
@@ -73,7 +75,7 @@ def write_picture(robot: Tree, trajectory: Trajectory, path: Path) -> Path:
 
 
 def check_film() -> str:
-    """Return where ffmpeg is; raises PluginError for what is missing to make films."""
+    """Return the path of ffmpeg; raises PluginError for anything that is missing to make films."""
     check_picture()
     found = shutil.which("ffmpeg")
     if found is not None:
@@ -86,7 +88,7 @@ def check_film() -> str:
 
 
 def check_picture() -> None:
-    """Raise PluginError for what is missing to draw pictures."""
+    """Raise PluginError for anything that is missing to draw pictures."""
     try:
         import_module("playwright.sync_api")
     except ImportError:
@@ -96,7 +98,7 @@ def check_picture() -> None:
 
 
 def _own_browser() -> str:
-    """Where playwright would have installed Chromium."""
+    """Return the path where playwright installs Chromium."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -105,18 +107,18 @@ def _own_browser() -> str:
 
 
 def _browser() -> str | None:
-    """Chromium of this computer; None where there is that of playwright, if any."""
+    """Return the path of this computer's Chromium; None for playwright's own, which may be missing."""
     return next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 def _alone(work: Callable[[], T]) -> T:
-    """Return work() of a thread of its own: playwright refuses one that runs an event loop, as a notebook's does."""
+    """Return work(), run in a thread of its own: playwright does not run in one with an event loop, as a notebook's."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(work).result()
 
 
 def _drawn(recording: Path, work: Callable[[Any], T]) -> T:
-    """Return work(page) of a page that shows a recording."""
+    """Return work(page), with a page that shows a recording."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -129,7 +131,7 @@ def _drawn(recording: Path, work: Callable[[Any], T]) -> T:
 
 
 def _frames(page: Any, duration: float, fps: float) -> Iterator[bytes]:
-    """Pictures (JPEG) of a motion, beginning with its first state, and ending with its last."""
+    """Yield pictures (JPEG) of a motion, from its first state to its last."""
     for k in range(math.ceil(duration * fps - 1e-9) + 1):
         yield _picture(page, min(k / fps, duration), JPEG)
 
@@ -139,7 +141,7 @@ def _picture(page: Any, t: float, kind: str) -> bytes:
 
 
 def _encode(ffmpeg: str, frames: Iterator[bytes], fps: float, path: Path) -> None:
-    """Make a film of pictures; raises PluginError with what ffmpeg says where it cannot."""
+    """Encode pictures as a film; raises PluginError with ffmpeg's message if that fails."""
     asked = (ffmpeg, "-y", "-loglevel", "error", "-f", "image2pipe", "-framerate", str(fps), "-c:v", "mjpeg", "-i", "-")
     process = subprocess.Popen((*asked, *CODING, str(path)), stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdin is not None

@@ -1,4 +1,4 @@
-"""Contact forces as arrows: where each begins, along what, and how long it is, frame by frame."""
+"""Contact forces as arrows: origin, direction and length in each frame."""
 
 from __future__ import annotations
 
@@ -30,9 +30,12 @@ _NEAR = 1.05  # times the reach of a body's shapes
 
 
 class Arrows(NamedTuple):
-    """Arrows in K frames. names: what ever touches, n of them: bodies, or "BODY from OTHER" where bodies touch each
-    other. rows (K, n, 8) float32: where an arrow begins
-    [m], the quaternion x y z w that turns z to its direction, its length [m], 0 where the body does not touch."""
+    """Arrows in K frames.
+
+    names: the n bodies that ever touch, or "BODY from OTHER" for contact between bodies. rows (K, n, 8)
+    float32: origin [m], the quaternion x y z w that rotates z to the arrow's direction, and length [m], 0
+    without contact.
+    """
 
     names: tuple[str, ...]
     rows: np.ndarray
@@ -41,11 +44,11 @@ class Arrows(NamedTuple):
 def contact_arrows(
     robot: Tree, trajectory: Trajectory, index: np.ndarray, poses: np.ndarray, weight_length: float
 ) -> Arrows:
-    """Return the arrows in frames that show the states index (K,), whose bodies have poses (K, n_bodies + 1, 4, 4).
+    """Return the arrows in frames of the states index (K,), with body poses (K, n_bodies + 1, 4, 4).
 
-    A frame shows the mean force from its state until the next one's, so that no impact is missed; the last frame, that
-    of the one before. weight_length: length [m] of the robot's weight; no arrow is longer than four. Raises
-    ArgumentError for bodies of another robot.
+    A frame shows the mean force from its state to the next frame's, so that no impact is missed; the last frame
+    shows that of the frame before. weight_length: length of the robot's weight [m]; the longest arrow is four
+    times as long. Raises ArgumentError for bodies of another robot.
     """
     contact = trajectory.contact
     if contact is None or len(index) < 2:
@@ -69,8 +72,10 @@ def contact_arrows(
 
 
 def _acting(contact: ContactHistory) -> Iterator[tuple[str, str, np.ndarray, bool]]:
-    """What is drawn: name of the arrow, body, wrench (T, 6) at its origin, and whether another body exerts it: of
-    bodies, or, where bodies touch each other, of pairs of them."""
+    """Yield the arrows: name, body, wrench (T, 6) at its origin, and whether another body exerts it.
+
+    There is one for each body or, if bodies touch each other, for each pair.
+    """
     if all(other in contact.surfaces for _, other in contact.pairs):
         for b, body in enumerate(contact.bodies):
             yield body, body, contact.wrench[:, b], False
@@ -83,9 +88,10 @@ def _acting(contact: ContactHistory) -> Iterator[tuple[str, str, np.ndarray, boo
 
 
 def frame_means(wrench: np.ndarray, index: np.ndarray) -> np.ndarray:
-    """Return the means (K, ...) of wrench (T, ...) over the states from each of index (K,) to the next; K is 2 or more.
+    """Return the means (K, ...) of wrench (T, ...) over the states from each of index (K,) to the next; K >= 2.
 
-    The last mean is that of the one before."""
+    The last mean equals the one before.
+    """
     sums = np.add.reduceat(wrench, index, axis=0)[:-1]
     means = sums / np.diff(index).reshape(-1, *[1] * (wrench.ndim - 1))
     return np.concatenate([means, means[-1:]])
@@ -94,7 +100,7 @@ def frame_means(wrench: np.ndarray, index: np.ndarray) -> np.ndarray:
 def _rows(
     wrench: np.ndarray, origin: np.ndarray, planes: list[Ground] | None, reach: float, scale: float
 ) -> np.ndarray:
-    """The rows (K, 8) of a body with this wrench (K, 6) at its origin (K, 3); arrows of length 0 stay in place."""
+    """Return the rows (K, 8) of a body's wrench (K, 6) at its origin (K, 3); arrows of length 0 do not move."""
     rows = np.zeros((len(wrench), 8))
     force, moment = wrench[:, :3], wrench[:, 3:]
     size = np.linalg.norm(force, axis=1)
@@ -112,9 +118,12 @@ def _rows(
 def application(
     force: np.ndarray, moment: np.ndarray, origin: np.ndarray, planes: list[Ground] | None, reach: float
 ) -> np.ndarray:
-    """Return where a force (3,) with this moment (3,) about a body's origin (3,) acts, from that origin [m]: the centre
-    of pressure on a plane, of those whose friction cone holds the force, or, where planes is None, the point of the
-    wrench's axis that is nearest to the origin; else, and farther than `reach` from the origin, 0."""
+    """Return the point (3,) where a contact force (3,) acts, relative to the body's origin (3,) [m].
+
+    moment (3,): about the body's origin. The point is the centre of pressure on the first of the `planes` whose
+    friction cone contains the force. If planes is None, it is the point of the wrench's axis nearest to the
+    origin. It is 0 if there is none, or if it is farther than `reach` from the origin.
+    """
     if planes is None:
         found = np.cross(force, moment) / (force @ force)
         return found if np.linalg.norm(found) <= reach else np.zeros(3)
@@ -129,17 +138,17 @@ def application(
 
 
 def centre_of_pressure(force: np.ndarray, moment: np.ndarray, n: np.ndarray, height: float) -> np.ndarray:
-    """Return the point r (3,) of a plane, n . r = height, about which force and moment leave a moment along n only.
+    """Return the point r (3,) of the plane n . r = height where force and moment reduce to a moment along n.
 
-    force and moment (3,) about the origin; n (3,) is the plane's unit normal, and n . force is not 0. From m = r x f +
-    c n: n x m = r (n . f) - f (n . r).
+    force and moment (3,) about the origin; n (3,) is the plane's unit normal, and n . force is not 0. From m =
+    r x f + c n: n x m = r (n . f) - f (n . r).
     """
     r: np.ndarray = (np.cross(n, moment) + height * force) / (n @ force)
     return r
 
 
 def _reach(robot: Tree, body: int) -> float:
-    """How far a body's collision shapes reach from its origin [m], at most."""
+    """Return an upper bound on the distance of a body's collision shapes from its origin [m]."""
     points = candidates(robot)
     own = points.bodies == body
     ends = np.linalg.norm(points.points[own], axis=1) + points.balls[own] + points.rims[own]
@@ -152,5 +161,5 @@ def arrow_mesh() -> TriangleMesh:
 
 
 def arrow_material() -> MeshPhongMaterial:
-    """Return what arrows are made of: they shine through the robot, in which many of them begin."""
+    """Return the material of arrows, visible through the robot, since many begin inside it."""
     return MeshPhongMaterial(color=_COLOR, transparent=True, opacity=0.9, side=0, depthTest=False, depthWrite=False)

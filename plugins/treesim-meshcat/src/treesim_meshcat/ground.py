@@ -1,4 +1,4 @@
-"""What a robot stands on as grey, translucent shapes: planes, static boxes, height fields."""
+"""Ground as grey, translucent shapes: planes, static boxes, height fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLOR, _OPACITY = 0x8A939E, 0.5
 
 
 class GroundShape(NamedTuple):
-    """A surface to draw: its name, geometry, and pose (4, 4) in the world."""
+    """Surface to draw: its name, geometry, and pose (4, 4) in the world."""
 
     name: str
     geometry: Geometry
@@ -28,7 +28,8 @@ class GroundShape(NamedTuple):
 def ground_shapes(ground: Iterable[Surface], center: np.ndarray, reach: float) -> Iterator[GroundShape]:
     """Yield a shape for every surface.
 
-    A plane has no end: it is drawn as a square about its point nearest to `center` (3,), `reach` to each side [m].
+    An infinite plane is drawn as a square about its point nearest to `center` (3,), with half-width `reach`
+    [m].
     """
     for k, surface in enumerate(ground):
         name = f"{k} {type(surface).__name__}"
@@ -42,6 +43,6 @@ def ground_shapes(ground: Iterable[Surface], center: np.ndarray, reach: float) -
 
 
 def ground_material() -> MeshPhongMaterial:
-    """Return what the ground is made of: behind the lines of the grid, which lie in it, and with its edges sharp."""
+    """Return the material of the ground: drawn behind the lines of the grid, with sharp edges."""
     behind = {"polygonOffset": True, "polygonOffsetFactor": 1, "polygonOffsetUnits": 1}
     return MeshPhongMaterial(color=_COLOR, opacity=_OPACITY, depthWrite=False, flatShading=True, **behind)

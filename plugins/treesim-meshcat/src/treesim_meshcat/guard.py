@@ -1,4 +1,4 @@
-"""How much of the program's time and memory a client of the live page's server may take, whoever it is."""
+"""Limits on the time and memory that a client of the live page's server may use."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ BUFFER_BYTES = 256 * 1024  # that are read before anybody takes them
 
 @dataclass(frozen=True)
 class Limits:
-    """What clients may take.
+    """Limits of clients.
 
-    connections: at once, open pages not counted; with more, the oldest is closed. pages: open at once.
-    request_seconds: for a request to arrive. answer_seconds: for all of a connection, until its last answer is fetched.
+    connections: at once, without open pages; beyond, the oldest is closed. pages: open at once.
+    request_seconds: time for a request to arrive. answer_seconds: lifetime of a connection, until its last
+    answer is received.
     """
 
     connections: int = 64
@@ -30,7 +31,7 @@ class Limits:
 
 
 class GuardedServer(HTTPServer):
-    """An HTTP server whose connections are few and end in bounded time, however slow or busy the client."""
+    """HTTP server with a limited number and lifetime of connections, however slow or busy the clients."""
 
     def initialize(self, application: Any, limits: Limits) -> None:  # type: ignore[override]
         """Serve `application` within `limits`."""
@@ -47,7 +48,7 @@ class GuardedServer(HTTPServer):
         self._upgraded: WeakSet[IOStream] = WeakSet()
 
     def handle_stream(self, stream: IOStream, address: Any) -> None:
-        """Serve a new connection, for a limited time, in place of the oldest if there are too many."""
+        """Serve a new connection for a limited time; if there are too many, close the oldest."""
         if len(self._timers) >= self._limits.connections:
             oldest = next(iter(self._timers))
             self._release(oldest)
@@ -57,14 +58,14 @@ class GuardedServer(HTTPServer):
         super().handle_stream(stream, address)
 
     def on_close(self, server_conn: Any) -> None:
-        """Forget a connection that has ended, or has become an open page, which may last."""
+        """Forget a connection that has ended, or has become an open page, which has no time limit."""
         self._release(server_conn.stream)
         if not server_conn.stream.closed():
             self._upgraded.add(server_conn.stream)
         super().on_close(server_conn)
 
     async def close_all_connections(self) -> None:
-        """Close all connections, those of open pages too."""
+        """Close all connections, including open pages."""
         for stream in list(self._upgraded):
             stream.close()
         await super().close_all_connections()

@@ -1,4 +1,4 @@
-"""A robot with its physics as one HTML file: a page that simulates from disk, without Python, server or network."""
+"""Simulation of a robot as one HTML file: a page that simulates from disk, without Python, server or network."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WEIGHTLESS = " A floating robot starts without gravity, as there is no ground to
 
 
 def write_page(robot: Tree | World, path: str | PathLike[str], q0: ArrayLike | None = None, **settings: Any) -> Path:
-    """Write `robot`, as it can be taken by the hand, to the HTML file `path` and return its path.
+    """Write an interactive simulation of a robot to the HTML file `path` and return its path.
 
     settings: those of `page_html`, with its errors. Raises ArgumentError if `path` cannot be written.
     """
@@ -66,17 +66,17 @@ def page_html(
     backends: Sequence[str] = BACKENDS,
     contact_solvers: Sequence[str] = SOLVERS,
 ) -> str:
-    """Return the text of an HTML file that simulates a robot, or a World with its ground, from q0 (nq,) and v0 (nv,).
+    """Return an HTML file that simulates a robot, or a World with its ground, from q0 (nq,) and v0 (nv,).
 
-    q0 is by default neutral, and standing on the ground; v0 is rest. backend, integrator, contact_solver, dt [s],
-    gravity (3,) [m/s^2], speed: with what it begins; its reader may change them, backend and solver to other ones of
-    `backends` and `contact_solvers`.
-    controller: "none", or "hold", a spring and damper kp, kd to where a joint is wanted, which holds no spherical or
-    planar joints; by default that of `treesim.control.default_controller`, as on live pages. kp, kd are by default
-    gains that carry the robot. A robot whose base floats, with no ground, starts without gravity by default.
-    Raises ArgumentError (a name that is not known to the page), UnsupportedError for a world with constraints, and for
-    a backend that has no code of its own for a robot.
-    Cost: a second or two for each backend of a humanoid, and ten, the first time ever, for contact.
+    By default q0 is neutral and placed on the ground, and v0 is 0. backend, integrator, contact_solver, dt [s],
+    gravity (3,) [m/s^2], speed: initial settings, which the page's user may change; backend and solver to
+    others of `backends` and `contact_solvers`. controller: "none", or "hold", a spring and damper kp, kd about
+    a target, without effect on spherical and planar joints. The default is that of
+    `treesim.control.default_controller`, as on live pages. The default of kp, kd are gains that support the
+    robot's weight. A robot with a floating base starts without gravity by default if there is no ground. Raises
+    ArgumentError (a name that the page does not support), UnsupportedError for a world with constraints, and
+    for a backend without code for single robots. Cost: one or two seconds for each backend of a humanoid, and
+    ten, the first time ever, for contact.
     """
     world = as_world(robot)
     robot = world.robot
@@ -112,13 +112,13 @@ def _floats(robot: Tree) -> bool:
 
 
 def _start(world: World) -> np.ndarray:
-    """The neutral configuration, standing on the ground."""
+    """Return the neutral configuration, placed on the ground."""
     robot = world.robot
     return treesim.standing(robot, robot.neutral()) if world.ground and _floats(robot) else robot.neutral()
 
 
 def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solvers: Iterable[str]) -> dict[str, Any]:
-    """What the page's Worker begins with (see worker.js)."""
+    """Return the initial data of the page's Worker (see worker.js)."""
     modules = {name: step_module(world.robot, name) for name in backends}
     active = world.m or world.touching.active
     stages = {name: contact_module(world, name) for name in solvers} if active else {}
@@ -136,11 +136,11 @@ def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solve
 
 
 def holding_gains(world: World, q: np.ndarray) -> tuple[float, float]:
-    """Return kp [N m/rad, N/m] and kd [N m s/rad, N s/m] for all joints of a robot, soft enough to be moved by hand.
+    """Return kp [N m/rad, N/m] and kd [N m s/rad, N s/m] for all joints of a robot, soft enough for the mouse spring.
 
-    kp is five times the largest torque at rest of a few configurations, to one digit, so that joints sag by a fifth of
-    a radian at most; of a robot on its feet at q, five times m g h with its base at the height h, which is what holds
-    an inverted pendulum of its weight. kd is a tenth of kp.
+    kp is five times the largest gravity torque in a few configurations, to one digit, so that joints deflect by
+    at most a fifth of a radian. For a robot on its feet at q it is five times m g h, with the base at height h:
+    the stiffness that stabilizes an inverted pendulum of its weight. kd is a tenth of kp.
     """
     robot, rng = world.robot, np.random.default_rng(0)
     states = np.array([robot.neutral(), *(robot.random(rng) for _ in range(8))])
@@ -159,5 +159,5 @@ def _check_name(what: str, name: str, known: Sequence[str]) -> None:
 
 
 def _packed(code: bytes) -> np.ndarray:
-    """Bytes made smaller, as the page unpacks them; the same for the same code."""
+    """Return compressed bytes, which the page decompresses; equal for equal code."""
     return np.frombuffer(gzip.compress(code, mtime=0), np.uint8)

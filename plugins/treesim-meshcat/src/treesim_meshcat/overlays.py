@@ -1,5 +1,4 @@
-"""What a page lays over a robot when its user asks for it, body by body: collision shapes, joint axes, inertia
-ellipsoids, and the skeleton."""
+"""Optional overlays of a robot's bodies: collision shapes, joint axes, inertia ellipsoids, and skeleton."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ SOLID = 4  # points that have a hull at least
 
 
 class Overlay(NamedTuple):
-    """An object over a body (its number): its kind, geometry, material, and (4, 4) matrix in the body's frame."""
+    """Object over a body (its number): kind, geometry, material, and (4, 4) matrix in the body's frame."""
 
     kind: str
     body: int
@@ -40,9 +39,11 @@ class Overlay(NamedTuple):
 
 
 def add_overlays(message: dict[str, Any], robot: Tree) -> None:
-    """Add to a robot's scene (scene.scene_message) what can be laid over it: its objects, which the page hides until
-    they are asked for, `overlays`, their paths by kind, beside those of the "visual" ones, and `links`, what there is
-    to tell of every body (treesim.viewing.links)."""
+    """Add overlays to a robot's scene (scene.scene_message). Modifies the message.
+
+    It gets the objects, which the page hides until they are requested; `overlays`, their paths by kind, and
+    those of "visual"; and `links`, the properties of every body (treesim.viewing.links).
+    """
     drawn = [command["path"] for command in message["commands"] if command["type"] == "set_object"]
     overlays = {"visual": [path for path in drawn if path.startswith(f"/{ROOT}/")]}
     paths = body_paths(robot)
@@ -56,7 +57,7 @@ def add_overlays(message: dict[str, Any], robot: Tree) -> None:
 
 
 def overlays_of(robot: Tree, size: float) -> Iterator[Overlay]:
-    """Yield all that can be laid over a robot of a size [m]. Meshes that cannot be read have no collision shape."""
+    """Yield all overlays of a robot; size: of the robot [m]. Meshes that cannot be read have no collision shape."""
     for shape in robot.shapes:
         with suppress(ModelError):  # told by the world that is to touch with it
             yield from _collision(shape)
@@ -82,7 +83,7 @@ def _collision(shape: CollisionShape) -> Iterator[Overlay]:
 
 
 def hull_mesh(vertices: np.ndarray) -> TriangleMesh:
-    """Return the triangles between four or more vertices (n, 3) of a hull, which may be flat."""
+    """Return the triangles of the convex hull of four or more vertices (n, 3), which may be flat."""
     from scipy.spatial import ConvexHull
 
     faces = ConvexHull(vertices, qhull_options="QJ").simplices  # QJ: flat ones, too
@@ -90,17 +91,17 @@ def hull_mesh(vertices: np.ndarray) -> TriangleMesh:
 
 
 def axis_matrix(body: Body, length: float) -> np.ndarray:
-    """Return the (4, 4) matrix that takes an arrow of length 1 along z to one of `length` [m] along a joint's axis."""
+    """Return the (4, 4) matrix that maps an arrow of length 1 along z to one of `length` [m] along a joint's axis."""
     matrix = np.eye(4)
     matrix[:3, :3] = length * axis_rotation(np.asarray(body.joint.axis, float))
     return matrix
 
 
 def ellipsoid(inertia: Inertia) -> np.ndarray:
-    """Return the (4, 4) matrix that takes the unit ball to the homogeneous ellipsoid of this inertia, in its frame.
+    """Return the (4, 4) matrix that maps the unit ball to the homogeneous ellipsoid of this inertia, in its frame.
 
-    A homogeneous ellipsoid with half axes a, b, c has I_1 = m (b^2 + c^2) / 5, and so on: a^2 = 5 (I_2 + I_3 - I_1) /
-    (2 m). What no body could have, and what is flat, is drawn with a thousandth of the longest half axis.
+    A homogeneous ellipsoid with half axes a, b, c has I_1 = m (b^2 + c^2) / 5, and so on: a^2 = 5 (I_2 + I_3 -
+    I_1) / (2 m). Half axes that are zero or not real are drawn as a thousandth of the longest one.
     """
     moments, axes = np.linalg.eigh(inertia.rotational)
     half = np.sqrt(np.maximum(2.5 * (moments.sum() - 2 * moments) / inertia.mass, 0.0))

@@ -1,4 +1,4 @@
-"""What a program adds to its pages: sliders, arrows and frames, and the clicks that it hears."""
+"""Sliders, arrows and frames that a program adds to its pages, and the clicks that it receives."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ Clicked = Callable[[str, np.ndarray], object]
 
 
 class Program:
-    """What pages are told of a program, all of it at each change, and what they ask of it. For any thread.
+    """Sliders, marks and clicks of a program; thread-safe.
 
-    tell(message) sends {"sliders": [...], "marks": {name: ...}, "clicks": whether these are heard} to all pages; it
-    must not wait. What pages send is not trusted: what is no number or no body is left out.
+    tell(message) sends {"sliders": [...], "marks": {name: ...}, "clicks": whether they are reported} to all
+    pages after each change; it must not block. Messages of pages are not trusted: invalid numbers and bodies
+    are ignored.
     """
 
     def __init__(self, send: Callable[[Mapping[str, Any]], object]) -> None:
@@ -29,14 +30,14 @@ class Program:
     def set_slider(
         self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
     ) -> None:
-        """Offer a slider, in place of any of its name."""
+        """Add a slider, or replace the one of its name."""
         with self._lock:
             self._sliders[name] = {"name": name, "lower": lower, "upper": upper, "value": value, "unit": unit}
             self._moved[name] = moved
             self._send_all()
 
     def set_mark(self, name: str, mark: dict[str, Any] | None) -> None:
-        """Draw an arrow {origin, vector, color} or a frame {pose, length} in place of any of its name, or nothing."""
+        """Draw an arrow {origin, vector, color} or a frame {pose, length}, or remove (None) the mark of its name."""
         with self._lock:
             if mark is None:
                 self._marks.pop(name, None)
@@ -45,13 +46,13 @@ class Program:
             self._send_all()
 
     def listen(self, clicked: Clicked) -> None:
-        """Call clicked(body, point) when a user clicks on a body."""
+        """Register clicked(body, point), called when a user clicks on a body."""
         with self._lock:
             self._clicked = clicked
             self._send_all()
 
     def take(self, message: Mapping[str, Any], bodies: Sequence[str]) -> bool:
-        """Do what a page asks for, and return whether it was asked of the program. bodies: names, the base first."""
+        """Process a page's message; return whether it was for the program. bodies: names, the base first."""
         asked = message.get("set")
         if isinstance(asked, Mapping) and "sliders" in asked:
             chosen = asked["sliders"]

@@ -1,4 +1,4 @@
-"""A trajectory as one HTML file that replays from disk, without server, network or screen."""
+"""Recording of a trajectory as one HTML file that replays from disk, without server or network."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ from .shapes import MeshGeometry
 def write_recording(robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
     """Write the motion of `robot` along `trajectory` to the HTML file `path` and return its path.
 
-    About `fps` poses per second are kept, each at the time of the state it comes from, so that the recording lasts as
-    long as the motion; the page interpolates between them, starts by itself and repeats.
-    The page shows the trajectory's ground too, and an arrow for the contact force on every body that touches.
-    Raises ArgumentError if fps is not positive, the trajectory is empty or of another robot, or `path` cannot be
-    written.
+    About `fps` poses per second are stored, each with the time of its state, so that the recording has the
+    duration of the motion. The page interpolates between them, starts by itself and repeats. It also shows the
+    trajectory's ground, and an arrow for the contact force on every body that touches. Raises ArgumentError if
+    fps is not positive, the trajectory is empty or of another robot, or `path` cannot be written.
     """
     target = Path(path)
     text = recording_html(robot, trajectory, fps).encode()
@@ -50,7 +49,7 @@ def recording_html(robot: Tree, trajectory: Trajectory, fps: float = 30) -> str:
 def _add_arrows(
     message: dict[str, Any], robot: Tree, trajectory: Trajectory, index: np.ndarray, poses: np.ndarray
 ) -> None:
-    """Add the arrows of contact forces to a scene, and to its title their scale."""
+    """Add the arrows of contact forces to a scene, and their scale to its title. Modifies the message."""
     length = message["view"]["weight"]
     names, rows = contact_arrows(robot, trajectory, index, poses, length)
     if not names:

@@ -1,4 +1,4 @@
-"""A robot as a scene: meshcat commands that draw it once, and a view that frames it."""
+"""Scene of a robot: meshcat commands that draw it once, and the camera's view."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _ROAMING = 3.0  # robot sizes; a motion that goes farther is not shown as a whol
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A visual, its shape, and the (4, 4) `matrix` of the shape in the frame of the visual's body."""
+    """Visual and its shape."""
 
     visual: Visual
     shape: Shape
 
     @property
     def matrix(self) -> np.ndarray:
-        """(4, 4) pose and scale of the shape in the body's frame."""
+        """Pose and scale (4, 4) of the shape in the body's frame."""
         return self.visual.placement.matrix() @ self.shape.matrix
 
 
 def robot_parts(robot: Tree) -> list[Part]:
-    """Return the parts to draw for `robot`; visuals of one mesh file or one size share their geometries.
+    """Return the parts to draw for `robot`; visuals of the same mesh file or size share their geometries.
 
     Warns once if mesh files cannot be read (see treesim.viewing.protocols.drawables).
     """
@@ -55,7 +55,7 @@ def robot_parts(robot: Tree) -> list[Part]:
 
 
 def body_paths(robot: Tree) -> list[str]:
-    """Return the scene path of every body, the base first; numbered, so that any name makes a path of its own."""
+    """Return the scene path of every body, the base first; numbered, so that paths are unique for any names."""
     names = ("base", *robot.body_names)
     return [f"/{ROOT}/{i} {name.replace('/', '_')}" for i, name in enumerate(names)]
 
@@ -63,11 +63,11 @@ def body_paths(robot: Tree) -> list[str]:
 def scene_message(
     robot: Tree, parts: Sequence[Part], poses: np.ndarray, title: str, surfaces: Sequence[Surface] = ()
 ) -> dict[str, Any]:
-    """Return all that a page needs to draw `robot`: title, bodies, geometries by uuid, images by name, commands and
-    view. A command that draws an object with an image has its name as `image`.
+    """Return the message that draws a robot: title, bodies, geometries by uuid, images by name, commands and view.
 
-    poses: (K, n_bodies + 1, 4, 4), the poses that the view must show; the first is the one drawn first. surfaces: the
-    ground; the grid lies on a level plane of it, and is hidden where there is ground without one.
+    A command that draws an object with an image has its name as `image`. poses: (K, n_bodies + 1, 4, 4), all
+    poses that the view must show; the first is drawn at first. surfaces: the ground; the grid is on a level
+    plane of it, and hidden if there is ground without one.
     """
     geometries: dict[str, Any] = {}
     images: dict[str, str] = {}
@@ -89,15 +89,17 @@ def scene_message(
 
 
 def _add_image(image: Image, images: dict[str, str]) -> str:
-    """Add an image as a data URL, and return the name by which it is known; equal ones are there once."""
+    """Add an image as a data URL; return its name. Equal images are stored once."""
     name = hashlib.sha256(image.data).hexdigest()[:32]
     images[name] = f"data:{image.kind};base64,{base64.b64encode(image.data).decode()}"
     return name
 
 
 def ground_message(view: dict[str, Any], poses: np.ndarray, surfaces: Sequence[Surface]) -> dict[str, Any]:
-    """Return what a page needs to draw the ground, in place of any before: geometries by uuid, commands, and the height
-    `floor` of its grid [m]. view, poses: those of the scene's message."""
+    """Return the message that draws the ground: geometries by uuid, commands, and the grid's height `floor` [m].
+
+    It replaces any ground before. view, poses: those of the scene's message.
+    """
     level = floor_height(surfaces)
     floor = view["floor"] if level is None else level
     commands = [
@@ -116,7 +118,7 @@ def ground_message(view: dict[str, Any], poses: np.ndarray, surfaces: Sequence[S
 def object_commands(
     geometry: Geometry, material: MeshPhongMaterial, matrix: np.ndarray, path: str, geometries: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    """Return commands that draw a geometry at `matrix` (4, 4); it goes into `geometries` and is named by uuid."""
+    """Return commands that draw a geometry at `matrix` (4, 4); adds it to `geometries` by its uuid."""
     command = SetObject(Mesh(geometry, material), path=_path(path)).lower()
     (lowered,) = command["object"]["geometries"]
     geometries[lowered["uuid"]] = lowered
@@ -125,7 +127,7 @@ def object_commands(
 
 
 def in_front(path: str) -> dict[str, Any]:
-    """Return the command that draws an object after all others, so that one without a depth test lies over them."""
+    """Return the command that draws an object after all others; without a depth test it then covers them."""
     return SetProperty("renderOrder", 1, _path(path)).lower()
 
 
@@ -140,12 +142,13 @@ def _translation(z: float) -> np.ndarray:
 
 
 def framing(parts: Sequence[Part], poses: np.ndarray) -> dict[str, Any]:
-    """Return what the camera shows: `center` (3,), `radius` of a ball and `half` the sides (3,) of a box, the `floor`
-    height and its squares' side `cell`, the length `weight` of an arrow that is the robot's weight, the place `anchor`
-    (3,) of the first body at first (all in metres), and whether to `follow` that body.
+    """Return the camera's view of the robot at poses (K, n_bodies + 1, 4, 4).
 
-    Ball and box hold the robot at all poses (K, n_bodies + 1, 4, 4), or at the first if parts of it go far away; then
-    the camera follows if the first body does. The floor is at 0, or below the robot's lowest first point.
+    center (3,), radius: of a ball that contains the robot. half (3,): half the sides of a box that does. floor:
+    height of the grid, 0 or below the robot's lowest point at first. cell: side of its squares. weight: length
+    of an arrow for the robot's weight. anchor (3,): first position of the first body (all in metres). follow:
+    whether the camera follows that body. Ball and box contain all poses, or the first one if the robot moves
+    far away; the camera then follows if the first body does so.
     """
     lower, upper = _boxes(parts, poses)
     first, whole = _ball(lower[0], upper[0]), _ball(lower.min(axis=0), upper.max(axis=0))
@@ -166,13 +169,13 @@ def framing(parts: Sequence[Part], poses: np.ndarray) -> dict[str, Any]:
 
 
 def _rounded(length: float) -> float:
-    """The largest of 1, 2 and 5 times a power of ten that is not longer [m]."""
+    """Return the largest of 1, 2 and 5 times a power of ten that is not longer [m]."""
     power = 10.0 ** np.floor(np.log10(length))
     return float(power * max(step for step in (1, 2, 5) if step * power <= length * 1.0001))
 
 
 def _boxes(parts: Sequence[Part], poses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Lower and upper corners (K, 3) of the robot in the world; around the bodies' origins if nothing is drawn."""
+    """Return lower and upper corners (K, 3) of the robot in the world; of the bodies' origins if nothing is drawn."""
     if not parts:
         return poses[:, :, :3, 3].min(axis=1), poses[:, :, :3, 3].max(axis=1)
     lower, upper = [], []

@@ -1,11 +1,13 @@
-"""The live page's server: tornado on a thread of its own, for this computer alone.
+"""Server of the live page: tornado in a thread of its own, for this computer only.
 
-Clients are not trusted: who has not the address learns nothing, before any body is read; who is slow, rude or gone gets
-an answer or an end in bounded time and memory (see guard.py), and holds up nobody else.
+Clients are not trusted. One without the address gets no information, before any request body is read. Slow,
+malformed or broken connections get an answer or end in bounded time and memory (see guard.py), and do not
+delay others.
 
-Down to a page go the scene, the panel, states and errors (JSON) and pose frames (binary); up come acknowledgements, and
-what its user asks for, as JSON. A page gets the latest of each when it joins. It never has more than a few frames under
-way; states and frames that come faster than it takes them are skipped, and the latest always reaches it in the end.
+The server sends the scene, the panel, states and errors (JSON) and pose frames (binary). A page sends
+acknowledgements, and its user's requests as JSON. A new page gets the latest message of each kind. At most
+a few frames are in transit to a page. States and frames that come faster than it takes them are skipped,
+and the latest always arrives in the end.
 """
 
 from __future__ import annotations
@@ -39,15 +41,15 @@ Receive = Callable[[dict[str, Any], Callable[[str], object]], object]
 
 
 def ignore(message: dict[str, Any], reply: Callable[[str], object]) -> None:
-    """Do nothing with what a user asks for."""
+    """Ignore a user's request."""
 
 
 class LiveServer:
-    """Serves one scene and its moving bodies at `url` until closed. Methods may be called from any one thread.
+    """Server of one scene with moving bodies at `url`, until closed. Methods may be called from any one thread.
 
-    limits: what clients may take. port: to listen at, 0 for any; at one that is asked for, the address is the same
-    again after a restart. receive(message, reply) is called on the server's thread with what users ask for; reply(text)
-    may be called from any. Raises ArgumentError for a port that cannot be had.
+    limits: of clients. port: 0 for any; a requested port has the same address again after a restart.
+    receive(message, reply): called in the server's thread with users' requests; reply(text) may be called from
+    any thread. Raises ArgumentError for a port that is not available.
     """
 
     def __init__(self, limits: Limits | None = None, port: int = 0, receive: Receive = ignore) -> None:
@@ -78,14 +80,14 @@ class LiveServer:
         self._loop.call_soon_threadsafe(self._show, self._generation, scene)
 
     def move(self, frame: bytes) -> None:
-        """Offer the latest pose frame to all pages; frames that come faster than they can take are skipped."""
+        """Send the latest pose frame to all pages; frames that come faster than they can take are skipped."""
         self._slot = (self._generation, frame)
         if not self._wake_pending:
             self._wake_pending = True
             self._loop.call_soon_threadsafe(self._move)
 
     def send(self, kind: str, message: str) -> None:
-        """Send a message (JSON text) of a kind, of KINDS, to all pages, in place of the one before."""
+        """Send a message (JSON text) of a kind, one of KINDS, to all pages; replaces the one before."""
         self._loop.call_soon_threadsafe(self._send, kind, message)
 
     def close(self) -> None:
@@ -153,15 +155,15 @@ class LiveServer:
             live_page.send(kind, message)
 
     def ask(self, live_page: LivePage, message: dict[str, Any]) -> None:
-        """Hand over what a page's user asks for."""
+        """Pass on a request of a page's user."""
         self.receive(message, lambda text: self._loop.call_soon_threadsafe(live_page.complain, text))
 
     def has_room(self) -> bool:
-        """Whether another page may be opened."""
+        """Return whether another page may be opened."""
         return len(self._pages) < self._limits.pages
 
     def join(self, live_page: LivePage) -> None:
-        """Give a new page the scene and the latest frame."""
+        """Send the scene and the latest frame to a new page."""
         self._pages.add(live_page)
         if self._scene is not None:
             live_page.send_scene(self._scene)
@@ -171,7 +173,7 @@ class LiveServer:
             live_page.offer(self._frame)
 
     def leave(self, live_page: LivePage) -> None:
-        """Forget a page that is gone, and let go what it holds."""
+        """Remove a closed page, and release the mouse spring of its user."""
         if live_page in self._pages:
             self._pages.remove(live_page)
             if live_page.pulls:
@@ -181,31 +183,31 @@ class LiveServer:
 
 @stream_request_body
 class Forbidden(RequestHandler):
-    """Whatever has another path, token or Host than the page's."""
+    """Handler of requests with another path, token or Host than the page's."""
 
     def prepare(self) -> None:
-        """Answer 403 to any method as soon as the headers are there."""
+        """Answer 403 to any method after the headers."""
         self.send_error(403)
 
     def data_received(self, chunk: bytes) -> None:
-        """Leave alone what came before the connection was closed."""
+        """Ignore data that came before the connection was closed."""
 
 
 class PageHandler(RequestHandler):
-    """The live page itself."""
+    """Handler of the live page."""
 
     def get(self) -> None:
-        """Answer with the whole page, to be kept by nobody: its address is the key."""
+        """Answer with the page, without caching: its address is the key."""
         self.set_header("Cache-Control", "no-store")
         self.set_header("Referrer-Policy", "no-referrer")
         self.write(page("live", "treesim"))
 
 
 class LivePage(WebSocketHandler):
-    """The connection to one open page. One message at a time is on its way into the socket."""
+    """Connection to one open page; one message at a time is written to the socket."""
 
     def initialize(self, server: LiveServer) -> None:
-        """Start with nothing under way to the page."""
+        """Start without messages in transit."""
         self._server = server
         self._scene: str | None = None  # the next to be sent
         self._texts: dict[str, str] = {}  # the next of each kind
@@ -216,26 +218,25 @@ class LivePage(WebSocketHandler):
         self.pulls = False  # whether its user holds a link
 
     def prepare(self) -> None:
-        """Answer 503 where too many pages are open."""
+        """Answer 503 if too many pages are open."""
         if not self._server.has_room():
             raise HTTPError(503)
 
     def check_origin(self, origin: str) -> bool:
-        """Return whether a page of that origin may connect: this one alone."""
+        """Return whether a page of that origin may connect: only this page itself."""
         return is_same_origin(origin, self.request.host)
 
     def open(self, *args: str, **kwargs: str) -> None:
-        """Ask the server for the scene."""
+        """Request the scene from the server."""
         self.set_nodelay(True)
         self._server.join(self)
 
     def on_close(self) -> None:
-        """Take the page off the server's list."""
+        """Remove the page from the server's list."""
         self._server.leave(self)
 
     def on_message(self, message: str | bytes) -> None:
-        """Make room for the next frame when the page acknowledges one; hand over what its user asks for. What is no
-        JSON object is ignored."""
+        """Process an acknowledgement of a frame, or pass on a user's request; anything but a JSON object is ignored."""
         asked = _json_object(message)
         number = asked.get("ack")
         if isinstance(number, int) and number in self._under_way:
@@ -248,23 +249,23 @@ class LivePage(WebSocketHandler):
             self._server.ask(self, asked)
 
     def send_scene(self, scene: str) -> None:
-        """Send a scene; frames and ground of the one before are dropped."""
+        """Send a scene; waiting frames and ground of the one before are dropped."""
         self._scene, self._frame = scene, None
         self._texts.pop("ground", None)
         self._send_next()
 
     def send(self, kind: str, message: str) -> None:
-        """Send a message as soon as there is room for it, unless a newer one of its kind comes first."""
+        """Send a message when there is room for it, unless a newer one of its kind comes first."""
         self._texts[kind] = message
         self._send_next()
 
     def complain(self, text: str) -> None:
-        """Tell this page what cannot be done."""
+        """Send an error to this page."""
         self._errors.append(json.dumps({"error": text}))
         self._send_next()
 
     def offer(self, frame: bytes) -> None:
-        """Send a frame as soon as the page has room for it, unless a newer one comes first."""
+        """Send a frame when the page has room for it, unless a newer one comes first."""
         self._frame = frame
         self._send_next()
 
@@ -281,7 +282,7 @@ class LivePage(WebSocketHandler):
         written.add_done_callback(self._written)
 
     def _next(self) -> str | bytes | None:
-        """Take what is to be sent now, if there is anything: the scene first, the frame last."""
+        """Return the next message to send, if there is one: the scene first, the frame last."""
         if self._scene is not None:
             scene, self._scene = self._scene, None
             return scene
@@ -305,7 +306,7 @@ class LivePage(WebSocketHandler):
 
 
 def _json_object(message: str | bytes) -> dict[str, Any]:
-    """The JSON object in a message; empty for anything else, however deep, since pages are not trusted."""
+    """Return the JSON object in a message; empty for anything else, however deeply nested: pages are not trusted."""
     try:
         value = json.loads(message)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Visuals of treesim to objects of meshcat."""
+"""Conversion of treesim's visuals to meshcat's objects."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ _CAP_ROWS, _COLUMNS = 8, 32
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """A shape ready to draw: its `geometry`, whether that carries vertex `colors`, the `image` that these multiply,
-    whether its edges are `sharp`, the (4, 4) `matrix` that takes it to where the visual wants it, in the visual's
-    frame, and its own box (`lower`, `upper`)."""
+    """Drawable shape.
+
+    geometry. colors: whether it has vertex colours. image: multiplied by the colours. sharp: whether its edges
+    are sharp. matrix (4, 4): from the geometry's to the visual's frame. lower, upper: its bounding box.
+    """
 
     geometry: Geometry
     lower: np.ndarray
@@ -33,14 +35,14 @@ class Shape:
     image: Image | None = None
 
     def corners(self) -> np.ndarray:
-        """Return the (8, 3) corners of the shape's box in the visual's frame."""
+        """Return the (8, 3) corners of the shape's bounding box in the visual's frame."""
         box = np.array([self.lower, self.upper])
         corners = box[np.indices((2, 2, 2)).reshape(3, 8), np.arange(3)[:, None]].T
         return corners @ self.matrix[:3, :3].T + self.matrix[:3, 3]
 
 
 class MeshGeometry(Geometry):  # type: ignore[misc] # meshcat has no types
-    """A triangle mesh as three.js reads it; its arrays stay numpy arrays for `encoding.to_json`."""
+    """Triangle mesh in three.js' format; its arrays stay numpy arrays for `encoding.to_json`."""
 
     def __init__(self, mesh: TriangleMesh) -> None:
         super().__init__()
@@ -63,7 +65,7 @@ def _attribute(kind: str, array: np.ndarray, normalized: bool = False) -> dict[s
 
 
 def shapes_of(visual: Visual) -> tuple[Shape, ...]:
-    """Return the shapes of a visual, several where its mesh file has several images; the file must be readable."""
+    """Return the shapes of a visual, one for each image of its mesh file; the file must be readable."""
     if visual.kind == "mesh":
         scale = np.broadcast_to(visual.size, 3)
         return tuple(_mesh_shape(mesh, scale, sharp=True) for mesh in triangles_of(visual))
@@ -71,7 +73,7 @@ def shapes_of(visual: Visual) -> tuple[Shape, ...]:
 
 
 def solid_of(visual: Visual) -> Shape:
-    """Return the shape of a visual that is no mesh."""
+    """Return the shape of a visual that is not a mesh."""
     if visual.kind == "box":
         half = np.array(visual.size) / 2
         return Shape(Box([float(length) for length in visual.size]), -half, half, np.eye(4))
@@ -92,7 +94,7 @@ def _mesh_shape(mesh: TriangleMesh, scale: np.ndarray, sharp: bool) -> Shape:
 
 
 def capsule(radius: float, length: float) -> TriangleMesh:
-    """Return a cylinder along z of the given radius and length [m], centred, with a half sphere on either end."""
+    """Return a cylinder along z of the given radius and length [m], centred, with a hemisphere at either end."""
     half_turn = np.linspace(-np.pi / 2, 0, _CAP_ROWS + 1)
     latitude = np.concatenate([half_turn, -half_turn[::-1]])
     shift = np.repeat([-length / 2, length / 2], _CAP_ROWS + 1)
@@ -100,7 +102,7 @@ def capsule(radius: float, length: float) -> TriangleMesh:
 
 
 def revolved(radii: np.ndarray, heights: np.ndarray) -> TriangleMesh:
-    """Return the surface that points at these radii and heights (n,) [m], from below, draw when they turn about z."""
+    """Return the surface of revolution about z of points with these radii and heights (n,) [m], from below."""
     longitude = np.linspace(0, 2 * np.pi, _COLUMNS, endpoint=False)
     ring = np.stack([np.cos(longitude), np.sin(longitude), np.zeros(_COLUMNS)], axis=1)
     vertices = radii[:, None, None] * ring
@@ -114,7 +116,7 @@ def revolved(radii: np.ndarray, heights: np.ndarray) -> TriangleMesh:
 
 
 def material_of(visual: Visual, shape: Shape) -> MeshPhongMaterial:
-    """Return the material of a visual: a mesh file's own looks win over the visual's, which win over grey."""
+    """Return the material of a visual. Colours: the mesh file's, else the visual's, else grey."""
     own = shape.colors or shape.image is not None
     red, green, blue, opacity = (1.0, 1.0, 1.0, 1.0) if own else visual.color or DEFAULT_COLOR
     levels = np.clip(np.rint(np.array([red, green, blue]) * 255), 0, 255).astype(int)

@@ -1,4 +1,4 @@
-"""The viewer that treesim knows as "meshcat"."""
+"""Viewer "meshcat" of treesim."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ from .server import LiveServer, Receive, ignore
 
 
 class MeshcatViewer:
-    """Shows a robot on a page of this computer, and writes recordings.
+    """Viewer that shows a robot on a page of this computer, and writes recordings.
 
-    The page is served to this computer alone, by a thread of this process, at a `url` that nobody else can guess.
-    Use one viewer from one thread. url: address of the live page, None before the first `show`. port: at which it is
-    served from the next `show` on, 0 for any; at one that is asked for, the address is the same again after a restart.
+    The page is served to this computer only, by a thread of this process, at a secret `url`. Use one viewer
+    from one thread. url: address of the live page, None before the first `show`. port: for the next `show`, 0
+    for any; a requested port has the same address again after a restart.
     """
 
     formats = (".html", ".htm", ".mp4", ".png", *gltf.SUFFIXES)
@@ -52,8 +52,7 @@ class MeshcatViewer:
         self._sequence = 0
 
     def open(self) -> str:
-        """Serve the page, which waits for a robot to be shown, and return its address; raises ArgumentError where the
-        port is taken."""
+        """Serve the page, which waits for a robot, and return its address; raises ArgumentError for a taken port."""
         self._server = self._server or LiveServer(port=self.port, receive=self._take)
         self._server.left = self._left
         self.url = self._server.url
@@ -62,8 +61,8 @@ class MeshcatViewer:
     def show(self, robot: Tree, q: np.ndarray) -> str:
         """Draw `robot` at configuration q (nq,) and return the address of the page.
 
-        Pages that are open already switch to the new robot. Warns once if mesh files cannot be read. Raises
-        ArgumentError where the port is taken.
+        Open pages switch to the new robot. Warns once if mesh files cannot be read. Raises ArgumentError if the
+        port is taken.
         """
         poses = treesim.body_poses(robot, q)
         message = scene_message(robot, robot_parts(robot), poses[None], robot.name)
@@ -77,7 +76,7 @@ class MeshcatViewer:
         return url
 
     def show_ground(self, ground: Sequence[Surface]) -> None:
-        """Draw a world's ground beneath the robot, in place of any before; `show` removes it.
+        """Draw a world's ground; replaces any before. `show` removes it.
 
         Raises ArgumentError before `show`.
         """
@@ -86,7 +85,7 @@ class MeshcatViewer:
         self._server.send("ground", to_json({"ground": ground_message(self._view, self._poses[None], ground)}))
 
     def update(self, q: np.ndarray) -> None:
-        """Move the robot to configuration q (nq,). Never waits: a page that is slow skips to the latest pose.
+        """Move the robot to configuration q (nq,). Never blocks: a slow page skips to the latest pose.
 
         Raises ArgumentError before `show`.
         """
@@ -105,11 +104,14 @@ class MeshcatViewer:
         self._reference = None if q is None else treesim.body_poses(self._robot, q)
 
     def listen(self, receive: Receive) -> None:
-        """Call receive(message, reply) on the server's thread with what users ask for; reply(text) tells that user."""
+        """Register receive(message, reply), called in the server's thread with users' requests.
+
+        reply(text) sends an error to that user.
+        """
         self._receive = receive
 
     def _take(self, message: dict[str, Any], reply: Callable[[str], object]) -> None:
-        """Hand over what users ask for: to the program that uses this viewer, or to who listens."""
+        """Pass on a user's request to the program that uses this viewer, or to the registered receiver."""
         if not self._program.take(message, self._body_names()):
             self._receive(message, reply)
 
@@ -124,15 +126,15 @@ class MeshcatViewer:
     def set_slider(
         self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
     ) -> None:
-        """Offer a slider on all pages, until `close`; moved(value) is called on the server's thread."""
+        """Add a slider on all pages, until `close`; moved(value) is called in the server's thread."""
         self._program.set_slider(name, lower, upper, value, unit, moved)
 
     def set_arrow(self, name: str, origin: np.ndarray, vector: np.ndarray, color: Sequence[float]) -> None:
-        """Draw an arrow from origin (3,) along vector (3,) [m], of a color (3,); never waits, as `update`."""
+        """Draw an arrow from origin (3,) along vector (3,) [m] in a color (3,); never blocks."""
         self._program.set_mark(name, {"origin": origin.tolist(), "vector": vector.tolist(), "color": list(color)})
 
     def set_frame(self, name: str, pose: np.ndarray, length: float) -> None:
-        """Draw a frame's axes of a length [m] at a pose (4, 4); never waits, as `update`."""
+        """Draw a frame's axes of a length [m] at a pose (4, 4); never blocks."""
         self._program.set_mark(name, {"pose": pose_rows(pose[None])[0].tolist(), "length": length})
 
     def remove_mark(self, name: str) -> None:
@@ -140,37 +142,44 @@ class MeshcatViewer:
         self._program.set_mark(name, None)
 
     def listen_clicks(self, clicked: Callable[[str, np.ndarray], object]) -> None:
-        """Call clicked(body, point) on the server's thread when a user clicks on a body at a point (3,) [m]."""
+        """Register clicked(body, point), called in the server's thread at a click on a body at a point (3,) [m]."""
         self._program.listen(clicked)
 
     def when_left(self, left: Callable[[], object]) -> None:
-        """Call left(), on the server's thread, when the last page is closed, and not opened again for two seconds."""
+        """Register left(), called in the server's thread two seconds after the last page was closed.
+
+        It is not called if a page is opened again in this time.
+        """
         self._left = left
         if self._server is not None:
             self._server.left = left
 
     def show_panel(self, panel: Mapping[str, Any]) -> None:
-        """Offer what there is to be set, on all pages; does nothing before `show`."""
+        """Offer the available settings on all pages; does nothing before `show`."""
         if self._server is not None:
             self._server.send("panel", to_json({"panel": panel}))
 
     def show_state(self, state: Mapping[str, Any]) -> None:
-        """Show how it stands, on all pages; does nothing before `show`. Never waits: a page that is slow skips to the
-        latest state."""
+        """Show the current state on all pages; does nothing before `show`.
+
+        Never blocks: a slow page skips to the latest state.
+        """
         if self._server is not None:
             self._server.send("state", to_json({"state": state}))
 
     def close(self) -> None:
-        """Stop the server; open pages say so. Closing twice does nothing, and `show` may follow."""
+        """Stop the server; open pages display this. A second call does nothing; `show` may follow."""
         if self._server is not None:
             self._server.close()
         self._server = self._robot = None
         self._program = Program(self._send_program)
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
-        """Write the motion to a file, of a kind that its suffix says, one of `formats`: an HTML file that replays from
-        disk (see recording.write_recording), a film, a picture of the last state (see film), or glTF
-        (treesim.viewing.gltf). Raises ArgumentError for another suffix, and what these raise."""
+        """Write the motion to a file; its suffix, one of `formats`, selects the kind.
+
+        An HTML file that replays from disk (see recording.write_recording), a film, a picture of the last state
+        (see film), or glTF (treesim.viewing.gltf). Raises ArgumentError for another suffix, and what these raise.
+        """
         target = checked_output(path, self.formats)
         if target.suffix.lower() == ".mp4":
             return write_film(robot, trajectory, target, fps)
@@ -181,7 +190,7 @@ class MeshcatViewer:
         return write_recording(robot, trajectory, target, fps)
 
     def check_record(self, path: str | PathLike[str]) -> None:
-        """Raise what `record` would raise for this path, whatever the motion: ArgumentError, PluginError."""
+        """Raise what `record` would raise for this path with any motion: ArgumentError, PluginError."""
         suffix = checked_output(path, self.formats).suffix.lower()
         if suffix in (".mp4", ".png"):
             (check_film if suffix == ".mp4" else check_picture)()

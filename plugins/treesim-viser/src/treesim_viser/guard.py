@@ -1,4 +1,4 @@
-"""Who may reach viser's server, which asks nobody by itself: whoever has the address, and is no foreign page."""
+"""Access control of viser's server, which has none: a request needs the secret address and the page's own origin."""
 
 from __future__ import annotations
 
@@ -33,13 +33,14 @@ _LOGGER.propagate = False
 
 
 class _Host(str):
-    """The host of one server, by which the call that starts it is told from the calls that start others."""
+    """Host of one server; identifies the call that starts it among those that start others."""
 
 
 class Guard:
-    """Answers 403 before viser's server sees a request without the token, for another Host or of a foreign Origin.
+    """Filter that answers 403, before viser's server, to requests without the token, or with another Host or Origin.
 
-    Raises ArgumentError for a port that cannot be had. url: address of the page. in_place: whether a server asks it.
+    Raises ArgumentError for a port that is not available. url: address of the page. in_place: whether a server
+    uses it.
     """
 
     def __init__(self, port: int = 0) -> None:
@@ -50,9 +51,9 @@ class Guard:
 
     @contextmanager
     def starting(self) -> Iterator[str]:
-        """Have a server that is started in the block, for the host that this yields, listen at the guarded port.
+        """Make a server that is started in the block, for the host that this yields, listen at the guarded port.
 
-        viser hands no hook to `websockets.asyncio.server.serve`, which takes one: in the block, that function is
+        viser does not pass on the request hook of `websockets.asyncio.server.serve`; in the block that function is
         replaced for this host.
         """
         host = _Host(ADDRESS)
@@ -73,11 +74,11 @@ class Guard:
                 websocket_server.serve = serve  # type: ignore[misc]
 
     def close(self) -> None:
-        """Free the port; the server that listens there does so, too, when it ends."""
+        """Free the port; the server that listens there also does so when it ends."""
         self._socket.close()
 
     def _before(self, process: Process | None) -> Process:
-        """Return what answers requests: `process`, if there is any, for those alone that may come in."""
+        """Return a request hook that applies `process`, if there is one, to admitted requests only."""
 
         async def guarded(connection: ServerConnection, request: Request) -> Response | None:
             path = self._admitted(request)
@@ -92,7 +93,7 @@ class Guard:
         return guarded
 
     def _admitted(self, request: Request) -> str | None:
-        """Return the path of a request behind the token; None for one that may not come in."""
+        """Return the path of a request after the token; None for a request that is not admitted."""
         hosts, origins = request.headers.get_all("Host"), request.headers.get_all("Origin")
         if len(hosts) != 1 or not is_host(hosts[0]) or not all(is_same_origin(origin, hosts[0]) for origin in origins):
             return None

@@ -1,4 +1,4 @@
-"""The controls by which users steer a simulation, as widgets of viser's: all that `treesim.viewing.live` tells of."""
+"""Controls of a simulation as viser widgets, for all settings of `treesim.viewing.live`."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ HELD = 1.0  # s: for so long a widget keeps what its user chose, until states th
 
 
 class Panel:
-    """The widgets of one simulation. receive(message, reply) is called, on threads of viser's, with what users ask for.
+    """Widgets of one simulation.
 
-    What a widget is set to by `update` asks for nothing: only what comes from a page does.
+    receive(message, reply) is called in viser's threads with users' requests. Only changes on a page are
+    requests, not those by `update`.
     """
 
     def __init__(self, server: ViserServer, details: Mapping[str, Any], receive: Receive) -> None:
@@ -45,7 +46,7 @@ class Panel:
                 folder.visible = bool(add(details)) if steered or add == self._add_time else False
 
     def remove(self) -> None:
-        """Take all widgets away."""
+        """Remove all widgets."""
         for folder in self._folders:
             folder.remove()
 
@@ -102,7 +103,7 @@ class Panel:
         return bool(details.get("joints"))
 
     def _keep(self, name: str, widget: Any, values: Callable[[Any], dict[str, Any]]) -> None:
-        """Keep a widget up to date, and have it set values(chosen)."""
+        """Register a widget for updates; a user's choice sets values(chosen)."""
 
         def chosen(event: GuiEvent[Any]) -> None:
             if event.client_id is not None:  # else it was set by `update`
@@ -122,7 +123,7 @@ class Panel:
         self._receive(message, reply)
 
     def update(self, state: Mapping[str, Any]) -> None:
-        """Show how it stands."""
+        """Show the current state."""
         self._running = bool(state.get("running"))
         _set(self._play, "label", "pause" if self._running else "play")
         message = sendable(state.get("message") or "")
@@ -136,13 +137,12 @@ class Panel:
 
 
 def sendable(text: str) -> str:
-    """Return text as viser can send it: lone surrogates, of names of files that are no UTF-8, are escaped."""
+    """Return text that viser can send: lone surrogates, from file names that are not UTF-8, are escaped."""
     return text.encode(errors="backslashreplace").decode()
 
 
 def values_of(state: Mapping[str, Any]) -> list[tuple[str, Any]]:
-    """Return what a state tells of settings and joints: name and value. Of joints that are driven while time runs, it
-    is where they are to go."""
+    """Return (name, value) of settings and joints in a state; of joints that are driven while time runs, the target."""
     settings = [(name, state[name]) for name in state if name not in ("joints", "speed") and state[name] is not None]
     driven = state.get("targets") if state.get("running") else None
     joints = {**state.get("joints", {}), **(driven or {})}
@@ -150,7 +150,7 @@ def values_of(state: Mapping[str, Any]) -> list[tuple[str, Any]]:
 
 
 def status(state: Mapping[str, Any]) -> str:
-    """Return a line about time, pace and energy."""
+    """Return a line with time, speed and energy."""
     pace, energy = state.get("realTimeFactor"), state.get("energy")
     parts = [f"{state.get('t', 0):.2f} s"]
     parts += [] if pace is None else [f"{pace:.2f} x real time"]
@@ -159,7 +159,7 @@ def status(state: Mapping[str, Any]) -> str:
 
 
 def _show(widget: Any, value: Any) -> None:
-    """Let a widget show a value that it can show."""
+    """Show a value in a widget, if the widget can display it."""
     value = sendable(value) if isinstance(value, str) else value
     options = getattr(widget, "options", None)
     if options is not None and value not in options:
@@ -173,6 +173,6 @@ def _show(widget: Any, value: Any) -> None:
 
 
 def _set(widget: Any, name: str, value: Any) -> None:
-    """Set a property, if it is another one: pages are told of each."""
+    """Set a property if it changes: viser sends each assignment to the pages."""
     if getattr(widget, name) != value:
         setattr(widget, name, value)

@@ -1,4 +1,4 @@
-"""A trajectory as one HTML file that replays from disk, in viser's own player."""
+"""Recording of a trajectory as one HTML file that replays from disk, in viser's own player."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from .server import close_server, look_at, open_server
 def write_recording(robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
     """Write the motion of `robot` along `trajectory` to the HTML file `path` and return its path.
 
-    About `fps` poses per second are kept, each at the time of the state it comes from; the trajectory's ground is
-    shown too, contact forces are not. Raises ArgumentError if fps is not positive, the trajectory is empty or of
+    About `fps` poses per second are stored, each with the time of its state. The trajectory's ground is shown,
+    too; contact forces are not. Raises ArgumentError if fps is not positive, the trajectory is empty or of
     another robot, or `path` cannot be written.
     """
     target, index = checked_output(path, (".html", ".htm")), keyframes(robot, trajectory, fps)

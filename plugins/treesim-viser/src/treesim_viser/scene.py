@@ -1,4 +1,4 @@
-"""A robot and what it stands on in a scene of viser's."""
+"""Robot and ground in a viser scene."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROBOT, GROUND, GRID, MARKS = "/robot", "/ground", "/grid", "/marks"  # paths in 
 
 
 class Part(NamedTuple):
-    """A drawn shape: the body it belongs to, viser's handle, and its triangles (n, 3, 3) in the body's frame."""
+    """Drawn shape: its body, viser's handle, and its triangles (n, 3, 3) in the body's frame."""
 
     body: int
     handle: Any
@@ -33,10 +33,10 @@ class Part(NamedTuple):
 
 
 def add_robot(scene: SceneApi, robot: Tree, poses: np.ndarray) -> tuple[list[Any], list[Part]]:
-    """Draw a robot with its bodies at poses (n_bodies + 1, 4, 4), in place of any before; return their frames, and the
-    shapes in them.
+    """Draw a robot at body poses (n_bodies + 1, 4, 4); return the bodies' frames, and the shapes in them.
 
-    Warns once if mesh files cannot be read (see treesim.viewing.protocols.drawables).
+    Replaces any robot before. Warns once if mesh files cannot be read (see
+    treesim.viewing.protocols.drawables).
     """
     scene.remove_by_name(ROBOT)
     paths = [f"{ROBOT}/{i}" for i in range(len(poses))]
@@ -54,12 +54,12 @@ def move(frames: list[Any], poses: np.ndarray) -> None:
 
 
 def place(pose: np.ndarray) -> dict[str, np.ndarray]:
-    """Return a pose (4, 4) as viser's functions take it."""
+    """Return a pose (4, 4) as arguments of viser's functions."""
     return {"position": pose[:3, 3], "wxyz": SO3.from_matrix(pose[:3, :3]).wxyz}
 
 
 def _add_visual(scene: SceneApi, path: str, visual: Visual) -> Part:
-    """Draw a visual: a mesh file's own looks win over the visual's, which win over grey."""
+    """Draw a visual. Colours: the mesh file's, else the visual's, else grey."""
     pose, scale = visual.placement.matrix(), np.broadcast_to(visual.size if visual.kind == "mesh" else 1.0, 3)
     meshes = [_scaled(mesh, scale) for mesh in triangles_of(visual)]
     corners = [(mesh.vertices @ pose[:3, :3].T + pose[:3, 3])[mesh.faces] for mesh in meshes]
@@ -87,9 +87,10 @@ def _scaled(mesh: TriangleMesh, scale: np.ndarray) -> TriangleMesh:
 
 
 def hit(triangles: np.ndarray, pose: np.ndarray, origin: np.ndarray, direction: np.ndarray) -> np.ndarray | None:
-    """Return the first point (3,) of triangles (n, 3, 3) in a body at pose (4, 4) on a ray of the world, None without.
+    """Return the first intersection (3,) of a ray with triangles (n, 3, 3) of a body at pose (4, 4), or None.
 
-    Möller, Trumbore 1997: of each triangle with edges a, b from its corner c, origin + t direction = c + u a + w b.
+    The ray is in the world. Möller, Trumbore 1997: of each triangle with edges a, b from its corner c, origin +
+    t direction = c + u a + w b.
     """
     R = pose[:3, :3]
     o, d = R.T @ (origin - pose[:3, 3]), R.T @ direction
@@ -102,10 +103,10 @@ def hit(triangles: np.ndarray, pose: np.ndarray, origin: np.ndarray, direction: 
 
 
 def add_ground(scene: SceneApi, surfaces: Iterable[Surface], center: np.ndarray, reach: float, lowest: float) -> None:
-    """Draw planes, static boxes and height fields in place of any ground before, and a grid on the highest level plane.
+    """Draw planes, static boxes and height fields, and a grid on the highest level plane; replaces any before.
 
-    A plane has no end: it is drawn as a square about its point nearest to `center` (3,), `reach` to each side [m].
-    lowest: height of the grid where there is no ground [m]; where there is no level plane either, it is left out.
+    An infinite plane is drawn as a square about its point nearest to `center` (3,), with half-width `reach`
+    [m]. lowest: height of the grid without ground [m]; with ground but no level plane there is no grid.
     """
     scene.remove_by_name(GROUND)
     surfaces = tuple(surfaces)

@@ -1,4 +1,4 @@
-"""Viser's server as this viewer uses it: for this computer alone, guarded, silent, its camera on the robot."""
+"""Viser server of this viewer: for this computer only, with access control, without output, camera at the robot."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ VIEW_DIRECTION = np.array([0.80, 0.52, 0.30])  # from the robot to the camera, z
 
 
 def open_server(port: int = 0) -> tuple[ViserServer, str]:
-    """Return a server for this computer alone, at a port, 0 for any, that prints nothing, and the address of its page.
+    """Return a server for this computer only, without output, and the address of its page; port: 0 for any.
 
-    Raises ArgumentError for a port that is taken, PluginError for a viser that cannot be guarded.
+    Raises ArgumentError for a port that is taken, PluginError for a viser version without access control.
     """
     guard = Guard(port)
     with redirect_stdout(io.StringIO()), guard.starting() as host:
@@ -32,13 +32,13 @@ def open_server(port: int = 0) -> tuple[ViserServer, str]:
 
 
 def close_server(server: ViserServer) -> None:
-    """Stop a server, which prints nothing then either."""
+    """Stop a server without output."""
     with redirect_stdout(io.StringIO()):
         server.stop()
 
 
 def look_at(server: ViserServer, poses: np.ndarray) -> tuple[np.ndarray, float]:
-    """Let pages that open later look at bodies at poses (n, 4, 4); return the centre (3,) and radius [m] of these."""
+    """Point the camera of new pages at bodies at poses (n, 4, 4); return their centre (3,) and radius [m]."""
     places = poses[:, :3, 3] if len(poses) == 1 else poses[1:, :3, 3]
     lower, upper = places.min(axis=0), places.max(axis=0)
     center, radius = (lower + upper) / 2, max(float(np.linalg.norm(upper - lower)) / 2, 0.1)

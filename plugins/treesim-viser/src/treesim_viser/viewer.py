@@ -1,4 +1,4 @@
-"""The viewer that treesim knows as "viser"."""
+"""Viewer "viser" of treesim."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ STEPS = 1000  # of a slider
 
 
 class ViserViewer:
-    """Shows a robot on a page of this computer, whose users may steer it, and writes recordings.
+    """Viewer that shows a robot on a page of this computer, whose users may control it, and writes recordings.
 
-    The page is served to this computer alone, by threads of this process, at a `url` that nobody else can guess, None
-    before the first `show`. port: at which it is served from the next `show` on, 0 for any; at one that is asked for,
-    the address is the same again after a restart. Methods may be called from any one thread.
+    The page is served to this computer only, by threads of this process, at a secret `url`, None before the
+    first `show`. port: for the next `show`, 0 for any; a requested port has the same address again after a
+    restart. Methods may be called from any one thread.
     """
 
     def __init__(self) -> None:
@@ -48,9 +48,9 @@ class ViserViewer:
         self._view = np.zeros(3), 1.0  # centre and radius of what is shown [m]
 
     def show(self, robot: Tree, q: np.ndarray) -> str:
-        """Draw `robot` at configuration q (nq,), in place of any before, and return the address of the page.
+        """Draw `robot` at configuration q (nq,), replacing any before, and return the address of the page.
 
-        Warns once if mesh files cannot be read. Raises ArgumentError where the port is taken.
+        Warns once if mesh files cannot be read. Raises ArgumentError if the port is taken.
         """
         poses = treesim.body_poses(robot, q)
         if self._server is None:
@@ -66,7 +66,7 @@ class ViserViewer:
         return self.url
 
     def show_ground(self, ground: Sequence[Surface]) -> None:
-        """Draw a world's ground beneath the robot, in place of any before; `show` removes it.
+        """Draw a world's ground; replaces any before. `show` removes it.
 
         Raises ArgumentError before `show`.
         """
@@ -87,11 +87,11 @@ class ViserViewer:
             move(self._frames, self._poses)
 
     def listen(self, receive: Receive) -> None:
-        """Call receive(message, reply) on a thread of viser's with what users ask for."""
+        """Register receive(message, reply), called in viser's threads with users' requests."""
         self._receive = receive
 
     def show_panel(self, panel: Mapping[str, Any]) -> None:
-        """Offer what there is to be set, in place of what was offered before; raises ArgumentError before `show`."""
+        """Offer the available settings; replaces those before. Raises ArgumentError before `show`."""
         server = self._opened("show_panel")
         if self._panel is not None:
             self._panel.remove()
@@ -102,7 +102,7 @@ class ViserViewer:
             self._receive(message, reply)
 
     def show_state(self, state: Mapping[str, Any]) -> None:
-        """Show how it stands on the panel; does nothing where there is none."""
+        """Show the current state on the panel; does nothing without one."""
         if self._server is not None and self._panel is not None:
             with self._server.atomic():
                 self._panel.update(state)
@@ -110,7 +110,7 @@ class ViserViewer:
     def set_slider(
         self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
     ) -> None:
-        """Offer a slider, until `close`; moved(value) is called on a thread of viser's."""
+        """Add a slider, until `close`; moved(value) is called in one of viser's threads."""
         server = self._opened("set_slider")
         if name in self._sliders:
             self._sliders.pop(name).remove()
@@ -120,7 +120,7 @@ class ViserViewer:
         self._sliders[name] = slider
 
     def set_arrow(self, name: str, origin: np.ndarray, vector: np.ndarray, color: Sequence[float]) -> None:
-        """Draw an arrow from origin (3,) along vector (3,) [m], of a color (3,), in place of any mark of its name."""
+        """Draw an arrow from origin (3,) along vector (3,) [m] in a color (3,); replaces the mark of its name."""
         size = self._view[1]
         head = min(0.08 * size, float(np.linalg.norm(vector)))
         self._opened("set_arrow").scene.add_arrows(
@@ -129,16 +129,16 @@ class ViserViewer:
         )  # fmt: skip
 
     def set_frame(self, name: str, pose: np.ndarray, length: float) -> None:
-        """Draw a frame's axes of a length [m] at a pose (4, 4), in place of any mark of its name."""
+        """Draw a frame's axes of a length [m] at a pose (4, 4); replaces the mark of its name."""
         scene = self._opened("set_frame").scene
         scene.add_frame(_path(name), axes_length=length, axes_radius=length / 30, **place(pose))
 
     def remove_mark(self, name: str) -> None:
-        """Remove an arrow or a frame; does nothing where there is none."""
+        """Remove an arrow or a frame, if there is one."""
         self._opened("remove_mark").scene.remove_by_name(_path(name))
 
     def listen_clicks(self, clicked: Callable[[str, np.ndarray], object]) -> None:
-        """Call clicked(body, point) on a thread of viser's when a user clicks on a body at a point (3,) [m]."""
+        """Register clicked(body, point), called in viser's threads at a click on a body at a point (3,) [m]."""
         self._opened("listen_clicks")
         self._clicked = clicked
         for part in self._parts:
@@ -146,14 +146,14 @@ class ViserViewer:
             part.handle.on_click(partial(self._click, part))
 
     def _click(self, part: Part, event: Any) -> None:
-        """Tell of the point at which the ray of a click meets a part; nothing where that has moved away meanwhile."""
+        """Report the point where the ray of a click meets a part; nothing if the part has moved away meanwhile."""
         robot, ray = self._robot, (np.array(event.ray_origin), np.array(event.ray_direction))
         point = hit(part.triangles, self._poses[part.body], *ray)
         if robot is not None and self._clicked is not None and point is not None:
             self._clicked(("base", *robot.body_names)[part.body], point)
 
     def close(self) -> None:
-        """Stop the server. Closing twice does nothing, and `show` may follow."""
+        """Stop the server. A second call does nothing; `show` may follow."""
         if self._server is not None:
             close_server(self._server)
         self._server = self._robot = self.url = self._panel = None

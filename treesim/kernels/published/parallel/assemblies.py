@@ -1,19 +1,17 @@
-"""Forward dynamics by uniting assemblies: divide and conquer and tree contraction, O(N) work in O(log N) stages.
+"""Forward dynamics by joining assemblies: divide and conquer and tree contraction, O(N) work in O(log N) stages.
 
-An assembly is a run of bodies with a handle at either end: its top joint (1) and the joint below it (2). Forces f on
-the handles and their accelerations a, each in the coordinates of the body below that joint, obey
+An assembly is a sequence of bodies with two handles: its top joint (1) and the joint below it (2). Forces f on the
+handles and their accelerations a, each in the coordinates of the body below that joint, satisfy
     a1 = P11 f1 + P12 f2 + b1,    a2 = P12' f1 + P22 f2 + b2.
-The motion of joint k, S qdd = V F - β - ..., V = P22 (above) + P11 (below), leaves only the forces that constrain it
-to be found, so that joint k goes and two assemblies become one. An assembly whose lower handle is free hangs on the
-body above as inertia and force, and so does a single body. Which joints go when is the plan's (see model.contraction);
-backwards through it the forces come out, and with them the accelerations of the bodies.
-
+The motion of joint k, S qdd = V F - β - ..., V = P22 (above) + P11 (below), leaves only its constraint forces unknown.
+So joint k is eliminated, and two assemblies become one. An assembly whose lower handle is free is added to the body
+above as inertia and force, and so is a single body. The plan determines the order (see dynamics.contraction). Backwards
+through it, the forces are computed, and with them the accelerations of the bodies.
 Armature ρ of a screw s adds ρ qdd to the force that moves it: F_s = τ_s - ρ qdd_s. So F = t + w y, with w_r = 1 for
 constrained components, w_s = √ρ for screws, t_s = τ_s / (1 + ρ V_ss), and
-    (w V w + [1 on screws]) y = w (β - V t + [V_ss t_s on screws]),
-whose row of a screw without armature is just y_s = 0.
-
-Source: Featherstone 1999, Parts 1 and 2; in place of V^-1, which need not exist, M = w V w + [1] is factorized.
+    (w V w + [1 on screws]) y = w (β - V t + [V_ss t_s on screws]).
+Its row of a screw without armature is y_s = 0.
+Source: Featherstone 1999, Parts 1 and 2; instead of V^-1, which need not exist, M = w V w + [1] is factorized.
 """
 
 from __future__ import annotations
@@ -80,7 +78,7 @@ LOST = 1e-6  # of an acceleration: by as much may a joint's constraint be violat
 
 
 def place_base(tree, m):
-    """Row 0: the base, whose acceleration stands for gravity, and no force."""
+    """Write row 0, the base: acceleration -g for gravity, and no force."""
     put_transform(m.X, 0, transform_at(tree.placement, 0))
     put_motion(m.V, 0, zero_motion(tree))
     put_motion(m.A, 0, base_acceleration(tree))
@@ -90,7 +88,7 @@ def place_base(tree, m):
 
 
 def place(tree, q, v, m, first, end):
-    """Transforms, inertias and maps of velocities of the bodies first .. end - 1."""
+    """Compute transforms, inertias and velocity maps of the bodies first .. end - 1."""
     for i in range(first, end):
         put_transform(m.X, i, body_transform(tree, i, q))
         put_articulated_block(m.I[i], articulated(body_inertia(tree, i)))
@@ -108,7 +106,10 @@ def put_biases(tree, v, f_ext, m, first, end):
 
 
 def read_accelerations(tree, m, qdd, first, end):
-    """qdd = S'(a - X a_λ - c); across the joint no more than LOST of the accelerations may remain otherwise."""
+    """qdd = S'(a - X a_λ - c) of the bodies first .. end - 1, and margins of the joints' constraints.
+
+    The constraint violation may not exceed LOST times the accelerations.
+    """
     for i in range(first, end):
         put_motion(m.b1, i, motion_to_child(body_transform_at(tree, m.X, i), motion_at(m.A, tree.parent[i])))
         size = violation = tree.gravity[0] * 0
@@ -127,7 +128,7 @@ def read_accelerations(tree, m, qdd, first, end):
 
 
 def leaf(tree, m, i, below):
-    """Body i becomes an assembly: P11 = I^-1, P12 = I^-1 X', P22 = X I^-1 X', b = -P (bias), X of the joint below."""
+    """Turn body i into an assembly: P11 = I^-1, P12 = I^-1 X', P22 = X I^-1 X', b = -P (bias), X of the joint below."""
     factorize(m.I[i], SIX)
     invert(m.I[i], SIX, m.P11[i])
     for r in range(SIX):
@@ -142,7 +143,7 @@ def leaf(tree, m, i, below):
 
 
 def bind(tree, k, tau, V, beta, m):
-    """F0 = t + w M^-1 w (β - V t + [V_ss t_s]) of joint k, M = w V w + [1 on screws]; V becomes M's factor."""
+    """F0 = t + w M^-1 w (β - V t + [V_ss t_s]) of joint k, M = w V w + [1 on screws]. Overwrites V by M's factor."""
     w, F0 = m.w[k], m.F0[k]
     for r in range(SIX):
         w[r] = 1
@@ -167,7 +168,7 @@ def bind(tree, k, tau, V, beta, m):
 
 
 def constrain(w, L, B):
-    """B <- w M^-1 w B, from the factor L of M."""
+    """B <- w M^-1 w B, for the factor L of M."""
     for r in range(SIX):
         for c in range(SIX):
             B[r, c] = w[r] * B[r, c]
@@ -178,7 +179,7 @@ def constrain(w, L, B):
 
 
 def join(tree, tau, m, k, a):
-    """Joint k goes: the assembly k below it and the assembly a above it become a."""
+    """Eliminate joint k: join the assembly k below it and the assembly a above it to a."""
     add(m.P22[a], SIX, SIX, m.P11[k])  # V
     for r in range(SIX):
         m.b1[k, r] = m.c[k, r] - m.b1[k, r] + m.b2[a, r]  # β
@@ -198,7 +199,7 @@ def join(tree, tau, m, k, a):
 
 
 def hang(tree, tau, m, k, p):
-    """Joint k goes: the assembly k, whose lower handle is free, becomes part of the body p, or ends at the base."""
+    """Eliminate joint k: add the assembly k, whose lower handle is free, to the body p, or end at the base."""
     for r in range(SIX):
         m.b1[k, r] = m.c[k, r] - m.b1[k, r]
     bind(tree, k, tau, m.P11[k], m.b1[k], m)
@@ -208,8 +209,10 @@ def hang(tree, tau, m, k, p):
 
 
 def rake(tree, tau, m, k, p):
-    """Joint k goes: body k, whose children are gone, becomes part of the body p, as in the articulated-body algorithm;
-    U, D^-1 and ν of its screws take the places of G1, w and F0."""
+    """Eliminate joint k: add body k, which has no children left, to the body p, as in the articulated-body algorithm.
+
+    U, D^-1 and ν of its screws are stored in G1, w and F0.
+    """
     inertia, bias = articulated_of_block(m.I[k]), force_at(m.b, k)
     for j in range(tree.v_start[k + 1] - 1, tree.v_start[k] - 1, -1):
         s = tree.screw[j]
@@ -219,7 +222,7 @@ def rake(tree, tau, m, k, p):
 
 
 def carry(tree, m, k, p, inertia, bias):
-    """Inertia and bias, as they reach through joint k, become part of body p."""
+    """Add inertia and bias, reduced by joint k, to body p."""
     X = body_transform_at(tree, m.X, k)
     put_articulated_block(m.P11[k], articulated_to_parent(X, inertia))
     add(m.P11[k], SIX, SIX, m.I[p])
@@ -227,7 +230,7 @@ def carry(tree, m, k, p, inertia, bias):
 
 
 def force_of_joined(m, k, a, below):
-    """F = F0 + G1 f1 - G2 f2 of joint k inside an assembly on whose handles f1 = F_a and f2 = -F_below act."""
+    """F = F0 + G1 f1 - G2 f2 of joint k inside an assembly, with f1 = F_a and f2 = -F_below on its handles."""
     copy_vector(m.F0[k], SIX, m.F[k])
     add_apply(m.G1[k], SIX, SIX, m.F[a], m.F[k])
     add_apply(m.G2[k], SIX, SIX, m.F[below], m.F[k])
@@ -241,7 +244,7 @@ def force_of_hanging(tree, m, k, p):
 
 
 def acceleration_of_raked(tree, m, k, p):
-    """a = X a_p + c + S qdd, qdd = ν - D^-1 U' a, screw by screw, of body k."""
+    """Compute a = X a_p + c + S qdd, qdd = ν - D^-1 U' a, screw by screw, of body k."""
     a = motion_add(motion_to_child(body_transform_at(tree, m.X, k), motion_at(m.A, p)), motion_at(m.c, k))
     for j in range(tree.v_start[k], tree.v_start[k + 1]):
         s = tree.screw[j]
@@ -250,7 +253,7 @@ def acceleration_of_raked(tree, m, k, p):
 
 
 def acceleration_of(tree, m, i, below):
-    """a = I^-1 (F - X' F_below - b) of body i, I and b with all that hangs on it."""
+    """Compute a = I^-1 (F - X' F_below - b) of body i, with I and b that include all that hangs on it."""
     passed_on = force_to_parent(body_transform_at(tree, m.X, below), force_at(m.F, below))
     put_force(m.A, i, force_sub(force_sub(force_at(m.F, i), force_at(m.b, i)), passed_on))
     solve(m.I[i], SIX, m.A[i])
@@ -260,7 +263,7 @@ def acceleration_of(tree, m, i, below):
 
 
 def contract(tree, plan, tau, m, first, end):
-    """The events of the blocks first .. end - 1 of one stage."""
+    """Process the events of the blocks first .. end - 1 of one stage."""
     for e in range(plan.start[LEAF, first], plan.start[LEAF, end]):
         leaf(tree, m, plan.leaves[e, 0], plan.leaves[e, 2])
     for e in range(plan.start[JOIN, first], plan.start[JOIN, end]):
@@ -272,7 +275,7 @@ def contract(tree, plan, tau, m, first, end):
 
 
 def expand(tree, plan, m, first, end):
-    """The events of the blocks first .. end - 1 of one stage backwards: forces of joints, accelerations of bodies."""
+    """Process the events of the blocks first .. end - 1 of one stage backwards: joint forces, body accelerations."""
     for e in range(plan.start[RAKE, first], plan.start[RAKE, end]):
         acceleration_of_raked(tree, m, plan.raked[e, 0], plan.raked[e, 1])
     for e in range(plan.start[HANG, first], plan.start[HANG, end]):
@@ -284,12 +287,12 @@ def expand(tree, plan, m, first, end):
 
 
 def stage_count(plan):
-    """Stages of forward dynamics: bodies, velocities forth and back, bodies, dynamics forth and back, bodies."""
+    """Return the number of stages: bodies, velocities forth and back, bodies, dynamics forth and back, bodies."""
     return 4 * plan.n_stages + 3
 
 
 def stage(tree, plan, m, s, share, shares, q, v, tau, f_ext, qdd):
-    """One of `shares` shares of stage s of `stage_count`: of its bodies, or of the blocks of a stage of the plan."""
+    """Compute one of `shares` shares of stage s: of its bodies, or of the blocks of a stage of the plan."""
     n = plan.n_stages
     first, end = 1 + tree.n_bodies * share // shares, 1 + tree.n_bodies * (share + 1) // shares
     if s == 0:
@@ -320,7 +323,7 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, plan, m):
 
 
 def soundness(tree, m):
-    """FINE, or NOT_FINITE if a joint's constraint is violated."""
+    """Return FINE, or NOT_FINITE if a joint's constraint is violated."""
     for i in range(1, tree.n_bodies + 1):
         if m.margin[i] < 0:
             return NOT_FINITE
@@ -328,17 +331,17 @@ def soundness(tree, m):
 
 
 def forward_dynamics_by_plan(tree, q, v, tau, f_ext, qdd, plan, m):
-    """Forward dynamics by the plan behind the tree's integers.
+    """Forward dynamics by the plan that follows the tree's integers.
 
-    Where a joint's constraint is violated by more than LOST of the accelerations that it binds, the result is not to
-    be trusted, and NOT_FINITE is returned.
+    Returns NOT_FINITE if a joint's constraint is violated by more than LOST times its accelerations; the result is then
+    invalid.
     """
     forward_dynamics(tree, q, v, tau, f_ext, qdd, plan, m)
     return soundness(tree, m)
 
 
 def scratch_for(tree, ints, q):
-    """The plan, and memory, of the numbers in q."""
+    """Plan, and scratch memory with the dtype of q."""
     return plan_tables(tree, ints), memory_of(tree, np.empty((tree.n_bodies + 1) * NUMBERS_PER_BODY, q.dtype))
 
 
@@ -357,9 +360,9 @@ forward_dynamics_by_plan_states = entry(
 
 @stages_of(forward_dynamics_by_plan_states, memory="Reals")
 def some_stages(ints, reals, memory, first, last, share, shares, q, v, tau, f_ext, qdd):
-    """One of `shares` shares of the stages first .. last of a single state, whose memory the caller keeps.
+    """Compute one of `shares` shares of the stages first .. last of a single state, with the caller's memory.
 
-    The stage after the last tells how it went.
+    The stage after the last returns the status.
     """
     tree = tree_tables(ints, reals)
     plan, m = plan_tables(tree, ints), memory_of(tree, memory)

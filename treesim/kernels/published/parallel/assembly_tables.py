@@ -1,4 +1,4 @@
-"""The tables of assemblies: which joints are eliminated when, and what is kept of every body (see `assemblies`)."""
+"""Tables of assemblies: the elimination plan, and the memory of every body (see `assemblies`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ LEAF, JOIN, HANG, RAKE = 0, 1, 2, 3  # kinds of events
 
 
 class Plan(NamedTuple):
-    """Which events run when, as model.contraction packs it: for each kind a table (events, 3) of body, upper, below."""
+    """Events in order, as dynamics.contraction packs them: for each kind a table (events, 3).
+
+    Its columns are body, upper, below.
+    """
 
     n_stages: int
     n_blocks: int
@@ -24,7 +27,7 @@ class Plan(NamedTuple):
 
 
 def plan_tables(tree, ints):
-    """The plan that stands behind the tree's own integers."""
+    """Return the plan that follows the tree's own integers."""
     p = HEADER + 6 * (tree.n_bodies + 1) + 1 + 4 * tree.nv
     n, blocks = ints[p], ints[p + 1]
     s = p + 2 + n + 1
@@ -41,17 +44,19 @@ def plan_tables(tree, ints):
 
 
 def share_of(plan, t, share, shares):
-    """The blocks of the plan's stage t that belong to a share: first, end."""
+    """Return the range of blocks of the plan's stage t that belong to a share: first, end."""
     first, blocks = plan.stage_start[t], plan.stage_start[t + 1] - plan.stage_start[t]
     return first + blocks * share // shares, first + blocks * (share + 1) // shares
 
 
 class Memory(NamedTuple):
-    """One row per body: X, V, A, c of the body, its inertia I and bias b with what hangs on it; of the assembly that
-    begins with it, P and b at the handles, and the map T, u of velocities through it; of the joint that carries it,
-    once eliminated, F0 and G: F = F0 + G1 f1 + G2 F_below; the weights w, the force F, and by what margin its
-    constraint holds. Row 0 is the base, and takes the place of a body that is not there: it pushes nothing, and what
-    it gets nobody reads."""
+    """Memory with one row per body.
+
+    X, V, A, c of the body, its inertia I and bias b, which include what hangs on it. Of the assembly that begins with
+    the body: P and b at the handles, and the map T, u of velocities through it. Of its joint, once eliminated: F0 and G
+    with F = F0 + G1 f1 + G2 F_below, weights w, force F, and the margin by which its constraint is satisfied. Row 0 is
+    the base, and replaces missing bodies: it exerts no force, and what is written to it is not used.
+    """
 
     X: Any
     V: Any
@@ -79,7 +84,7 @@ NUMBERS_PER_BODY = 2 * 12 + 11 * 6 + 6 * 36 + 1
 
 
 def memory_of(tree, numbers):
-    """Memory for one state, laid out in flat `numbers`, (N + 1) NUMBERS_PER_BODY of them."""
+    """Return memory for one state in flat `numbers`, of size (N + 1) NUMBERS_PER_BODY."""
     B = tree.n_bodies + 1
     six, block = numbers[: B * 66].reshape((11, B, SIX)), numbers[B * 66 : B * 282].reshape((6, B, SIX, SIX))
     transforms = numbers[B * 282 : B * 306].reshape((2, B, 12))

@@ -1,23 +1,18 @@
-"""Constraint forces first: block-tridiagonal systems for the forces across the joints, path by path (FF13).
+"""Constraint-force method: block-tridiagonal systems for the forces across the joints, path by path (FF13).
 
-Source: Fijany and Featherstone 2013, of which the nomenclature was at hand; the equations are derived from it, and
-trees are cut into paths as in `heavy_paths`. For joint i between body i and its parent in the path, in coordinates
-of body i:
-
-    F = f + x                        the force on body i: the given joint force f = S tau, and what the joint adds
-    I a = F - X' F_next - b          of every body; I, b with what hangs on it
-    e_k' (a - X a_prev - c) = 0      for every direction k in which the joint holds
+Source: Fijany and Featherstone 2013; the nomenclature is theirs, the equations are derived from it, and trees are cut
+into paths as in `heavy_paths`. For joint i between body i and its parent in the path, in coordinates of body i:
+    F = f + x                        the force on body i: the given joint force f = S tau, and the joint's reaction
+    I a = F - X' F_next - b          of every body; I, b include what hangs on it
+    e_k' (a - X a_prev - c) = 0      for every constrained direction k of the joint
     x_k = -armature qdd_k            where a rotor turns with the joint; x_k = 0 for other free directions
-
 With a eliminated, A x = r: A_ii = I^-1 + X I_prev^-1 X' + compliance, A_i,prev = -X I_prev^-1, r = c + X u_prev - u,
-u = I^-1 (f - X' f_next - b). A joint's compliance is 0 where it holds, 1 / armature where a rotor turns, and infinite
-where it is free: such rows and columns are those of the identity, with right-hand side 0. A is symmetric and positive
-definite. Every joint of a tree is a run of unit screws, so its constraint forces have unit vectors W for a basis.
-
-Where a body has no neighbour on its path, row 0 of the tables takes its place.
-
-The first block of a path is eliminated last: its Schur complement T_1 gives what the path's parent feels, an inertia
-P = W T_1^-1 W' and a force, as the articulated-body algorithm would.
+u = I^-1 (f - X' f_next - b). A joint's compliance is 0 in constrained directions, 1 / armature where a rotor turns, and
+infinite in free directions. Such rows and columns are those of the identity, with right-hand side 0. A is symmetric and
+positive definite. Every joint of a tree is a sequence of unit screws, so unit vectors W are a basis of its constraint
+forces. If a body has no neighbour on its path, row 0 of the tables is used instead.
+The first block of a path is eliminated last. Its Schur complement T_1 determines the reaction on the path's parent, an
+inertia P = W T_1^-1 W' and a force, as in the articulated-body algorithm.
 """
 
 from __future__ import annotations
@@ -73,8 +68,10 @@ NUMBERS = 72 + 4 * 36 + 28  # per body
 
 
 class Work(NamedTuple):
-    """What the method keeps of every body. Row 0 stands for a neighbour that a path does not have: no force goes to it
-    and it does not yield, so that no formula needs to ask."""
+    """Memory of every body.
+
+    Row 0 replaces missing neighbours: no force, no compliance, so that formulas need no cases.
+    """
 
     X: Any
     P: Any  # with V, until that is final: the map from the velocity of the path's parent to the body's
@@ -97,7 +94,7 @@ class Work(NamedTuple):
 
 
 def work_in(B, memory):
-    """The work memory of B bodies, base included, in a flat array that was zero at first."""
+    """Return the work memory of B bodies, base included, in a flat array that is initialized with zeros."""
     transforms = memory[: 24 * B].reshape((2, B, 12))
     vectors = memory[24 * B : 72 * B].reshape((8, B, 6))
     blocks = memory[72 * B : 216 * B].reshape((4, B, 6, 6))
@@ -111,7 +108,7 @@ def work_in(B, memory):
 
 
 def put_nothing(tree, w):
-    """Row 0, all zero from the start: any coordinates, and the acceleration of the base."""
+    """Write row 0, which is otherwise zero: an arbitrary transform, and the acceleration of the base."""
     put_transform(w.X, 0, transform_at(tree.placement, 0))
     put_transform(w.P, 0, transform_at(tree.placement, 0))
     put_motion(w.V, 0, zero_motion(tree))
@@ -119,7 +116,7 @@ def put_nothing(tree, w):
 
 
 def joint_compliance(tree, i, compliance):
-    """0 where joint i holds, 1 / armature where a rotor turns, FREE where nothing resists."""
+    """Write joint i's compliance: 0 in constrained directions, 1 / armature where a rotor turns, FREE in free ones."""
     for c in range(6):
         compliance[c] = tree.gravity[0] * 0
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
@@ -140,7 +137,7 @@ def body_bias(tree, w, i, v, tau):
 
 
 def inertia_with_hanging(tree, paths, w, i):
-    """I + what hangs on body i."""
+    """Return the inertia of body i, including what hangs on it."""
     inertia = articulated(body_inertia(tree, i))
     child = paths.hanging[i]
     while child > 0:
@@ -150,7 +147,7 @@ def inertia_with_hanging(tree, paths, w, i):
 
 
 def bias_with_hanging(paths, w, i):
-    """b + the forces of what hangs on body i."""
+    """Return b of body i, including the forces of what hangs on it."""
     bias = force_at(w.b, i)
     child = paths.hanging[i]
     while child > 0:
@@ -160,13 +157,13 @@ def bias_with_hanging(paths, w, i):
 
 
 def inverse_inertia(tree, paths, w, i):
-    """J = (I + what hangs on body i)^-1."""
+    """J = I^-1 of body i, for I including what hangs on it."""
     w.unsound[i] = 0 if factor_inertia(inertia_with_hanging(tree, paths, w, i), w.Z[i], w.T[i]) else BARE
     invert(w.T[i], SIX, w.J[i])
 
 
 def given_acceleration(tree, paths, w, i):
-    """b += the forces of what hangs on body i; u = J (f - X' f_next - b)."""
+    """Add the forces of what hangs on body i to b; u = J (f - X' f_next - b)."""
     bias = bias_with_hanging(paths, w, i)
     put_force(w.b, i, bias)
     following = paths.heavy[i]
@@ -198,7 +195,7 @@ def equation_matrix(tree, paths, w, i):
 
 
 def put_where_held(w, i, x, m):
-    """x += m in the directions in which joint i does not move freely; elsewhere x = 0."""
+    """x += m in directions that are not free at joint i; x = 0 in free directions."""
     put_motion(w.a, i, m)
     for c in range(6):
         x[c] = x[c] * 0 if w.compliance[i, c] < 0 else x[c] + w.a[i, c]
@@ -217,7 +214,7 @@ def equation_vector(tree, paths, w, i):
 
 
 def articulate(tree, paths, w, i):
-    """U and D^-1 of joint i, and what its parent feels through it of the inertia of body i."""
+    """U and D^-1 of joint i, and the inertia of body i reduced by it, in its parent's coordinates."""
     inertia = inertia_with_hanging(tree, paths, w, i)
     for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
         s = tree.screw[k]
@@ -229,7 +226,7 @@ def articulate(tree, paths, w, i):
 
 
 def pass_bias(tree, paths, w, i):
-    """nu = D^-1 u of joint i, and what its parent feels through it of the forces on body i."""
+    """nu = D^-1 u of joint i, and the bias force of body i reduced by it, in its parent's coordinates."""
     bias = bias_with_hanging(paths, w, i)
     for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
         s = tree.screw[k]
@@ -240,7 +237,7 @@ def pass_bias(tree, paths, w, i):
 
 
 def move(tree, w, i):
-    """a = X a_parent + c + S qdd of body i, screw by screw."""
+    """Compute a = X a_parent + c + S qdd of body i, screw by screw."""
     a = motion_add(motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i])), motion_at(w.c, i))
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         s = tree.screw[k]
@@ -252,7 +249,7 @@ def move(tree, w, i):
 
 
 def hang_inertia(tree, w, i):
-    """X' P X with P = W T_1^-1 W': the inertia that the parent feels through the first joint i of a path."""
+    """X' P X with P = W T_1^-1 W': the inertia that the first joint i of a path adds to the parent."""
     invert(w.T[i], SIX, w.Z[i])
     for r in range(6):
         if w.compliance[i, r] < 0:
@@ -262,7 +259,7 @@ def hang_inertia(tree, w, i):
 
 
 def hang_force(tree, w, i):
-    """X' (f + x) with x = T_1^-1 r_1: the force that the parent feels when it does not accelerate."""
+    """X' (f + x) with x = T_1^-1 r_1: the force on the parent if it does not accelerate."""
     copy_vector(w.r[i], SIX, w.a[i])
     solve(w.T[i], SIX, w.a[i])
     total = force_add(force_at(w.F, i), force_at(w.a, i))
@@ -281,7 +278,7 @@ def joint_force(w, i):
 
 
 def acceleration(tree, paths, w, i):
-    """a = J (F - X' F_next - b)."""
+    """Compute a = J (F - X' F_next - b)."""
     following = paths.heavy[i]
     passed_on = force_to_parent(body_transform_at(tree, w.X, following), joint_force(w, following))
     put_force(w.u, i, force_sub(force_sub(joint_force(w, i), force_at(w.b, i)), passed_on))
@@ -289,7 +286,7 @@ def acceleration(tree, paths, w, i):
 
 
 def joint_acceleration(tree, w, i, qdd):
-    """qdd = S' (a - X a_parent - c); where a joint holds, nothing should be left of this, or the method lost it."""
+    """qdd = S' (a - X a_parent - c); marks the body as LOST if too much remains in constrained directions."""
     carried = motion_to_child(body_transform_at(tree, w.X, i), motion_at(w.a, tree.parent[i]))
     put_motion(w.u, i, motion_sub(motion_at(w.a, i), motion_add(carried, motion_at(w.c, i))))
     for k in range(tree.v_start[i], tree.v_start[i + 1]):

@@ -1,7 +1,7 @@
-"""The constraint-force method on main chains, side branches eliminated first by the articulated-body algorithm, O(N).
+"""Constraint-force method on main chains; side branches are eliminated first by the articulated-body algorithm, O(N).
 
-Every subtree on the base has a main chain, its heavy path. A branch passes on an inertia P and a force to the body
-that it hangs on, and moves with that body afterwards.
+Every subtree on the base has a main chain, its heavy path. A branch adds an inertia P and a force to the body that it
+hangs on, and moves with that body afterwards.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .path_elimination import EXTRA, eliminate_path_matrix, eliminate_path_vecto
 
 
 def main_chains(tree, q):
-    """The main chains as paths; all other bodies are paths of their own, on lower levels than what carries them."""
+    """Return the main chains as paths; all other bodies are paths of their own, on lower levels than their carriers."""
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
     find_sound(tree, q, paths.sound)
     choose_heavy(tree.parent, paths.sound, paths.heavy)
@@ -44,7 +44,7 @@ def main_chains(tree, q):
 
 
 def velocities(tree, w, v):
-    """Velocities of all bodies, outward."""
+    """Forward sweep: velocities of all bodies."""
     put_nothing(tree, w)
     for i in range(1, tree.n_bodies + 1):
         X = body_transform_at(tree, w.X, i)
@@ -52,25 +52,25 @@ def velocities(tree, w, v):
 
 
 def is_branch(tree, paths, i):
-    """Whether body i is eliminated as an articulated body: on a branch, or without inertia of its own."""
+    """Return whether body i is eliminated as an articulated body: on a branch, or without inertia of its own."""
     return tree.parent[i] > 0 or paths.sound[i] == 0
 
 
 def yield_to_branch(tree, paths, w, i):
-    """Body i of a branch, with what hangs on it: what its parent feels through joint i."""
+    """Eliminate joint i of a branch: reduce inertia and bias force of body i to its parent."""
     articulate(tree, paths, w, i)
     pass_bias(tree, paths, w, i)
 
 
 def move_branch(tree, w, i, qdd):
-    """Body i of a branch moves with its parent, and joint i."""
+    """Compute the accelerations of joint and body i of a branch."""
     move(tree, w, i)
     for k in range(tree.v_start[i], tree.v_start[i + 1]):
         qdd[k] = w.Z[i, 2, tree.screw[k]]
 
 
 def solve_equations(tree, paths, w, head):
-    """The forces across the joints of the main chain that begins at a place."""
+    """Solve for the forces across the joints of the main chain that begins at place `head`."""
     eliminate_path_matrix(paths, w, head)
     eliminate_path_vector(paths, w, head)
     factorize(w.T[paths.order[head]], SIX)
@@ -79,7 +79,7 @@ def solve_equations(tree, paths, w, head):
 
 
 def solve_chain(tree, paths, w, head, qdd):
-    """The main chain that begins at a place: forces across its joints, then accelerations."""
+    """Solve the main chain that begins at place `head`: forces across its joints, then accelerations."""
     for place in range(head, paths.stop[head]):
         inverse_inertia(tree, paths, w, paths.order[place])
         given_acceleration(tree, paths, w, paths.order[place])
@@ -116,7 +116,7 @@ def forward_dynamics_constraint_force_branches_first(tree, q, v, tau, f_ext, qdd
 
 
 def scratch_for(tree, q):
-    """The chains of a tree, and memory, of the numbers in q."""
+    """Chains of a tree, and scratch memory, with the dtype of q."""
     memory = np.zeros((tree.n_bodies + 1) * (NUMBERS + EXTRA), q.dtype)
     return main_chains(tree, q), work_in(tree.n_bodies + 1, memory)
 

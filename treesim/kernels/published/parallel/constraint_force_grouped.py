@@ -1,8 +1,8 @@
-"""The constraint-force method with side branches in the blocks of the main chain: one block-tridiagonal system a chain.
+"""Constraint-force method with side branches in the blocks of the main chain: one block-tridiagonal system per chain.
 
-The joint of a main body and all joints of the branches that hang on that body form a group; A couples a group to its
-neighbours only. Every subtree on the base has a main chain, its heavy path. Blocks are dense, so long branches cost the
-cube of their size. Bodies without inertia of their own, and all beyond, yield beforehand as in
+The joint of a main body and all joints of the branches that hang on that body form a group. A couples a group to its
+neighbours only. Every subtree on the base has a main chain, its heavy path. Blocks are dense, so the cost is the cube
+of the branches' size. Bodies without inertia of their own, and all beyond, are eliminated first as in
 `constraint_force_branches_first`.
 """
 
@@ -46,7 +46,7 @@ from .path_elimination import EXTRA
 
 
 class Groups(NamedTuple):
-    """The groups of a tree's main chains, one for each place of the order that holds a main body."""
+    """Groups of a tree's main chains, one for each place of the order that contains a main body."""
 
     yields: Any  # (N+1,) 1 for the bodies that are eliminated beforehand
     members: Any  # bodies of one group after another, leaves first, the main body last
@@ -62,13 +62,13 @@ class Groups(NamedTuple):
 
 
 def mark_yielding(tree, sound, yields):
-    """Bodies without inertia of their own, and those beyond."""
+    """Mark bodies without inertia of their own, and those beyond."""
     for i in range(1, tree.n_bodies + 1):
         yields[i] = 1 if sound[i] == 0 or yields[tree.parent[i]] == 1 else 0
 
 
 def gather(tree, paths, yields, members, first, corner, slot):
-    """Members of every group, and where its memory begins; returns the numbers that all diagonal blocks take."""
+    """Write the members of every group, and where its memory begins; return the total size of all diagonal blocks."""
     owner, at = np.zeros(tree.n_bodies + 1, np.int64), 0
     for i in range(1, tree.n_bodies + 1):
         p = tree.parent[i]
@@ -90,7 +90,7 @@ def gather(tree, paths, yields, members, first, corner, slot):
 
 
 def groups_of(tree, paths, q):
-    """The groups of a tree, with memory for their blocks."""
+    """Return the groups of a tree, with memory for their blocks."""
     N = tree.n_bodies
     yields, slot = np.zeros(N + 1, np.int64), np.zeros(N + 1, np.int64)
     members, first, corner = np.zeros(N, np.int64), np.zeros(N + 1, np.int64), np.zeros(N, np.int64)
@@ -103,28 +103,28 @@ def groups_of(tree, paths, q):
 
 
 def size_of(g, place):
-    """Rows of the group at a place."""
+    """Return the number of rows of the group at a place."""
     return SIX * (g.first[place + 1] - g.first[place])
 
 
 def diagonal_of(g, place):
-    """The diagonal block of the group at a place."""
+    """Return the diagonal block of the group at a place."""
     n = size_of(g, place)
     return g.D[g.corner[place] : g.corner[place] + n * n].reshape((n, n))
 
 
 def rows_of(g, rows, place):
-    """Six rows over the group at a place."""
+    """Return the six rows over the group at a place."""
     return rows[SIX * SIX * g.first[place] : SIX * SIX * g.first[place + 1]].reshape((SIX, size_of(g, place)))
 
 
 def vector_of(g, place):
-    """The right-hand side of the group at a place."""
+    """Return the right-hand side of the group at a place."""
     return g.y[SIX * g.first[place] : SIX * g.first[place + 1]]
 
 
 def sibling_coupling(tree, w, i, j, B):
-    """B <- X_i J X_j', J of the parent of both; nothing where a joint is free."""
+    """B <- X_i J X_j', J of the common parent; zero in free directions."""
     copy(w.J[tree.parent[i]], SIX, SIX, B)
     transform_rows(body_transform_at(tree, w.X, i), B)
     transform_rows(body_transform_at(tree, w.X, j), B.T)
@@ -135,7 +135,7 @@ def sibling_coupling(tree, w, i, j, B):
 
 
 def fill_diagonal(tree, w, g, place):
-    """The lower triangle of a group's block: joints with themselves, with their parents, and with their siblings."""
+    """Fill the lower triangle of a group's block: joints with themselves, their parents, and their siblings."""
     D = diagonal_of(g, place)
     put_zero(D, D.shape[0], D.shape[0])
     for m in range(g.first[place], g.first[place + 1]):
@@ -153,7 +153,7 @@ def fill_diagonal(tree, w, g, place):
 
 
 def fill_coupling(tree, paths, w, g, place):
-    """The rows by which the main joint at `place` is coupled to the group before it: to its parent and its siblings."""
+    """Fill the rows that couple the main joint at `place` to the group before it: to its parent and its siblings."""
     k, C = paths.order[place], rows_of(g, g.C, place - 1)
     put_zero(C, SIX, C.shape[1])
     for m in range(g.first[place - 1], g.first[place]):
@@ -166,7 +166,7 @@ def fill_coupling(tree, paths, w, g, place):
 
 
 def fill_group(tree, paths, w, g, place):
-    """The equations of the group at a place: its block, its right-hand side, its coupling to the group before it."""
+    """Fill the equations of the group at a place: block, right-hand side, coupling to the group before it."""
     fill_diagonal(tree, w, g, place)
     for m in range(g.first[place], g.first[place + 1]):
         for c in range(6):
@@ -187,7 +187,7 @@ def eliminate_group(g, place):
 
 
 def solve_group(paths, g, place):
-    """The factor of D_g and D_g^-1 y_g, and what the group before it feels of them."""
+    """Factorize D_g, compute D_g^-1 y_g, and eliminate the group from the one before it."""
     factorize(diagonal_of(g, place), size_of(g, place))
     solve(diagonal_of(g, place), size_of(g, place), vector_of(g, place))
     if place > paths.start[place]:
@@ -195,7 +195,7 @@ def solve_group(paths, g, place):
 
 
 def substitute_group(g, place):
-    """x_g = D_g^-1 (y_g - C x_g-1), y holding D_g^-1 y_g already."""
+    """x_g = D_g^-1 (y_g - C x_g-1), for y that contains D_g^-1 y_g. Overwrites y by x."""
     n, t, y = size_of(g, place), g.t[: size_of(g, place)], vector_of(g, place)
     for r in range(n):
         t[r] = y[r] * 0
@@ -206,8 +206,10 @@ def substitute_group(g, place):
 
 
 def solve_chain(tree, paths, w, g, head):
-    """The main chain that begins at the place `head`: its groups from the tip to the base and back; x takes the place
-    of the right-hand sides r of the members."""
+    """Solve the main chain that begins at place `head`: its groups from the tip to the base and back.
+
+    Overwrites the right-hand sides r of the members by x.
+    """
     for place in range(paths.stop[head] - 1, head - 1, -1):
         fill_group(tree, paths, w, g, place)
     for place in range(paths.stop[head] - 1, head - 1, -1):
@@ -220,7 +222,7 @@ def solve_chain(tree, paths, w, g, head):
 
 
 def bring_force_inward(tree, paths, w, g, place):
-    """What yields is eliminated; the given force of a branch's joint acts on the body that it hangs on."""
+    """Eliminate a body that yields, or apply the given force of a branch's joint to the body that it hangs on."""
     i = paths.order[place]
     if g.yields[i] == 1:
         yield_to_branch(tree, paths, w, i)
@@ -229,7 +231,7 @@ def bring_force_inward(tree, paths, w, g, place):
 
 
 def equation(tree, paths, w, i):
-    """The equations of joint i; on the right-hand side of one on the base stands the acceleration of that."""
+    """Compute the equations of joint i; on the base, add its acceleration to the right-hand side."""
     equation_matrix(tree, paths, w, i)
     equation_vector(tree, paths, w, i)
     if tree.parent[i] == 0:
@@ -237,7 +239,7 @@ def equation(tree, paths, w, i):
 
 
 def equations(tree, paths, w, g):
-    """All equations of all groups."""
+    """Compute all equations of all groups."""
     for i in range(1, tree.n_bodies + 1):
         if g.yields[i] == 0:
             inverse_inertia(tree, paths, w, i)
@@ -248,13 +250,13 @@ def equations(tree, paths, w, g):
 
 
 def react(tree, w, i):
-    """The reaction of the joint of a branch reaches the body that it hangs on."""
+    """Apply the reaction of a branch's joint to the body that it hangs on."""
     p, reaction = tree.parent[i], force_to_parent(body_transform_at(tree, w.X, i), force_at(w.r, i))
     put_force(w.b, p, force_add(force_at(w.b, p), reaction))
 
 
 def accelerate(tree, paths, w, g, qdd):
-    """The reactions of the branches' joints reach their parents; then accelerations, outward where bodies yield."""
+    """Apply the reactions of the branches' joints to their parents; then compute accelerations."""
     for i in range(1, tree.n_bodies + 1):
         if tree.parent[i] > 0 and g.yields[i] == 0 and paths.heavy[tree.parent[i]] != i:
             react(tree, w, i)
@@ -286,7 +288,7 @@ def forward_dynamics_constraint_force_grouped(tree, q, v, tau, f_ext, qdd, paths
 
 
 def scratch_for(tree, q):
-    """The chains of a tree, and memory, of the numbers in q."""
+    """Chains of a tree, and scratch memory, with the dtype of q."""
     paths = main_chains(tree, q)
     memory = np.zeros((tree.n_bodies + 1) * (NUMBERS + EXTRA), q.dtype)
     return paths, work_in(tree.n_bodies + 1, memory), groups_of(tree, paths, q)

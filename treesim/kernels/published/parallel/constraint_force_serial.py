@@ -1,4 +1,4 @@
-"""The constraint-force method with elimination along each path, O(N)."""
+"""Constraint-force method with elimination along each path, O(N)."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from .path_elimination import (
 
 
 def forward_dynamics_constraint_force(tree, q, v, tau, f_ext, qdd, paths, w):
-    """Forward dynamics; returns whether it is to be trusted."""
+    """Forward dynamics; returns a status, as `soundness` does."""
     return forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate_matrix, eliminate_vector, substitute)
 
 
 def scratch_for(tree, q):
-    """The paths of a tree, and memory, of the numbers in q."""
+    """Paths of a tree, and scratch memory, with the dtype of q."""
     return memory_for(tree, q, EXTRA, elimination_rounds, substitution_rounds)
 
 
@@ -29,13 +29,13 @@ forward_dynamics_constraint_force_states = constraint_force_entry(forward_dynami
 
 
 def prepare_constraint_force(ints: TableOfIntegers, reals: TableOfReals, paths: Integers) -> int:
-    """The paths and stages of a tree, in a table of `table_size` integers."""
+    """Write the paths and stages of a tree to a table of `table_size` integers."""
     return prepare(ints, reals, paths, elimination_rounds, substitution_rounds)
 
 
 @stages_of(forward_dynamics_constraint_force_states, paths="Integers", memory="Reals")
 def constraint_force_stages(ints, reals, paths, memory, first, last, share, shares, q, v, tau, f_ext, qdd):
-    """One of `shares` shares of the stages from `first` to `last`, for one state."""
+    """Compute one of `shares` shares of the stages from `first` to `last`, for one state."""
     return some_stages(
         ints, reals, paths, memory, first, last, share, shares,
         q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute,

@@ -1,6 +1,6 @@
-"""The stages of the constraint-force method, with any way to solve along paths; see `constraint_force`.
+"""Stages of the constraint-force method, with any way to solve along paths; see `constraint_force`.
 
-A stage's work is told apart as motion, matrices and vectors, since Λ^-1 takes the matrices once and many vectors.
+The work of a stage is split into motion, matrices and vectors, since Λ^-1 needs the matrices once for many vectors.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ from .path_velocities import append_map, down_sweep, start_map, up_sweep, veloci
 
 
 def motion_at_places(tree, paths, w, s, low, high, q, v, tau, f_ext):
-    """Stage s of transforms, velocities and biases; whoever does the first place also does row 0."""
+    """Compute stage s of transforms, velocities and biases; the share with the first place also writes row 0."""
     what, turn = paths.stages[s, 0], paths.stages[s, 1]
     if what == TRANSFORMS:
         if low == 0:
@@ -79,12 +79,12 @@ def motion_at_places(tree, paths, w, s, low, high, q, v, tau, f_ext):
 
 
 def is_head(paths, place):
-    """Whether a path begins at a place, of more than a body without inertia."""
+    """Return whether a path begins at a place, other than one body without inertia."""
     return paths.start[place] == place and paths.sound[paths.order[place]] == 1
 
 
 def matrix_at_places(tree, paths, w, s, low, high, eliminate_matrix):
-    """What stage s does to the matrices: inertias, equations, their elimination, what hangs on others."""
+    """Compute the matrices of stage s: inertias, equations, their elimination, what hangs on others."""
     what, turn = paths.stages[s, 0], paths.stages[s, 1]
     if what == INERTIAS:
         for place in range(low, high):
@@ -107,7 +107,7 @@ def matrix_at_places(tree, paths, w, s, low, high, eliminate_matrix):
 
 
 def vector_at_places(tree, paths, w, s, low, high, eliminate_vector, substitute):
-    """What stage s does to forces and accelerations, once the matrices are there, and back."""
+    """Compute the forces and accelerations of stage s, for given matrices."""
     what, turn = paths.stages[s, 0], paths.stages[s, 1]
     if what == INERTIAS:
         for place in range(low, high):
@@ -142,7 +142,7 @@ def vector_at_places(tree, paths, w, s, low, high, eliminate_vector, substitute)
 
 
 def work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute):
-    """Stage s at the places from `low` to `high`."""
+    """Compute stage s at the places from `low` to `high`."""
     motion_at_places(tree, paths, w, s, low, high, q, v, tau, f_ext)
     matrix_at_places(tree, paths, w, s, low, high, eliminate_matrix)
     vector_at_places(tree, paths, w, s, low, high, eliminate_vector, substitute)
@@ -152,14 +152,14 @@ def work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, eliminate_matri
 
 
 def stage(tree, paths, w, s, share, shares, q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute):
-    """One of `shares` equal shares of stage s."""
+    """Compute one of `shares` equal shares of stage s."""
     first, end = paths.stages[s, 2], paths.stages[s, 3]
     low, high = first + (end - first) * share // shares, first + (end - first) * (share + 1) // shares
     work_at(tree, paths, w, s, low, high, q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute)
 
 
 def soundness(w):
-    """FINE, or NOT_FINITE if a body is unsound."""
+    """Return FINE, or NOT_FINITE if a body is unsound."""
     for i in range(1, w.unsound.size):
         if w.unsound[i] != 0:
             return NOT_FINITE
@@ -167,7 +167,7 @@ def soundness(w):
 
 
 def memory_for(tree, q, extra, elimination_rounds, substitution_rounds):
-    """The paths of a tree, and memory with `extra` more numbers per body, for a method of so many stages."""
+    """Paths of a tree, and memory with `extra` additional numbers per body."""
     paths = paths_in(tree.n_bodies, np.empty(table_size(tree.n_bodies), np.int64))
     heavy_paths(tree, q, paths, elimination_rounds, substitution_rounds)
     B = tree.n_bodies + 1
@@ -175,21 +175,21 @@ def memory_for(tree, q, extra, elimination_rounds, substitution_rounds):
 
 
 def forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate_matrix, eliminate_vector, substitute):
-    """Forward dynamics of one state, with a method to solve along paths; returns whether it is to be trusted."""
+    """Forward dynamics of one state, with a given method to solve along paths; returns a status."""
     for s in range(paths.sizes[1]):
         stage(tree, paths, w, s, 0, 1, q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute)
     return soundness(w)
 
 
 def constraint_force_entry(kernel, scratch):
-    """The entry of a constraint-force method, which tells whether its result is to be trusted."""
+    """Return the entry of a constraint-force method, which returns a status."""
     return entry(
         kernel, scratch, returns_status=True, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd"
     )
 
 
 def prepare(ints, reals, table, elimination_rounds, substitution_rounds):
-    """The paths and stages of a tree, in a table of `table_size` integers."""
+    """Write the paths and stages of a tree to a table of `table_size` integers."""
     tree = tree_tables(ints, reals)
     paths = paths_in(tree.n_bodies, table)
     heavy_paths(tree, reals, paths, elimination_rounds, substitution_rounds)
@@ -200,9 +200,9 @@ def some_stages(
     ints, reals, table, memory, first, last, share, shares,
     q, v, tau, f_ext, qdd, eliminate_matrix, eliminate_vector, substitute,
 ):  # fmt: skip
-    """One share of the stages first .. last of a single state, whose paths and work memory the caller keeps.
+    """Compute one share of the stages first .. last of a single state, with the caller's paths and work memory.
 
-    The stage after the last, when all shares are done, tells how it went.
+    The stage after the last, when all shares are done, returns the status.
     """
     tree = tree_tables(ints, reals)
     paths, w = paths_in(tree.n_bodies, table), work_in(tree.n_bodies + 1, memory)

@@ -1,7 +1,7 @@
 """Block-tridiagonal systems along paths by cyclic reduction: every second block at a time, O(log N) stages, O(N) work.
 
-The first block of a path is never eliminated, so it ends as the T_1 of elimination from the tip. Writing h for the
-distance of neighbours, block e has upper neighbour u = e - h and lower neighbour d = e + h; L_e couples e to u.
+The first block of a path is never eliminated, so it ends as the T_1 of elimination from the tip. With the distance h of
+neighbours, block e has upper neighbour u = e - h and lower neighbour d = e + h; L_e couples e to u.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ EXTRA = 36  # further numbers per body: Zd
 
 
 def elimination_rounds(length):
-    """Stages that eliminate: two for each halving, one for the blocks that go and one for those that stay."""
+    """Return the number of elimination stages: two for each halving, for eliminated and for remaining blocks."""
     return 2 * bits(length)
 
 
 def substitution_rounds(length):
-    """Stages that substitute back: one for each halving."""
+    """Return the number of substitution stages: one for each halving."""
     return bits(length)
 
 
 def elimination_block(paths, turn, place):
-    """Number of bodies that the block of work at a place takes in: 1, or 0 if this half of a halving leaves it out."""
+    """Return the number of bodies of the block of work at a place: 1, or 0 if this half of a halving skips it."""
     h = 1 << (turn // 2)
     k = (place - paths.start[place]) & (2 * h - 1)
     return 1 if k == (h if turn % 2 == 0 else 0) and h < paths.stop[place] - paths.start[place] else 0
 
 
 def substitution_block(paths, turn, place):
-    """The same for substitution: those that left come back."""
+    """Return the number of bodies of the block of work at a place for substitution: 1 for eliminated blocks."""
     return elimination_block(paths, 2 * turn, place)
 
 
 def leave(paths, w, Zd, h, place):
-    """Block e: Zu = D_e^-1 L_e, Zd = D_e^-1 L_d'."""
+    """Eliminate block e: Zu = D_e^-1 L_e, Zd = D_e^-1 L_d'."""
     e, d = paths.order[place], neighbour(paths, place, h)
     factorize(w.T[e], SIX)
     copy(w.L[e], SIX, SIX, w.Z[e])
@@ -56,7 +56,7 @@ def leave(paths, w, Zd, h, place):
 
 
 def stay(paths, w, Zd, h, place):
-    """Block s, e above it and f below: D_s -= L_s Zd_e + L_f' Zu_f, L_s <- -L_s Zu_e."""
+    """Update a remaining block s, e above and f below: D_s -= L_s Zd_e + L_f' Zu_f, L_s <- -L_s Zu_e."""
     s, e, f = paths.order[place], neighbour(paths, place, -h), neighbour(paths, place, h)
     subtract_product(w.L[s], Zd[e], SIX, SIX, SIX, w.T[s])
     subtract_transposed_product(w.L[f], w.Z[f], SIX, SIX, SIX, w.T[s])
@@ -66,15 +66,17 @@ def stay(paths, w, Zd, h, place):
 
 
 def take_over(paths, w, Zd, h, place):
-    """r_s -= Zd_e' r_e + Zu_f' r_f of a block that stays."""
+    """r_s -= Zd_e' r_e + Zu_f' r_f of a remaining block s."""
     s, e, f = paths.order[place], neighbour(paths, place, -h), neighbour(paths, place, h)
     subtract_transposed_apply(Zd[e], SIX, SIX, w.r[e], w.r[s])
     subtract_transposed_apply(w.Z[f], SIX, SIX, w.r[f], w.r[s])
 
 
 def eliminate_vector(paths, w, turn, low, high):
-    """One half of a halving in the right-hand side, for the blocks at the places from `low` to `high`, whenever that
-    of the matrix is done: what it takes of the blocks that leave stays as it is."""
+    """Process one half of a halving in the right-hand side, for the blocks at the places from `low` to `high`.
+
+    It may follow the elimination of the matrix at any time, since eliminated blocks do not change.
+    """
     h = 1 << (turn // 2)
     Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
     if turn % 2 == 1:
@@ -84,7 +86,7 @@ def eliminate_vector(paths, w, turn, low, high):
 
 
 def eliminate_matrix(paths, w, turn, low, high):
-    """One half of a halving in the matrix, for the blocks at the places from `low` to `high`."""
+    """Process one half of a halving in the matrix, for the blocks at the places from `low` to `high`."""
     h = 1 << (turn // 2)
     Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
     for place in range(low, high):
@@ -96,7 +98,7 @@ def eliminate_matrix(paths, w, turn, low, high):
 
 
 def come_back(paths, w, Zd, h, place):
-    """x_e = D_e^-1 r_e - Zu x_u - Zd x_d; x takes the place of r."""
+    """x_e = D_e^-1 r_e - Zu x_u - Zd x_d. Overwrites r by x."""
     e = paths.order[place]
     solve(w.T[e], SIX, w.r[e])
     subtract_apply(w.Z[e], SIX, SIX, w.r[paths.order[place - h]], w.r[e])
@@ -104,7 +106,7 @@ def come_back(paths, w, Zd, h, place):
 
 
 def substitute(paths, w, turn, low, high):
-    """The blocks that left at halving `turn`, at the places from `low` to `high`."""
+    """Substitute the blocks that halving `turn` eliminated, at the places from `low` to `high`."""
     h = 1 << turn
     Zd = w.extra.reshape((w.T.shape[0], SIX, SIX))
     for place in range(low, high):

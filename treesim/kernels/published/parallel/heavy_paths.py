@@ -1,10 +1,9 @@
-"""A tree as paths: every body continues to its heaviest child, and the other children begin paths of their own.
+"""Decomposition of a tree into heavy paths: every body continues to its heaviest child; other children begin paths.
 
-A path's level is one more than the highest level of the paths that hang on it: at most log2 N + 1 levels, if no path is
-cut short.
-Bodies are put in an order in which each path lies in one piece, base to tip, and lower levels come first.
-A *stage* is work that can be done for all places of a range of that order at once; its row in the table of stages
-holds what is done, the round of it, and the range. Stages follow one another.
+A path's level is one more than the highest level of the paths that hang on it: at most log2 N + 1 levels, unless paths
+are cut. Bodies are ordered so that each path is contiguous, base to tip, and lower levels come first.
+A *stage* is work that can be done for all places of a range of that order at once. Its row in the table of stages has
+its kind, its round, and the range. Stages run one after the other.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ STARTS, SUBSTITUTION, ACCELERATIONS, JOINTS = 9, 10, 11, 12
 
 
 class Paths(NamedTuple):
-    """The paths of a tree; "place" is a position in `order`."""
+    """Paths of a tree; "place" is a position in `order`."""
 
     order: Any  # (N,) the body at each place
     start: Any  # (N,) the place of the first body of the path that holds this place
@@ -41,7 +40,7 @@ class Paths(NamedTuple):
 
 
 def bits(n):
-    """The least k with 2^k >= n."""
+    """Return the smallest k with 2^k >= n."""
     k = 0
     while 1 << k < n:
         k += 1
@@ -49,24 +48,27 @@ def bits(n):
 
 
 def neighbour(paths, place, h):
-    """The body h places on, on the same path, or 0; without a branch."""
+    """Return the body h places further on the same path, or 0; without a branch."""
     k = min(max(place + h, paths.start[place]), paths.stop[place] - 1)
     return paths.order[k] * (k == place + h)
 
 
 def most_stages(N):
-    """Room for every stage of any method on N bodies: a level takes at most 8 + 3 bits(l) for a longest path of l, and
-    the sweeps of velocities 2 bits(l) for the longest of all."""
+    """Return an upper bound of the number of stages of any method on N bodies.
+
+    A level takes at most 8 + 3 bits(l) for a longest path of l, and the sweeps of velocities 2 bits(l) for the longest
+    of all.
+    """
     return 4 + 11 * N
 
 
 def table_size(N):
-    """Integers that the paths of N bodies take."""
+    """Return the number of integers for the paths of N bodies."""
     return 4 * N + 6 * (N + 1) + 2 + 4 * most_stages(N)
 
 
 def paths_in(N, table):
-    """The paths held by a flat table of integers."""
+    """Return the paths in a flat table of integers."""
     B, a = N + 1, 3 * N
     b = a + 4 * B
     s = b + B + N
@@ -88,8 +90,10 @@ def find_sound(tree, q, sound):
 
 
 def choose_heavy(parent, sound, heavy):
-    """heavy[p] <- the sound child of p that supports most bodies, the first of equals; the base has none, nor has a
-    body that is not sound, which is a path by itself."""
+    """heavy[p] <- the sound child of p with the largest subtree, the first of equals.
+
+    The base has none, nor has a body that is not sound, which is a path of its own.
+    """
     N = parent.size - 1
     size = np.ones(N + 1, np.int64)
     for i in range(N, 0, -1):
@@ -102,7 +106,7 @@ def choose_heavy(parent, sound, heavy):
 
 
 def keep_main(parent, heavy):
-    """Leave only the paths that begin at the base: every other body becomes a path of its own."""
+    """Keep only the paths that begin at the base: every other body becomes a path of its own."""
     on_main = np.zeros(parent.size, np.int64)
     for i in range(1, parent.size):
         p = parent[i]
@@ -113,7 +117,7 @@ def keep_main(parent, heavy):
 
 
 def levels_of(parent, heavy):
-    """The level of the path of which body i would be the head, for every body."""
+    """Return, for every body i, the level of the path of which it would be the head."""
     level = np.zeros(parent.size, np.int64)
     for i in range(parent.size - 1, 0, -1):
         p = parent[i]
@@ -122,7 +126,7 @@ def levels_of(parent, heavy):
 
 
 def lay_out(parent, paths):
-    """Order, starts, stops, hanging children and levels, from `paths.heavy`."""
+    """Compute order, starts, stops, hanging children and levels from `paths.heavy`."""
     N = parent.size - 1
     heavy, level = paths.heavy, levels_of(parent, paths.heavy)
     paths.hanging[:] = 0
@@ -161,14 +165,14 @@ def lay_out(parent, paths):
 
 
 def add_stage(paths, what, turn, first, end):
-    """One more row in the table of stages."""
+    """Add a row to the table of stages."""
     row = paths.stages[paths.sizes[1]]
     row[0], row[1], row[2], row[3] = what, turn, first, end
     paths.sizes[1] += 1
 
 
 def list_velocity_stages(paths):
-    """The sweeps along all paths at once, up to distances that the longest has, and down again; then levels down."""
+    """Add the velocity stages: up-sweeps and down-sweeps along all paths at once, then levels downward."""
     N, longest, turns = paths.order.size, 1, 0
     for e in range(paths.sizes[0]):
         longest = max(longest, paths.longest[e])
@@ -183,8 +187,10 @@ def list_velocity_stages(paths):
 
 
 def list_stages(paths, elimination_rounds, substitution_rounds):
-    """The stages of the constraint-force method: levels up, then levels down; the rounds of a level follow from the
-    length of its longest path, and are undone in reverse order."""
+    """Add the stages of the constraint-force method: levels upward, then levels downward.
+
+    The number of rounds of a level follows from its longest path; substitution is in reverse order.
+    """
     N = paths.order.size
     paths.sizes[1] = 0
     add_stage(paths, TRANSFORMS, 0, 0, N)
@@ -207,7 +213,7 @@ def list_stages(paths, elimination_rounds, substitution_rounds):
 
 
 def heavy_paths(tree, q, paths, elimination_rounds, substitution_rounds):
-    """The heavy paths of a tree and the stages of work on them, O(N); q: any array of the numbers to work with."""
+    """Compute the heavy paths of a tree and their stages, O(N); q: any array of the number type to use."""
     find_sound(tree, q, paths.sound)
     choose_heavy(tree.parent, paths.sound, paths.heavy)
     lay_out(tree.parent, paths)

@@ -1,8 +1,8 @@
 """Block-tridiagonal systems along paths by parallel cyclic reduction: every block at once, O(log N) stages.
 
-All rows stay active while the distance h of neighbours doubles, until none is left: O(N log N) work, no substitution,
-and fewer correct digits than cyclic reduction. Six more right-hand sides E carry the response to the first block's, so
-that what moves a path's base can be added afterwards.
+All rows stay active while the distance h of neighbours doubles, until none is left. That takes O(N log N) work and no
+substitution, and has fewer correct digits than cyclic reduction. Six more right-hand sides E are the response to the
+first block's, so that the motion of a path's base can be added afterwards.
 """
 
 from __future__ import annotations
@@ -28,8 +28,10 @@ EXTRA = 5 * 36 + 6  # further numbers per body, for one right-hand side
 
 
 class Extra(NamedTuple):
-    """Memory beyond that of the method: D^-1 times everything, E; and, of every doubling or in turns, as many as the
-    memory holds, the factors of D and the couplings of the next doubling."""
+    """Additional memory: D^-1 times couplings, E and r; E; factors of D and couplings.
+
+    There are as many factors and couplings as the memory allows, for every doubling or used in turns.
+    """
 
     Zd: Any  # D^-1 times the coupling to the lower neighbour
     ZE: Any  # D^-1 E
@@ -40,33 +42,35 @@ class Extra(NamedTuple):
 
 
 def extra_for(rounds):
-    """Further numbers per body if right-hand sides follow when the matrix is done in so many rounds: the factors and
-    couplings of every doubling."""
+    """Return the number of additional elements per body if right-hand sides follow after `rounds` rounds of the matrix.
+
+    The factors and couplings of every doubling are then stored.
+    """
     return (3 + 2 * max(rounds // 2, 1)) * 36 + 6
 
 
 def elimination_rounds(length):
-    """Stages that eliminate: two for each doubling of the distance, and one to solve."""
+    """Return the number of elimination stages: two for each doubling of the distance, and one to solve."""
     return 2 * bits(length) + 1
 
 
 def substitution_rounds(length):
-    """Stages that substitute back: the response to the first block."""
+    """Return the number of substitution stages: one, for the response to the first block."""
     return 1
 
 
 def elimination_block(paths, turn, place):
-    """Number of bodies that the block of work at a place takes in: 1, until all of its path are out of reach."""
+    """Return the number of bodies of the block of work at a place: 1, until all rounds of its path are done."""
     return 1 if turn <= 2 * bits(paths.stop[place] - paths.start[place]) else 0
 
 
 def substitution_block(paths, turn, place):
-    """The same for substitution: all but the first of a path."""
+    """Return the number of bodies of the block of work at a place for substitution: 0 for the first of a path."""
     return 1 if paths.start[place] < place else 0
 
 
 def extra_of(w):
-    """The further memory, by name."""
+    """Return the additional memory by name."""
     B = w.T.shape[0]
     kept = (w.extra.size // B - 114) // 72
     parts = w.extra[: 108 * B].reshape((3, B, SIX, SIX))
@@ -75,12 +79,12 @@ def extra_of(w):
 
 
 def factors_of(e, doubling):
-    """The factors of D of a doubling."""
+    """Return the factors of D of a doubling."""
     return e.factors[doubling % e.factors.shape[0]]
 
 
 def couplings_of(w, e, doubling):
-    """The couplings L that a doubling finds."""
+    """Return the couplings L at the start of a doubling."""
     k = doubling % (e.couplings.shape[0] + 1)
     return w.L if k == 0 else e.couplings[k - 1]
 
@@ -94,7 +98,7 @@ def put_response(paths, w, e, place):
 
 
 def divide_matrix(paths, w, e, F, L, h, place):
-    """The factor of D, and D^-1 times the couplings to both neighbours and the response."""
+    """Compute the factor of D, and D^-1 times the couplings to both neighbours and the response."""
     i, d = paths.order[place], neighbour(paths, place, h)
     copy(w.T[i], SIX, SIX, F[i])
     factorize(F[i], SIX)
@@ -107,7 +111,7 @@ def divide_matrix(paths, w, e, F, L, h, place):
 
 
 def combine_matrix(paths, w, e, L, L_next, h, place):
-    """D_i -= L_i D_u^-1 L_i' + L_d' D_d^-1 L_d, the response likewise; the next coupling is -L_i D_u^-1 L_u."""
+    """D_i -= L_i D_u^-1 L_i' + L_d' D_d^-1 L_d, E likewise; the next coupling is -L_i D_u^-1 L_u."""
     i, u, d = paths.order[place], neighbour(paths, place, -h), neighbour(paths, place, h)
     subtract_product(L[i], e.Zd[u], SIX, SIX, SIX, w.T[i])
     subtract_product(L[i], e.ZE[u], SIX, SIX, SIX, e.E[i])
@@ -118,8 +122,10 @@ def combine_matrix(paths, w, e, L, L_next, h, place):
 
 
 def eliminate_matrix(paths, w, turn, low, high):
-    """One half of a doubling in the matrix, for the blocks at the places from `low` to `high`. A path's last turn comes
-    when all its blocks are out of each other's reach: of all but the first, the factor and D^-1 E are left."""
+    """Process one half of a doubling in the matrix, for the blocks at the places from `low` to `high`.
+
+    The last turn of a path follows when its blocks are decoupled. Then all but the first compute the factor and D^-1 E.
+    """
     e, doubling, h = extra_of(w), turn // 2, 1 << (turn // 2)
     F, L, L_next = factors_of(e, doubling), couplings_of(w, e, doubling), couplings_of(w, e, doubling + 1)
     for place in range(low, high):
@@ -144,8 +150,11 @@ def combine_vector(paths, w, e, L, h, place):
 
 
 def eliminate_vector(paths, w, turn, low, high):
-    """The same in the right-hand side, as soon as the matrix is done, or, where the factors of every doubling are kept,
-    whenever it is. The first block of a path waits for what moves the path's base."""
+    """Process one half of a doubling in the right-hand side, for the blocks at the places from `low` to `high`.
+
+    It follows the same turn of the matrix or, if the factors of every doubling are stored, may come later. The first
+    block of a path is solved later, when the motion of the path's base is known.
+    """
     e, doubling, h = extra_of(w), turn // 2, 1 << (turn // 2)
     F, L = factors_of(e, doubling), couplings_of(w, e, doubling)
     for place in range(low, high):
@@ -161,7 +170,7 @@ def eliminate_vector(paths, w, turn, low, high):
 
 
 def substitute(paths, w, turn, low, high):
-    """x = D^-1 r - D^-1 E a, a the acceleration that the path's base brings to its first body."""
+    """x = D^-1 r - D^-1 E a, with a = X a_parent, the acceleration of the path's base in its first body's axes."""
     E = extra_of(w).E
     for place in range(low, high):
         i, first = paths.order[place], paths.order[paths.start[place]]

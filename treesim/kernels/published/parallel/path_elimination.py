@@ -1,4 +1,4 @@
-"""Block-tridiagonal systems along paths, one block after another from the tip to the base: O(N) serially."""
+"""Block-tridiagonal systems along paths, one block after another from the tip to the base: O(N), serial."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ EXTRA = 0  # further numbers per body
 
 
 def elimination_rounds(length):
-    """Stages that eliminate: a whole path in one."""
+    """Return the number of elimination stages: one for a full path."""
     return 1
 
 
 def substitution_rounds(length):
-    """Stages that substitute back."""
+    """Return the number of substitution stages."""
     return 1
 
 
 def elimination_block(paths, turn, place):
-    """Number of bodies that the block of work at a place takes in, 0 if there is none: all of a path at its head."""
+    """Return the number of bodies of the block of work at a place: all of a path at its head, else 0."""
     return paths.stop[place] - place if paths.start[place] == place else 0
 
 
 def substitution_block(paths, turn, place):
-    """The same for substitution."""
+    """Return the number of bodies of the block of work at a place for substitution, as for elimination."""
     return elimination_block(paths, turn, place)
 
 
@@ -54,21 +54,21 @@ def eliminate_path_vector(paths, w, place):
 
 
 def eliminate_matrix(paths, w, turn, low, high):
-    """All of a path but its first block, for the paths that begin at the places from `low` to `high`."""
+    """Eliminate all blocks but the first of the paths that begin at the places from `low` to `high`."""
     for place in range(low, high):
         if paths.start[place] == place:
             eliminate_path_matrix(paths, w, place)
 
 
 def eliminate_vector(paths, w, turn, low, high):
-    """The same in the right-hand side, whenever the matrix is done."""
+    """Eliminate in the right-hand side, at any time after the matrix."""
     for place in range(low, high):
         if paths.start[place] == place:
             eliminate_path_vector(paths, w, place)
 
 
 def substitute_path(paths, w, place):
-    """x_i = T_i^-1 r_i - Z_i x_{i-1} along the path that begins at `place`; x takes the place of r."""
+    """x_i = T_i^-1 r_i - Z_i x_{i-1} along the path that begins at `place`. Overwrites r by x."""
     for k in range(place + 1, paths.stop[place]):
         i = paths.order[k]
         solve(w.T[i], SIX, w.r[i])
@@ -76,7 +76,7 @@ def substitute_path(paths, w, place):
 
 
 def substitute(paths, w, turn, low, high):
-    """The same for the paths that begin at the places from `low` to `high`."""
+    """Substitute along the paths that begin at the places from `low` to `high`."""
     for place in range(low, high):
         if paths.start[place] == place:
             substitute_path(paths, w, place)

@@ -1,4 +1,4 @@
-"""The pages: plain HTML, CSS and JavaScript around meshcat's own viewer, each put together into one file."""
+"""Pages: plain HTML, CSS and JavaScript around meshcat's viewer, each assembled into one file."""
 
 from __future__ import annotations
 
@@ -23,8 +23,11 @@ _SESSION = (
 
 
 class _Kind(NamedTuple):
-    """A kind of page: its class in style.css, whom it may call, its controls, its scripts behind stage.js, and those of
-    a Worker with WebAssembly in it, if it has one."""
+    """Kind of page.
+
+    Its class in style.css, the addresses it may connect to, its controls, its scripts after stage.js, and those
+    of a Worker with WebAssembly, if it has one.
+    """
 
     layout: str
     connect: str
