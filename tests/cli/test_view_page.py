@@ -55,7 +55,7 @@ def test_a_robot_that_stands_is_held(answer: Callable[..., Any], writer: Writer,
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "details"),
     [
         (("--push", "1,0,0"), "--push does not go with --html"),
         (("--substeps", 3), "--substeps does not go with --html"),

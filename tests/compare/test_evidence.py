@@ -13,7 +13,7 @@ from treesim.compare.treesim_engine import TreesimEngine, random_batch
 
 
 @pytest.fixture
-def short_repr():
+def details():
     description = description_of("ur5", "fixed")
     robot = description.bodies_alone
     batch = random_batch(robot, 4, 0, 0, 1e-3)

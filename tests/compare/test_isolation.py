@@ -19,7 +19,7 @@ FEW = {"base": "fixed", "states": 2, "steps": 3}
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "details"),
     [
         (faulty.crash, r"^Faulty crashed \(SIGSEGV\) on 'chain_2' \(raw\)$"),
         (faulty.leave, r"^Faulty ended its process with status 7 \(no memory left\) on"),

@@ -30,7 +30,7 @@ def outcome(first, second):
     return compare_robots(first, second, base="fixed", states=3)
 
 
-@pytest.mark.parametrize("theirs, told", [
+@pytest.mark.parametrize("theirs, details", [
     ("", "follows none instead of follows 'first' (multiplier 0.25, offset 0.15)"),
     ('<mimic joint="first" multiplier="0.25"/>', "(multiplier 0.25, offset 0) instead of"),
     ('<mimic joint="first" multiplier="0.3" offset="0.15"/>', "(multiplier 0.3, offset 0.15) instead of"),

@@ -132,8 +132,8 @@ def test_one_warning_tells_how_many_are_off_and_what_to_do():
     assert len(details) == 1 and details[0].filename == __file__
     worst = np.abs(runs.energy_error).max(axis=1)
     text = str(details[0].message)
-    assert "of 4 rollouts is off by more than 1% of what is in play; in number" in text
-    assert "J in play: take a smaller dt than 0.01 s, or the integrator 'implicit_midpoint'" in text
+    assert "of 4 rollouts is off by more than 1% of the energy range; in number" in text
+    assert "J energy range: take a smaller dt than 0.01 s, or the integrator 'implicit_midpoint'" in text
     assert worst[1] > 1.0 and worst[3] > 1.0
     with warnings.catch_warnings():
         warnings.simplefilter("error", EnergyWarning)

@@ -151,7 +151,7 @@ def _energy_text(energy: dict[str, Any]) -> str:
         f"{energy['start']:.6g} J, change {energy['change']:+.4g} J: controls {energy['work_of_controls']:+.4g} J, "
         f"damping, friction and contact {energy['work_of_damping_and_friction']:+.4g} J\n"
         f"error {energy['error']:+.2e} J, at most {energy['largest_error']:.2e} J on the way{share} of the "
-        f"{energy['in_play']:.3g} J in play"
+        f"{energy['energy_range']:.3g} J energy range"
     )
 
 

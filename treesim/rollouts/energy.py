@@ -20,14 +20,14 @@ RECORDS = 32  # of a rollout, at most, that its energy is judged at, the last am
 STEPS = 50  # and one more for every so many steps: looking at a state takes as long as a few steps do
 STATES = 8192  # looked at at a time: memory for a few, not for all
 LARGEST = 1e75  # of a coordinate or velocity: beyond it, energies need not be numbers
-ROUNDING_SINGLE = 1e-3  # of kinetic energy, in single precision: less than that in play is none
+ROUNDING_SINGLE = 1e-3  # of kinetic energy, in single precision: a smaller energy range counts as none
 
 
 class Balance(NamedTuple):
     """Energy balance of B rollouts, all arrays (B,).
 
     start: energy at the start [J]. error: largest energy error [J], NaN if a state has no energy. record: the
-    record with this error. in_play: energy range [J].
+    record with this error. energy_range: energy range [J].
     """
 
     start: np.ndarray
@@ -160,7 +160,7 @@ def warn_of_errors(
     measured = off_by(found.error[b], t[found.record[b]], found.energy_range[b])
     details = measured if np.isfinite(parts[b]) else "the energy is too large for a number"
     warnings.warn(
-        f"the energy of {wrong} of {len(parts)} rollouts is off by more than {TOLERATED:.0%} of what is in play; "
+        f"the energy of {wrong} of {len(parts)} rollouts is off by more than {TOLERATED:.0%} of the energy range; "
         f"in number {b} {details}: {remedy_of(robot, dt, integrator)}",
         EnergyWarning,
         stacklevel=stacklevel,

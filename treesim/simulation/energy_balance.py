@@ -15,9 +15,9 @@ from ..model.tree import Tree
 from .step_settings import speed_hint
 from .trajectory import Trajectory
 
-TOLERATED = 0.01  # of the energy in play: a larger error is warned of
-NONSENSE = 0.5  # of the energy in play: a run with a larger error has failed
-ROUNDING = 1e-9  # of kinetic energy: less than that in play is none
+TOLERATED = 0.01  # of the energy range: a larger error is warned of
+NONSENSE = 0.5  # of the energy range: a run with a larger error has failed
+ROUNDING = 1e-9  # of kinetic energy: a smaller energy range counts as none
 LEAST_HEIGHT = 1e-3  # m: so far the robot's weight may always fall; what is in play at rest, or in one step
 
 
@@ -112,7 +112,7 @@ def judged(trajectory: Trajectory, robot: Tree) -> Trajectory:
 
 def off_by(error: float, t: float, energy_range: float) -> str:
     """Return a sentence with the energy error [J] at time t [s], relative to the energy range `energy_range` [J]."""
-    part = f"{abs(error) / energy_range:.2g} of the {energy_range:.3g} J in play"
+    part = f"{abs(error) / energy_range:.2g} of the {energy_range:.3g} J energy range"
     return f"the energy is off by {error:+.3g} J at t = {t:.6g} s, {part}"
 
 

@@ -16,7 +16,7 @@ STATES = 70
 
 
 @pytest.mark.parametrize(
-    ("told", "on"),
+    ("details", "on"),
     [(None, TECHNIQUES), ("", TECHNIQUES), ("plain", ()), ("pool", (POOL,)), ("pool, prefetch", (POOL, PREFETCH))],
 )
 def test_the_variable_lists_what_is_used(details, on, monkeypatch):

@@ -32,7 +32,7 @@ class Defaults(NamedTuple):
 
 IN_FREE_MOTION = Defaults(60.0, "1e-3,2e-3,5e-3", "implicit_midpoint")
 ON_GROUND = Defaults(1.0, "1e-3", "implicit_midpoint,semi_implicit_euler")
-WRONG = 0.01  # of the energy in play: shown in red from there on
+WRONG = 0.01  # of the energy range: shown in red from there on
 
 
 @guarded
@@ -216,7 +216,7 @@ def _share(part: float | None) -> Text:
 
 
 def _summary(rows: Sequence[Stability]) -> str:
-    """How many of the robots each integrator carries to the end within WRONG of the energy in play."""
+    """How many of the robots each integrator carries to the end within WRONG of the energy range."""
     lines = []
     for key in dict.fromkeys((row.engine, row.integrator, row.dt) for row in rows):
         own = [row for row in rows if (row.engine, row.integrator, row.dt) == key]
@@ -224,6 +224,6 @@ def _summary(rows: Sequence[Stability]) -> str:
         good = [row for row in whole if max(row.gained or 0.0, row.lost or 0.0) <= WRONG]
         lines.append(
             f"{key[0]}, {key[1]}, dt {1e3 * key[2]:g} ms: {len(good)} of {len(own)} within {100 * WRONG:g} % of the "
-            f"energy in play, {len(whole)} finite to the end"
+            f"energy range, {len(whole)} finite to the end"
         )
     return "\n".join(lines)
