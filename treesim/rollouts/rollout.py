@@ -218,7 +218,7 @@ def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[An
     if keep == "all":
         return every, steps // every
     if every != 1:
-        raise ArgumentError(f"every says which states are kept, but keep is {keep!r}: leave one of them out")
+        raise ArgumentError(f"every selects the recorded states, but keep is {keep!r}: leave one of them out")
     if keep == "none" and (unmeasured or others[0] or others[1] is not None):
         what = "no measure is given" if unmeasured else "work and out are for states"
         raise ArgumentError(f'keep="none" leaves nothing but measures, and {what}: take keep="last"')

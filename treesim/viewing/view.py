@@ -219,7 +219,7 @@ class View(ReprMixin):
             raise ArgumentError(f"on_click: call must be a function call(click), got {told(call)}")
         with self._lock:
             viewer: ClickViewer = self._able(
-                "on_click", ClickViewer, "hears no clicks: it has no method `listen_clicks`"
+                "on_click", ClickViewer, "reports no clicks: it has no method `listen_clicks`"
             )
             self._clicked.append(call)
             viewer.listen_clicks(self._hit)

@@ -135,7 +135,7 @@ def _on_ground(
         raise ArgumentError("--against does not go with --ground: leave one of them out")
     for name in integrators:
         if name not in SHARE:
-            raise ArgumentError(f"integrator {name!r} knows no contact: with --ground take {listed(list(SHARE))}")
+            raise ArgumentError(f"integrator {name!r} does not simulate contact: with --ground take {listed(list(SHARE))}")
     for dt in dts:
         step_count(duration, dt, ("--duration", "--dt"))
     if not robots:
