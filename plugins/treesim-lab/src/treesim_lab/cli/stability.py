@@ -135,7 +135,8 @@ def _on_ground(
         raise ArgumentError("--against does not go with --ground: leave one of them out")
     for name in integrators:
         if name not in SHARE:
-            raise ArgumentError(f"integrator {name!r} does not simulate contact: with --ground take {listed(list(SHARE))}")
+            known = listed(list(SHARE))
+            raise ArgumentError(f"integrator {name!r} does not simulate contact: with --ground take {known}")
     for dt in dts:
         step_count(duration, dt, ("--duration", "--dt"))
     if not robots:
