@@ -37,7 +37,7 @@ from .rollouts import Rollouts as Rollouts
 from .rollouts import begun, first_diverged, outcome, times
 from .time_slices import Done, Pace, Slice, slices
 
-CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
+CHUNK_BYTES = 1 << 28  # of results between two reports of progress, at most
 
 
 def rollout(
@@ -245,7 +245,7 @@ def _steps(
     moves = bool(len(start.q) and start.steps and robot.nv)
     if start.law is None:
         if measured is None and start.steps % every:
-            refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not taken
+            refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed
         if not moves:
             return None
         if residual is not None:

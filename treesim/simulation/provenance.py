@@ -27,8 +27,8 @@ from .trajectory import Trajectory
 from .world import World
 
 FORMAT = 1
-ROBOT = "robot"  # what stands for the world's robot in a controller, with its free bodies
-ALONE = "robot alone"  # and without them
+ROBOT = "robot"  # name of the world's robot, with its free bodies, in a serialized controller
+ALONE = "robot alone"  # and without free bodies
 
 
 @dataclass(frozen=True)

@@ -164,7 +164,7 @@ class StepCode:
         """
         if arrays[0].ndim == 1:
             status = self.call(*arrays)
-            if status == BAD_LAYOUT:  # arrays out of a pickle, whose descriptor is their own, or of other layouts
+            if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
                 status = self.call(*(x.astype(float) for x in arrays[:3]), *arrays[3:])
             return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))  # plain Python
         if self.stage is not None:
@@ -191,7 +191,7 @@ class StepCode:
                 self._interpreted(q, v, control, *results)
         except ArithmeticError as error:
             return error
-        except ValueError:  # what the sine of infinity raises in the interpreter
+        except ValueError:  # raised by the sine of infinity in the interpreter
             pass
         return NonFiniteError("the state at the end of the step is not finite")
 

@@ -198,7 +198,7 @@ class Trajectory(ReprMixin):
     def __len__(self) -> int:
         return len(self.t)
 
-    __iter__ = None  # it could be over joints as well as over states
+    __iter__ = None  # ambiguous: joints or states
 
     def __getitem__(self, joint: str) -> JointStates:
         if joint in self.followers:

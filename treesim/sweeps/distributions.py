@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from ..states.arguments import told
 from .elementary import exponential, logarithm, normal_quantile
 
-OUTERMOST = 8.3  # quantile of the normal distribution that uniform numbers in (0, 1) lead to, at most
+OUTERMOST = 8.3  # largest quantile of the normal distribution for the uniform numbers
 
 
 class Distribution(ABC):

@@ -23,7 +23,7 @@ from ..dynamics.rjk import articulated_quantities, zero_force
 from ..entries.entry import entry
 from ..kinematics.bodies import zero_motion
 
-FOLLOWERS = {"followers": "TableOfIntegers", "ratios": "TableOfReals"}  # tables of an entry, behind the robot's
+FOLLOWERS = {"followers": "TableOfIntegers", "ratios": "TableOfReals"}  # tables of an entry, after the robot's
 
 
 class Followers(NamedTuple):
@@ -43,8 +43,8 @@ class Followers(NamedTuple):
     kept_v: Any  # (nv,)
     multiplier: Any  # (count,)
     offset: Any
-    share: Any  # (count,) 1 / (1 + number of followers of the same leader)
-    lent: Any  # (nv of the spanning tree,) rotor inertias that joints lend each other, which y does not feel
+    share: Any  # (count,) 1 / (1 + number of mimic joints of the same mimicked joint)
+    lent: Any  # (nv of the spanning tree,) rotor inertias that regularize, with zero effect on y
 
 
 def followers_of(followers, ratios):
@@ -136,9 +136,9 @@ class FollowerRows(NamedTuple):
     A: Any
     U: Any
     D_inv: Any
-    K: Any  # (N+1, m, 6) forces of the rows on their way through a body
-    alive: Any  # (N+1, m) whether they are on their way there
-    Z: Any  # (nv, m) what each degree of freedom feels of a row
+    K: Any  # (N+1, m, 6) forces of the rows during the sweep through a body
+    alive: Any  # (N+1, m) whether they reach the body
+    Z: Any  # (nv, m) component of each row's force at each degree of freedom
     G: Any  # (m, m) A H^-1 A', and its factor
     force: Any  # (m,) across the rows
     rotors: Any  # (nv,) rotor inertias, see `with_shared_rotors`

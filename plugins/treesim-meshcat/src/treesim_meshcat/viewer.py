@@ -47,7 +47,7 @@ class MeshcatViewer:
         self._robot: Tree | None = None
         self._view: dict[str, Any] = {}  # of the scene
         self._poses = np.empty((0, 4, 4))  # as shown last
-        self._ghost: np.ndarray | None = None  # poses of the ghost's bodies
+        self._ghost: np.ndarray | None = None  # poses of the overlay's bodies
         self._started = 0.0
         self._sequence = 0
 
