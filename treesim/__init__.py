@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from .system import interrupts as interrupts  # isort: skip  # before all that takes time
+from .system import interrupts as interrupts  # isort: skip  # before slow imports
 from . import control as control
 from . import measures as measures
 from .contact.bodies import free_body

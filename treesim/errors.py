@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 LONGEST = 80  # characters of a name or value that a message quotes
 _BEGINNINGS = tuple("_.~<(['\"/-+")  # of names, besides letters and digits
-COMPARED = 1000  # names that a misspelt one is compared with, at 50 us each
+COMPARED = 1000  # names compared with a misspelt one, at 50 us each
 
 
 class TreesimError(Exception):

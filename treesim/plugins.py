@@ -92,7 +92,7 @@ SINGULAR: dict[PluginKind, str] = {
     "engines": "engine",
     "commands": "command",
     "importers": "report on importers",
-}  # what messages call one implementation of a kind
+}  # name of one implementation of a kind in messages
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,12 @@ from ..system.memory import free_memory
 from .base import ContactSolver, chosen_solver
 from .tables import Touching
 
-SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # of an impulse in the mean velocity of a rule
-TOLERANCE = 1e-9  # m/s, rad/s: by how much a contact may miss its law
-CAPACITY_AT = 4  # where the room for contacts is, in the layout
-ROOM = 128  # contacts for which room is made at a time
-SQUARES = 3  # matrices of so many rows as there may be, that a step and its solver take
-SWEEPS = 500  # of the solver, and as many iterations of the one that takes over
+SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # impulse fraction in the mean velocity, by integrator
+TOLERANCE = 1e-9  # m/s, rad/s: largest complementarity residual
+CAPACITY_AT = 4  # index of the capacity for contacts in the layout
+ROOM = 128  # contacts by which the capacity grows
+SQUARES = 3  # number of square matrices of all rows in a step and its solver
+SWEEPS = 500  # of the solver, and as many iterations of `admm`
 
 
 class ContactSolve:
@@ -155,7 +155,7 @@ class ContactSolve:
         rows = self.touching.rows - 3 * self.touching.slots + 3 * capacity
         free = free_memory()
         if capacity <= layout[CAPACITY_AT] or (free is not None and SQUARES * 8 * rows**2 > free):
-            return False  # the report tells of them
+            return False  # the report contains their number
         layout[CAPACITY_AT] = capacity
         layout.setflags(write=False)
         k = self._layout_at

@@ -17,8 +17,8 @@ from ..validation.values import checked_part, checked_text, finite_or_nan, finit
 if TYPE_CHECKING:
     from ..model.tree import Tree
 
-FARTHEST = 1e9  # m: squares of what lies within are numbers
-LEAST = 1e-9  # m: of lengths, whose squares do not vanish beside others
+FARTHEST = 1e9  # m: so that squares do not overflow
+LEAST = 1e-9  # m: smallest length, so that squares do not underflow
 
 
 @dataclass(frozen=True, repr=False, eq=False, kw_only=True)

@@ -18,10 +18,10 @@ from .contact_solve import ContactSolve
 from .convex_pairs import nothing_found
 from .unsolved import worst_residual
 
-WIDTH = 8  # states side by side
-STATES_PER_TASK = 32 * WIDTH  # fewer are not worth handing to another of Python's threads, in every step
-SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that lanes know
-BETWEEN_POINTS = 10  # the column that tells of capsules' sides and boxes' edges
+WIDTH = 8  # states per vector
+STATES_PER_TASK = 32 * WIDTH  # fewer take less time than a change of thread in every step
+SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that SIMD code supports
+BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
 
 class ContactLanes:

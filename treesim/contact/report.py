@@ -23,7 +23,7 @@ from ..system.display import ReprMixin, arrays
 from .pairs import between
 from .tables import Touching
 
-# of what is told over substeps: what adds up, and what is the last one's; of others the largest
+# diagnostics over substeps: those that are summed, and those of the last substep; the largest of others
 SUMS, LAST = [CERTIFICATE, ITERATIONS], CONTACTS
 
 

@@ -22,12 +22,12 @@ from .ground import Ground, HeightField, StaticBox, Surface
 from .solid import Solid
 
 SHARED_SLOTS = 32  # of a hull with more points
-CAPACITY = 128  # contacts of one state for which there is room at first, see `stage`
-MOST_EXTERNAL = 4096  # contacts of one state that are told from outside, at most
-RECOVERY = 0.2  # share of an overlap that a step takes back
-FASTEST = 1.0  # m/s, rad/s: at which overlaps open
+CAPACITY = 128  # initial capacity for contacts of one state, see `stage`
+MOST_EXTERNAL = 4096  # largest number of external contacts of one state
+RECOVERY = 0.2  # fraction of an overlap that a step recovers
+FASTEST = 1.0  # m/s, rad/s: largest speed at which overlaps open
 REBOUND_SPEED = 0.05  # m/s
-LEFT = 1e-5  # m, rad: overlaps that are left: points of one sole of a mesh differ in height by some of it
+LEFT = 1e-5  # m, rad: allowed overlap: points of a mesh's sole differ in height by part of it
 Shapes = tuple[CollisionShape, CollisionShape]
 
 
@@ -37,14 +37,14 @@ class Touching:
 
     layout: np.ndarray
     geometry: np.ndarray
-    links: tuple[tuple[str, str], ...]  # of each pair: the link of the points, and what it meets
+    links: tuple[tuple[str, str], ...]  # of each pair: link of the points, and link or surface of the solid
     bodies: tuple[int, ...]  # whose shapes may touch
     surfaces: tuple[str, ...]  # names of what does not move: surfaces of the world, then links of fixed bases
     groups: tuple[tuple[str, str], ...]  # pairs of bodies, or of a body and a surface, that may touch
-    convex: tuple[int, int]  # the pairs, from the first on up to the second, whose contacts are told from outside
-    held: tuple[np.ndarray, np.ndarray]  # rows of frames and loops: their layout and geometry
-    capacity: int  # contacts of one state for which there is room at first
-    most_contacts: int  # that one state can have
+    convex: tuple[int, int]  # range of the pairs with external contacts
+    held: tuple[np.ndarray, np.ndarray]  # constrained rows of frames and loops: layout and geometry
+    capacity: int  # initial capacity for contacts of one state
+    most_contacts: int  # largest number of one state
     slots: int
     limits: int
     frictions: int

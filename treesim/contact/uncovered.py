@@ -13,7 +13,7 @@ from ..urdf.link_friction import LINK_FRICTION
 from .ground import HeightField, StaticBox, Surface
 from .tables import surface_names
 
-AT_POINTS = ("hull", "cylinder")  # shapes that meet static boxes at their points alone
+AT_POINTS = ("hull", "cylinder")  # shapes of which only points touch static boxes
 
 
 def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], stacklevel: int) -> None:

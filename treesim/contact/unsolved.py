@@ -12,7 +12,7 @@ from ..kernels.contact.contact_step import CERTIFICATE, LEFT_OUT, POSITION_RESID
 from .history import ContactHistory
 
 UNSOLVED = 1e-5  # m/s, rad/s: residual of a step above which it is not solved; solvers stop near 1e-9
-ENERGY = 1e-6  # share of the energy range that impulses may add in a step: rounding
+ENERGY = 1e-6  # fraction of the energy range that impulses may add in a step by rounding
 NAMED = 3  # bodies that a warning names
 REMEDY = (
     "take a smaller dt, or look whether bodies are squeezed from two sides (overlapping shapes, joint limits against "
@@ -39,7 +39,7 @@ def misses(solver_info: np.ndarray) -> list[str]:
     facts = []
     for k, what in ((RESIDUAL, "law of contact missed"), (POSITION_RESIDUAL, "positions, which may sink, missed")):
         worst = solver_info[:, k].max()
-        facts += [f"{what} by up to {worst:.3g} m/s or rad/s"] * (not worst <= UNSOLVED)  # so that NaN is told
+        facts += [f"{what} by up to {worst:.3g} m/s or rad/s"] * (not worst <= UNSOLVED)  # so that NaN is reported
     left_out = int(solver_info[:, LEFT_OUT].max())
     return facts + [f"up to {left_out} contacts without room"] * bool(left_out)
 

@@ -8,7 +8,7 @@ from ..errors import unknown_name
 from ..model.tree import Tree
 
 PURPOSES = ("speed", "mass_matrix")
-LONGEST_FACTORED = 300  # degrees of freedom on one path beyond which factors of H keep fewer than ten digits
+LONGEST_FACTORED = 300  # degrees of freedom on one path beyond which factors of H have fewer than ten correct digits
 
 
 class Advice(NamedTuple):

@@ -31,7 +31,7 @@ from .schedule import Schedule
 
 LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores
 BLOCKS_PER_SHARE = 50  # fewer would take less time than to hand them over
-LIGHT = 1e-3  # of a neighbour's inertia: lighter bodies would cost joints between assemblies this share of the digits
+LIGHT = 1e-3  # of a neighbour's inertia: with lighter bodies, joints between assemblies lose more digits
 ROUNDING = 1e-10  # of the moments about the origin: below, those about the centre of mass are rounding errors
 
 

@@ -86,7 +86,7 @@ class HeavyPathBackend(CompiledBackend):
             return None
         numbers = (robot.n_bodies + 1) * (kernel.NUMBERS + type(self).solver.EXTRA)
         code = compiled(type(self).stages)
-        widths = [*self.widths(robot), 1]  # the last tells how all went
+        widths = [*self.widths(robot), 1]  # the last returns the status
         return staged(code, (self.table(robot),), numbers, widths, BLOCKS_PER_SHARE)
 
     def explain(

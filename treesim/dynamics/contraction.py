@@ -102,7 +102,7 @@ def tree_contraction(parent: Sequence[int], solid: Sequence[bool] | None = None)
 
 def as_soon_as_possible(blocks: Sequence[tuple[Event, ...]]) -> tuple[tuple[tuple[Event, ...], ...], ...]:
     """Return stages of blocks: each block is in the first stage after all earlier blocks on the same bodies. O(N)."""
-    last: dict[int, int] = {}  # stage of the last block that works on a body; the base does not mind
+    last: dict[int, int] = {}  # stage of the last block that works on a body; not for the base
     stages: list[list[tuple[Event, ...]]] = []
     for block in blocks:
         bodies = {body for event in block for body in (event.body, event.upper) if body}

@@ -12,8 +12,8 @@ from ..model.tree import Tree
 from ..states.physics import OF_ROBOT, Numbers, given_physics, robot_numbers
 from .base import check_supported, is_one_kernel
 
-Parameters = Mapping[str, ArrayLike | Mapping[str, ArrayLike]]  # as users give them
-ModelParameters = Parameters | Numbers  # or as tables hold them
+Parameters = Mapping[str, ArrayLike | Mapping[str, ArrayLike]]  # as users pass them
+ModelParameters = Parameters | Numbers  # or as elements of tables
 
 
 def physics_of(

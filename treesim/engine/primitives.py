@@ -128,7 +128,7 @@ PRIMITIVES = (
         "atan2", 2, numbers.atan2, reproducible_math.angle, _helper("arctangent"),
         lambda r, y, x: (x / (x * x + y * y), -y / (x * x + y * y)), "trig", scalar="atan2",
     ),
-    # what graph.fusion makes of a product and a sum: one rounding (but two where Python or NumPy do it); counted before
+    # fused product and sum of graph.fusion: one rounding (two in Python and NumPy); counted before fusion
     Primitive(
         "fma", 3, _fma, _fma, lambda code, a, b, c: code.multiply_add(a, b, c), lambda r, a, b, c: (b, a, 1.0), ""
     ),

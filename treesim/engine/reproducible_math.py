@@ -42,7 +42,7 @@ def cosine(x: Any) -> Any:
 def _turned(x: Any, quarters: int) -> Any:
     """Return the sine of x plus a number of quarter turns."""
     near = np.where(np.abs(x) <= LARGEST, x, 0.0)
-    turns = np.rint(near * TWO_OVER_PI)  # of numbers; NaN has been left to NumPy
+    turns = np.rint(near * TWO_OVER_PI)  # without NaN, which NumPy has handled
     r = ((near - turns * PI_2_HIGH) - turns * PI_2_MIDDLE) - turns * PI_2_LOW
     s, c = sincos_near_zero(r)  # type: ignore[no-untyped-call]
     quadrant = turns.astype(np.int64) + quarters
@@ -78,5 +78,5 @@ def exponential(x: Any) -> Any:
     series: Any = 1 / math.factorial(13)
     for k in range(12, -1, -1):
         series = series * r + 1 / math.factorial(k)
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # of NaN, n is any number
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # n is arbitrary for NaN
         return np.ldexp(series, n.astype(np.int32))

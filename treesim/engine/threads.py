@@ -26,7 +26,7 @@ import numpy as np
 from ..errors import ArgumentError, quoted
 from ..system.cores import usable_cores
 
-VARIABLES = ("TREESIM_NUM_THREADS", "OMP_NUM_THREADS")  # the first that is set counts
+VARIABLES = ("TREESIM_NUM_THREADS", "OMP_NUM_THREADS")  # in order of precedence
 LIBRARIES = {"linux": ("libgomp.so.1", "libomp.so.5"), "darwin": ("libomp.dylib",)}
 # how OpenMP's threads wait for the next call: awake for about 0.1 ms, which batches one after the other are quicker by
 # than a core takes to wake, then asleep; by GNU's default they keep their cores busy for milliseconds after each call
@@ -36,7 +36,7 @@ MOST_THREADS = 4096
 LONGEST = 20  # digits of a number in a variable: Python refuses to read thousands
 
 _asked: ContextVar[int | None] = ContextVar("treesim_threads", default=None)
-_busy = threading.Lock()  # held while OpenMP's threads work
+_busy = threading.Lock()  # locked while OpenMP's threads work
 _may_use_openmp = True
 
 
@@ -180,7 +180,7 @@ def _on_all(function: int, job: int, threads: int) -> None:
         others.extend(pool().submit(share, job) for _ in range(threads - 1))
         share(job)
     finally:
-        _until_done([other for other in others if not other.cancel()])  # who has not begun has nothing left to do
+        _until_done([other for other in others if not other.cancel()])  # the cancelled ones had nothing left to do
 
 
 @lru_cache(maxsize=256)

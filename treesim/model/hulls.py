@@ -10,7 +10,7 @@ from ..errors import ModelError, quoted
 from ..meshes import read_parts
 from .frozen import frozen
 
-ERROR = 1e-3  # of a hull's size, by which vertices that are left out may lie beyond those that are kept
+ERROR = 1e-3  # of a hull's size: largest distance of omitted vertices from the reduced hull
 _DIAGONALS = np.array([[1, 1, 1], [1, 1, -1], [1, -1, 1], [1, -1, -1]]) / np.sqrt(3)
 LARGEST = 1e9  # [m] of a coordinate
 FLAT = 1e-9  # thickness over extent below which points are a plane's or a line's
@@ -37,7 +37,7 @@ def hull_vertices(points: np.ndarray) -> np.ndarray:
     rank = int((extents > FLAT * extents[0]).sum()) if extents[0] > 0 else 0
     if rank == 0:
         return points[:1]
-    along = centred @ axes[:rank].T  # coordinates in the plane or on the line that holds them
+    along = centred @ axes[:rank].T  # coordinates in their plane or on their line
     if rank == 1:
         return points[[along[:, 0].argmin(), along[:, 0].argmax()]]
     from scipy.spatial import ConvexHull

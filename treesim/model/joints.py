@@ -25,7 +25,7 @@ from .inertia import Placement, cross_matrix, unit_vector
 from .mimic import Mimic
 
 FINITE = ("damping", "friction", "armature")  # limits may be infinite: then there are none
-NO_DIRECTION = 1e-12  # an axis shorter than this is what rounding has left of zero
+NO_DIRECTION = 1e-12  # an axis shorter than this is zero up to rounding
 
 
 @record()

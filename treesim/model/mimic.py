@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from .joints import Joint
     from .parts import Body
 
-REGULARIZATION = (
-    1 / 64
-)  # part of a joint's own inertia that it lends to those of its leader and followers that carry none
+REGULARIZATION = 1 / 64  # fraction of a joint's inertia that regularizes mimic joints without inertia
 
 
 @record()

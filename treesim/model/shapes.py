@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from .tree import Tree
 
 KINDS = get_args(CollisionKind)
-SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "hull": 0}  # how many numbers a kind's size has
-MOST_NOTES = 3  # told in a message of collisions that were left out; robot.notes has all
+SIZES = {"sphere": 1, "capsule": 2, "cylinder": 2, "box": 3, "hull": 0}  # number of elements of a kind's size
+MOST_NOTES = 3  # in a message about omitted collision shapes; robot.notes has all
 NO_VERTICES = frozen(np.zeros((0, 3)))
-UNUSABLE, MISSING_MESH = "U505", "U506"  # codes of findings on collisions that were left out
+UNUSABLE, MISSING_MESH = "U505", "U506"  # codes of findings about omitted collision shapes
 
 
 class CollisionShape(Immutable, ReprMixin):

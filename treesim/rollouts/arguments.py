@@ -33,7 +33,7 @@ ENTRIES: dict[tuple[bool, bool], Callable[..., Any]] = {
     (True, False): carried_world_step_entry,
     (True, True): counted_world_step_entry,
 }
-COUNTED_IN_SINGLE = 1 << 24  # steps: a policy's clock counts them, and float32 holds no more whole numbers
+COUNTED_IN_SINGLE = 1 << 24  # steps: counted by a policy's clock; float32 represents no larger consecutive integers
 
 
 class Method(NamedTuple):
@@ -51,7 +51,7 @@ class Method(NamedTuple):
     work: bool
     rule: str
     dynamics: Any  # the entry of forward dynamics
-    code: StepCode | None  # of steps with contact, which lanes take without it
+    code: StepCode | None  # of steps with contact; SIMD code takes their unconstrained part
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -126,7 +126,7 @@ def _method(
     return Method(world, dt, integrator, substeps, entry, constants, work, rule, dynamics.entry_for(robot), code)
 
 
-_remembered = lru_cache(maxsize=16)(_method)  # rollouts of one step are made again and again
+_remembered = lru_cache(maxsize=16)(_method)  # short rollouts are called repeatedly
 
 
 class Start(NamedTuple):
@@ -214,7 +214,7 @@ def state_arrays(
         )
     if steps is not None and u.shape[-2] != steps:
         raise ArgumentError(f"control holds {u.shape[-2]} steps, but steps is {steps}")
-    refuse_non_finite(given[:2], (q, v))  # controls are looked at as they are used
+    refuse_non_finite(given[:2], (q, v))  # controls are checked when used
     axes = [(unit_quaternions(robot, "q0", q), 1), (v, 1), (u, 2)]  # of one rollout
     if parameters is not None:
         axes.append((_policy_parameters(parameters, number), 1))

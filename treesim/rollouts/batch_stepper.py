@@ -120,7 +120,7 @@ class BatchStepper(ReprMixin):
         check_engine(engine)
         own = copy.deepcopy(
             {"kp": kp, "kd": kd, "model_parameters": model_parameters}
-        )  # arrays of the caller's may change
+        )  # the caller may change its arrays
         made = partial(type(self), world, count, dt, steps=steps, integrator=integrator, backend=backend, engine=engine)
         self._again = partial(made, substeps=substeps, contact_solver=contact_solver, threads=threads, **own)
         fields = given_fields(world, model_parameters, integrator)
@@ -229,7 +229,7 @@ class BatchStepper(ReprMixin):
             return
         q = self.world.start(np.ascontiguousarray(q))
         with self._alone("put"):
-            if self._has_stepped:  # else the first step looks at all starts at once
+            if self._has_stepped:  # else the first step checks all starts at once
                 self._warn_of_start(rows, q, stacklevel=2)
             self._q[rows], self._v[rows] = q, v
             self.finite[rows] = True
@@ -284,7 +284,7 @@ class BatchStepper(ReprMixin):
 
     def _carry(self, piece: RolloutSegment) -> None:
         with use_threads(self.threads):
-            # not the first steps: with those, impulses of the steps before would be forgotten
+            # not steps from 0 on, which would reset the warm start
             steps = slice(self.steps, 2 * self.steps)
             _, finite = piece(slice(0, self.count), steps, (self._q, self._v), self._next, self.steps)
         before = self._q[:, None], self._v[:, None]

@@ -30,7 +30,7 @@ def _free_step(code: StepCode) -> tuple[Any, tuple[Any, ...], list[int], list[in
     return bound.entry, bound.constants, sizes, results
 
 
-@lru_cache(maxsize=16)  # as many as the ways of stepping that are remembered
+@lru_cache(maxsize=16)  # as many as cached methods
 def free_code(code: StepCode, engine: str) -> BatchCode | None:
     """Return the SIMD code of unconstrained steps, None if there is none."""
     return lanes_for(*_free_step(code), np.dtype(float), engine)
@@ -53,17 +53,17 @@ class ContactSteps:
         self.residual = residual
         assert method.code.stage is not None
         self.free, self.touching = self._batched(physics)
-        # numbers of the rollouts at work, as inputs of free steps, and in the constants of the stage of contact
+        # parameters of the current rollouts: inputs of unconstrained steps, and constants of the contact solve
         self.own: list[np.ndarray] = []
         self.own_touching: BatchedTables | None = None
-        self.wrenches = measured is not None and measured.reduction.contact  # which lanes do not tell
+        self.wrenches = measured is not None and measured.reduction.contact  # which SIMD contact solves do not return
         simd_reports = self.touching is None and not self.wrenches
         on_lanes = engine != "generic" and simd_reports and begin_lanes(method.code.stage)
         self.lanes = None if engine == "generic" else self._lane_code(engine)
         self.touch = ContactLanes(method.code.stage) if on_lanes else None
-        # impulses of the rollouts at work, from this one on, and memory for those of their next step
+        # first of the current rollouts, their impulses, and memory for those of the next step
         self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
-        self.wrench = np.empty(0)  # mean wrenches in the step at work, times substeps
+        self.wrench = np.empty(0)  # mean wrenches in the current step, times substeps
 
     def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
         """Return the batched model parameters in the constants of unconstrained steps, and of the contact solve."""

@@ -16,10 +16,10 @@ from ..model.tree import Tree
 from ..simulation.energy_balance import ROUNDING, TOLERATED, energy_range, off_by, remedy_of
 from ..states.physics import Numbers
 
-RECORDS = 32  # of a rollout, at most, that its energy is judged at, the last among them,
-STEPS = 50  # and one more for every so many steps: looking at a state takes as long as a few steps do
-STATES = 8192  # looked at at a time: memory for a few, not for all
-LARGEST = 1e75  # of a coordinate or velocity: beyond it, energies need not be numbers
+RECORDS = 32  # of a rollout, at most, at which its energy is checked, including the last,
+STEPS = 50  # and one for this many steps: an energy costs as much as a few steps
+STATES = 8192  # processed together, to limit the memory
+LARGEST = 1e75  # of a coordinate or velocity: energies of larger ones may overflow
 ROUNDING_SINGLE = 1e-3  # of kinetic energy, in single precision: a smaller energy range counts as none
 
 
@@ -173,7 +173,7 @@ def _energies(robot: Tree, q: np.ndarray, v: np.ndarray, known: np.ndarray, own:
     own: entries of the robot's table of each of B robots.
     """
     q, v = (x.astype(float, copy=False) for x in (q, v))
-    good = known & (np.abs(q) < LARGEST).all(axis=-1) & (np.abs(v) < LARGEST).all(axis=-1)  # not where they are NaN
+    good = known & (np.abs(q) < LARGEST).all(axis=-1) & (np.abs(v) < LARGEST).all(axis=-1)  # False for NaN
     physics = None if own is None else np.broadcast_to(own.values[:, None], (*good.shape, own.places.size))
     if not good.all():
         q, v, physics = q[good], v[good], None if physics is None else physics[good]

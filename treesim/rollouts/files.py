@@ -26,7 +26,7 @@ from ..states.arguments import positive_number, whole_number
 from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
 from .time_slices import Progress
 
-RECORD_BYTES = 1024  # of a record, always as many: it is written over in one go
+RECORD_BYTES = 1024  # of a record: a constant size, so that it is overwritten at once
 LABELS = ("q", "v", "work")
 
 
@@ -55,10 +55,10 @@ class ResultFiles:
             raise
 
     def _new_arrays(self, shapes: Sequence[tuple[int, ...]], number: Any) -> list[np.ndarray]:
-        self._record.truncate(0)  # what it tells is of files that go
+        self._record.truncate(0)  # it belongs to files that are removed
         for part in (*self._parts, *map(_part, self._others)):
             _removed(part)
-        self.save_progress(Progress())  # its room, too, is taken before anything is computed
+        self.save_progress(Progress())  # its disk space, too, is allocated before the computation
         for path, part, shape in zip(self.paths, self._parts, shapes, strict=True):
             _reserved(path, part, shape, np.dtype(number))
         return [_mapped(part, "r+") for part in self._parts]
@@ -75,7 +75,7 @@ class ResultFiles:
 
     def finish(self) -> list[np.ndarray]:
         """Rename the files to their final names and return them, memory-mapped; never mixes files of two runs."""
-        self.arrays = []  # some systems rename no file that is mapped
+        self.arrays = []  # some systems cannot rename a mapped file
         try:
             for path in (*self.paths[1:], *self._others):
                 _removed(path)
@@ -90,8 +90,8 @@ class ResultFiles:
         """Close the unfinished files; return a sentence on where they are and how to read them."""
         self._record.close()
         return (
-            f"what is done is in {' and '.join(map(str, self._parts))}, and {self._record.name} tells how far they "
-            f"are: treesim.rollouts.read_unfinished reads them"
+            f"the results so far are in {' and '.join(map(str, self._parts))}, their progress in {self._record.name}: "
+            f"treesim.rollouts.read_unfinished reads them"
         )
 
     def remove(self) -> None:
@@ -102,7 +102,7 @@ class ResultFiles:
         self._forget_record()
 
     def _forget_record(self) -> None:
-        if os.name == "nt":  # no open file can be removed there
+        if os.name == "nt":  # which cannot remove an open file
             self._record.close()
         _removed(Path(self._record.name))
         self._record.close()
@@ -145,7 +145,7 @@ def _check_record(record: dict[str, Any], shapes: list[tuple[int, ...]], arrays:
     count, records = shapes[0][:2]
     fits = [x.shape for x in arrays] == shapes and all(x.ndim == 3 and x.dtype.kind == "f" for x in arrays)
     if not fits or {shape[:2] for shape in shapes} != {(count, records)} or len(shapes) < 2:
-        raise ValueError("it does not fit the files beside it")
+        raise ValueError("it does not fit the files next to it")
     positive_number("dt", record["dt"])
     whole_number("every", record["every"], 1)
     complete = whole_number("complete", record["complete"], 0, count)
@@ -215,7 +215,7 @@ def _locked(path: Path) -> Any:
         if lock is None or _taken(stream, lock):
             if _same(stream, path):
                 return stream
-            stream.close()  # the run that held it has ended in between, and taken it away
+            stream.close()  # the run that locked it has ended meanwhile, and removed it
         else:
             stream.close()
             raise ArgumentError(f"cannot write {path}: another run is writing files of this name: take another for out")
@@ -224,7 +224,7 @@ def _locked(path: Path) -> Any:
 def _lock() -> Callable[[int], None] | None:
     try:
         import fcntl
-    except ImportError:  # Windows, which removes and renames no file that is open
+    except ImportError:  # Windows, which cannot remove or rename an open file
         return None
     return lambda descriptor: fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 

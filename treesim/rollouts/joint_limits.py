@@ -19,7 +19,7 @@ from .arguments import Method, Start
 from .contact import ContactSteps
 from .parameters import Physics
 
-CROWDED = 0.5  # part of the rollouts at their limits, from which on all are carried step by step
+CROWDED = 0.5  # fraction of rollouts at their limits from which all are stepped one by one
 
 
 def under_contact(
@@ -50,7 +50,7 @@ def _watching(code: StepCode, dynamics: Any) -> tuple[Any, tuple[Any, ...], list
     return watched_step_entry(code.rule, dynamics), constants, [robot.nq, robot.nv, 1, robot.nv, 2]
 
 
-@lru_cache(maxsize=16)  # as many as the ways of stepping that are remembered
+@lru_cache(maxsize=16)  # as many as cached methods
 def watching_code(code: StepCode, dynamics: Any, engine: str) -> BatchCode | None:
     """Return the SIMD code of unconstrained steps that monitor limits, None if there is none."""
     entry, constants, sizes = _watching(code, dynamics)
@@ -65,7 +65,7 @@ class WatchedSteps(ContactSteps):
     unconstrained motion. The bits do not depend on the division into segments.
     """
 
-    crowded = False  # whether most were at their limits in the piece before
+    crowded = False  # whether most were at their limits in the segment before
 
     def _lane_code(self, engine: str) -> BatchCode | None:
         """Return the SIMD code of unconstrained steps that monitor limits."""
@@ -98,7 +98,7 @@ class WatchedSteps(ContactSteps):
         q, v, control, q_new, v_new, force, work = arrays
         slack = np.empty((len(q), 1))
         begun, unread = [q, v, *_begun(*v.shape)], list[np.ndarray]()
-        if self.measured:  # the same code: what it measures before contact is not looked at
+        if self.measured:  # the same code; its measures before contact are ignored
             reduction, p = self.measured
             kept = np.broadcast_to(reduction.begin, (len(q), len(reduction.begin)))
             begun += [kept, np.broadcast_to(np.zeros(1), (len(q), p.shape[1]))]
@@ -131,7 +131,7 @@ class WatchedSteps(ContactSteps):
         (q, v, *total), kept = states[: len(self.method.sizes)], states[len(self.method.sizes) :]
         own = self.measured and self.measured.of(rows)
         slack, force, work = _begun(*v.shape)
-        last = [np.empty((count, 1, x.shape[1])) for x in (slack, force, work)]  # of all records the last stays
+        last = [np.empty((count, 1, x.shape[1])) for x in (slack, force, work)]  # the last record remains
         unread = last if every == many else [np.broadcast_to(x, (count, many // every, x.shape[2])) for x in last]
         begun = carried_on_lanes([q, v, slack, force, total[0] if total else work, *kept], own, float)
         outputs = [*results[:2], *unread[:2], results[2] if total else unread[2], *results[len(self.method.sizes) :]]

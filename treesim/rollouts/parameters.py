@@ -57,9 +57,9 @@ OF_CONTACT = {
     "ground_friction": Field(WORLD, (), "", least=0.0),
 }
 FIELDS = {**OF_ROBOT, **OF_STEP, **OF_CONTACT}
-FAR = 1e7  # rad, m: stands for a limit that some rollouts have, and the robot has not
+FAR = 1e7  # rad, m: limit of a robot without one, where some rollouts have one
 LAW = 16  # column of a pair's friction
-STATES = 1024  # rollouts whose mass matrices are held at a time
+STATES = 1024  # rollouts whose mass matrices are in memory at a time
 
 
 class Physics(NamedTuple):
@@ -127,7 +127,7 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
     if touching and integrator not in SHARE:
         known = " or ".join(map(repr, SHARE))
         raise UnsupportedError(
-            f"integrator {integrator!r} knows no {touching[0]} of joints or the ground: take {known}"
+            f"integrator {integrator!r} does not simulate {touching[0]} of joints or the ground: take {known}"
         )
     parts = (("friction", world.friction), ("lower", world.limits), ("upper", world.limits))
     for name, there in (*parts, ("ground_friction", bool(world.ground))):

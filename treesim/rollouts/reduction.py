@@ -74,7 +74,7 @@ class Reduction(Expression):
         """Return the traced value of a measure's function."""
         t = given[0]
         try:
-            x = function(*(copy(one) for one in given[: self.takes[name]]))  # which it may change
+            x = function(*(copy(one) for one in given[: self.takes[name]]))  # copies, which it may modify
         except UnsupportedError as error:
             raise UnsupportedError(f"measure {name!r} cannot be compiled: {error}; {HELP}") from error
         except IndexError as error:
@@ -111,7 +111,7 @@ class Measuring:
                     result[...] = x[:, None]
                 return Carried(states, True)
             count, records = len(kept), (steps.stop - steps.start) // every
-            last = np.empty((count, 1, kept.shape[1]), self.number)  # of all records the last stays
+            last = np.empty((count, 1, kept.shape[1]), self.number)  # overwritten by each record; the last one remains
             unread = np.broadcast_to(last, (count, records, kept.shape[1]))
             ends, finite = piece(rows, steps, [*states, kept], [*results, unread], every)
             self.kept[rows] = ends[-1]
@@ -173,7 +173,7 @@ def _taken(name: str, function: Callable[..., Any]) -> int:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         raise ArgumentError(
-            f"measure {name!r}: Python does not tell what {short_repr(function)} takes: give lambda t, q, v: ..."
+            f"measure {name!r}: {short_repr(function)} has no signature: give lambda t, q, v: ..."
         ) from None
     for count in (3, 4, 5):
         try:

@@ -30,12 +30,12 @@ from ..validation.values import positive_number, short_repr
 from .files import LABELS
 
 UNKNOWN = "unknown: versions and arguments are those of the recording"
-PROCESSOR = ("processor", "features")  # of the surroundings: compiled code gives the same bits on any
+PROCESSOR = ("processor", "features")  # among the surroundings; compiled code has the same bits on any processor
 OTHER_PROCESSOR = (
     "another processor: NumPy and the C library may round differently there what a controller in Python, or kernels "
     "that are interpreted, ask of them; compiled kernels do not"
 )
-DIGITS = 12  # of a hash that a message tells
+DIGITS = 12  # of a hash in a message
 SETTINGS = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "duration")
 AT_ONCE = 1 << 20  # numbers that are compared at a time
 
@@ -166,10 +166,10 @@ def replay(
     provenance = _provenance(trajectory)
     simulation, duration = _simulation(provenance, controller)
     cut = _is_cut(trajectory)
-    steps = len(trajectory) - cut  # one more than were recorded, in which a run that stopped will stop again
+    steps = len(trajectory) - cut  # one more than recorded, in which a stopped run stops again
     duration = steps * simulation.dt if cut else min(duration, steps * simulation.dt)
     with warnings.catch_warnings():
-        for known in (EnergyWarning, ContactWarning):  # the recorded run gave them
+        for known in (EnergyWarning, ContactWarning):  # the recorded run has warned
             warnings.simplefilter("ignore", known)
         again = simulation.run_from(duration, first_state(trajectory), progress)
     first = first_difference(trajectory, again, cut)
@@ -225,12 +225,12 @@ def _simulation(provenance: Provenance, controller: Any) -> tuple[Simulation, fl
         raise unknown_name("setting of the recording", others[0], SETTINGS)
     settings = {name: restored(value) for name, value in provenance.settings.items()}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # the recorded run told of what it left out
+        warnings.simplefilter("ignore", UserWarning)  # the recorded run has warned
         try:
             duration = positive_number("duration", settings.pop("duration"), zero=True)
             return Simulation(world, controller=drive, **settings), duration
         except (KeyError, TypeError) as error:
-            if isinstance(error, ArgumentError):  # a name that is not known, which is a KeyError too
+            if isinstance(error, ArgumentError):  # an UnknownNameError, which is a KeyError, too
                 raise
             raise ArgumentError(f"the recording's settings do not fit: {error}") from None
 

@@ -37,7 +37,7 @@ from .rollouts import Rollouts as Rollouts
 from .rollouts import begun, first_diverged, outcome, times
 from .time_slices import Progress, RolloutSlice, SliceScheduler, slices
 
-CHUNK_BYTES = 1 << 28  # rollouts between two reports of progress: so many bytes of results at most
+CHUNK_BYTES = 1 << 28  # of results between two reports of progress, at most
 
 
 def rollout(
@@ -218,7 +218,7 @@ def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[An
     if keep == "all":
         return every, steps // every
     if every != 1:
-        raise ArgumentError(f"every says which states are kept, but keep is {keep!r}: leave one of them out")
+        raise ArgumentError(f"every selects the recorded states, but keep is {keep!r}: leave one of them out")
     if keep == "none" and (unmeasured or others[0] or others[1] is not None):
         what = "no measure is given" if unmeasured else "work and out are for states"
         raise ArgumentError(f'keep="none" leaves nothing but measures, and {what}: take keep="last"')
@@ -245,7 +245,7 @@ def _steps(
     moves = bool(len(start.q) and start.steps and robot.nv)
     if start.law is None:
         if measured is None and start.steps % every:
-            refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not taken
+            refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed
         if not moves:
             return None
         if residual is not None:

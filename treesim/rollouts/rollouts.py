@@ -19,7 +19,7 @@ from .energy import BatchedRobots, balance, total_energy, warn_of_errors
 from .reduction import Measuring
 from .time_slices import Progress
 
-BLOCK = 256  # rollouts looked through at a time for states that are not finite
+BLOCK = 256  # rollouts searched together for states that are not finite
 
 
 @dataclass(frozen=True, repr=False)
@@ -115,7 +115,9 @@ class Rollouts(ReprMixin):
         if self.work is None:
             raise ArgumentError("the work of these rollouts was not counted: roll out with work=True")
         if self.energy_at_start is None:
-            raise ArgumentError("the energy at the start is not kept in files: subtract it, and the work, from energy")
+            raise ArgumentError(
+                "the energy at the start is not stored in files: subtract it, and the work, from energy"
+            )
         return self.energy - self.energy_at_start[:, None] - self.work.sum(axis=-1, dtype=float)
 
     def to_xarray(self) -> Any:
@@ -254,7 +256,7 @@ def first_diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray
     done (B,): number of computed records.
     """
     first = np.full(len(q), -1)
-    for start in range(0, len(q) if q.shape[1] else 0, BLOCK):  # memory for a few, not for all
+    for start in range(0, len(q) if q.shape[1] else 0, BLOCK):  # in blocks, to limit the memory
         part = slice(start, start + BLOCK)
         bad = ~(np.isfinite(q[part]).all(axis=-1) & np.isfinite(v[part]).all(axis=-1))
         bad &= np.arange(q.shape[1]) < done[part, None]

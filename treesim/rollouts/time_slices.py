@@ -16,12 +16,12 @@ from ..engine.call.generic import runs_compiled
 from ..engine.call.steps import Arrays, RolloutSegment
 from ..engine.threads import thread_count
 
-SECONDS = 0.2  # a slice may take, about
-FIRST_WORK = 2_000_000  # numbers of v stepped in the first slice: 0.2 s on the slowest engine that is compiled
-INTERPRETED = 1000  # times as long as compiled code takes plain Python
-GROWTH = 32  # times as much work as in the slice before, at most
-ROWS = 64  # rollouts for each thread are not split further: their steps are
-VECTOR = 16  # rollouts: slices are whole vectors of lanes
+SECONDS = 0.2  # approximate time of a slice
+FIRST_WORK = 2_000_000  # degrees of freedom times steps in the first slice: 0.2 s on the slowest compiled engine
+INTERPRETED = 1000  # ratio of the times of plain Python and compiled code
+GROWTH = 32  # largest ratio of the work of successive slices
+ROWS = 64  # rollouts for each thread: smaller slices have fewer steps instead
+VECTOR = 16  # rollouts: slices are multiples of a vector
 
 
 class Progress(NamedTuple):

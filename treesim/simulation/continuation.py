@@ -95,7 +95,7 @@ def _state(label: str, value: np.ndarray, size: int) -> np.ndarray:
         raise ArgumentError(f"start: {label} must be one state of shape ({size},), got {array.shape}")
     if not np.isfinite(array).all():
         raise ArgumentError(f"start: {label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
-    return array.astype(float)  # with NumPy's own descriptor, even out of a pickle: compiled code asks for it
+    return array.astype(float)  # with NumPy's own dtype object, which compiled code requires, even after unpickling
 
 
 def _warn(what: str, reason: str) -> None:

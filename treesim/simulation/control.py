@@ -18,7 +18,7 @@ from ..types import ControllerName
 from ..validation.arrays import Argument, coerce
 
 CONTROLLERS = get_args(ControllerName)
-SAME_TIME = 1e-9  # s: times of steps are products, and differ by rounding from the times that are meant
+SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
 
 
 class Controller(Protocol):
@@ -90,7 +90,7 @@ def as_controller(robot: Tree, given: Any) -> Controller:
         inspect.signature(torque).bind(0.0, None, None)
     except TypeError as error:
         raise ArgumentError(f"the controller {controller_name(controller)!r} must take (t, q, v): {error}") from None
-    except ValueError:  # a function of C's that tells nothing of its arguments
+    except ValueError:  # a C function without a signature
         pass
     return controller
 
@@ -317,7 +317,7 @@ class Pushed(ReprMixin):
         """
         given = self.controller.torque(t, q, v)
         acts = -SAME_TIME <= t - self.start < self.duration - SAME_TIME
-        if not acts or np.shape(given) != (self.robot.nv,):  # what is no torque is refused by whoever asked for it
+        if not acts or np.shape(given) != (self.robot.nv,):  # the caller rejects an invalid torque
             return given
         f = frame_pose(self.robot, q, self._root.name)[:3, :3].T @ self.force
         push = np.zeros(self.robot.nv)

@@ -92,7 +92,7 @@ class ControlledRobot:
             warn_of_limits(robot, stacklevel=5)
         self._bound = Dynamics(robot, backend=backend, engine=engine, gravity=gravity)
         self.backend, self.substeps, self._gravity, self._engine = backend, substeps, gravity, engine
-        self.work = np.zeros(2)  # of the controller, and of all that resists, so far [J]
+        self.work = np.zeros(2)  # of the controller, and of all passive forces, so far [J]
         self._step: tuple[tuple[str, float], tuple[StepCode, int]] | None = None
         self._zero = np.zeros(robot.nv)
         self._passive = bool(robot.damping.any() or robot.friction.any())
@@ -143,7 +143,7 @@ class ControlledRobot:
             tau = given.copy()
         else:
             tau = self._converted(given)
-        if not all(np.isfinite(tau).tolist()):  # of a few numbers, quicker than their array's own
+        if not all(np.isfinite(tau).tolist()):  # faster than the array's method for a few numbers
             raise self._non_finite(tau)
         limited: np.ndarray = np.maximum(np.minimum(tau, self._limit), -self._limit)
         return limited
@@ -227,7 +227,7 @@ class ControlledRobot:
         settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
         solver, engine = forward_solver(self.robot, self.backend), self._engine
         if self._stateless is not None:
-            settings, engine = settings.copy(), "generic"  # gains change: they must be no constants of the code
+            settings, engine = settings.copy(), "generic"  # gains change, so they cannot be constants of the code
         code = StepCode(self.world, rule, solver, self._gravity, settings, engine, self.contact_solver)
         return code, substeps
 

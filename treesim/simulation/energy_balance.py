@@ -18,7 +18,7 @@ from .trajectory import Trajectory
 TOLERATED = 0.01  # of the energy range: a larger error is warned of
 NONSENSE = 0.5  # of the energy range: a run with a larger error has failed
 ROUNDING = 1e-9  # of kinetic energy: a smaller energy range counts as none
-LEAST_HEIGHT = 1e-3  # m: so far the robot's weight may always fall; what is in play at rest, or in one step
+LEAST_HEIGHT = 1e-3  # m: smallest energy range, as height of the robot's weight; for rest, and for single steps
 
 
 class Energies(NamedTuple):
@@ -38,7 +38,7 @@ def energies(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray | No
     """Return the energies of states q (K, nq), v (K, nv), K > 0; infinite where they overflow."""
     try:
         kinetic, potential = specialized_first(energy, robot, q, v, gravity=gravity)
-    except NonFiniteError:  # the last states before an overflow are finite, their squares need not be
+    except NonFiniteError:  # squares of the last states before an overflow may be infinite
         kinetic, potential = np.full((2, len(q)), np.inf)
         for k in range(len(q)):
             try:

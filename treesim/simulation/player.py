@@ -19,8 +19,8 @@ from ..system.display import ReprMixin, arrays, html_table
 from .simulation import Simulation
 
 FASTEST, SLOWEST = 1000.0, 1e-3  # times real time
-MOST_A_FRAME = 10**6  # steps: more take minutes for each picture
-LATE = 0.2  # s behind: the pace is given up, and the motion slowed down, where more is missing at the end of a frame
+MOST_A_FRAME = 10**6  # steps: more take minutes for each frame
+LATE = 0.2  # s: a player that is later than this at the end of a frame slows the motion down
 
 
 class Frame(NamedTuple):

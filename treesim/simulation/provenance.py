@@ -27,8 +27,8 @@ from .trajectory import Trajectory
 from .world import World
 
 FORMAT = 1
-ROBOT = "robot"  # what stands for the world's robot in a controller, with its free bodies
-ALONE = "robot alone"  # and without them
+ROBOT = "robot"  # name of the world's robot, with its free bodies, in a serialized controller
+ALONE = "robot alone"  # and without free bodies
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class DeferredProvenance:
         try:
             return plain(value, named)
         except (TreesimError, OSError) as error:
-            self.missing[label] = f"the {label} {name!r} is Python's own: {error}"
+            self.missing[label] = f"the {label} {name!r} cannot be stored: {error}"
             return None
 
     def __call__(self) -> str:

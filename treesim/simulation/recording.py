@@ -13,7 +13,7 @@ from ..model.tree import Tree
 from .energy_balance import energies, work_of
 from .trajectory import Trajectory
 
-BLOCK = 256  # states whose pairs of bodies are looked through at once
+BLOCK = 256  # states whose contact pairs are compressed together
 
 
 class Recording:

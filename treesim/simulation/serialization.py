@@ -33,7 +33,7 @@ RECORDS: dict[str, Any] = {
     )
 }  # fmt: skip
 NUMBERS = ("float64", "int64", "bool")  # of arrays
-ROUNDED = 1e-9  # by how much a constructor may change what it is given, which is then put back
+ROUNDED = 1e-9  # largest change of a value by a constructor that is undone
 
 
 class Made(NamedTuple):

@@ -39,7 +39,7 @@ from .stepper import State, warn_of_friction
 from .trajectory import Trajectory
 from .world import World, as_world
 
-UNEVEN = 1e-5  # of a duration: by as much it may differ from a whole number of steps
+UNEVEN = 1e-5  # of a duration: tolerated difference from a whole number of steps
 Progress = Callable[[int, int], None]
 
 
@@ -329,7 +329,7 @@ class Simulation(ReprMixin):
         """
         checked_progress(progress)
         begin = run_start(start, self.world, self.touches)
-        if self.touches and type(start) is tuple:  # the others go on from where a run was
+        if self.touches and type(start) is tuple:  # other starts continue a run
             warn_of_start(self.world, begin.q, 2, self.gravity)
         self.system.go_on(begin.impulses)
         return self._run(duration, begin, progress)
@@ -428,7 +428,7 @@ class Simulation(ReprMixin):
             raise ArgumentError(f"{label} must be one state of shape {default.shape}, got {array.shape}")
         if not np.isfinite(array).all():
             raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
-        array = array.astype(float)  # with numpy's own descriptor, even out of a pickle: machine code asks for it
+        array = array.astype(float)  # with NumPy's own dtype object, which compiled code requires
         return unit_quaternions(self.robot, label, array) if label == "q0" else array
 
     def _diagnosis(self, recording: Recording, error: Exception) -> str:

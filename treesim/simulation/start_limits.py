@@ -13,7 +13,7 @@ from ..errors import LimitWarning, quoted
 from ..model.tree import Tree
 from .world import World
 
-ROUNDING = {4: 1e-5, 8: 1e-9}  # rad, m: what a number of so many bytes may lie beyond a limit unreported
+ROUNDING = {4: 1e-5, 8: 1e-9}  # rad, m: tolerance of limits, by the bytes of a number
 
 
 class PositionLimits(NamedTuple):

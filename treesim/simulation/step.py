@@ -164,7 +164,7 @@ class StepCode:
         """
         if arrays[0].ndim == 1:
             status = self.call(*arrays)
-            if status == BAD_LAYOUT:  # arrays out of a pickle, whose descriptor is their own, or of other layouts
+            if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
                 status = self.call(*(x.astype(float) for x in arrays[:3]), *arrays[3:])
             return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))  # plain Python
         if self.stage is not None:
@@ -191,7 +191,7 @@ class StepCode:
                 self._interpreted(q, v, control, *results)
         except ArithmeticError as error:
             return error
-        except ValueError:  # what the sine of infinity raises in the interpreter
+        except ValueError:  # raised by the sine of infinity in the interpreter
             pass
         return NonFiniteError("the state at the end of the step is not finite")
 
@@ -282,7 +282,7 @@ def touches(world: World, rule: str) -> bool:
     if rule in SHARE:
         return world.touching.active
     if world.ground:
-        raise UnsupportedError(f"integrator {rule!r} knows no contact: take {' or '.join(map(repr, SHARE))}")
+        raise UnsupportedError(f"integrator {rule!r} does not simulate contact: take {' or '.join(map(repr, SHARE))}")
     return False
 
 
@@ -312,7 +312,7 @@ def check_rows(world: World, integrator: str) -> None:
     method = plugins.get("integrators", integrator)
     if world.m and getattr(method, "rule", None) not in RULES_WITH_ROWS:
         names = ", ".join(repr(name) for name in RULES_WITH_ROWS)
-        raise UnsupportedError(f"integrator {integrator!r} cannot hold {world!r}: take {names}")
+        raise UnsupportedError(f"integrator {integrator!r} does not support the constraints of {world!r}: take {names}")
 
 
 def forward_solver(robot: Tree, backend: str | DynamicsBackend) -> Any:

@@ -22,13 +22,13 @@ from ..states.arguments import whole_number
 from ..states.states import for_mimic_joints
 from .control import checked_gain
 
-LONGEST = {"implicit_midpoint": 5e-4}  # s: of a substep, by rule; see docs/simulation.md for what it holds
+LONGEST = {"implicit_midpoint": 5e-4}  # s: longest substep, by integrator; see docs/simulation.md
 MOST_SUBSTEPS = 1000
-MOST_SHORTENED = 16  # times: substeps are not chosen shorter than the rule's by more; what that costs is seen at once
-TURN = 0.8  # rad, of a substep: what a joint may turn that has all the energy which gravity can give the robot
-IMPLICIT = ("implicit_midpoint", "semi_implicit_euler")  # rules whose mass matrix has damping and gains
-REACH = 3.0  # rad or m, in which inertia is looked for: rounding hides that of a joint that moves kilometres
-MANY = 300  # degrees of freedom: the least inertias of more are not looked for, which takes their number's cube
+MOST_SHORTENED = 16  # largest factor by which automatic substeps are shorter than the integrator's
+TURN = 0.8  # rad: largest rotation in a substep of a joint with all the energy that gravity can supply
+IMPLICIT = ("implicit_midpoint", "semi_implicit_euler")  # integrators that add damping and gains to the mass matrix
+REACH = 3.0  # rad or m: range of configurations in which inertia is searched; rounding hides it in larger ones
+MANY = 300  # degrees of freedom: least inertias of more are not computed, at a cost of their number cubed
 
 
 class StepSettings(NamedTuple):
@@ -172,7 +172,7 @@ def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
     warnings.warn(
         f"joint {robot.dof_name(found.dof)!r} of {robot.name!r} moves an inertia of {found.inertia:.3g} {unit} only: "
         f"to follow it at its fastest, dt {dt:g} s would need {dt * found.rate / TURN:.3g} substeps, and has {count}. "
-        f"Give the joint armature (or load the robot with repair='armature'), make it a fixed joint, or say substeps=",
+        f"Give the joint armature (or load the robot with repair='armature'), make it a fixed joint, or set substeps=",
         LightJointWarning,
         stacklevel=5,
     )
@@ -189,7 +189,7 @@ def check_inertia(robot: Tree, rule: str | None, h: float, kp: np.ndarray, kd: n
     diagonal = robot.armature + stiffness
     if (diagonal > 0).all() or _are_solid(robot):
         return
-    for q in tried_configurations(robot)[1:]:  # singular in one of any kind is singular in all
+    for q in tried_configurations(robot)[1:]:  # singular in one general configuration means in all
         error = singular_inertia(robot, np.fmod(q, REACH), diagonal)
         if error is not None:
             raise error
@@ -275,7 +275,7 @@ def lightest(robot: Tree) -> np.ndarray:
         entry, tables = for_mimic_joints(entry, robot, tables)
     least, M = np.full(robot.nv, np.inf), np.zeros((robot.nv, robot.nv))
     for q in tried_configurations(robot):
-        entry(*tables, q, M.reshape(-1))  # in the interpreter: no wait for compiled code
+        entry(*tables, q, M.reshape(-1))  # in the interpreter, without waiting for compilation
         try:
             least = np.minimum(least, 1 / np.diag(np.linalg.inv(M)))
         except np.linalg.LinAlgError:

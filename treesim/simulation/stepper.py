@@ -73,7 +73,7 @@ class State(ReprMixin):
         return f"<State: t = {self.t:g} s, {many}>"
 
     def __setstate__(self, kept: dict[str, Any]) -> None:
-        for name, x in kept.items():  # with numpy's own descriptor, which the fast code of one state asks for
+        for name, x in kept.items():  # with NumPy's own dtype object, which the fast code of one state requires
             object.__setattr__(self, name, x.astype(float) if isinstance(x, np.ndarray) else x)
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
@@ -260,7 +260,7 @@ class Stepper(ReprMixin):
         self.contact_solver = contact_solver
         chosen_solver(contact_solver)
         self.gravity = None if gravity is None else np.array(gravity, float)
-        self._given = (*copy.deepcopy((kp, kd)), substeps)  # arrays of the caller's may change
+        self._given = (*copy.deepcopy((kp, kd)), substeps)  # the caller may change its arrays
         self._solver = forward_solver(robot, backend)
         self._has_warned = False  # of a step that was not solved
         self._has_warned_of_start = False

@@ -144,7 +144,7 @@ class Trajectory(ReprMixin):
             raise ArgumentError(f"trajectory: work has shape {work.shape}, but {(*count, 2)} is needed")
         object.__setattr__(self, "work", work)
         if self.contact is not None and len(self.contact) != len(t):
-            raise ArgumentError(f"trajectory: contact is told of {len(self.contact)} states, but there are {len(t)}")
+            raise ArgumentError(f"trajectory: contact has {len(self.contact)} states, but there are {len(t)}")
 
     @classmethod
     def of(
@@ -200,7 +200,7 @@ class Trajectory(ReprMixin):
     def __len__(self) -> int:
         return len(self.t)
 
-    __iter__ = None  # it could be over joints as well as over states
+    __iter__ = None  # ambiguous: joints or states
 
     def __getitem__(self, joint: str) -> JointStates:
         if joint in self.mimic_joints:
@@ -512,11 +512,9 @@ def _check_mimic_joints(mimic_joints: Any, types: Mapping[str, str]) -> None:
         mimicked, *numbers = checked_parts(whose, line, object) or (None,)
         fits = checked_text("name of a mimic joint", name) not in types and len(numbers) == 2
         if not fits or any(map(isnan, map(finite_or_nan, numbers))):
-            raise ArgumentError(
-                f"{whose} must be (mimicked joint, multiplier, offset) of another joint, got {short_repr(line)}"
-            )
+            raise ArgumentError(f"{whose} must be (mimicked joint, multiplier, offset), got {short_repr(line)}")
         if not isinstance(mimicked, str) or types.get(mimicked, "") not in ONE_COORDINATE:
-            raise ArgumentError(f"{whose} must follow a joint of one coordinate, got {short_repr(mimicked)}")
+            raise ArgumentError(f"{whose} must mimic a joint of one coordinate, got {short_repr(mimicked)}")
 
 
 def _check_times(t: np.ndarray) -> None:

@@ -39,11 +39,11 @@ from ..system.display import ReprMixin
 from ..types import Engine
 from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, short_repr
 
-CLOSED = 1e-6  # m, rad: a start that is further from where its frames are held is refused
+CLOSED = 1e-6  # m, rad: starts with larger gaps are rejected
 CLOSE_STEPS = 100
-ASIDE = (0.1, 0.3, 1.0)  # rad, m: how far aside a configuration is looked for, in turn
-BLOCK = 1024  # states looked at together: their shapes' points take memory
-DEEPEST = 0.02  # m: a start that is deeper inside the ground is refused; what is less is taken back without speed
+ASIDE = (0.1, 0.3, 1.0)  # rad, m: distances of further initial guesses, in turn
+BLOCK = 1024  # states checked together: their shapes' points take memory
+DEEPEST = 0.02  # m: starts deeper inside the ground are rejected; smaller depths are corrected without adding velocity
 
 
 class World(ReprMixin):
@@ -162,7 +162,7 @@ class World(ReprMixin):
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
         if given and not robot.nv:
-            raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to hold")
+            raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to constrain")
         held = tuple(held_constraint(robot, c, placed) for c in given)
         geometry = tables.geometry.copy()
         for c, constraint in enumerate(held):
@@ -386,7 +386,7 @@ class World(ReprMixin):
         self._refuse_overlaps(q)
         if not self.m:
             return q
-        gap, _, cosine = self._look(q, "generic")  # whether a start is moved does not depend on how many there are
+        gap, _, cosine = self._look(q, "generic")  # independent of the number of starts
         largest = np.abs(gap).max(axis=-1, initial=0.0)
         wrong = (largest > CLOSED) | (cosine < 0).any(axis=-1)
         if wrong.any():

@@ -67,6 +67,6 @@ def checked_progress(value: Any) -> Callable[[int, int], None] | None:
         inspect.signature(value).bind(0, 1)
     except TypeError as error:
         raise ArgumentError(f"progress must take two numbers, (done, total): {error}") from None
-    except ValueError:  # a function of C's that tells nothing of its arguments
+    except ValueError:  # a function in C without a signature
         pass
     return value  # type: ignore[no-any-return]

@@ -24,9 +24,9 @@ from .plan import VERSIONS, Inputs, Plan
 from .programs import program_digest, read_program
 from .store import Store
 
-NOT_FINITE, LEFT_OUT = 1, 2  # reasons, as columns keep them; 0 where there is none
-KEPT: dict[str, Keep] = {"last": "last", "all": "all"}  # of rollouts, by what a plan keeps
-LOOKED_AT_BYTES = 1 << 26  # of states of samples that failed, at a time
+NOT_FINITE, LEFT_OUT = 1, 2  # reasons, as stored in columns; 0 for none
+KEPT: dict[str, Keep] = {"last": "last", "all": "all"}  # argument `keep` of rollouts, by the plan's
+LOOKED_AT_BYTES = 1 << 26  # of states of failed samples in memory at a time
 
 
 class Task(NamedTuple):
@@ -169,7 +169,7 @@ def rolled(
     plan: Plan, inputs: Inputs, keep: Keep | None = None, every: int | None = None, threads: int | None = None
 ) -> Rollouts:
     """Return the rollouts of inputs; keep, every: replace the plan's."""
-    if keep is None:  # without measures, the last state tells whether a rollout left the numbers
+    if keep is None:  # without measures, the last state shows whether a rollout diverged
         keep = KEPT.get(plan.keep, "none" if plan.measure else "last")
     return rollout(
         plan.world,

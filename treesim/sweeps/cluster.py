@@ -16,7 +16,7 @@ from ..states.arguments import short_repr
 from .chunk import Job, Task
 from .workers import Failed, Outcome, numa_nodes
 
-WITHOUT_WORKERS = 300.0  # seconds for which a cluster may have none, as while a queue starts them
+WITHOUT_WORKERS = 300.0  # seconds without workers that are tolerated, for example while a queue starts them
 LOST = ("FutureCancelledError", "CancelledError", "CommClosedError", "FutureLostError")
 
 
@@ -33,7 +33,7 @@ class DaskPool:
     Dask sets to 1. Raises ArgumentError if `client` is no client, or has no workers.
     """
 
-    exact = False  # a scheduler counts the deaths of a worker against all tasks that it had
+    exact = False  # a scheduler blames all tasks of a worker for its death
 
     def __init__(self, client: Any, threads: int | None = None) -> None:
         require_distributed()
@@ -82,7 +82,7 @@ class DaskPool:
                         lonely.set()
                         self.client.cancel(futures)
                         return
-                except Exception:  # the scheduler is lost, which the futures tell
+                except Exception:  # the scheduler is lost, which the futures report
                     return
 
         Thread(target=watch, daemon=True).start()
@@ -172,7 +172,7 @@ def local_cluster(workers: int | None = None, **options: Any) -> Any:
 
     count = workers or max(1, len(numa_nodes()))
     threads = str(max(1, usable_cores() // count))
-    # what a process is started with: Dask's own setting is one thread of OpenMP's
+    # environment of the processes: Dask's default is one OpenMP thread
     with dask.config.set({f"distributed.nanny.pre-spawn-environ.{name}": threads for name in VARIABLES}):
         cluster = LocalCluster(n_workers=count, threads_per_worker=1, processes=True, **options)
     client = cluster.get_client()

@@ -15,7 +15,7 @@ from ..errors import ArgumentError
 from ..states.arguments import short_repr
 from .elementary import exponential, logarithm, normal_quantile
 
-OUTERMOST = 8.3  # quantile of the normal distribution that uniform numbers in (0, 1) lead to, at most
+OUTERMOST = 8.3  # largest quantile of the normal distribution for the uniform numbers
 
 
 class Distribution(ABC):
@@ -319,7 +319,7 @@ def as_distribution(name: str, given: Any) -> Distribution:
             ) from error
         if middle != (1, *given.shape):
             raise ArgumentError(
-                f"vary[{name!r}]: {given} draws values of shape {middle} for one sample, but says {given.shape}"
+                f"vary[{name!r}]: {given} draws values of shape {middle} for one sample, but its shape is {given.shape}"
             )
         return given
     if isinstance(given, list | tuple | np.ndarray):

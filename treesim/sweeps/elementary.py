@@ -11,7 +11,7 @@ import numpy as np
 LOG_2 = 0.6931471805599453
 LOG_2_HIGH, LOG_2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # log 2, the first of 33 bits
 SQRT_HALF = 0.7071067811865476
-LOG_TERMS, EXP_TERMS = 11, 13  # what is left out is below 1e-17: (0.1716^2)^11 / 23, (log(2) / 2)^14 / 14!
+LOG_TERMS, EXP_TERMS = 11, 13  # truncation errors are below 1e-17: (0.1716^2)^11 / 23, (log(2) / 2)^14 / 14!
 
 # Wichura 1988, algorithm AS 241 (PPND16): numerators and denominators, constant terms first
 NEAR = (

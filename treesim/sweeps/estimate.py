@@ -15,7 +15,7 @@ from .chunk import Job, Task
 from .plan import Plan
 from .workers import Pool, TaskResult
 
-TASK_SECONDS = 5.0  # of work in a chunk; tasks of 1 to 30 s are long beside what a scheduler takes, and short to lose
+TASK_SECONDS = 5.0  # of work in a chunk; 1 to 30 s are long compared with a scheduler's overhead, and cheap to lose
 CHUNK_BYTES = 1 << 28  # of results in a chunk at most
 LEAST, MOST = 64, 1 << 20  # samples of a chunk
 TRIED = 256  # samples that are timed

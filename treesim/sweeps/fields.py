@@ -17,7 +17,7 @@ from ..simulation.world import World
 from .distributions import Around, Distribution, Scale, as_distribution, values_of
 from .samples import uniforms
 
-STARTS = ("q0", "v0", "p")  # what is no physics: arguments of `rollout` of their own
+STARTS = ("q0", "v0", "p")  # separate arguments of `rollout`, no model parameters
 EACH = "*"
 AXES = ("x", "y", "z")
 TARGET = re.compile(r"(\w+)(?:\[(.+)\])?", re.DOTALL)

@@ -47,7 +47,7 @@ class Manifest:
             line = self._read(content)
             if line is not None:
                 self._take(line)
-            elif content.endswith(b"\n"):  # else a process was killed while it wrote
+            elif content.endswith(b"\n"):  # else a process was killed while writing
                 self.damaged += 1
 
     def _lines(self) -> Iterator[bytes]:

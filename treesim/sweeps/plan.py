@@ -28,9 +28,9 @@ from .store import check_column
 
 KEEPS = ("summary", "last", "all")
 SEEDS = (1 << 64) - 1
-VERSIONS = ("treesim", "sources of treesim")  # that decide the bits of a sample besides its plan
+VERSIONS = ("treesim", "sources of treesim")  # that determine the bits of a sample besides its plan
 RESERVED = ("sample", "q", "v", "failed_step", "failed_dof", "failed_reason")  # names of columns and axes
-MOST_KEPT = 16  # numbers of one entry of `vary` that are kept for each sample; more are drawn again when asked for
+MOST_KEPT = 16  # numbers of one entry of `vary` stored for each sample; more are drawn again on demand
 
 
 class Inputs(NamedTuple):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 PLAN = f"{ASIDE}/plan.pickle"
 OF_A_CALL = "call.{}.pickle"  # in ASIDE
-PATIENCE = 5.0  # seconds after which a file that another machine wrote is to be seen: network file systems are late
+PATIENCE = 5.0  # seconds until a file written by another machine must be visible: network file systems are late
 
 
 def packed(plan: Plan) -> bytes:
@@ -73,11 +73,11 @@ def read_program(path: Path, digest: str) -> bytes:
     until = time.monotonic() + PATIENCE
     while not path.is_file() and time.monotonic() < until:
         with suppress(OSError):
-            list(path.parent.iterdir())  # a network file system looks again
+            list(path.parent.iterdir())  # makes a network file system refresh
         time.sleep(0.1)
     content = path.read_bytes()
     if program_digest(content) != digest:
-        raise ValueError(f"{path} has another digest than the call told")
+        raise ValueError(f"{path} does not have the call's digest")
     return content
 
 

@@ -9,7 +9,7 @@ from .chunk import Job, Task
 from .manifest import Manifest
 from .workers import Failed, Pool, TaskResult
 
-MOST_LEFT_OUT = 1000  # samples that one search finds
+MOST_LEFT_OUT = 1000  # samples found by one search
 
 
 def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, report: Callable[[int], None]) -> None:
@@ -25,7 +25,7 @@ def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, rep
     for sample, reason in culprits(pool, job, [task for task, _ in failed]).items():
         manifest.add({"sample": sample, "reason": reason})
     again = [_without(task, manifest) for task, _ in failed]
-    for task, outcome in _written(pool, job, again, manifest, report):  # also those that others' deaths took with them
+    for task, outcome in _written(pool, job, again, manifest, report):  # also those of workers killed by others
         if task in [before for before, _ in failed]:
             raise SweepError(
                 f"samples {task.start} to {task.stop - 1} cannot be computed together: {outcome.reason}; each half of "

@@ -29,11 +29,11 @@ from ..system.files import DAMAGED, cannot_write, digest_of, part_name, rename_n
 if TYPE_CHECKING:
     from .plan import Plan
 
-ASIDE = "treesim"  # the folder beside the columns, and the attribute of the group
+ASIDE = "treesim"  # the folder next to the columns, and the attribute of the group
 DESCRIPTION, GROUP = f"{ASIDE}/plan.json", "zarr.json"
 SAMPLE = "sample"  # the axis
 NEEDED = ("zarr", "xarray", "cloudpickle")
-LONGEST_NAME = 200  # bytes of a column's name: it is that of a folder
+LONGEST_NAME = 200  # bytes of a column's name, which is that of a folder
 
 
 def require_zarr() -> None:
@@ -105,7 +105,7 @@ class Store:
         """Return a column of all samples; raises SweepError if it is damaged."""
         try:
             return np.asarray(self._arrays[name][: self.samples])
-        except Exception as error:  # whatever Zarr and its codecs raise
+        except Exception as error:  # of Zarr and its codecs
             raise SweepError(
                 f"column {quoted(name)} of {self.folder} cannot be read: {type(error).__name__}: {error}: the same "
                 f"call of treesim.sweep computes again what is damaged"
@@ -176,7 +176,7 @@ def create(folder: Path, plan: Plan, chunk: int, columns: Mapping[str, np.ndarra
             fill_value=fill_value(name, column.dtype), dimension_names=axes,
         )  # fmt: skip
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # consolidated metadata are no part of the format, which others may ignore
+        warnings.simplefilter("ignore")  # consolidated metadata are an extension of the format
         zarr.consolidate_metadata(group.store)
     metadata = json.loads((folder / GROUP).read_bytes())
     metadata["attributes"][ASIDE]["digest"] = _digest_without(metadata)
@@ -243,7 +243,7 @@ def in_the_making(folder: Path) -> Iterator[Path]:
         _named(beside, folder)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
-        for path in missing:  # what another call needs of them is not empty
+        for path in missing:  # those that another call uses are not empty
             with suppress(OSError):
                 path.rmdir()
         raise

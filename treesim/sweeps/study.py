@@ -319,7 +319,7 @@ class Study(ReprMixin):
             reason = "they do not have the checksum in the manifest"
             if checksum(columns) == self._manifest.finished[start]["checksum"]:
                 return columns
-        except Exception as error:  # whatever Zarr and its codecs raise on damaged files
+        except Exception as error:  # of Zarr and its codecs, for damaged files
             reason = f"{type(error).__name__}: {error}"
         raise SweepError(
             f"columns of samples from {start} on in {self.path} are damaged: {reason}: the same call of treesim.sweep "

@@ -168,7 +168,7 @@ def sweep(
             refuse_other(Store(folder, "r"), plan, chunk)
         columns = nominal_results(plan)
         if not os.path.lexists(folder):
-            with suppress(FileExistsError):  # another call has made it meanwhile
+            with suppress(FileExistsError):  # another call has created it meanwhile
                 _begin(folder, plan, content, pool, columns, chunk, announce)
             announce = None
         return _go_on(folder, plan, content, pool, chunk, sample_bytes(columns), progress, announce)
@@ -306,5 +306,5 @@ def _is_sound(store: Store, manifest: Manifest, start: int) -> bool:
         return False
     try:
         return checksum(store.read(start)) == record["checksum"]
-    except Exception:  # whatever Zarr and its codecs raise on damaged files
+    except Exception:  # of Zarr and its codecs, for damaged files
         return False

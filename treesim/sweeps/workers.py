@@ -21,7 +21,7 @@ from ..system.subprocesses import PythonProcess, module_command
 from .chunk import Job, Task, run_task
 
 NODES = Path("/sys/devices/system/node")
-DEATHS = 2  # of workers over one task, after which it is the task that kills them
+DEATHS = 2  # of workers by one task, after which the task is blamed
 
 
 class TaskResult(NamedTuple):
@@ -129,7 +129,7 @@ def _serve(process: WorkerProcess, job: Job, waiting: Any, ended: Any) -> None:
             task = waiting.get_nowait()
             try:
                 outcome: Any = process.do((job, task, process.threads))
-            except BaseException as error:  # the thread that waits raises it
+            except BaseException as error:  # raised by the waiting thread
                 outcome = error
             ended.put((task, outcome))
 
@@ -201,7 +201,7 @@ def _shares(workers: int | None) -> list[list[int]]:
     if workers is None:
         by_node = [sorted(set(cores) & set(node)) for node in numa_nodes()]
         shares = [share for share in by_node if share] or [cores]
-        most = usable_cores()  # what a quota pays for may be less than what there is
+        most = usable_cores()  # a quota may be less than the number of cores
         return [share[: max(1, most // len(shares))] for share in shares] if most < len(cores) else shares
     return [cores[k * len(cores) // workers : (k + 1) * len(cores) // workers] or cores for k in range(workers)]
 

@@ -26,7 +26,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 NO_RESERVING = (errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.ENOSYS)  # of a file system
 ZEROS = bytes(1 << 20)
 DIGITS = 32  # hexadecimal ones of SHA-256: they find damage, and prove nothing against who computes them anew
-# what readers of damaged archives, arrays, texts and tables raise, besides OSError
+# errors of readers of damaged archives, arrays, texts and tables, in addition to OSError
 DAMAGED = (
     ValueError, LookupError, TypeError, AttributeError, ArithmeticError, EOFError, MemoryError, RuntimeError,
     SyntaxError, csv.Error, struct.error, tokenize.TokenError, zipfile.BadZipFile, zlib.error,

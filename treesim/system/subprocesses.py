@@ -27,7 +27,7 @@ STANDARD_ZIP = re.compile(r"python\d+\.zip")
 def import_path() -> list[str]:
     """Return the parent's `sys.path` for a child: the standard library first, then the other entries in their order."""
     entries = [os.path.abspath(entry) for entry in sys.path if isinstance(entry, str)]
-    return sorted(dict.fromkeys(entries), key=lambda entry: not _is_standard(entry))  # sorting keeps the order
+    return sorted(dict.fromkeys(entries), key=lambda entry: not _is_standard(entry))  # a stable sort
 
 
 def _is_standard(entry: str) -> bool:

@@ -14,7 +14,7 @@ from .values import finite_or_nan, short_repr
 
 T = TypeVar("T")
 LARGEST = 1 << 26  # bytes of a text
-MOST_PARTS, MOST_VALUES = 1 << 20, 1 << 22  # lists and objects in it, and what they hold
+MOST_PARTS, MOST_VALUES = 1 << 20, 1 << 22  # numbers of lists and objects, and of their elements
 NAMES = {str: "a text", int: "a whole number", float: "a finite number", bool: "true or false", NoneType: "null"}
 
 

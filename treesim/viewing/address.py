@@ -21,7 +21,7 @@ ADDRESS = "127.0.0.1"
 HOSTS = r"(127\.0\.0\.1|localhost)"
 TOKEN_BYTES = 18
 LARGEST_PORT = 65535
-WAITING = 128  # connections that the kernel holds until they are accepted
+WAITING = 128  # pending connections
 
 
 def listening(port: int) -> socket.socket:
@@ -62,7 +62,7 @@ def token_for(port: int) -> str:
         ):
             return kept
     token = secrets.token_urlsafe(TOKEN_BYTES)
-    with suppress(OSError):  # without a place to keep it, pages are to be opened anew
+    with suppress(OSError):  # without a file, pages must be opened again after a restart
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:

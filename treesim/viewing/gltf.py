@@ -30,7 +30,7 @@ from .solids import surface_triangles, triangles_of
 SUFFIXES = (".glb",)
 DEFAULT_COLOR, GROUND_COLOR = (0.70, 0.72, 0.75, 1.0), (0.54, 0.58, 0.62, 0.5)
 WHITE = (1.0, 1.0, 1.0, 1.0)
-REACH = 10.0  # of a plane to each side, in sizes of the space in which the bodies move
+REACH = 10.0  # half-width of a plane, relative to the space in which the bodies move
 ROUGHNESS = 0.6
 TURNED = {"rotation": [-(0.5**0.5), 0.0, 0.0, 0.5**0.5]}  # from z up to y up, as a quaternion x y z w
 
@@ -121,7 +121,7 @@ class _Document:
             "bufferViews": [],
         }  # fmt: skip
         self._numbers = bytearray()
-        self._kept: dict[Any, int] = {}  # places of meshes, materials and textures, by what is there
+        self._kept: dict[Any, int] = {}  # indices of meshes, materials and textures, by content
         self._primitives: dict[Any, list[dict[str, Any]]] = {}  # triangles, by their shape
 
     def node(self, name: str, parent: int, **more: Any) -> int:
@@ -180,7 +180,7 @@ class _Document:
 
     def _primitive(self, mesh: TriangleMesh) -> dict[str, Any]:
         """Add triangles, with colours and texture coordinates of their vertices."""
-        wide = np.uint32 if len(mesh.vertices) > 2**16 - 1 else np.uint16  # the last number is no vertex's (3.7.2.1)
+        wide = np.uint32 if len(mesh.vertices) > 2**16 - 1 else np.uint16  # the largest index is reserved (3.7.2.1)
         attributes = {"POSITION": self.accessor(mesh.vertices.astype(np.float32), ARRAY)}
         if mesh.colors is not None:
             levels = np.column_stack([linear(mesh.colors / 255.0), np.ones(len(mesh.colors))])

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
     from ..simulation.world import World
 
-Message = Mapping[str, Any]  # of values that JSON holds
+Message = Mapping[str, Any]  # of JSON values
 Reply = Callable[[str], object]
 
 BONE_COLOR = (0.62, 0.67, 0.73, 1.0)

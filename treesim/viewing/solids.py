@@ -32,7 +32,7 @@ def triangles_of(visual: Visual) -> tuple[TriangleMesh, ...]:
     """
     if visual.kind == "mesh":
         meshes = read_meshes(visual.file or "", visual.texture).meshes
-        assert meshes is not None  # drawables took the unreadable ones out
+        assert meshes is not None  # `drawables` removed unreadable ones
         return meshes
     return (_plain(_solid(visual.kind, visual.size)),)
 

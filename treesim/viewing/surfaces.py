@@ -10,7 +10,7 @@ from ..contact.ground import Ground, HeightField, Surface
 from ..model.pack import axis_rotation
 from .meshes import TriangleMesh
 
-_LEVEL = 1e-9  # sine of the steepest slope on which the grid lies
+_LEVEL = 1e-9  # sine of the steepest slope of a level plane
 
 
 def floor_height(ground: Iterable[Surface]) -> float | None:

@@ -25,7 +25,7 @@ from .protocols import ClickViewer, GroundViewer, InteractiveViewer, MarkViewer,
 
 ARROW_COLOR = (0.09, 0.4, 0.75)  # red, green, blue
 FRAME_LENGTH = 0.1  # m, of a frame's axes
-MOST_CLICKS = 1000  # that wait; of more, the last are left out
+MOST_CLICKS = 1000  # waiting clicks: further ones are dropped
 
 
 class Click(NamedTuple):
@@ -109,7 +109,7 @@ class View(ReprMixin):
         """Close the viewer; a second call does nothing."""
         with self._lock:
             self._open = False
-        self.viewer.close()  # without the lock: a viewer may wait for a thread of its own, which tells of a slider
+        self.viewer.close()  # without the lock: a viewer may wait for its own thread, which may report a slider
 
     def update(self, q: ArrayLike) -> None:
         """Show the robot at a configuration, and process clicks.
@@ -219,7 +219,7 @@ class View(ReprMixin):
             raise ArgumentError(f"on_click: call must be a function call(click), got {short_repr(call)}")
         with self._lock:
             viewer: ClickViewer = self._able(
-                "on_click", ClickViewer, "hears no clicks: it has no method `listen_clicks`"
+                "on_click", ClickViewer, "reports no clicks: it has no method `listen_clicks`"
             )
             self._clicked.append(call)
             viewer.listen_clicks(self._hit)
@@ -310,7 +310,7 @@ class View(ReprMixin):
 
     def _moved(self, name: str, limits: tuple[float, float], value: float) -> None:
         with self._lock:
-            if self._sliders[name][:2] == limits:  # else by a page that shows the slider as it was before
+            if self._sliders[name][:2] == limits:  # else from a page that shows the previous slider
                 self._sliders[name] = (*limits, min(max(float(value), limits[0]), limits[1]))
 
     def _hit(self, body: str, point: np.ndarray) -> None:

@@ -13,8 +13,8 @@ from ...model.tree import Tree
 from ..operational.frames import frame_pose
 from .constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint
 
-ROUNDING = 16 * np.finfo(float).eps  # of R R^T - 1 of a rotation, which is then left as it is, to the bit
-PLAIN = 1e-12  # an entry of a row smaller than this part of it is none
+ROUNDING = 16 * np.finfo(float).eps  # of R R^T - 1 of a rotation, which is then not changed, to the bit
+PLAIN = 1e-12  # an entry of a row smaller than this part of it counts as zero
 
 
 def held_constraint(robot: Tree, constraint: Constraint, q: np.ndarray) -> Constraint:
@@ -39,7 +39,7 @@ def held_constraint(robot: Tree, constraint: Constraint, q: np.ndarray) -> Const
         raise ArgumentError(f"{label} must be one homogeneous matrix (4, 4) with a rotation in it")
     exact = np.array(given, float)
     if np.abs(R @ R.T - np.eye(3)).max() > ROUNDING:
-        U, _, V = np.linalg.svd(R)  # a rotation to rounding, as gaps are told to rounding
+        U, _, V = np.linalg.svd(R)  # exact to rounding, as gaps are
         exact[:3, :3] = U @ V
     return replace(constraint, pose=exact)
 

@@ -62,14 +62,14 @@ def frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> t
     return codes, offsets
 
 
-kept_frame_codes = lru_cache(maxsize=256)(frame_codes)  # those last used, with their robots; TypeError for odd names
+kept_frame_codes = lru_cache(maxsize=256)(frame_codes)  # with a cache; TypeError for names that cannot be hashed
 
 
 def known_frame_codes(robot: Tree, frames: tuple[str, ...], reference: Reference) -> tuple[np.ndarray, np.ndarray]:
     """Return the tables of `frame_codes`, cached if names can be hashed."""
     try:
         return kept_frame_codes(robot, frames, reference)
-    except TypeError:  # and so cannot be known
+    except TypeError:  # which cannot be cached
         return frame_codes(robot, frames, reference)
 
 
@@ -197,7 +197,7 @@ def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, *, reference: Referenc
         robot = checked_robot(robot)
     try:
         codes, offsets = kept_frame_codes(robot, (frame,), reference)
-    except TypeError:  # a name that cannot be hashed, and so cannot be known
+    except TypeError:  # a name that cannot be hashed
         codes, offsets = frame_codes(robot, (frame,), reference)
     J = np.empty((6, robot.nv))
     if JACOBIAN.call(robot.ints, robot.reals, codes, offsets, q, J) == FINE:

@@ -27,7 +27,7 @@ from .motion import FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
 ROWS = FastEntry(operational_rows_states)
-CENTERS = np.arange(0), np.arange(3)  # the kernels' rows of the centre of mass, by whether it is wanted
+CENTERS = np.arange(0), np.arange(3)  # the kernels' rows of the centre of mass, without and with it
 NO_FORCES = np.empty(0)
 ONE_TASK = (str, FramesTask, CenterOfMassTask)
 

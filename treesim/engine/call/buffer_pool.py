@@ -19,14 +19,14 @@ from ..llvm.memory_techniques import POOL, used
 from ..threads import LONGEST, lock_across_forks
 
 VARIABLE = "TREESIM_KEEP_MIB"
-KEPT = 512  # MiB that are kept at most
-LEAST = 1 << 24  # bytes of a result: smaller blocks are kept by allocators
-ROOM = 1.25  # times a result that its block may be
+KEPT = 512  # MiB: largest size of the pool
+LEAST = 1 << 24  # bytes of a result: allocators reuse smaller blocks
+ROOM = 1.25  # largest ratio of a block's size to its result's
 
-_blocks: list[np.ndarray] = []  # from the one whose last use is oldest on
+_blocks: list[np.ndarray] = []  # least recently used first
 _lock = lock_across_forks()
 _alone = [np.empty(0)]
-_REFERENCES = sys.getrefcount(_alone[0])  # to what only a list refers to
+_REFERENCES = sys.getrefcount(_alone[0])  # to an object in a list only
 
 
 def empty(shape: tuple[int, ...], number: Any) -> np.ndarray:
@@ -57,6 +57,6 @@ def _block(size: int) -> np.ndarray:
             _blocks.append(_blocks.pop(k))
             return _blocks[-1]
     while _blocks and sum(block.nbytes for block in _blocks) + size > limit():
-        _blocks.pop(0)  # one in use stays with its users
+        _blocks.pop(0)  # a block in use stays with its users
     _blocks.append(np.empty(size, np.uint8))
     return _blocks[-1]

@@ -14,7 +14,7 @@ def ctrl_c_later() -> Iterator[None]:
     """Defer Ctrl-C to the end of the block; a second one takes effect at once."""
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield  # Python tells only the main thread, and nobody where signals are ignored
+        yield  # Python delivers signals to the main thread only
         return
     held: list[tuple[int, Any]] = []
 

@@ -42,7 +42,7 @@ __all__ = [
 ]
 
 ENGINES = ("auto", "generic", "specialized")
-STATES_PER_TASK = 128  # fewer states than this are not worth handing to another of Python's threads
+STATES_PER_TASK = 128  # fewer states are not worth another Python thread
 
 # runs an entry with (constants, inputs, outputs, engine), arrays (states, numbers), and returns its status
 Runner = Callable[[Callable[..., int], Sequence[Any], list[np.ndarray], list[np.ndarray], str], int]
@@ -95,7 +95,7 @@ def evaluate(
             found[0] = result_rows(out, batch, results[0], arrays)
         run = run_states if runner is None or engine == "specialized" else runner
         if run is not run_states:
-            refuse_invalid(arguments, arrays)  # stages look at results only
+            refuse_invalid(arguments, arrays)  # stages check results only
         if run(entry, constants, given, found, engine) > accepted:
             refuse_invalid(arguments, arrays)
             named = {a.label: x for a, x in zip(arguments, arrays, strict=True) if x is not None}

@@ -103,7 +103,7 @@ class EntryCode:
         """Return the call with these arguments, which are validated once; arrays are read at every call."""
         words, run = _job(self._words(arguments, self._kinds)), self._run
 
-        def call(kept: Sequence[Any] = arguments) -> int:  # whose memory must stay
+        def call(kept: Sequence[Any] = arguments) -> int:  # keeps a reference to their memory
             return int(run(words))
 
         return call

@@ -34,10 +34,10 @@ from ..llvm.strategies import emit, wanted
 from ..threads import thread_count, together
 from .generic import runs_compiled
 
-STATES = 64  # batches from this size on are worth specialized code
+STATES = 64  # smallest batch for specialized code
 CACHE_LINE = 64  # bytes; also the widest vector
-LEAST = 32  # states that are worth waking a thread for: 1 us lost for six joints, 3 to 17 us won for a humanoid's
-SHARES = 32  # blocks for each thread: whoever comes late, or is invariant up, takes fewer
+LEAST = 32  # states worth another thread: 1 us slower for six joints, 3 to 17 us faster for a humanoid
+SHARES = 32  # blocks for each thread: one that is late or delayed takes fewer
 LARGEST_BLOCK = 4096  # states
 
 _codes: SharedCode[BatchCode | UnsupportedError] = SharedCode()  # or why there is none
@@ -168,7 +168,7 @@ def single_code(
     """
     refuse_unusable()
     if not layout_is_known():
-        raise UnsupportedError("this numpy keeps its arrays in memory in a way that is not known here")
+        raise UnsupportedError("the memory layout of this numpy's arrays is unknown")
     shapes = tuple(inputs), tuple(results)
     identity = (entry, number is np.float32, *shapes, *map(_contents, constants))
     return _functions.get(identity, lambda: _single_function(entry, constants, *shapes, number, identity))
@@ -230,4 +230,4 @@ def _make(
     try:
         return BatchCode(machine_code.load(name, key, write), width)
     except UnsupportedError as error:
-        return UnsupportedError(str(error))  # a new one, without the frames that the other comes from
+        return UnsupportedError(str(error))  # a new one, without the traceback's frames

@@ -11,7 +11,7 @@ import numpy as np
 from ..threads import pool, thread_count
 from .evaluate import STATES_PER_TASK, Runner, run_states
 
-BLOCKS_PER_SHARE = 16  # fewer blocks than this are not worth handing to another thread
+BLOCKS_PER_SHARE = 16  # fewer blocks are not worth another thread
 
 # part(first, last, share, shares): one of so many shares of the stages first .. last; returns a status
 Part = Callable[[int, int, int, int], int]

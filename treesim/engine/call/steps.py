@@ -164,7 +164,7 @@ def held_controls(controls: np.ndarray, held: int) -> np.ndarray:
     if held == 1 or not controls.size:
         return controls
     own = controls[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in controls.strides[:2])]
-    several = own.repeat(held, axis=1) if own.shape[1] == steps else own  # what is shared is not copied
+    several = own.repeat(held, axis=1) if own.shape[1] == steps else own  # shared controls are not copied
     return np.broadcast_to(several, (count, steps * held, m))
 
 

@@ -44,7 +44,7 @@ COMPARED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Eq: ("eq", "oeq"), ast.NotEq: ("ne", "une"), ast.Lt: ("slt", "olt"), ast.LtE: ("sle", "ole"),
     ast.Gt: ("sgt", "ogt"), ast.GtE: ("sge", "oge"),
 }  # fmt: skip
-LARGEST_POWER = 16  # that is written as products
+LARGEST_POWER = 16  # expanded to products
 
 
 def known(number: Any) -> Value:

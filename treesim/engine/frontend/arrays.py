@@ -27,8 +27,8 @@ from .types import (
 )
 
 BYTES = 8  # of a number
-SMALL = 64  # elements: arrays of a known size up to this need no allocation
-# whole numbers are never written where reals are read
+SMALL = 64  # elements: arrays of constant size up to this are on the stack
+# integers are never stored where floats are loaded
 ALIAS = {INTEGER: ", !tbaa !1", REAL: ", !tbaa !2", LANES: ", !tbaa !2"}
 UNCHANGED = ", !invariant.load !0"
 
@@ -242,7 +242,7 @@ def allocated(body: Body, shape: Sequence[Value], kind: Scalar) -> Value:
     else:
         bytes_ = arithmetic(body, ast.Mult, count, integer(BYTES * (WIDTH if kind == LANES else 1)))
         address = body.get(f"call ptr @allocate(ptr %arena, i64 {bytes_.parts[0]})")
-        # told to the arena: LLVM would otherwise think that nobody else, as what frees it, can reach new memory
+        # stored in the arena, since LLVM would otherwise assume that only this function accesses the memory
         body.do(f"store ptr {address}, ptr {body.get('getelementptr ptr, ptr %arena, i64 1')}")
         body.allocates = True
     return Value(Array(kind, len(shape), CONTIGUOUS, False), (address, *(x.parts[0] for x in shape)))

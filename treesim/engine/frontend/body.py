@@ -20,12 +20,12 @@ class Body:
         self.flags = flags
         self.loop_kind = ""
         self.lines: list[str] = []
-        self.memory: list[str] = []  # variables in memory, reserved where the function begins
+        self.memory: list[str] = []  # stack variables, allocated at the start of the function
         self.count = 0
-        self.ended = False  # whether nothing runs behind the last instruction
+        self.ended = False  # whether the block has ended
         self.loops: tuple[Loop, ...] = ()  # around the current instruction, innermost last
         self.returns_arrays = self.allocates = False  # whether the function does
-        self.mask: str | None = None  # the lanes that take part, where these are not all of them
+        self.mask: str | None = None  # active lanes, None for all
 
     def new(self, prefix: str = "v") -> str:
         """Return an unused name for a register or label."""

@@ -216,7 +216,7 @@ KNOWN: dict[Any, Callable[..., Value]] = {
     elementary.less: _less,
     elementary.select: _select,
     **{f: _real(p.scalar) for p in PRIMITIVES if p.scalar for f in (p.python, getattr(math, p.name))},
-    elementary.tanh: _real("tanh"),  # which traces make of exponentials
+    elementary.tanh: _real("tanh"),  # which traces compute from exponentials
     **dict.fromkeys((elementary.absolute, abs), _absolute),
     **dict.fromkeys((elementary.maximum, max), _largest(ast.Gt)),
     **dict.fromkeys((elementary.minimum, min), _largest(ast.Lt)),

@@ -27,14 +27,14 @@ from ...kernels.entries.entry import Array, Signature, made_function
 from ...kernels.entries.status import WRONG_SIZE
 from .memory import reals_at, unchanged, words_at
 
-BAD_LAYOUT = WRONG_SIZE + 1  # an argument is not such an array
+BAD_LAYOUT = WRONG_SIZE + 1  # an argument is not a supported array
 METH_FASTCALL = 0x0080
 TYPE, DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTOR, FLAGS = 1, 2, 3, 4, 7, 8  # words of PyArrayObject_fields
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400  # NPY_ARRAY_C_CONTIGUOUS, ...
 BEHAVED = CONTIGUOUS | ALIGNED | WRITEABLE
 HALF = 0xFFFFFFFF  # nd and flags are 32 bits wide
 
-# what the compiled fast call is told at run time, since addresses differ from process to process
+# run-time addresses for the compiled fast call, which differ between processes
 ARRAY_TYPE, NUMBER_TYPE, NEW_REFERENCE, FIRST_STATUS = 0, 1, 2, 3
 WORDS_KNOWN = FIRST_STATUS + BAD_LAYOUT + 1
 

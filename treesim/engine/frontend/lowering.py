@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 RESULT = "return"  # no name of a variable
 PARAMETER = re.compile(r"%a\d+\.\d+")
-# files of kernels whose loops are taken to vectors in the longest modules, too: those over rows, and over all results
+# kernels whose loops are vectorized even in the longest modules: those over rows, and over all results
 WIDE = {
     f"treesim.kernels.{name}"
     for name in ("contact.delassus", "contact.problem", "contact.pgs", "contact.admm", "entries.status")
@@ -33,7 +33,7 @@ OTHER_LOOP = ", !llvm.loop !6"
 FEW = 8  # parts of a result, of which literals are returned as well
 MOST_IN_REGISTERS = 40  # parts of a result
 WORDS = {"ptr", "i64", "double", "i1"}  # LLVM's types that a word of memory holds
-MASKED = "%mask"  # where the lanes are that a kernel may write on
+MASKED = "%mask"  # mask of the lanes to which a kernel may write
 MOST_TRIES = 50  # types of variables that are found to be wider
 
 
@@ -175,7 +175,7 @@ class FunctionBody(Body):
         if RESULT not in self.names:
             return NONE
         if not self.ended:
-            self.give_back(None)  # as Python does where a text ends
+            self.give_back(None)  # as Python does at the end of a function
         self.begin(self.exit)
         return self.read(RESULT)
 

@@ -27,11 +27,11 @@ FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order
 FLAGS = {status_of.__module__: SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
 
-LONG_KERNELS: set[Any] = {joint_transform, body_energy}  # without a loop, at many places, and worth a call like a sweep
-INLINED, CALLED, SWEEP = "alwaysinline nounwind", "noinline nounwind", "#0"  # the last is told when all is known
-FEW = 8  # parts of a result, of which LLVM's type is written out
-LONGEST = 800_000  # characters of a module, as that of a step with contact, most of whose loops are left as they are
-LONG = 490_000  # characters of a module, which LLVM would work on for nearly two seconds
+LONG_KERNELS: set[Any] = {joint_transform, body_energy}  # without a loop, used at many places, and called like a sweep
+INLINED, CALLED, SWEEP = "alwaysinline nounwind", "noinline nounwind", "#0"  # the last is defined with the module
+FEW = 8  # parts of a result whose LLVM type has no name
+LONGEST = 800_000  # characters of a module, such as a step with contact; beyond, most loops are not optimised
+LONG = 490_000  # characters of a module that takes LLVM nearly two seconds
 
 OWN = "treesim."
 
@@ -82,7 +82,7 @@ FUNCTIONS = "\n".join(
     for primitive in PRIMITIVES
     if primitive.scalar
 )
-# of LLVM's functions those on lanes: it makes code of sines and the like that calls the C library for each lane
+# LLVM's functions on lanes; its sine and others call the C library for each lane
 ON_LANES = "\n".join(
     f"declare {LANES.llvm} @{on_lanes(name)}({', '.join([LANES.llvm] * arity)}) nounwind memory(none)"
     for name, arity in [
@@ -114,11 +114,11 @@ class Module:
 
     def __init__(self, files: Iterable[str] = (), fuses: bool = True) -> None:
         self.fuses = fuses  # whether products are fused with sums
-        self.files = set(files)  # whose functions are kernels, beside treesim's
+        self.files = set(files)  # whose functions are kernels, besides treesim's
         self.functions: list[str] = []
         self._compiled: dict[tuple[Any, ...], Compiled | None] = {}
         self._structures: dict[tuple[str, ...], str] = {}
-        self.apart: set[Any] = set()  # kernels that are called, not made part of what calls them
+        self.apart: set[Any] = set()  # kernels that are called, not inlined
 
     def compiled(self, function: FunctionType, types: tuple[Type, ...], masked: bool = False) -> Compiled:
         """Return a kernel for given argument types, translated on first use; masked: as in `compile_function`."""

@@ -87,7 +87,7 @@ def _if(body: FunctionBody, node: ast.If) -> None:
         ended.append(body.ended)
         body.jump(end)
     if all(ended):
-        body.ended = True  # nobody comes to what follows
+        body.ended = True  # the following code is unreachable
     else:
         body.begin(end)
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
 
-CONTIGUOUS, ROWS, STRIDED = "contiguous", "rows", "strided"  # layouts, from the most to the least that is known
+CONTIGUOUS, ROWS, STRIDED = "contiguous", "rows", "strided"  # layouts, from the most to the least specific
 LAYOUTS = (CONTIGUOUS, ROWS, STRIDED)
 
 
@@ -22,7 +22,7 @@ class Scalar(NamedTuple):
 
 BOOLEAN, INTEGER, REAL = Scalar("boolean", "i1"), Scalar("integer", "i64"), Scalar("real", "double")
 NUMBERS = (BOOLEAN, INTEGER, REAL)  # each contains those before it
-WIDTH = 8  # lanes of a vector: states that a kernel on lanes works on at once
+WIDTH = 8  # lanes of a vector: states that a SIMD kernel processes at once
 LANES, MASK = Scalar("real on lanes", f"<{WIDTH} x double>"), Scalar("condition on lanes", f"<{WIDTH} x i1>")
 
 

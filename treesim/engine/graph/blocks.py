@@ -19,11 +19,11 @@ from .loops import heard_by, marked
 from .trace import Trace, trace
 
 LONGEST = 600_000  # operations: a trace takes 3 us and 500 bytes for each
-SMALL = 16  # operations: a loop with less in an iteration is cut only after a run of
+SMALL = 16  # operations: loops with shorter iterations are divided only after a run of
 RUN = 48  # operations
-TRIPS = 2  # iterations: a loop with no more, on average, is not cut at all
+TRIPS = 2  # iterations: loops with no more, on average, are not divided
 KNOWN = (CONSTANT, TABLE)
-# what an operand is, in the last two bits of its code
+# kinds of operands, in the last two bits of the code
 LOCAL, SLOT, ENTRY, LITERAL = range(4)
 
 
@@ -61,7 +61,7 @@ class TableGraph(Graph):
             try:
                 return self._entry(float(PRIMITIVES[operation].python(*values)))
             except (ZeroDivisionError, ValueError):
-                pass  # left to the processor
+                pass  # computed by the processor
         return super()._new(operation, first, second)
 
 
@@ -201,7 +201,7 @@ def _templates(
     return templates
 
 
-# ---- where to cut
+# ---- boundaries of blocks
 
 
 class _Site:
@@ -243,7 +243,7 @@ def _counted(visits: Sequence[tuple[int, int]]) -> dict[int, _Site]:
     A loop left by `return` has no end mark; the next mark of an enclosing loop ends it.
     """
     sites: dict[int, _Site] = {}
-    inside: list[tuple[int, int]] = []  # loops that are going on, and where their iteration started
+    inside: list[tuple[int, int]] = []  # current loops, and the start of their iteration
     for site, place in visits:
         known = max(site, ~site)
         counts = sites.setdefault(known, _Site())

@@ -90,7 +90,7 @@ def is_number(x: Any, graph: Graph) -> bool:
         return x.graph is graph
     try:
         return isinstance(x, (int, float, np.integer, np.floating, np.bool_)) and math.isfinite(x)
-    except OverflowError:  # whole numbers of Python's have no largest
+    except OverflowError:  # Python's integers are unbounded
         return False
 
 

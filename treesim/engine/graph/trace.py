@@ -129,7 +129,7 @@ class Traced:
                 return y
             if x.value == -1:
                 return -y
-        if _is_negation(self):  # signs travel outward, where sums swallow them
+        if _is_negation(self):  # signs move outward, where sums absorb them
             return -(_operand(self) * b)
         if _is_negation(b):
             return -(self * _operand(b))
@@ -195,7 +195,7 @@ class Traced:
             raise UnsupportedError(f"of powers whose exponent is not known yet the base must be above 0, not {base!r}")
         return Functions.exp(math.log(base) * self)
 
-    # as NumPy's functions look for them on arrays of objects
+    # under the names that NumPy's functions call on object arrays
     def sin(self) -> Traced:
         """Sine."""
         return Functions.sin(self)

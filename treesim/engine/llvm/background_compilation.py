@@ -18,7 +18,7 @@ from ..threads import lock_across_forks
 from . import object_code
 from .object_code import CompileRequest
 
-TIME_LIMIT = 300.0  # seconds after which a process is given up: it hangs
+TIME_LIMIT = 300.0  # seconds after which a process is killed
 
 _at_work: set[threading.Thread] = set()
 _counting = lock_across_forks()

@@ -13,9 +13,9 @@ from .lanes import Lanes
 from .prefetch import At, array_at
 from .values import I8, I64, PTR, Operand, Value, constant
 
-# words of a job behind the three that threads write to: the next state, tickets (threads so far), status
+# words of a job after the three that threads update: next state, tickets (threads so far), status
 JOB = {"count": I64, "block": I64, "steps": I64, "every": I64, "bytes": I64, "workspaces": PTR, "tables": PTR}
-UNROLLED, SUMS = 8, 4  # vectors in a round of the loop, and sums that they are added to, so that none waits for another
+UNROLLED, SUMS = 8, 4  # vectors in an iteration, and independent sums, so that additions do not wait for each other
 
 
 class Placed(NamedTuple):
@@ -92,7 +92,7 @@ class BatchLoop:
             beyond = f.add(first, block)
             last = f.select(f.icmp("slt", beyond, count), beyond, count)
             f.atomic("or", f.at(job, 2, I64), f.call(run, first, last, *words, memory, tables))
-        f.do("fence seq_cst")  # what was written past the caches is there before anybody is told
+        f.do("fence seq_cst")  # completes nontemporal stores before the job is reported as done
         f.ret()
 
     def _run(self, quaternions: Sequence[int]) -> Function:
@@ -124,7 +124,7 @@ class BatchLoop:
                     self._scatter(here, record)
                 step.values = [f.add(record, f.cast("zext", due, I64)), status]
                 self._feed_back(here)
-            # what is carried stays non-finite once it is: the last step's results tell of all
+            # carried states that are not finite stay so: the last step's results show it
             group.values = [f.either(step.values[1], f.call(check_out, results))]
         f.ret(group.values[0])
         return f

@@ -141,7 +141,7 @@ class Function:
         stack = " alignstack(64)" if aligned_stack else ""
         self._lines = [f"define {linkage}{result} @{name}({taken}) {attributes}{stack} {{", "entry:"]
         self._made = self._labels = 0
-        self._block: str | None = "entry"  # the one that is written, until it has ended
+        self._block: str | None = "entry"  # current block, until it has ended
 
     def text(self) -> str:
         """Return the function as LLVM IR."""
@@ -158,7 +158,7 @@ class Function:
         """Append an instruction without a value, given as text."""
         self._lines.append(f"  {instruction}")
 
-    # ---- arithmetic: of two operands; of bits, what is set in both, in either, or in one alone
+    # ---- arithmetic of two operands; bitwise and, or, exclusive or
 
     fadd, fsub, fmul, fdiv = map(_of_reals, ("fadd", "fsub", "fmul", "fdiv"))
     add, sub, mul, udiv, urem = map(_of_integers, ("add", "sub", "mul", "udiv", "urem"))

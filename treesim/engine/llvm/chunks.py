@@ -25,10 +25,10 @@ from .prefetch import Prefetches
 from .values import PTR, Value, constant
 
 CHUNK = 1000  # operations of a function
-MANY = 12  # functions that are worth a second process, which starts while two or three are compiled
+MANY = 12  # functions worth a second process, which starts in the time of two or three
 APART = "apart"  # the list of the functions' addresses
-MIDDLE = 128  # vectors, or constants, on either side of an address that are reached by an offset of one byte
-RECENT = 60  # operations: a constant whose last use is farther back is not kept in a register, but loaded anew
+MIDDLE = 128  # vectors, or constants, on either side of an address within an offset of one byte
+RECENT = 60  # operations: a constant whose last use is farther back is loaded again
 
 
 class Chunk(NamedTuple):
@@ -119,7 +119,7 @@ class _Writer:
         self.apart = apart if self.count >= MANY else module
         self.asks = {self.order[k]: request for k, request in asked.spread(len(self.order)).items()}
         self.chunk_of = {node: k // CHUNK for k, node in enumerate(self.order)}
-        self.wanted: dict[int, list[int]] = {}  # result places of a node
+        self.wanted: dict[int, list[int]] = {}  # indices of a node's results
         for place, node in enumerate(traced.results):
             self.wanted.setdefault(node, []).append(place)
         self.last_use: dict[int, int] = {}
@@ -147,7 +147,7 @@ class _Writer:
         table = self.f.at(self.between, -MIDDLE)
         self.here: dict[int, Value] = {}
         self.constants: list[float] = []
-        self.constant_at: dict[int, tuple[int, Value]] = {}  # where one was last wanted, and its value
+        self.constant_at: dict[int, tuple[int, Value]] = {}  # last use of a constant, and its value
         for self.position, node in enumerate(nodes):
             if node in self.asks:
                 self.asked.ask(self.f, table, self.asks[node])
@@ -166,7 +166,7 @@ class _Writer:
     def _operation(self, node: int) -> None:
         operation = self.graph.operation[node]
         values = [self._value(source) for source in self.graph.operands(node)]
-        if operation in (SIN, COS):  # both at once, whichever is asked for first
+        if operation in (SIN, COS):  # both are computed together
             pair = self.f.helper_pair("sine_and_cosine", *values)
             for one, value in zip((SIN, COS), pair, strict=True):
                 self.here[self.graph.node(one, self.graph.first[node])] = value

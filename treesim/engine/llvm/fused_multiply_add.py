@@ -17,8 +17,8 @@ from .values import I64, Value, as_many
 
 LIBRARY, OWN = "@llvm.fma.", "@fma."
 DECLARED = re.compile(rf"^declare (float|double|<(\d+) x (?:float|double)>) {OWN}(\w+)\(.*$", re.MULTILINE)
-LEAST = 2.0**-900  # the last bit of x y is then no smaller than numbers can be, or x y is far below the last bit of z
-LOW = 27  # bits of a factor that its upper part leaves
+LEAST = 2.0**-900  # then the last bit of x y is representable, or x y is far below the last bit of z
+LOW = 27  # bits of a factor's lower part
 
 
 def emulated(text: str) -> str:

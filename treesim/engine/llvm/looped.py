@@ -42,7 +42,7 @@ from .straight_line import Code, code_of, distinct, results_placed, results_pref
 from .values import I8, I32, I64, PTR, Value, constant
 
 HEAD = 8  # bytes of a record before its offsets: number of the function, length
-MOST_BYTES = 2**31  # what offsets of 32 bits reach
+MOST_BYTES = 2**31  # range of 32-bit offsets
 
 
 def looped(
@@ -274,7 +274,7 @@ class _Step:
     def _operation(self, operation: int, codes: list[int]) -> Value:
         if operation not in (SIN, COS):
             return PRIMITIVES[operation].llvm(self.f, *[self._value(c) for c in codes[: ARITY[operation]]])
-        if codes[0] not in self.sines:  # both at once, whichever is asked for first
+        if codes[0] not in self.sines:  # both are computed together
             self.sines[codes[0]] = self.f.helper_pair("sine_and_cosine", self._value(codes[0]))
         return self.sines[codes[0]][operation == COS]
 

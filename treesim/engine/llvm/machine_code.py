@@ -23,9 +23,9 @@ from .fused_multiply_add import emulated
 from .object_code import CompileRequest
 from .straight_line import Code
 
-REFUSED = 2**64 - 1  # in the place of the size of the workspace: there is no code, but the reason why
+REFUSED = 2**64 - 1  # instead of the workspace's size: there is no code, but a reason
 
-_begun: dict[str, Begun] = {}  # by the file that keeps them
+_begun: dict[str, Begun] = {}  # by the name of their file
 _beginning = lock_across_forks()
 
 

@@ -14,7 +14,7 @@ from ...errors import ArgumentError, quoted
 
 VARIABLE = "TREESIM_MEMORY"
 PREFETCH, NONTEMPORAL, POOL = TECHNIQUES = ("prefetch", "nontemporal", "pool")
-PLAIN = "plain"  # none of them
+PLAIN = "plain"  # no technique
 
 
 def used(technique: str) -> bool:

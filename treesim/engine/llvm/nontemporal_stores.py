@@ -21,7 +21,7 @@ from .memory_techniques import NONTEMPORAL, used
 from .prefetch import LINE, array_at
 from .values import I32, I64, PTR, VOID, Value, constant, integers
 
-LARGE = 1 << 27  # bytes of a result that are worth it: caches hold enough of smaller ones
+LARGE = 1 << 27  # bytes of a result: smaller ones mostly fit in the caches
 LEAST = 256  # numbers of a state: fewer cost less to write than to compute
 
 

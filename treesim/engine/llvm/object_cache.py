@@ -24,11 +24,11 @@ from ... import engine, kernels
 
 MAGIC = b"treesim machine code 2\n"
 DIGITS = 64  # of a digest
-OURS_ALONE = 0o644  # who may read a kept file, if the process's umask lets them; nobody else may write to it
+OURS_ALONE = 0o644  # permissions of a file, limited by the umask: only the user may write
 BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # what opens somebody's pipe must not wait for a writer
+NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # opening a pipe must not block
 UNFINISHED, SUFFIX = "unfinished", ".part"
-LEFT_OVER = 86400.0  # seconds after which an unfinished file is that of a process that was killed
+LEFT_OVER = 86400.0  # seconds after which an unfinished file counts as left by a killed process
 
 _warned: set[str] = set()
 
@@ -59,7 +59,7 @@ def cache_directory() -> Path | None:
 
 def _of_the_user() -> str | None:
     home = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(home):  # not set, or to be ignored by the standard that the variable is from
+    if not os.path.isabs(home):  # not set, or relative, which the XDG standard ignores
         home = os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(home, "treesim") if os.path.isabs(home) else None
 
@@ -80,7 +80,7 @@ def read(name: str) -> bytes | None:
     try:
         with open(directory / name, "rb", opener=_trusted) as file:
             found = file.read()
-    except (OSError, ValueError):  # ValueError: a path that no system call takes
+    except (OSError, ValueError):  # ValueError: an invalid path
         return None
     start = len(MAGIC) + DIGITS
     return found[start:] if found[:start] == _head(name, found[start:]) else None
@@ -138,7 +138,7 @@ def _place(directory: Path, name: str, content: bytes) -> None:
 
 def _rename(part: Path, path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
-        path.rmdir()  # left empty by what makes folders for files that it does not find, as containers do
+        path.rmdir()  # an empty folder that a container has created instead of a file
     os.replace(part, path)
 
 

@@ -20,10 +20,10 @@ from .builder import Function
 from .lanes import Lanes
 from .values import I8, I64, PTR, Operand, Value
 
-EVERY = 24  # operations for one request: more would hold up the operations' own loads
+EVERY = 24  # operations for one request: more requests would delay the operations' loads
 LINE = 64  # bytes of a cache line
 At = tuple[Value, Value]  # a step, and the first of a group of states
-# an array in the table of arrays: address, strides (see `straight_line`), whether it is to be written past the caches
+# row of the table of arrays: address, strides (see `straight_line`), whether it is written by nontemporal stores
 ROW = (PTR, I64, I64, I64, I64)
 
 

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 
 from ..threads import lock_across_forks
 
-RECENT = 64  # codes that stay although nobody holds them: those asked for last
+RECENT = 64  # most recently requested codes, which stay without references
 
 Code = TypeVar("Code")
 
@@ -31,7 +31,7 @@ class SharedCode(Generic[Code]):
         code = self._living.get(identity)
         if code is None:
             with self._making:
-                code = self._living.get(identity)  # another thread's
+                code = self._living.get(identity)  # made by another thread
                 if code is None:
                     code = self._living[identity] = make()
         self._hold(identity, code)
@@ -43,4 +43,4 @@ class SharedCode(Generic[Code]):
             self._recent[identity] = code
             self._recent.move_to_end(identity)
             oldest = self._recent.popitem(last=False) if len(self._recent) > RECENT else None
-        del oldest  # outside of the lock, since freeing code may have to wait for a compiler
+        del oldest  # outside the lock, since freeing code may wait for a compiler

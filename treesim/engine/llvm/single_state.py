@@ -81,7 +81,7 @@ def _single(
     given, wanted = f.arguments[: len(sizes)], f.arguments[len(sizes) :]
     crossing = inputs + 2 * f.lanes.width * -(-len(angles) // f.lanes.width)
     behind = crossing + chunks.slots
-    own = sum(results) if len(results) > 1 else 0  # a single result is written in its place
+    own = sum(results) if len(results) > 1 else 0  # a single result is written in place
     memory = f.make(f"alloca [{behind + own} x {f.number}], align 64", PTR)
     for array, size, place in zip(given, sizes, _places(f, memory, sizes), strict=True):
         _copy(f, place, array, size)

@@ -65,7 +65,7 @@ def straight_line(
     fuse(before)
     first = carried + invariant if carried else 0
     soon = [Prefetched(k, size, False) for k, size in enumerate(sizes) if k >= first]
-    # what is carried is not written at every step
+    # carried results are not written at every step
     large = [] if carried else [k for k, size in enumerate(results, len(sizes)) if size >= LEAST]
     asked = Prefetches(soon + results_prefetched(sizes, results, large), module.lanes)
     apart = Module(module.lanes, module.prefetches)
@@ -172,7 +172,7 @@ def results_placed(module: Module, results: Sequence[int], order: Sequence[int])
         if own == [own[0] + j for j in range(size)]:
             places.append((size, own[0] if own else 0))
         else:
-            beside = [0] * module.lanes.width  # what a vector that begins before the list, or ends behind it, finds
+            beside = [0] * module.lanes.width  # padding for vectors that begin before the list or end after it
             numbers = module.array(f"list{k}", [*beside, *own, *beside], I32)
             places.append((size, Value(f"getelementptr ({I32}, {PTR} {numbers.name}, {I64} {len(beside)})", PTR)))
     return Placed(places, max(order, default=-1) + 1)

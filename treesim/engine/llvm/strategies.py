@@ -28,9 +28,9 @@ VARIABLE = "TREESIM_CODE"
 AUTO, STRAIGHT, LOOPED = "auto", "straight", "looped"
 STRATEGIES = (AUTO, STRAIGHT, LOOPED)
 SHORT = 100_000  # operations whose straight-line code is compiled in about two seconds
-STRAIGHT_COST, LOOPED_COST = 24, 34  # us to write and compile an operation; of looped code, one of its templates
-WORTH = 2  # straight-line code may take so many times as long to compile
-IRREGULAR = 10_000  # operations of templates, above which it is tried whether zeros make them differ
+STRAIGHT_COST, LOOPED_COST = 24, 34  # us to generate and compile an operation; looped: one of its templates
+WORTH = 2  # largest ratio of the compile times of straight-line and looped code
+IRREGULAR = 10_000  # operations of templates above which the trace is repeated without folding zeros
 
 
 def wanted() -> str:
@@ -61,7 +61,7 @@ def emit(
     auto: straight-line code if it is short, or compiles in at most twice the time of looped code. Raises
     UnsupportedError if the entry cannot be traced or is too long. Cost: 2 to 6 us per operation.
     """
-    # of many steps the first states' quaternions are the caller's to look at; steps keep them at length 1
+    # for many steps the caller checks the first states' quaternions; steps preserve their length
     quaternions = () if carried else quaternion_places(entry, constants, sizes)
     module = Module(lanes, prefetched)
 

@@ -17,17 +17,17 @@ from .elementary import write_helpers
 from .straight_line import Code
 
 TRIPLE = "wasm32-unknown-unknown"
-FEATURES = "+bulk-memory"  # memory.fill and memory.copy, in the place of calls of the C library
+FEATURES = "+bulk-memory"  # memory.fill and memory.copy, instead of calls of the C library
 PAGE = 65536  # bytes: the unit of a module's memory
 HEAD = b"\0asm\1\0\0\0"
 CUSTOM, EXPORT, DATA = 0, 7, 11  # sections
-BEHIND_EXPORTS = (8, 9, 12, 10, 11)  # start, elements, count of data, code, data: they stand in this order
+BEHIND_EXPORTS = (8, 9, 12, 10, 11)  # start, elements, count of data, code, data, in this order
 SYMBOL_TABLE = 8  # part of the section "linking"
 FUNCTION_SYMBOL, DATA_SYMBOL, SECTION_SYMBOL = 0, 1, 3
 UNDEFINED, EXPLICIT_NAME = 0x10, 0x40  # flags of symbols
 
 
-# memory that is taken from the heap's start on and never given back, until the next call begins there again
+# bump allocator: memory is not freed; each call starts again at the heap's start
 HEAP = """
 @heap = internal global ptr null
 declare i32 @llvm.wasm.memory.size.i32(i32)
@@ -96,7 +96,7 @@ def webassembly_of(source: Code, exports: Sequence[str]) -> WasmModule:
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
     machine = binding.Target.from_triple(TRIPLE).create_target_machine(opt=2, features=FEATURES, reloc="static")
-    # masks of addresses are as wide as these: 32 bits
+    # masks have the width of addresses: 32 bits
     text = re.sub(r"(@llvm\.ptrmask\.p0\.)i64\((ptr[^,]*), i64", r"\1i32(\2, i32", source.text)
     parsed = binding.parse_assembly(text)
     parsed.triple, parsed.data_layout = TRIPLE, str(machine.target_data)

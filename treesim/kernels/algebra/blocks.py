@@ -12,14 +12,14 @@ from .spatial import ArticulatedInertia, motion_to_child
 from .tables import motion_at, put_motion
 
 SIX = 6  # rows of a block of spatial vectors
-LEAST_PIVOT = 1e-12  # of an inertia, against its diagonal: a body with less cannot be told from one without inertia
+LEAST_PIVOT = 1e-12  # of an inertia, against its diagonal: less is equal to none, up to rounding
 NOTHING = 1e-290  # any inertia is larger
 
 
 def factorize(A, n):
     """Factorize A = L D L' in place: L in the lower triangle, D^-1 on the diagonal."""
     for k in range(n):
-        for j in range(k):  # until now A[k, j] holds L_kj D_j
+        for j in range(k):  # until now A[k, j] is L_kj D_j
             share = A[k, j] * A[j, j]
             A[k, k] -= share * A[k, j]
             A[k, j] = share

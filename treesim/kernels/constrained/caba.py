@@ -72,7 +72,7 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
     X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, mu, wanted, step, mimic_constraint = scratch
     iterations = tolerance = lacking = settings[2] * 0
     allowed = iterations + 1
-    for held in range(2):  # the free motion tells how much each row lacks and yields; then dampers hold the bodies
+    for held in range(2):  # first the unconstrained motion, for residuals and Λ^-1; then with dampers
         prepare(tree, task, q, v, f_ext, alpha, scratch)
         if held == 1:
             proximal_parameters(tree, task, X, U, D_inv, A, settings[0], mimic_constraint, mu)

@@ -31,14 +31,22 @@ from .constraints import row_accelerations
 class MimicConstraint(NamedTuple):
     """Functions for mimic joints, and their memory; for robots without mimic joints the functions do nothing.
 
-    felt (tree, tie): returns the tree with rotor inertias distributed over mimicked and mimic joints. answer (tree,
-    tie, X, U, D_inv): computes the rows of mimic joints from articulated quantities. uncouple (tie), couple (tie, i, k,
-    D_inv, screw, K, index, side, n): compute B = J H^-1 A', initially zero, for the n rows that reach body i, at its
-    degree of freedom k. reduce (tie, G): subtracts B S^-1 B' from G of constraints, in its lower triangle. stiffen
-    (tree, tie, task, A, diagonal): the same for G's diagonal only, without B. hold (tree, tie, qdd): applies the
-    constraints of mimic joints to accelerations, or to changes of velocities. move (tree, tie, accelerations): adds the
-    last `hold`'s change to the bodies' accelerations. find (tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations,
-    found): found = A a of the unconstrained motion.
+    felt (tree, tie): returns the tree with rotor inertias distributed over mimicked and mimic joints.
+
+    answer (tree, tie, X, U, D_inv): computes the rows of mimic joints from articulated quantities.
+
+    uncouple (tie), couple (tie, i, k, D_inv, screw, K, index, side, n): compute B = J H^-1 A', initially zero, for the
+    n rows that reach body i, at its degree of freedom k.
+
+    reduce (tie, G): subtracts B S^-1 B' from G of constraints, in its lower triangle.
+
+    stiffen (tree, tie, task, A, diagonal): the same for G's diagonal only, without B.
+
+    hold (tree, tie, qdd): applies the constraints of mimic joints to accelerations, or to changes of velocities.
+
+    move (tree, tie, accelerations): adds the last `hold`'s change to the bodies' accelerations.
+
+    find (tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found): found = A a of the unconstrained motion.
     """
 
     with_rotors: Any

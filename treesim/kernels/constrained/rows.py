@@ -36,20 +36,20 @@ from .constraints import (
 )
 from .pv_solver import gather_inward
 
-REGULAR = 1e-3  # part of its diagonal that is added to G: rows that repeat others share their impulse
+REGULAR = 1e-3  # part of its diagonal that is added to G: redundant rows then have a unique impulse
 REFINEMENTS = 2  # of the impulses, which take the error of what was added away
 WORLD = {"layout": "TableOfIntegers", "geometry": "TableOfReals", "closure": "TableOfReals"}  # tables of an entry
-TINY = 1e-30  # keeps rows that nothing moves free of 0/0
+TINY = 1e-30  # avoids 0/0 for rows that nothing moves
 
 
 class Held(NamedTuple):
     """Constant tables of the constrained frames and loops of a world."""
 
-    task: Any  # see `constraints`; held frames have a second frame on the base
-    closed: Any  # (m,) 1 for rows whose gap is closed, 0 for those on velocities alone
-    whole: Any  # (C,) 1/2 where all rotations are held, else 0
-    axis: Any  # (C, 3) the axis that is left free where two rotations are held, in the frame's axes, else 0
-    mimic_constraint: Any  # what followers change, see `constrained_mimic`
+    task: Any  # see `constraints`; frame constraints have a second frame on the base
+    closed: Any  # (m,) 1 for rows that constrain positions, 0 for those that constrain velocities only
+    whole: Any  # (C,) 1/2 where all rotations are constrained, else 0
+    axis: Any  # (C, 3) the free axis where two rotations are constrained, in the frame's axes, else 0
+    mimic_constraint: Any  # functions and memory for mimic joints, see `constrained_mimic`
 
 
 class RowMemory(NamedTuple):
@@ -63,14 +63,14 @@ class RowMemory(NamedTuple):
     IA: Any
     pA: Any
     F: Any
-    # by degree of freedom: U, D^-1, nu; what an impulse changes, the sum of that, and zeros
+    # by degree of freedom: U, D^-1, nu; change by an impulse, sum of changes, and zeros
     U: Any
     D_inv: Any
     nu: Any
     change: Any
     pushed: Any
     still: Any
-    # by row: the bias; what its velocity lacks, and lacked; an impulse, and the sum of them; its velocity
+    # by row: bias; missing velocity, and a copy of it; an impulse, and the sum of them; velocity
     bias: Any
     lacking: Any
     wanted: Any

@@ -209,9 +209,9 @@ def position_problem(m, nc, n, q, dt, share):
         if j < 0:
             m.bias[r] = m.touch.limit[m.limit[r], 2] * maximum(limit_gap(m, m.limit[r], q), 0) / dt
         elif speed_of(m, r) >= 0:
-            m.low[r], m.high[r] = m.bias[r], m.bias[r]  # speeds are limited by the other impulses alone
+            m.low[r], m.high[r] = m.bias[r], m.bias[r]  # speeds are limited by the velocity impulses only
         elif j >= m.touch.frictions:
-            m.bias[r] = -m.mean_rate[r]  # what holds has moved as it should in the free step
+            m.bias[r] = -m.mean_rate[r]  # the unconstrained step satisfies these constraints
     for r in range(n):
         m.g[r] = m.mean_rate[r] + m.bias[r]
 

@@ -65,7 +65,7 @@ from .work import (
 from .workspace import contact_memory
 from .wrenches import put_wrenches
 
-# what is told of a step: the residuals are those of velocities, and of positions
+# diagnostics of a step; RESIDUAL is that of velocities
 PENETRATION, RESIDUAL, CERTIFICATE, CONTACTS, ITERATIONS, LEFT_OUT, POSITION_RESIDUAL = range(7)
 SOLVER_INFO = 7
 

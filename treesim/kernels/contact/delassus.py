@@ -52,7 +52,7 @@ class Rows(NamedTuple):
     first: Any  # (nv,) of each degree of freedom the first row that reaches it, and the one behind the last
     last: Any
     G: Any  # (M, M)
-    unit: Any  # (nv, 6) Z of six unit forces on one body, and (6, 6) those on their way
+    unit: Any  # (nv, 6) Z of six unit forces on one body, and (6, 6) these forces during the sweep
     on_way: Any
 
 

@@ -14,8 +14,8 @@ from ..algebra.linear import Vector
 from ..algebra.numbers import absolute, maximum, minimum, some, sqrt
 from .cone import block_at, cone_projection, shear, violation
 
-STILL = 1e-9  # of a contact's mobility: across it what moves less moves with so much, along its normal not at all
-VANISHING = 1e-20  # of the largest mobility: rows that have less answer to no impulse
+STILL = 1e-9  # of a contact's mobility: least tangential mobility; a contact with less along its normal is open
+VANISHING = 1e-20  # of the largest mobility: rows with less are immobile
 
 
 class Problem(NamedTuple):
@@ -23,11 +23,11 @@ class Problem(NamedTuple):
 
     contacts: Any
     rows: Any
-    exact: Any  # 1 for the law of Signorini and Coulomb, 0 for its convex relaxation
+    exact: Any  # 1 for the conditions of Signorini and Coulomb, 0 for their convex relaxation
     G: Any
     g: Any
     mu: Any  # by contact
-    low: Any  # by row; those of contacts are not read
+    low: Any  # by row; not used for contacts
     high: Any
 
 

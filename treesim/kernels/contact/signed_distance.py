@@ -5,10 +5,10 @@ from __future__ import annotations
 from ..algebra.linear import Vector, dot, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
 
-PLANE, SPHERE, CAPSULE, BOX, GRID, CONVEX = range(6)  # solids; what a pair of the last finds is told from outside
-EDGE = 1e-6  # m: a vertex so far beside a face still stands on it
+PLANE, SPHERE, CAPSULE, BOX, GRID, CONVEX = range(6)  # solids; contacts of pairs with the last are external
+EDGE = 1e-6  # m: a vertex this far beyond a face's border still touches it
 FAR = 1e30
-ROUND = 1e-9  # m: what has a radius is round, and meets edges and corners of a box too
+ROUND = 1e-9  # m: points with a larger radius also touch edges and corners of a box
 
 
 def vector_of(x, k):

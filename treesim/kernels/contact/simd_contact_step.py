@@ -39,11 +39,11 @@ from .simd_collision import MOST, find_contacts
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .workspace import contact_memory
 
-SIMD_SOLVER_INFO = 2  # numbers: residual, and FOR_ONE of a state that is left, whose other results mean nothing
+SIMD_SOLVER_INFO = 2  # numbers: residual, and FOR_ONE for a state that is not solved, whose other results are invalid
 FOR_ONE = 1
 
 
-ITERATIONS = 100  # of `admm` on lanes, which wait for the slowest
+ITERATIONS = 100  # of `admm` on lanes, which all iterate until the slowest converges
 
 
 def put_limits(m, q, dt, n, active):

@@ -8,7 +8,7 @@ NUMBERS = 11  # of counts in front of the table of integers
 COLUMNS = 15  # integers of a pair
 REALS = 24  # reals of a pair
 RIM = 8  # slots of a cylinder: four points on each rim
-FOUND = 9  # numbers of a contact that is told from outside: pair, place in it, gap, point, normal
+FOUND = 9  # numbers of an external contact: pair, index in it, gap, point, normal
 PER_PAIR = 4  # contacts of a pair at most: more do not change what two rigid bodies can do
 OPTIONS = 4  # numbers in front of the table of reals
 
@@ -21,10 +21,10 @@ class Touch(NamedTuple):
     most: Any  # points of a pair at most
     limits: Any  # numbers of joint limits, and of joints with friction
     frictions: Any
-    speeds: Any  # and of limits of speeds
-    # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start; what touches
+    speeds: Any  # and of speed limits
+    # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start; contact
     # between the points (`edges`), pair of bodies, whether b comes first there; 1 + the pair whose solid may
-    # have seams here, 0 for none; slots, which points of large hulls share
+    # have seams here, 0 for none; number of slots, which is less than that of points for large hulls
     pair: Any
     solid: Any  # (P, 12) placement of the solid on body b
     size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid
@@ -34,13 +34,13 @@ class Touch(NamedTuple):
     limit: Any  # (limits, 3) degree of freedom, coordinate, 1 for a lower and -1 for an upper limit
     friction: Any  # (frictions,) degrees of freedom
     speed: Any  # (speeds, 2) degree of freedom, 1 for the highest and -1 for the lowest velocity
-    bound: Any  # (limits,) where the limits are
+    bound: Any  # (limits,) positions of the limits
     rough: Any  # (frictions,) Coulomb friction
-    fastest: Any  # (speeds,) limits of speeds, and the efforts that keep them
+    fastest: Any  # (speeds,) speed limits, and the efforts that enforce them
     braking: Any
     height: Any  # of the grids
-    option: Any  # recovery, its highest speed, speed of restitution, overlaps that are left
-    reports_pairs: Any  # 1 where wrenches of pairs of bodies are told
+    option: Any  # recovery, its highest speed, speed of restitution, allowed overlap
+    reports_pairs: Any  # 1 if wrenches of pairs of bodies are returned
 
 
 def slot_of(touch, k, j):

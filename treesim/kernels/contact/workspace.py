@@ -18,7 +18,7 @@ class ContactMemory(NamedTuple):
     """Scratch memory of a step with contact."""
 
     touch: Touch
-    held: Any  # frames and loops of the world: rows that contact must leave at rest
+    held: Any  # frames and loops of the world, whose rows are constrained
     contacts: Contacts
     rows: Rows
     step: Any
@@ -28,8 +28,8 @@ class ContactMemory(NamedTuple):
     mean_change: Any
     end_change: Any
     # (M,) of rows: velocities at the start, in the mean, and at the end; impulses of both sets, those without
-    # restitution and what restitution adds; sigma; g; its bias; bounds; R, what rows yield; velocities of the step's
-    # motion along them; impulses that take overlaps back
+    # restitution and what restitution adds; sigma; g; its bias; bounds; compliance R; velocities of the step's
+    # motion along them; recovery impulses
     start_rate: Any
     mean_rate: Any
     end_rate: Any
@@ -45,12 +45,12 @@ class ContactMemory(NamedTuple):
     soft: Any
     moved: Any
     recovery: Any
-    # by contact: friction of the solve, that of the positions, negative where no joint moves it, and bias of the
-    # velocities' law
+    # by contact: friction of the solve, that of the positions, negative where no joint moves it, and velocity bias
+    # of restitution
     mu: Any
     settled: Any
     rebound: Any
-    limit: Any  # which limit a scalar row is of; friction behind them
+    limit: Any  # index of the limit of a scalar row; friction follows
     W: Any  # (2, N + 1, 12), of the end without what corrects positions, and of the end
     again: Any
 

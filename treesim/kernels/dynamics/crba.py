@@ -17,7 +17,7 @@ from ..kinematics.bodies import body_transform
 
 # a line: bodies numbered in a row, each the parent of the next; its degrees of freedom
 SHORT_LINE = 16  # so many at most, its rows are made one after the other
-LONGEST_LINE = 128  # more belong to another line; a constant, so that compilers see that the components of F lie apart
+LONGEST_LINE = 128  # more belong to another line; a constant, so that compilers see that the rows of F do not overlap
 
 
 def put_packed(tree, H, k, j, value):

@@ -21,7 +21,7 @@ def eliminate(dof_parent, dof_depth, row_start, L, k, first):
     while i >= first:  # nearest ancestor first: the entries above are still unscaled
         row_i, depth = row_start[i], dof_depth[i]
         a = L[row + depth] * D_inv
-        source, target = L[row : row + depth + 1], L[row_i : row_i + depth + 1]  # apart, as compilers then see
+        source, target = L[row : row + depth + 1], L[row_i : row_i + depth + 1]  # no alias, as compilers then see
         for e in range(depth + 1):
             target[e] -= source[e] * a
         L[row + depth] = a

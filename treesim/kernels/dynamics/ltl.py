@@ -16,7 +16,7 @@ def factorize(dof_parent, dof_depth, row_start, L):
         while i >= 0:
             row_i, depth = row_start[i], dof_depth[i]
             a = L[row + depth]
-            source, target = L[row : row + depth + 1], L[row_i : row_i + depth + 1]  # apart, as compilers then see
+            source, target = L[row : row + depth + 1], L[row_i : row_i + depth + 1]  # no alias, as compilers then see
             for e in range(depth + 1):
                 target[e] -= source[e] * a
             i = dof_parent[i]

@@ -9,8 +9,8 @@ from ..algebra.joints import FLOATING, SPHERICAL
 from ..algebra.tables import HEADER, NQ, QUATERNIONS
 from .annotations import Reals, TableOfIntegers
 
-FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE = 0, 1, 2, 3  # of several states the worst is told
-ROUNDED = 1e-3  # by as much may the length of a quaternion differ from 1: more is no rounding, but a mistake
+FINE, NOT_CONVERGED, NOT_FINITE, WRONG_SIZE = 0, 1, 2, 3  # of several states the worst is returned
+ROUNDED = 1e-3  # largest difference of a quaternion's length from 1: more is a mistake, not rounding
 SHORTEST, LONGEST = (1 - ROUNDED) ** 2, (1 + ROUNDED) ** 2  # squares of lengths
 
 

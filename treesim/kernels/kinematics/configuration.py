@@ -11,7 +11,7 @@ from ..algebra.linear import Vector, add, cross, dot, rotate, rotate_back, scale
 from ..algebra.numbers import absolute, atan2, cos, less, maximum, select, sin, sqrt
 from ..entries.entry import entry
 
-# the least square of an angle: keeps sin(x)/x and its kin free of 0/0 without a branch. Where it counts, what it
+# the least square of an angle: avoids 0/0 in sin(x)/x and the like without a branch. Where it counts, what it
 # changes is below rounding, and its root's cube is still a number in single precision
 TINY = 1e-24
 

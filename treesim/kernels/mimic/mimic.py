@@ -26,7 +26,7 @@ from ..kinematics.bodies import zero_motion
 MIMIC_TABLES = {
     "mimic_ints": "TableOfIntegers",
     "mimic_reals": "TableOfReals",
-}  # tables of an entry, behind the robot's
+}  # tables of an entry, after the robot's
 
 
 class MimicJoints(NamedTuple):
@@ -46,8 +46,8 @@ class MimicJoints(NamedTuple):
     independent_v: Any  # (nv,)
     multiplier: Any  # (count,)
     offset: Any
-    share: Any  # (count,) 1 / (1 + number of followers of the same leader)
-    regularization: Any  # (nv of the spanning tree,) rotor inertias that joints lend each other, which y does not feel
+    share: Any  # (count,) 1 / (1 + number of mimic joints of the same mimicked joint)
+    regularization: Any  # (nv of the spanning tree,) rotor inertias that regularize, with zero effect on y
 
 
 def mimic_joints_of(mimic_ints, mimic_reals):
@@ -139,9 +139,9 @@ class MimicRowMemory(NamedTuple):
     A: Any
     U: Any
     D_inv: Any
-    K: Any  # (N+1, m, 6) forces of the rows on their way through a body
-    active: Any  # (N+1, m) whether they are on their way there
-    Z: Any  # (nv, m) what each degree of freedom feels of a row
+    K: Any  # (N+1, m, 6) forces of the rows during the sweep through a body
+    active: Any  # (N+1, m) whether they reach the body
+    Z: Any  # (nv, m) component of each row's force at each degree of freedom
     G: Any  # (m, m) A H^-1 A', and its factor
     force: Any  # (m,) across the rows
     rotors: Any  # (nv,) rotor inertias, see `with_shared_rotors`

@@ -66,7 +66,7 @@ def multiply_rows(dof_parent, dof_depth, last, Y, Z, out):
     shared = 0
     for r in range(last.size):
         for s in range(r + 1):
-            if s == 0 or last[s] != last[s - 1]:  # rows of one frame share as much
+            if s == 0 or last[s] != last[s - 1]:  # the same for all rows of one frame
                 shared = common_depth(dof_parent, dof_depth, last[r], last[s])
             out[r, s] = out[s, r] = 0
             if shared > 0:

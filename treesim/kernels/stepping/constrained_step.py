@@ -34,9 +34,9 @@ from ..kinematics.configuration import advance, into_start_axes
 from ..mimic.mimic_entry import mimic_entry
 from .step import PASSES, actuate, add_work, label, put_work, resist, settings_of, step_memory
 
-CLOSURES = 2  # corrections behind those of the passes, each leaving about h times its change of the rows
-GAIN = 0.01  # of the kinetic energy: a correction may add no more of it, as near singular configurations it would
-CREEP = 1e-3  # m/s of the whole mass: a correction may also add the energy of this
+CLOSURES = 2  # corrections after those of the passes, each with an error of about h times its change of the rows
+GAIN = 0.01  # of the kinetic energy: a correction may not add more, as it would near singular configurations
+CREEP = 1e-3  # m/s: a correction may also add the kinetic energy of all bodies at this speed
 
 
 def within_energy(tree, r, linear, square):

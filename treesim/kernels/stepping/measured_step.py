@@ -6,8 +6,8 @@ from functools import lru_cache
 
 from ..algebra.numbers import less, select
 
-# what is kept of a rollout, in front of what its measures keep: numbers of steps and of substeps of the next one; steps
-# that were measured; whether the rollout has ended
+# state of a rollout's measures, before their own: number of steps, number of substeps of the next one; number of
+# measured steps; whether the rollout has ended
 STEP, SUBSTEP, SEEN, ENDED = range(4)
 HEADER = 4
 

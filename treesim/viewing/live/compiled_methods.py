@@ -51,7 +51,7 @@ class CompiledMethods:
             if self.over or not threading.main_thread().is_alive():
                 return
             settings = replace(physics.settings, backend=backend)
-            with suppress(TreesimError, ArithmeticError):  # who takes that backend is told why it does not serve
+            with suppress(TreesimError, ArithmeticError):  # selecting that backend reports the reason
                 physics.warm(settings)
                 self.add([settings])
 

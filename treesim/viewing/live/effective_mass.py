@@ -10,7 +10,7 @@ from ...dynamics.operational.frames import frame_pose
 from ...dynamics.operational.functions import inverse_operational_inertia
 from ...model.tree import Tree
 
-UNMOVED = 1e-9  # times the largest eigenvalue of Λ^-1: what moves less does not move at all
+UNMOVED = 1e-9  # times the largest eigenvalue of Λ^-1: smaller ones count as 0
 
 
 def effective_mass(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any]:

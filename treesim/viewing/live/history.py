@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-MOST_BYTES = 64 * 2**20  # of states that are kept; beyond, every second one is forgotten
-FEWEST = 16  # states that are kept at least
+MOST_BYTES = 64 * 2**20  # of states; beyond, every second one is removed
+FEWEST = 16  # states that are always stored
 
 
 class Moment(NamedTuple):
@@ -41,7 +41,7 @@ class History:
         """Add a state; states at its time or later are removed."""
         del self._moments[bisect_left(self._moments, moment.t, key=lambda kept: kept.t) :]
         self._moments.append(moment)
-        size = 8 * (moment.q.size + moment.v.size) + 300  # with what the objects themselves take
+        size = 8 * (moment.q.size + moment.v.size) + 300  # including the objects' overhead
         if len(self._moments) > max(MOST_BYTES // size, FEWEST):
             del self._moments[1::2]
 

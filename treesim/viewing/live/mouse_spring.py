@@ -12,11 +12,11 @@ from ...dynamics.functions import mass_matrix
 from ...model.tree import Tree
 from .points import BodyPoint, three_numbers
 
-FREQUENCY = 10.0  # rad/s: of the pulled point on its spring, were it free
-STRONGEST = 3.0  # weights of the robot: no pull is stronger
-LEAST_FORCE = 1.0  # N: what the strongest pull is at least, on robots that weigh nothing
-SHORTEST = 1e-9  # m: a spring of this length pulls nowhere
-PART_OF_STABLE = 0.25  # of the gains at which a spring and damper held through a step become unstable
+FREQUENCY = 10.0  # rad/s: natural frequency of a free point on the spring
+STRONGEST = 3.0  # weights of the robot: largest force
+LEAST_FORCE = 1.0  # N: largest force on robots without weight
+SHORTEST = 1e-9  # m: a shorter spring has no direction
+PART_OF_STABLE = 0.25  # of the gains at which a spring and damper, constant over a step, become unstable
 G = 9.80665  # m/s^2
 
 
@@ -47,7 +47,7 @@ class MouseSpring(BodyPoint):
         self.target, self.dt = three_numbers("target", target, "m"), dt
         self.strongest = max(STRONGEST * robot.mass * G, LEAST_FORCE)
         self.stiffness = self.damping = 0.0
-        self.force = np.zeros(3)  # [N], along the world's axes, as it was last
+        self.force = np.zeros(3)  # last force [N], along the world's axes
 
     def tune(self, q: np.ndarray) -> None:
         """Compute the gains for configurations near q (nq,). Cost O(N nv + nv^3)."""

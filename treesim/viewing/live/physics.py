@@ -31,10 +31,10 @@ from .settings import Settings
 from .timed import TimedSimulation
 
 FPS = 60.0
-AT_LIMIT = 1e-9  # rad, m: by so much what a slider sends may be beyond a limit, by rounding
-PACE_WINDOW = 1.0  # s: over which the real-time factor is taken
+AT_LIMIT = 1e-9  # rad, m: tolerance of limits for rounded values of sliders
+PACE_WINDOW = 1.0  # s: window of the real-time factor
 MOST_FORCES = 100
-COMPILED = ("backend", "integrator", "solver")  # settings of which another may have to be compiled first
+COMPILED = ("backend", "integrator", "solver")  # settings whose change may require compilation
 
 
 class Scene(NamedTuple):
@@ -58,7 +58,7 @@ class Scene(NamedTuple):
     q: np.ndarray
     v: np.ndarray
     base: str = ""
-    push: Callable[[Controller], Controller] | None = None  # what is put around the controller
+    push: Callable[[Controller], Controller] | None = None  # wrapper of the controller
 
 
 class LivePhysics:
@@ -151,7 +151,7 @@ class LivePhysics:
         self.adopt_reference(ReferenceSettings())
         self.reset()
 
-    # ---- what is set ----
+    # ---- settings ----
 
     def adopt(self, settings: Settings) -> None:
         """Continue from the same state with other settings.
@@ -164,7 +164,7 @@ class LivePhysics:
         drive = self._drive(settings)
         drive.pull, drive.forces = self.pull, self.forces
         simulation = self.simulation(settings, drive)
-        with suppress(ArithmeticError):  # of the state, which may be as bad as it was
+        with suppress(ArithmeticError):  # the state may be invalid, as before
             simulation.step(self.player.t, self.player.q, self.player.v)
         self.player.change(simulation)
         try:
@@ -327,7 +327,7 @@ class LivePhysics:
             self.reference.advance(t, self.drive)
         except (TreesimError, ArithmeticError) as error:
             self.adopt_reference(replace(self.reference_settings, of=NONE))
-            self.trouble = f"the reference cannot go on, and is gone: {error}"
+            self.trouble = f"the reference cannot continue and is removed: {error}"
 
     @property
     def pace(self) -> float:
@@ -337,7 +337,7 @@ class LivePhysics:
         (began, start), (now, t) = self._paces[0], self._paces[-1]
         return (t - start) / (now - began) if now > began else math.nan
 
-    # ---- the hand ----
+    # ---- mouse spring and forces ----
 
     def take(self, body: Any, point: Any, target: Any) -> None:
         """Attach the mouse spring to a point (3,) of a body, with a target (3,) in the world [m].
@@ -362,7 +362,7 @@ class LivePhysics:
         else:
             raise ArgumentError(f"there are {MOST_FORCES} forces already: remove some, or use the name of one of them")
 
-    # ---- what is told ----
+    # ---- state for pages ----
 
     def state(self) -> dict[str, Any]:
         """Return the current state and settings as JSON values."""

@@ -24,8 +24,8 @@ from .reference import NONE, RecordedReference, ReferenceSettings, apart
 from .settings import check_speed
 
 FPS = 60.0
-STATE_SECONDS = 0.05  # between two states that pages are told
-MOST_WAITING = 1000  # events: of more, the last are left out
+STATE_SECONDS = 0.05  # between two states sent to pages
+MOST_WAITING = 1000  # events: further ones are dropped
 
 
 class Replay:
@@ -75,8 +75,8 @@ class Replay:
         self.t, self.running, self.speed = float(trajectory.t[0]), True, check_speed("speed", speed)
         self._joints, self._forces = movable(robot), _contact_forces(robot, trajectory)
         self._events: queue.Queue[tuple[Message, Reply]] = queue.Queue(MOST_WAITING)
-        self._sent = -math.inf  # when pages were told last, on the clock
-        self.frame = NO_FRAME  # at which the mass that is felt is told
+        self._sent = -math.inf  # time of the last message to pages, on the clock
+        self.frame = NO_FRAME  # whose effective mass is sent to pages
         self._references = {
             name: RecordedReference(robot, motion, self.t) for name, motion in (references or {}).items()
         }
@@ -127,9 +127,9 @@ class Replay:
         try:
             self._events.put_nowait((message, reply))
         except queue.Full:
-            reply("too much was asked for at once: this is left out")
+            reply("too many requests at once: this one is dropped")
 
-    # ---- on the thread that plays ----
+    # ---- in the playing thread ----
 
     def _show(self) -> None:
         viewer = self._viewer

@@ -28,10 +28,10 @@ from .physics import LivePhysics, Scene
 from .reference import METHODS, SIMULATION, ReferenceSettings
 from .settings import CHECKS, Settings
 
-STATE_SECONDS = 0.05  # between two states that pages are told
-MOST_WAITING = 1000  # events: of more, the last are left out
+STATE_SECONDS = 0.05  # between two states sent to pages
+MOST_WAITING = 1000  # events: further ones are dropped
 ACTIONS = ("reset", "step", "seek", "pull", "release", "force", "meet")
-SLOW = 0.9  # of the speed that is asked for: below, pages are told so
+SLOW = 0.9  # of the requested speed: below, pages display a message
 
 
 class _EndedError(Exception):
@@ -97,7 +97,7 @@ class LiveSession(ReprMixin):
         self._compiled = CompiledMethods()
         self._preparing: threading.Thread | None = None
         self._playing: threading.Thread | None = None
-        self._sent = -np.inf  # when pages were told last, on the clock
+        self._sent = -np.inf  # time of the last message to pages, on the clock
         self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep, recordings)
         self.physics.adopt_reference(reference or ReferenceSettings())
         self._compiled.add(self._runs(self.physics.settings, self.physics.reference_settings))
@@ -202,7 +202,7 @@ class LiveSession(ReprMixin):
             Called as reply(text), with an error for that page.
         """
         if self._events.qsize() > MOST_WAITING:
-            reply("too much was asked for at once: this is left out")
+            reply("too many requests at once: this one is dropped")
         else:
             self._post(lambda: self._do(message, reply), reply)
 
@@ -245,7 +245,7 @@ class LiveSession(ReprMixin):
         self._events.put((action, reply))
         self.physics.player.post(lambda player: self._take_events())
 
-    # ---- on the thread that plays ----
+    # ---- in the playing thread ----
 
     def _show_scene(self) -> None:
         physics, viewer = self.physics, self._viewer
@@ -316,7 +316,7 @@ class LiveSession(ReprMixin):
                 self._stop(error)
             except TreesimError as error:
                 reply(str(error))
-            except Exception as error:  # a page's nonsense must end nobody's simulation
+            except Exception as error:  # an invalid request must not end the simulation
                 reply(f"this cannot be done: {type(error).__name__}: {error}")
         for warning in noted:
             reply(str(warning.message))
@@ -348,7 +348,7 @@ class LiveSession(ReprMixin):
         elif what == "meet":
             physics.meet()
         else:
-            raise ArgumentError(f"what is to be done must be one of {', '.join(ACTIONS)}, got {short_repr(what)}")
+            raise ArgumentError(f"the action must be one of {', '.join(ACTIONS)}, got {short_repr(what)}")
 
     def _push(self, message: Message) -> None:
         """Set or remove (None) the external force of a page's request."""
@@ -396,7 +396,7 @@ class LiveSession(ReprMixin):
                 physics.adopt_reference(reference_settings)
             return
         for run in missing:
-            physics.simulation(run, physics.drive)  # refuses at once what cannot be
+            physics.simulation(run, physics.drive)  # raises errors at once
         physics.adopt(replace(settings, **methods_of(physics.settings)))
 
         def adopt() -> None:
@@ -421,7 +421,7 @@ class LiveSession(ReprMixin):
         def place() -> None:
             scene, settings = found[0]
             self.physics.place(scene, settings)
-            self._compiled.forget()  # joints that follow others have code of their own
+            self._compiled.forget()  # mimic joints need other code
             self._compiled.add([settings])
             self._show_scene()
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...simulation.simulation import Simulation
 
-STEPS = 100  # over which the mean is taken, later ones counting more
+STEPS = 100  # of the running mean
 
 
 class TimedSimulation(Simulation):

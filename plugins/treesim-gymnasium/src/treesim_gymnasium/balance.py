@@ -16,7 +16,7 @@ DENSITY = 1000.0  # kg/m^3
 POLE, THICKNESS = 0.6, 0.045  # m: length of a pole between its ends' centres, and its radius
 CART = 0.2, 0.1  # m
 RAIL, FORCE, DAMPING = 1.0, 500.0, 0.05  # m to either side, N, and N s/m or N m s
-FASTEST = 10.0  # m/s, rad/s: what is seen of velocities
+FASTEST = 10.0  # m/s, rad/s: clipping of observed velocities
 FALLEN = 1.0  # m: of the tip's height, of 1.2
 NOISE = 0.1  # m, rad, m/s, rad/s: to either side
 

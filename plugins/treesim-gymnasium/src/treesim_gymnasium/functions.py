@@ -60,7 +60,7 @@ class Compiled:
         self.size = self._look.count - 2
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), self._given  # what is compiled is found on disk
+        return type(self), self._given  # compiled code is in the disk cache
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Compiled:
         return self  # it never changes
@@ -89,7 +89,7 @@ def _seen_of(
         t, *others = given
 
         def called(function: Callable[..., Any], count: int) -> Any:
-            return function(t[0], *(x.copy() for x in others[:count]))  # which it may write to
+            return function(t[0], *(x.copy() for x in others[:count]))  # copies, which it may modify
 
         seen = called(observe, 3)
         if isinstance(seen, str) or not isinstance(seen, Sequence | np.ndarray) or getattr(seen, "ndim", 1) != 1:

@@ -13,7 +13,7 @@ from .reach import reach
 from .task import Task
 
 TASKS: dict[str, Callable[[], Task]] = {"balance": balance, "reach": reach}
-STEPS = {"balance": 1000, "reach": 100}  # after which an episode is cut off
+STEPS = {"balance": 1000, "reach": 100}  # time limit of an episode
 
 
 def task_of(task: Task | str) -> Task:

@@ -78,7 +78,7 @@ def test_on_a_plane_every_run_is_a_row(treesim: Callable[..., Any], answer: Call
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--integrator", "rk4"), "integrator 'rk4' knows no contact"),
+        (("--integrator", "rk4"), "integrator 'rk4' does not simulate contact"),
         (("--against", "mujoco"), "--against does not go with --ground"),
         (("--duration", "0.0015"), "--duration 0.0015 s is no whole number of steps of --dt 0.001 s"),
     ],

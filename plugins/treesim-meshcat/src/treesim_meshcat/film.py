@@ -149,7 +149,7 @@ def _encode(ffmpeg: str, frames: Iterator[bytes], fps: float, path: Path) -> Non
         for frame in frames:
             process.stdin.write(frame)
     except BrokenPipeError:
-        pass  # it has ended, and says why
+        pass  # it has ended with a message
     _, said = process.communicate()
     if process.returncode:
         raise PluginError(f"ffmpeg made no film: {said.decode(errors='replace').strip()}")

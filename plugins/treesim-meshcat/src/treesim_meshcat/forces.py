@@ -21,11 +21,11 @@ from .encoding import pose_rows
 from .shapes import revolved
 
 ROOT = "forces"
-G = 9.80665  # m/s^2: what makes a weight of a mass
-LONGEST = 4.0  # weights: longer arrows, of impacts, are cut
+G = 9.80665  # m/s^2: standard gravity
+LONGEST = 4.0  # weights: longer arrows, of impacts, are clipped
 _COLOR = 0xD8432B
 _SHAFT, _HEAD, _NECK = 0.025, 0.07, 0.78  # radii, and where the head begins, of an arrow of length 1
-_INSIDE = 1e-6  # of a force: by as much it may leave a friction cone, by rounding
+_INSIDE = 1e-6  # of a force: tolerance of the friction cone for rounding
 _NEAR = 1.05  # times the reach of a body's shapes
 
 

@@ -11,8 +11,8 @@ from tornado.httpserver import HTTPServer
 from tornado.iostream import IOStream
 
 REQUEST_BYTES = 64 * 1024  # of a request's line and headers
-BODY_BYTES = 1  # of a request's body, which none needs; tornado takes 0 for its own default
-BUFFER_BYTES = 256 * 1024  # that are read before anybody takes them
+BODY_BYTES = 1  # of a request's body; none is needed, but tornado replaces 0 by its default
+BUFFER_BYTES = 256 * 1024  # that are read ahead
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,8 @@ NOTE = (
 STOPS = "Joint limits and joint friction act with implicit_midpoint and semi_implicit_euler. "
 GROUND = "The robot's collision shapes meet the ground, with Coulomb friction; its links pass through each other."
 NO_GROUND = "Contact is not simulated: links pass through each other and through the grid."
-NOT_HELD = " Spherical and planar joints are not held."
-WEIGHTLESS = " A floating robot starts without gravity, as there is no ground to carry it."
+NOT_HELD = " Spherical and planar joints are not controlled."
+WEIGHTLESS = " A floating robot starts without gravity, as there is no ground to support it."
 
 
 def write_page(robot: Tree | World, path: str | PathLike[str], q0: ArrayLike | None = None, **settings: Any) -> Path:

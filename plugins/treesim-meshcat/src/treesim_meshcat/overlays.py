@@ -25,7 +25,7 @@ from .shapes import MeshGeometry, material_of, solid_of
 COLLISION_COLOR, AXIS_COLOR, INERTIA_COLOR = 0x2F9E6E, 0x2F6FDE, 0x8A5CD6
 AXIS_LENGTH = 0.18  # of the robot's size
 FLATTEST = 1e-3  # of an ellipsoid's longest half axis
-SOLID = 4  # points that have a hull at least
+SOLID = 4  # smallest number of points with a hull
 
 
 class Overlay(NamedTuple):
@@ -59,7 +59,7 @@ def add_overlays(message: dict[str, Any], robot: Tree) -> None:
 def overlays_of(robot: Tree, size: float) -> Iterator[Overlay]:
     """Yield all overlays of a robot; size: of the robot [m]. Meshes that cannot be read have no collision shape."""
     for shape in robot.shapes:
-        with suppress(ModelError):  # told by the world that is to touch with it
+        with suppress(ModelError):  # reported by a world whose contact uses it
             yield from _collision(shape)
     arrow = MeshGeometry(arrow_mesh())
     for number, body in enumerate(robot.bodies, start=1):

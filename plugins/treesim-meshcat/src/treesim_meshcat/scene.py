@@ -23,7 +23,7 @@ from .shapes import Shape, material_of, shapes_of
 
 ROOT = "robot"
 GRID_CELLS = 20  # on each side of the middle, as in stage.js
-_ROAMING = 3.0  # robot sizes; a motion that goes farther is not shown as a whole
+_ROAMING = 3.0  # robot sizes; a longer motion is not shown completely
 
 
 @dataclass(frozen=True, eq=False)

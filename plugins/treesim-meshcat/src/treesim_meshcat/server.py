@@ -29,11 +29,11 @@ from .guard import GuardedServer, Limits
 from .pages import page
 
 FRAMES_UNDER_WAY = 2  # per page, not yet acknowledged
-KINDS = ("ground", "panel", "program", "state")  # of messages of which only the latest counts, the most important first
-MOST_ERRORS = 16  # that wait for a page; of more, the oldest are left out
+KINDS = ("ground", "panel", "program", "state")  # of messages of which the latest counts, most important first
+MOST_ERRORS = 16  # waiting for a page; beyond, the oldest are dropped
 MAX_MESSAGE = 64 * 1024  # [bytes] from a page
-RELOAD_SECONDS = 2.0  # after the last page has gone, in which a reload brings it back
-_FAREWELL_SECONDS = 1.0  # for pages to answer that they close
+RELOAD_SECONDS = 2.0  # after the last page was closed, for a reload
+_FAREWELL_SECONDS = 1.0  # for pages to confirm closing
 _JOIN_SECONDS = 5.0
 
 
@@ -57,15 +57,15 @@ class LiveServer:
         self._socket = listening(port)
         self._token = token_for(port)
         self.receive = receive
-        self.left: Callable[[], object] = lambda: None  # called on the server's thread when the last page has gone
+        self.left: Callable[[], object] = lambda: None  # called in the server's thread after the last page was closed
         self._latest: dict[str, str] = {}  # of each kind, as JSON
         self.port = self._socket.getsockname()[1]
         self.url = page_url(self.port, self._token)
         self._pages: set[LivePage] = set()
         self._scene: str | None = None
         self._frame: bytes | None = None
-        self._generation = 0  # of the scene, as the caller's thread knows it
-        self._shown = 0  # generation that the server's thread shows
+        self._generation = 0  # of the scene, in the caller's thread
+        self._shown = 0  # generation shown by the server's thread
         self._slot: tuple[int, bytes] | None = None  # latest frame from the caller, with its scene's generation
         self._wake_pending = False
         self._loop = asyncio.new_event_loop()
@@ -96,7 +96,7 @@ class LiveServer:
             self._loop.call_soon_threadsafe(self._stopping.set)
             self._thread.join(_JOIN_SECONDS)
 
-    # ---- on the server's thread ----
+    # ---- in the server's thread ----
 
     def _run(self) -> None:
         asyncio.set_event_loop(self._loop)
@@ -117,7 +117,7 @@ class LiveServer:
             await asyncio.sleep(0.01)
         await server.close_all_connections()
         left = asyncio.all_tasks() - {asyncio.current_task()}
-        if left:  # they hear that their connections are closed
+        if left:  # their connections are being closed
             await asyncio.wait(left, timeout=_FAREWELL_SECONDS)
 
     def _application(self) -> Application:
@@ -125,7 +125,7 @@ class LiveServer:
             "default_handler_class": Forbidden,
             "log_function": lambda handler: None,
             "websocket_max_message_size": MAX_MESSAGE,
-            "compress_response": True,  # of the page, to a quarter; scenes, of numbers, would hardly become smaller
+            "compress_response": True,  # compresses the page to a quarter; scenes of numbers hardly at all
         }
         application = Application(**settings)
         application.add_handlers(
@@ -136,7 +136,7 @@ class LiveServer:
 
     def _show(self, generation: int, scene: str) -> None:
         self._shown, self._scene, self._frame = generation, scene, None
-        self._latest.pop("ground", None)  # it goes with the scene that it was told for
+        self._latest.pop("ground", None)  # it belongs to the scene before
         for live_page in list(self._pages):
             live_page.send_scene(scene)
         self._move()
@@ -144,7 +144,7 @@ class LiveServer:
     def _move(self) -> None:
         self._wake_pending = False  # before the slot is read, so that no frame is missed
         if self._slot is None or self._slot[0] != self._shown:
-            return  # of a scene that comes later in the queue, which calls again
+            return  # of a scene later in the queue, which calls this again
         self._frame = self._slot[1]
         for live_page in list(self._pages):
             live_page.offer(self._frame)
@@ -215,7 +215,7 @@ class LivePage(WebSocketHandler):
         self._frame: bytes | None = None
         self._under_way: deque[int] = deque()  # numbers of frames that the page has not acknowledged
         self._writing = False
-        self.pulls = False  # whether its user holds a link
+        self.pulls = False  # whether its user has a mouse spring
 
     def prepare(self) -> None:
         """Answer 503 if too many pages are open."""
@@ -244,7 +244,7 @@ class LivePage(WebSocketHandler):
                 pass
             self._send_next()
         elif "set" in asked or "do" in asked:
-            if asked.get("do") in ("pull", "release", "reset"):  # which lets go, too
+            if asked.get("do") in ("pull", "release", "reset"):  # which also removes the mouse spring
                 self.pulls = asked["do"] == "pull"
             self._server.ask(self, asked)
 

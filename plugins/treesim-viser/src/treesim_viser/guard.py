@@ -27,7 +27,7 @@ HEADERS = {
     "img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:* ws://localhost:* data: blob:",
 }
 _STARTING = threading.Lock()
-_LOGGER = logging.getLogger(__name__)  # of connections: a rude client's errors are its own
+_LOGGER = logging.getLogger(__name__)  # of connections, whose errors are not logged
 _LOGGER.addHandler(logging.NullHandler())
 _LOGGER.propagate = False
 

@@ -22,7 +22,7 @@ CHOICES = (
 NUMBERS = (("dt", "time step [s]"), ("kp", "kp"), ("kd", "kd"))
 NAMES = {"contact": "solver"}  # of settings that are called something else on the panel
 STEPS = 1000  # of a slider
-HELD = 1.0  # s: for so long a widget keeps what its user chose, until states that follow tell of it
+HELD = 1.0  # s: time for which a widget shows its user's choice, until states contain it
 
 
 class Panel:
@@ -36,7 +36,7 @@ class Panel:
         self._server, self._receive = server, receive
         self._running = True
         self._shown: dict[str, Any] = {}  # widgets that show a value, by the name of what they set
-        self._touched: dict[str, float] = {}  # when a user chose a value last, on the clock
+        self._touched: dict[str, float] = {}  # time of the user's last choice, on the clock
         self._folders = [server.gui.add_folder(label) for label in ("time", "robot", "physics", "joints")]
         steered = not details.get("replay")
         for folder, add in zip(
@@ -106,14 +106,14 @@ class Panel:
         """Register a widget for updates; a user's choice sets values(chosen)."""
 
         def chosen(event: GuiEvent[Any]) -> None:
-            if event.client_id is not None:  # else it was set by `update`
+            if event.client_id is not None:  # else set by `update`
                 self._touched[name] = time.monotonic()
                 self._ask(event, {"set": values(event.target.value)})
 
         widget.on_update(chosen)
         self._shown[name] = widget
 
-    # ---- both ways ----
+    # ---- messages in both directions ----
 
     def _ask(self, event: GuiEvent[Any], message: Mapping[str, Any]) -> None:
         def reply(text: str) -> None:

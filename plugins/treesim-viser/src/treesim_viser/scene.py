@@ -20,7 +20,7 @@ from treesim.viewing.surfaces import floor_height
 
 DEFAULT_COLOR = (0.70, 0.72, 0.75, 1.0)
 GROUND_COLOR, GROUND_OPACITY = (138, 147, 158), 0.5
-EDGE = 1e-6  # of a triangle's edges, by which a ray may miss it, for the numbers of browsers
+EDGE = 1e-6  # of a triangle's edges: tolerance of a hit, for rounded numbers of browsers
 ROBOT, GROUND, GRID, MARKS = "/robot", "/ground", "/grid", "/marks"  # paths in the scene
 
 
@@ -69,7 +69,7 @@ def _add_visual(scene: SceneApi, path: str, visual: Visual) -> Part:
         drawn = scene.add_glb(path, mesh_bytes(meshes, color), **place(pose))
     elif meshes[0].colors is not None:
         (mesh,) = meshes
-        levels = np.round(255 * linear(mesh.colors / 255)).astype(np.uint8)  # viser hands them to glTF as they are
+        levels = np.round(255 * linear(mesh.colors / 255)).astype(np.uint8)  # viser passes them on unconverted
         colored = trimesh.Trimesh(mesh.vertices, mesh.faces, vertex_colors=levels, process=False)
         drawn = scene.add_mesh_trimesh(path, colored, **place(pose))
     else:
@@ -82,7 +82,7 @@ def _add_visual(scene: SceneApi, path: str, visual: Visual) -> Part:
 
 
 def _scaled(mesh: TriangleMesh, scale: np.ndarray) -> TriangleMesh:
-    faces = mesh.faces[:, ::-1] if np.prod(scale) < 0 else mesh.faces  # mirrored, they would be seen from inside
+    faces = mesh.faces[:, ::-1] if np.prod(scale) < 0 else mesh.faces  # a mirrored mesh would be seen from inside
     return dataclasses.replace(mesh, vertices=mesh.vertices * scale, faces=faces)
 
 
@@ -96,7 +96,7 @@ def hit(triangles: np.ndarray, pose: np.ndarray, origin: np.ndarray, direction: 
     o, d = R.T @ (origin - pose[:3, 3]), R.T @ direction
     a, b, s = triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0], o - triangles[:, 0]
     p, q = np.cross(d, b), np.cross(s, a)
-    with np.errstate(divide="ignore", invalid="ignore"):  # triangles along the ray, which it does not hit
+    with np.errstate(divide="ignore", invalid="ignore"):  # triangles parallel to the ray, which it misses
         t, u, w = np.array([(b * q).sum(axis=1), (s * p).sum(axis=1), q @ d]) / (a * p).sum(axis=1)
         inside = (t > 0) & (u >= -EDGE) & (w >= -EDGE) & (u + w <= 1 + EDGE)
     return origin + t[inside].min() * direction if inside.any() else None

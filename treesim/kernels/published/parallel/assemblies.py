@@ -204,7 +204,7 @@ def hang(tree, tau, m, k, p):
         m.b1[k, r] = m.c[k, r] - m.b1[k, r]
     bind(tree, k, tau, m.P11[k], m.b1[k], m)
     put_identity(m.G1[k], SIX)
-    constrain(m.w[k], m.P11[k], m.G1[k])  # what the joint lets through of the inertia below
+    constrain(m.w[k], m.P11[k], m.G1[k])  # inertia below, reduced by the joint
     carry(tree, m, k, p, articulated_of_block(m.G1[k]), force_at(m.F0, k))
 
 

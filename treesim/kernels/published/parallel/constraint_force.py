@@ -61,7 +61,7 @@ from ...algebra.tables import (
 from ...dynamics.aba import eliminate_screw, pass_force, release_screw, velocity_product
 from ...kinematics.bodies import base_acceleration, zero_motion
 
-MOST_LEFT = 1e-3  # of an acceleration, in a direction in which a joint holds
+MOST_LEFT = 1e-3  # of an acceleration, in a constrained direction of a joint
 BARE, LOST = 1, 2  # what may be unsound of a body: its inertia, or the constraint of its joint
 FREE = -1  # compliance of a free direction; no other is negative
 NUMBERS = 72 + 4 * 36 + 28  # per body
@@ -80,14 +80,14 @@ class Work(NamedTuple):
     b: Any
     F: Any  # the given joint force f = S tau
     compliance: Any  # of the joint, for each direction
-    u: Any  # acceleration that the given forces alone cause
+    u: Any  # acceleration caused by the given forces only
     r: Any  # right-hand side, at last the solution x
     a: Any  # acceleration
     J: Any  # inverse of the inertia with what hangs on it
     T: Any  # diagonal block of A, then of its Schur complement, then the factor of that
     L: Any  # coupling of A to the path's previous block
     Z: Any  # T^-1 L
-    hanging_inertia: Any  # what the parent of a path's first body feels of it, in the parent's coordinates
+    hanging_inertia: Any  # reaction of a path's first body on its parent, in the parent's coordinates
     hanging_force: Any
     unsound: Any  # 0, BARE or LOST
     extra: Any  # further memory of the method that solves along paths
@@ -209,8 +209,8 @@ def equation_vector(tree, paths, w, i):
     put_where_held(w, i, w.r[i], motion_sub(motion_add(motion_at(w.c, i), carried), motion_at(w.u, i)))
 
 
-# ---- a body without inertia of its own, which is eliminated as in articulated bodies; U of its screws is kept in the
-# rows of L, D^-1, nu and qdd in the first three rows of Z, and in T what the joint lets through of its inertia
+# ---- a body without inertia of its own, which is eliminated as in articulated bodies; U of its screws is stored in the
+# rows of L, D^-1, nu and qdd in the first three rows of Z, and the inertia reduced by the joint in T
 
 
 def articulate(tree, paths, w, i):

@@ -26,7 +26,7 @@ class Paths(NamedTuple):
     """Paths of a tree; "place" is a position in `order`."""
 
     order: Any  # (N,) the body at each place
-    start: Any  # (N,) the place of the first body of the path that holds this place
+    start: Any  # (N,) the place of the first body of the path that contains this place
     stop: Any  # (N,) one past the place of the path's last body
     heavy: Any  # (N+1,) the child that continues body i's path, 0 if none does
     previous: Any  # (N+1,) the parent, if body i continues its path, else 0
