@@ -125,7 +125,5 @@ def bodies_alone(robot: Tree) -> str:
 
 
 def _unlimited(joint: Joint) -> Joint:
-    name = (
-        f"{ROOT_JOINT}_" if joint.name == ROOT_JOINT else joint.name
-    )  # to_urdf does not write a joint with the root joint's name
+    name = f"{ROOT_JOINT}_" if joint.name == ROOT_JOINT else joint.name  # to_urdf omits a joint named root_joint
     return replace(joint, name=name, lower=-np.inf, upper=np.inf)
