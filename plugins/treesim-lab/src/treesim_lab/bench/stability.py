@@ -53,7 +53,8 @@ class Stability(NamedTuple):
 class Motion(NamedTuple):
     """States of some runs.
 
-    t: (K,) [s]. q: (B, K, nq). v: (B, K, nv). work: of damping up to each state (B, K) [J]. step_s: run time [s] per step of one state.
+    t: (K,) [s]. q: (B, K, nq). v: (B, K, nv). work: of damping up to each state (B, K) [J]. step_s: run time
+    [s] per step of one state.
     """
 
     t: np.ndarray
