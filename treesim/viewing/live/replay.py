@@ -201,7 +201,7 @@ class Replay:
 
     @property
     def ghost(self) -> RecordedGhost | None:
-        """The recorded motion shown as overlay, None for none."""
+        """Recorded motion shown as overlay, None for none."""
         return self._ghosts.get(self.ghosting.of)
 
     @property
