@@ -206,7 +206,7 @@ def test_work_goes_into_arrays_and_files_that_are_asked_for(tmp_path, monkeypatc
     found = rollout.read_unfinished(tmp_path / "run", robot)
     assert np.array_equal(found.work, whole.work[:2]) and np.array_equal(found.energy, whole.energy[:2])
     assert np.array_equal(stopped.energy_error, whole.energy_error[:2])
-    with pytest.raises(treesim.ArgumentError, match="energy at the start is not kept"):
+    with pytest.raises(treesim.ArgumentError, match="energy at the start is not stored"):
         found.energy_error  # noqa: B018
     with pytest.raises(treesim.ArgumentError, match="energies need the robot"):
         rollout.read_unfinished(tmp_path / "run").energy  # noqa: B018

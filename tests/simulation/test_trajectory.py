@@ -319,7 +319,7 @@ def test_times_are_finite_and_rise(t: list[float]) -> None:
 def test_joints_that_do_not_fit_are_named(change: dict) -> None:
     q = np.zeros((3, 2))
     good = Trajectory("two", np.arange(3.0), q, q, q, q[:, 0], ("a", "b"), ("revolute", "prismatic"))
-    with pytest.raises(ArgumentError, match=r"joint_names|joint_types|followers\['[ac]'\]"):
+    with pytest.raises(ArgumentError, match=r"joint_names|joint_types|mimic_joints\['[ac]'\]"):
         replace(good, **change)
 
 

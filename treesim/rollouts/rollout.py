@@ -153,8 +153,14 @@ def rollout(
 
     Warns
     -----
+    FrictionWarning
+        If the robot has Coulomb friction that the integrator leaves out.
+    EffortWarning
+        If there are controls, and all effort limits of the robot are 0.
     LimitWarning
         If joints start beyond their position limits.
+    ContactWarning
+        If contact was not solved in some rollouts.
     DivergedWarning
         If states are not finite; names the first such rollout.
     EnergyWarning

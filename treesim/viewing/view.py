@@ -29,7 +29,7 @@ MOST_CLICKS = 1000  # waiting clicks: further ones are dropped
 
 
 class Click(NamedTuple):
-    """A user's click: name of the body, and point (3,) in the world [m]."""
+    """Click of a user: name of the body, and point (3,) in the world [m]."""
 
     body: str
     point: np.ndarray

@@ -205,7 +205,7 @@ class Replay:
 
     @property
     def reference(self) -> RecordedReference | None:
-        """The recorded motion shown as overlay, None for none."""
+        """Recorded motion shown as overlay, None for none."""
         return self._references.get(self.reference_settings.of)
 
     @property

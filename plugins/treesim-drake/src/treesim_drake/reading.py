@@ -20,8 +20,8 @@ ENGINE = "Drake"
 IGNORED = ("visual", "collision", "limit", "dynamics", "mimic", "safety_controller", "calibration")
 KEPT = ("link", "joint")  # of the robot; transmissions would add rotors and gears
 MOMENTS = {"Ixx": "ixx", "Iyy": "iyy", "Izz": "izz", "Ixy": "ixy", "Ixz": "ixz", "Iyz": "iyz"}
-WORLD = "world"  # what Drake calls the ground: a link of that name cannot move
-MODEL = "robot"  # a file need not name its robot; Drake wants a name
+WORLD = "world"  # Drake's name of the ground: a link of that name cannot move
+MODEL = "robot"  # Drake requires a name, which a file may lack
 
 
 def link_name(name: str) -> str:

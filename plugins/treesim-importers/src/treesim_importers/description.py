@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from treesim.urdf.read import Source
 
-WORLD = "world"  # the link that several readers take for the ground
+WORLD = "world"  # several readers treat a link of this name as the ground
 _NUMBER = re.compile(r"\s*([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?nan)", re.IGNORECASE)
 DOFS = {"revolute": 1, "continuous": 1, "prismatic": 1, "planar": 3, "spherical": 3, "floating": 6}
 

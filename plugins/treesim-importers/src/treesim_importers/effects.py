@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .outcome import Outcome
 
 GRAVITY = np.array([0.0, 0.0, -9.81])  # m/s^2, in the root link's axes
-ROUNDING = 1e-9  # [kg] and [N m] below which a difference is none
+ROUNDING = 1e-9  # [kg], [N m] smaller differences are rounding
 
 
 def effect(before: Outcome, after: Outcome) -> str:

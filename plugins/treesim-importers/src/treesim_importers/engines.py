@@ -135,7 +135,7 @@ def main(reader: str, path: str, answer: str) -> None:
     try:
         found = READ[reader](path)
         found["dofs"] = {link: count for link, count in found["dofs"].items() if count}
-    except (Exception, SystemExit) as error:  # whatever a program raises is its answer
+    except (Exception, SystemExit) as error:  # any exception of the program is its result
         found = {"error": (str(error).strip() or type(error).__name__)}
     Path(answer).write_text(json.dumps(found))
 

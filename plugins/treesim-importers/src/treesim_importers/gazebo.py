@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from .outcome import Outcome
 
-SMALLEST = 1e-6  # [kg] a mass that sdformat takes for none
+SMALLEST = 1e-6  # [kg] sdformat treats smaller masses as zero
 KEEPING = ("preserveFixedJoint", "disableFixedJointLumping")
 SHAPES = ("box", "sphere", "cylinder", "mesh")
 

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from .rule import Find
 
 AXIAL = ("revolute", "continuous", "prismatic")
-UNIT = 1e-6  # by which the length of an axis may miss 1
-TRIANGLE = 1e-6  # part of the largest moment by which files with few digits may miss A + B >= C
-DENSITY = 1000.0  # kg/m^3, what MuJoCo and Newton give to shapes
+UNIT = 1e-6  # allowed deviation of an axis's length from 1
+TRIANGLE = 1e-6  # of the largest moment: tolerance of A + B >= C for files with few digits
+DENSITY = 1000.0  # [kg/m^3] default density of MuJoCo and Newton
 _COUNTS = {"xyz": 3, "rpy": 3}
 _NUMERIC = {
     "origin": ("xyz", "rpy"), "mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),

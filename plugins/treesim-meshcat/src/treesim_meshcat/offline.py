@@ -139,8 +139,8 @@ def holding_gains(world: World, q: np.ndarray) -> tuple[float, float]:
     """Return kp [N m/rad, N/m] and kd [N m s/rad, N s/m] for all joints of a robot, soft enough for the mouse spring.
 
     kp is five times the largest gravity torque in a few configurations, to one digit, so that joints deflect by
-    at most a fifth of a radian. For a robot on its feet at q it is five times m g h, with the base at height h:
-    the stiffness that stabilizes an inverted pendulum of its weight. kd is a tenth of kp.
+    at most a fifth of a radian. For a robot on its feet at q it is at least five times m g h, with the base at
+    height h; m g h is the stiffness that stabilizes an inverted pendulum. kd is a tenth of kp.
     """
     robot, rng = world.robot, np.random.default_rng(0)
     states = np.array([robot.neutral(), *(robot.random(rng) for _ in range(8))])

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from treesim import Joint, Tree
     from treesim.model.mimic import MimicMap
 
-IMPEDANCE = 0.9999  # the hardest constraint that MuJoCo knows, mjMAXIMP
-STEPS = 2  # time constant of a constraint, in time steps: the least that MuJoCo takes
+IMPEDANCE = 0.9999  # of MuJoCo's stiffest constraint, mjMAXIMP
+STEPS = 2  # time constant of a constraint, in time steps: MuJoCo's minimum
 VELOCITY_LIMIT = "velocity_limit"  # a custom number of the model: MuJoCo's joints have no such limit
 
 
@@ -78,7 +78,7 @@ def _constrain_mimic_joints(mimic_map: MimicMap, spec: Any) -> None:
     for mimic_joint, (mimicked, multiplier, offset) in mimic_map.lines().items():
         held = spec.add_equality(name=mimic_joint, name1=mimic_joint, name2=mimicked)
         held.type, held.objtype = mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT
-        held.data[:5] = [offset, multiplier, 0.0, 0.0, 0.0]  # a polynomial of the leader's position
+        held.data[:5] = [offset, multiplier, 0.0, 0.0, 0.0]  # polynomial of the mimicked joint's position
         held.solref[:] = [STEPS * spec.option.timestep, 1.0]
         held.solimp[:2] = IMPEDANCE
 
@@ -93,7 +93,7 @@ def _furnish_joint(joint: Any, given: Joint) -> None:
         if values.size != 1:
             raise UnsupportedError(f"joint {given.name!r}: MuJoCo has one {label} for all directions of a joint")
         if name == "damping":
-            joint.damping[0] = values[0]  # linear; those behind it are of higher powers of the velocity
+            joint.damping[0] = values[0]  # linear; the others are for higher powers of the velocity
         else:
             setattr(joint, name, values[0])
     if given.nv == 1:

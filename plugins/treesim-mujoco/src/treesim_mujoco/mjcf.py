@@ -27,7 +27,7 @@ TYPES = {
     int(mujoco.mjtJoint.mjJNT_BALL): "spherical",
     int(mujoco.mjtJoint.mjJNT_FREE): "floating",
 }
-MENTIONING = ("actuators", "sensors", "equalities", "tendons", "keys", "excludes")  # what may name a joint
+MENTIONING = ("actuators", "sensors", "equalities", "tendons", "keys", "excludes")  # elements that may name a joint
 
 
 class MujocoFile:

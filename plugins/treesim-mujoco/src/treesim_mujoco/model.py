@@ -24,7 +24,7 @@ INTEGRATORS = {
     "RK4": mujoco.mjtIntegrator.mjINT_RK4,
 }
 
-# what MuJoCo answers to states that are not finite, or too large: it starts again from its own
+# warnings of MuJoCo for states that are not finite or too large, after which it resets the simulation
 RESETS = tuple(int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("QPOS", "QVEL", "QACC"))
 
 

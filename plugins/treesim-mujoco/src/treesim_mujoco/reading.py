@@ -19,10 +19,10 @@ from treesim.urdf.build import ROOT_JOINT
 if TYPE_CHECKING:
     from treesim import Tree
 
-OLDEST = 4  # its functions take other arguments before
+OLDEST = 4  # functions of older versions have other arguments
 IGNORED = ("visual", "collision", "limit", "dynamics", "mimic", "safety_controller", "calibration")
 GROUND = "ground_of_the_floating_base"
-WORLD = "world"  # what MuJoCo calls the ground: a link of that name cannot move
+WORLD = "world"  # MuJoCo's name of the ground: a link of that name cannot move
 DISABLED = ("CONSTRAINT", "CONTACT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "SENSOR")
 
 
@@ -125,5 +125,5 @@ def bodies_alone(robot: Tree) -> str:
 
 
 def _unlimited(joint: Joint) -> Joint:
-    name = f"{ROOT_JOINT}_" if joint.name == ROOT_JOINT else joint.name  # by its own name it would not be written
+    name = f"{ROOT_JOINT}_" if joint.name == ROOT_JOINT else joint.name  # to_urdf omits a joint named root_joint
     return replace(joint, name=name, lower=-np.inf, upper=np.inf)

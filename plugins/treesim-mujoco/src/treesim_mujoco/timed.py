@@ -26,7 +26,7 @@ def calls(model: Any, data: Any, layout: MujocoLayout, state: States) -> list[Be
     data.qvel[:] = layout.velocity_to_engine(q, v)
     data.qfrc_applied[:] = layout.force_to_engine(q, state.tau)
     data.qacc[:] = layout.acceleration_to_engine(q, v, state.a)
-    inverse = mujoco.MjData(model)  # forward dynamics overwrites the acceleration that inverse dynamics starts from
+    inverse = mujoco.MjData(model)  # forward dynamics overwrites the input acceleration of inverse dynamics
     inverse.qpos[:], inverse.qvel[:], inverse.qacc[:] = data.qpos, data.qvel, data.qacc
     full, tau = np.empty((model.nv, model.nv)), np.array(data.qfrc_applied)[None]
     solution = np.empty((1, model.nv))

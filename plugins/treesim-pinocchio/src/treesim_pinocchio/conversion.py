@@ -12,7 +12,7 @@ from .reading import from_tree
 if TYPE_CHECKING:
     from treesim import Tree
 
-BEYOND_ONE = 1.01  # limits of cosines and of quaternions, as Pinocchio's own readers set them
+BEYOND_ONE = 1.01  # limits of cosines and of quaternions, as set by Pinocchio's own readers
 NO_LIMIT = np.finfo(float).max
 
 

@@ -106,7 +106,7 @@ class PinocchioModel(EngineModel):
             forces[self.model.getJointId(name)] = pin.Force(R.T @ wrench[:3], R.T @ wrench[3:])
         return (pin.StdVec_Force(forces),)
 
-    # beyond what `compare` asks for
+    # beyond the interface of `compare`
 
     def pose(self, q: np.ndarray, frame: str) -> np.ndarray:
         """Return the (4, 4) world pose of a frame."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from treesim import Joint, Tree
     from treesim.model.mimic import MimicMap
 
-ROOT_JOINT = "root_joint"  # what both call the joint of a floating base that no URDF mentions
+ROOT_JOINT = "root_joint"  # name in both of the floating base's joint, which is not in the URDF
 JOINTS = {
     "revolute": pin.JointModelRevoluteUnaligned,
     "continuous": lambda axis: pin.JointModelRUBZ(),
@@ -27,7 +27,7 @@ JOINTS = {
     "spherical": lambda axis: pin.JointModelSpherical(),
     "floating": lambda axis: pin.JointModelFreeFlyer(),
 }
-TURNED = ("continuous", "planar")  # types whose axis is z in Pinocchio: their joint frames are turned to it
+TURNED = ("continuous", "planar")  # types whose axis is z in Pinocchio: their joint frames are rotated to it
 
 
 def from_urdf(robot: Tree, urdf: str) -> PinocchioModel:

@@ -37,7 +37,7 @@ class BulletMachine:
     def __init__(self, path: str, job: dict[str, Any]) -> None:
         self.floating = bool(job["floating"])
         self.gravity = np.array(job["gravity"], dtype=float)
-        self.bullet = bullet = BulletClient(pybullet.DIRECT)  # a world of its own: reused ones keep old mass matrices
+        self.bullet = bullet = BulletClient(pybullet.DIRECT)  # a new world: reused ones return old mass matrices
         bullet.setPhysicsEngineParameter(numSubSteps=0, enableFileCaching=0)
         flags = sum(getattr(bullet, name) for name in job["flags"])
         self.robot = bullet.loadURDF(path, flags=flags, useFixedBase=not self.floating)
@@ -235,7 +235,7 @@ class BulletMachine:
         """Call one of Bullet's functions with the robot and arrays, and return its result."""
         try:
             return np.array(function(self.robot, *(array.tolist() for array in arrays)))
-        except (BulletError, SystemError):  # PyBullet answers None and sets an error at once
+        except (BulletError, SystemError):  # PyBullet returns None and sets an error as well
             raise UnsupportedError(REFUSING) from None
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
@@ -254,9 +254,7 @@ class BulletMachine:
         V = self._angular_first(self.layout.velocity_to_engine(level, v))
         A = self._angular_first(self.layout.acceleration_to_engine(level, v, a))
         found = self._ask(self.bullet.calculateInverseDynamics, Q, V, A)
-        return self.layout.force_from_engine(
-            level, found
-        )  # velocities go in angular first, forces come out linear first
+        return self.layout.force_from_engine(level, found)  # arguments are angular first, results linear first
 
     def joint_positions(self, q: np.ndarray) -> np.ndarray:
         """Return the joints' part of q in Bullet's layout."""

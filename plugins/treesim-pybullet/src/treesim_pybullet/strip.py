@@ -19,7 +19,7 @@ IGNORED = ("visual", "collision", "contact", "dynamics", "mimic", "safety_contro
 ZERO_INERTIA = {"ixx": "0", "ixy": "0", "ixz": "0", "iyy": "0", "iyz": "0", "izz": "0"}
 
 PRINCIPAL = ("ixx", "iyy", "izz")
-MOST_JOINTS = 127  # of a robot, fixed ones too, of which Bullet tells the state
+MOST_JOINTS = 127  # largest number of joints, fixed ones included, whose states Bullet returns
 
 
 class StripError(ValueError):

@@ -67,7 +67,7 @@ def audit(robot: Tree, *, states: int = 3, seed: int = 0, progress: Callable[[in
     >>> found.passed, min(row.digits for row in found.rows if row.name == "aba") > 12
     (True, True)
     """
-    from .exact import many_digits, rounded  # here: nothing else of treesim needs them, and what they import
+    from .exact import many_digits, rounded  # imported here, as only this function needs them
     from .identities import identities
     from .methods import methods
 

@@ -23,7 +23,7 @@ from .exact import ExactState, largest, numbers
 from .report import Row
 
 GROUP = "identities"
-BOUND = 1e-18  # far below what floats could tell, far above what 40 digits leave of a problem with cond(M) up to 1e15
+BOUND = 1e-18  # far below float precision, far above the error of 40 digits for cond(M) up to 1e15
 
 
 def identities(exact: ExactState) -> Iterator[Row]:

@@ -12,7 +12,7 @@ from .robots import bench_robot
 if TYPE_CHECKING:
     from ..cost.error_growth import Case
 
-EXACT_STATES = 3  # on which exact digits are computed
+EXACT_STATES = 3  # at which the high-precision reference is computed
 
 
 def error_rows(lengths: tuple[int, ...], report: Callable[[str], None]) -> Iterator[dict[str, Any]]:

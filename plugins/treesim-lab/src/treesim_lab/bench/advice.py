@@ -108,6 +108,6 @@ def _times(task: _Task, repeats: int) -> dict[str, float]:
             if name != AUTO:
                 call()
                 calls[name] = call
-        except TreesimError:  # what cannot be used cannot be advised either
+        except TreesimError:  # unusable methods cannot be advised
             continue
     return {name: timing.min_us for name, timing in interleaved(calls, repeats).items()}

@@ -42,10 +42,10 @@ from .single import exact_references
 FILL = "memset"  # computes nothing
 STEPS, DT, SLOW = 20, 1e-4, 0.1  # of each rollout; [s]; of velocities and accelerations of order one
 ROLLOUTS = 1024  # at most
-TURN, PAUSE = 20e-3, 40e-3  # [s]: longer than OpenMP's threads keep spinning after a call
-DISTURBED = 20  # rounds, at least, that show what the pause is for
+TURN, PAUSE = 20e-3, 40e-3  # [s]: longer than OpenMP's threads spin after a call
+DISTURBED = 20  # smallest number of rounds that measure the effect of the pause
 KINDS: dict[str, type[np.floating]] = {DOUBLE: np.float64, SINGLE: np.float32}
-EULER = "semi_implicit_euler"  # what other engines step by
+EULER = "semi_implicit_euler"  # integrator of the other engines
 INTO = "one robot bound beforehand; checks its arguments and the results, in an array of the caller's"
 NEW = "checks its arguments and the results, which are a new array"
 
@@ -168,11 +168,11 @@ def _our_rollouts(tree: Tree, motion: Motion) -> list[BenchmarkCase]:
     """Return the cases of rollouts that store every state, in new or existing arrays, or only the last."""
     import treesim
 
-    free = treesim.World(tree, limits=False)  # as other engines are asked to move it
+    free = treesim.World(tree, limits=False)  # as in the other engines
     count, steps = motion.controls.shape[:2]
     found: list[BenchmarkCase] = []
     for kind, number in KINDS.items():
-        served = engine_of_batch(tree, specialized.STATES, number)  # rollouts take it whatever their number
+        served = engine_of_batch(tree, specialized.STATES, number)  # for rollouts of any number
         q, v, u = (x.astype(number) for x in motion[:3])
         kept = np.empty((count, steps, tree.nq), number), np.empty((count, steps, tree.nv), number)
         for name, every, out, what in (

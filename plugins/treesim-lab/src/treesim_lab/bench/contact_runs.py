@@ -27,7 +27,7 @@ STIFFNESS = 10.0  # of joints, in weights of the robot times the height of its c
 DAMPING_TIME = 0.05  # s: kd = 0.05 s kp
 PUSH, PUSHED_AT, PUSHED_FOR = 0.5, 0.3, 0.1  # weights of the robot, s, s
 UP = np.array([0.0, 0.0, 1.0])
-REACHED = 2e-3  # m: a plane is reached by shapes that come down by more
+REACHED = 2e-3  # [m] shapes that descend by more reach the plane
 LEAST_LENGTH = 1e-3  # m
 
 

@@ -52,7 +52,7 @@ def loop(single: bool) -> str:
     x = f.load(memory, align=1)
     with f.loop(0, turns, carried=[x] * CHAINS, begins=True) as turn:
         turn.values = [f.intrinsic("fma", chain, x, x) for chain in turn.values]
-    f.store(reduce(f.fadd, turn.values, x), memory, align=1)  # all chains are used, so none is left out
+    f.store(reduce(f.fadd, turn.values, x), memory, align=1)  # all chains are used, so that none is optimized away
     f.ret()
     return module.text()
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STEPS, DT = 100, 1e-3  # semi-implicit Euler steps [s] from rest in the neutral configuration, without torques
 NO_PINOCCHIO = "not installed"
-LONGEST = 60  # [s] that Pinocchio may take
+LONGEST = 60  # [s] time limit of Pinocchio
 CHANGED = "U314"
 
 _PINOCCHIO = f"""

@@ -24,7 +24,7 @@ from treesim.simulation.world import World
 from treesim.states.arguments import checked_robot, positive_number
 from treesim.urdf.resolve import is_robot_name
 
-RECORDS = 200  # of a run, at most: where its energy is looked at
+RECORDS = 200  # largest number of states of a run at which its energy is computed
 STARTS = 4  # from rest at neutral, and from random states
 OURS = "treesim"
 
@@ -53,8 +53,8 @@ class Stability(NamedTuple):
 class Motion(NamedTuple):
     """States of some runs.
 
-    t (K,), q (B, K, nq), v (B, K, nv), work: of damping up to each state (B, K) [J], step_s: seconds per step
-    of one state.
+    t: (K,) [s]. q: (B, K, nq). v: (B, K, nv). work: of damping up to each state (B, K) [J]. step_s: run time
+    [s] per step of one state.
     """
 
     t: np.ndarray

@@ -30,7 +30,7 @@ treesim.forward_dynamics(robot, np.tile(q, (given["states"], 1)), v, tau)
 first_batch = now()
 treesim.forward_dynamics(robot, q, v, tau)
 first_call = now()
-if sys.platform == "linux":  # where getrusage still counts the process that started this one
+if sys.platform == "linux":  # getrusage includes the process that started this one
     with open("/proc/self/status") as status:
         peak = next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 else:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-ROUND_S = 2e-3  # a call is repeated until a round takes about this long, so that the clock's grain does not show
+ROUND_S = 2e-3  # a call is repeated until a round takes about this long, so that the clock's resolution does not matter
 
 
 @dataclass(frozen=True)

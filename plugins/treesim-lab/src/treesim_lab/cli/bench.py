@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CALL_ROUNDS, BATCH_ROUNDS = 50, 10
 BATCH, SUMMARY_BATCH_ROUNDS = 4096, 8
-BUSY = 0.5  # load average from which on other work shows in the times
+BUSY = 0.5  # load average above which other processes disturb the times
 
 Robots = Annotated[
     list[str] | None,

@@ -32,7 +32,7 @@ class Defaults(NamedTuple):
 
 IN_FREE_MOTION = Defaults(60.0, "1e-3,2e-3,5e-3", "implicit_midpoint")
 ON_GROUND = Defaults(1.0, "1e-3", "implicit_midpoint,semi_implicit_euler")
-WRONG = 0.01  # of the energy range: shown in red from there on
+WRONG = 0.01  # of the energy range; larger drifts are printed in red
 
 
 @guarded

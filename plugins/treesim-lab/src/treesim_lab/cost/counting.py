@@ -62,7 +62,7 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
         q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
         return _counted(entry, constants, (q, v, inverse_dynamics(robot, q, v, a)), NO_FORCES, robot.nv)
 
-    iterates = "iteration" in backend.capabilities.cost  # two states may happen to take equally many
+    iterates = "iteration" in backend.capabilities.cost  # two states may take equally many iterations by chance
     counted = _on_two_states(count)
     return counted._replace(varies=counted.varies or iterates)
 

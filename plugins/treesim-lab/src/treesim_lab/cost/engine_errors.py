@@ -37,7 +37,7 @@ from treesim.testing.bounds import apart, moved_by_rounding
 from .error_growth import exact_arrays
 from .robot import REFERENCE, limb_tips
 
-AGREEMENT = 1e-13  # how far engines may be apart, relative to a result's largest number, unless the problem is worse
+AGREEMENT = 1e-13  # allowed distance between engines, relative to a result's largest number, unless ill-conditioned
 TASKS = 2  # frames of the inverse operational inertia
 DT = 1e-3  # [s]
 GENERIC, SINGLE_STATE = "generic", "single states"

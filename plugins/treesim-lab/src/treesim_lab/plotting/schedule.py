@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from treesim.dynamics.schedule import Schedule, Stage
     from treesim.model.tree import Tree
 
-MOST_NAMES = 60  # bodies; more are not named
+MOST_NAMES = 60  # largest number of bodies with labels
 WIDTH = 13.0  # of the picture [inches]
 TALL = 0.7  # height of a body in a bar, of the distance of two
 MOST_KINDS = 20  # colours of stages
