@@ -205,7 +205,7 @@ class Tree(Immutable):
         lower, upper = tied.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():
-                raise ModelError(f"joint {joint!r}: the limits of joints that follow it leave no position")
+                raise ModelError(f"joint {joint!r}: the limits of joints that mimic it leave no position")
         slowest = whole.velocity_limit[tied.kept_v]
         np.minimum.at(slowest, tied.onto, whole.velocity_limit[tied.v] / np.abs(tied.multiplier))
         self.lower, self.upper, self.velocity_limit = frozen(lower), frozen(upper), frozen(slowest)

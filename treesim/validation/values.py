@@ -86,7 +86,7 @@ def checked_text(label: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ArgumentError(f"{label} must be a text, got {told(value)}")
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise ArgumentError(f"{label} must be a text that files can hold, but surrogates are in {told(value)}")
+        raise ArgumentError(f"{label} must be a text without surrogates, to be written to files, got {told(value)}")
     return value
 
 

@@ -42,7 +42,7 @@ def tied_entry(states: Any) -> Callable[..., int]:
     entry without a variant (`serves_followers`).
     """
     if not serves_followers(states):
-        raise TypeError(f"{states.__name__} serves no robots with followers")
+        raise TypeError(f"{states.__name__} does not support robots with mimic joints")
     origin: Origin = states.origin
     name = (
         f"{states.__name__.removesuffix('_states').removesuffix('_tied')}_tied"  # steps are named after tied dynamics
