@@ -18,7 +18,7 @@ COMPARED = 1000  # names compared with a misspelt one, at 50 us each
 
 
 class TreesimError(Exception):
-    """Base of all errors that a user of treesim can cause.
+    """Base class of all errors that a user of treesim can cause.
 
     Examples
     --------
@@ -31,7 +31,7 @@ class TreesimError(Exception):
 
 
 class ModelError(TreesimError, ValueError):
-    """A kinematic tree is not well formed: the message names the body, joint or frame.
+    """Raised for a kinematic tree that is not well formed; the message names the body, joint or frame.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class ModelError(TreesimError, ValueError):
 
 
 class UrdfError(ModelError):
-    """A robot description cannot be read correctly: the message lists each finding with its line.
+    """Raised for a robot description that cannot be read correctly; the message lists each finding with its line.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class UrdfError(ModelError):
 
 
 class ArgumentError(TreesimError, ValueError):
-    """An argument has the wrong type, shape or value: the message names the argument.
+    """Raised for an argument of the wrong type, shape or value; the message names the argument.
 
     Examples
     --------
@@ -80,7 +80,7 @@ class ArgumentError(TreesimError, ValueError):
 
 
 class UnknownNameError(ArgumentError, KeyError):
-    """A name is not known: the message lists the near and the known ones.
+    """Raised for an unknown name; the message lists similar and known ones.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class UnknownNameError(ArgumentError, KeyError):
 
 
 class PluginError(TreesimError):
-    """A plugin is missing, broken, or two distributions claim its name.
+    """Raised for a plugin that is missing or broken, or whose name two distributions claim.
 
     Examples
     --------
@@ -105,7 +105,7 @@ class PluginError(TreesimError):
 
 
 class SingularInertiaError(TreesimError, ArithmeticError):
-    """The mass matrix is singular: the message names the joint whose motion moves no inertia.
+    """Raised for a singular mass matrix; the message names the joint whose motion moves no inertia.
 
     Examples
     --------
@@ -117,7 +117,9 @@ class SingularInertiaError(TreesimError, ArithmeticError):
 
 
 class AccuracyError(TreesimError, ArithmeticError):
-    """A method has lost so many digits that its result would be wrong: the message names the place and a better method.
+    """Raised if a method has lost so many digits that its result would be wrong.
+
+    The message names the place and a better method.
 
     Examples
     --------
@@ -127,7 +129,7 @@ class AccuracyError(TreesimError, ArithmeticError):
 
 
 class NonFiniteError(TreesimError, ArithmeticError):
-    """A state or an input holds NaN or infinity: the message names the argument and the joint.
+    """Raised for a state or an input with NaN or infinity; the message names the argument and the joint.
 
     Examples
     --------
@@ -139,7 +141,7 @@ class NonFiniteError(TreesimError, ArithmeticError):
 
 
 class ConstraintError(TreesimError, ArithmeticError):
-    """Constraints depend on each other: the message names a redundant row, and a row that it depends on.
+    """Raised for linearly dependent constraints; the message names a redundant row, and a row that it depends on.
 
     Examples
     --------
@@ -152,7 +154,7 @@ class ConstraintError(TreesimError, ArithmeticError):
 
 
 class ConvergenceError(TreesimError, ArithmeticError):
-    """An iteration did not reach its tolerance: the message names the robot, the residual, and a remedy.
+    """Raised if an iteration does not reach its tolerance; the message names robot, residual and a remedy.
 
     Parameters
     ----------
@@ -187,7 +189,7 @@ class ConvergenceError(TreesimError, ArithmeticError):
 
 
 class UnsupportedError(TreesimError):
-    """A valid request is not supported by the chosen backend, integrator or viewer.
+    """Raised for a valid request that the chosen backend, integrator or viewer does not support.
 
     Examples
     --------
@@ -200,7 +202,7 @@ class UnsupportedError(TreesimError):
 
 
 class SweepError(TreesimError):
-    """A sweep with valid arguments cannot continue: the scheduler is lost, or chunks cannot be computed.
+    """Raised if a sweep with valid arguments cannot continue: a lost scheduler, or chunks that cannot be computed.
 
     Finished results stay in the store, and the same call continues from there.
 
@@ -212,7 +214,7 @@ class SweepError(TreesimError):
 
 
 class TreesimWarning(UserWarning):
-    """Base of all warnings of treesim: something is not computed as asked for, or is doubtful.
+    """Base class of all warnings of treesim: a result differs from the request, or is doubtful.
 
     Examples
     --------
@@ -225,7 +227,9 @@ class TreesimWarning(UserWarning):
 
 
 class ContactWarning(TreesimWarning):
-    """Contacts, joint limits or joint friction were not solved to tolerance, did not fit, or added energy.
+    """Warning of contacts, joint limits or joint friction not solved to tolerance, left out, or adding energy.
+
+    Contacts are left out if there are more than the step has memory for.
 
     Examples
     --------
@@ -235,7 +239,7 @@ class ContactWarning(TreesimWarning):
 
 
 class ContinuationWarning(TreesimWarning):
-    """A run continues without the contact impulses of the step before, so its last bits may differ.
+    """Warning that a run continues without the contact impulses of the step before; its last bits may differ.
 
     Examples
     --------
@@ -245,7 +249,7 @@ class ContinuationWarning(TreesimWarning):
 
 
 class ConversionWarning(TreesimWarning):
-    """Part of a robot has no counterpart in the model made for another engine.
+    """Warning of parts of a robot without a counterpart in the model made for another engine.
 
     Examples
     --------
@@ -255,7 +259,7 @@ class ConversionWarning(TreesimWarning):
 
 
 class DivergedWarning(TreesimWarning):
-    """Some rollouts reached states that are not finite.
+    """Warning of rollouts that reached states which are not finite.
 
     Examples
     --------
@@ -265,7 +269,7 @@ class DivergedWarning(TreesimWarning):
 
 
 class EffortWarning(TreesimWarning):
-    """All effort limits of the robot are 0, so controls have no effect.
+    """Warning of a robot whose effort limits are all 0, so controls have no effect.
 
     Examples
     --------
@@ -275,7 +279,7 @@ class EffortWarning(TreesimWarning):
 
 
 class EnergyWarning(TreesimWarning):
-    """The energy of a run changed by more than the work done on it: the integrator's error is large.
+    """Warning of a large integration error: the energy changed by more than the work done.
 
     Examples
     --------
@@ -285,7 +289,7 @@ class EnergyWarning(TreesimWarning):
 
 
 class FrictionWarning(TreesimWarning):
-    """The robot has joint friction that the chosen integrator does not simulate.
+    """Warning of joint friction that the chosen integrator does not simulate.
 
     Examples
     --------
@@ -295,7 +299,7 @@ class FrictionWarning(TreesimWarning):
 
 
 class LightJointWarning(TreesimWarning):
-    """A joint moves so little inertia that the substeps it needs are too many to be chosen automatically.
+    """Warning of a joint with so little effective inertia that it needs more substeps than chosen automatically.
 
     Examples
     --------
@@ -305,7 +309,7 @@ class LightJointWarning(TreesimWarning):
 
 
 class LimitWarning(TreesimWarning):
-    """A run starts with joints beyond their position limits; bringing them back changes the energy.
+    """Warning of a run that starts with joints beyond their position limits; the correction changes the energy.
 
     Examples
     --------
@@ -315,7 +319,7 @@ class LimitWarning(TreesimWarning):
 
 
 class ShapeWarning(TreesimWarning):
-    """A collision shape is not used, or part of its geometry is not covered.
+    """Warning of a collision shape that is not used, or whose geometry is not completely covered.
 
     Examples
     --------
@@ -325,7 +329,7 @@ class ShapeWarning(TreesimWarning):
 
 
 class SlowWarning(TreesimWarning):
-    """A player cannot keep up with real time.
+    """Warning of a player that is slower than the requested speed.
 
     Examples
     --------
@@ -335,7 +339,7 @@ class SlowWarning(TreesimWarning):
 
 
 class StoppedWarning(TreesimWarning):
-    """Ctrl-C ended rollouts early; what was computed is returned.
+    """Warning of rollouts or a sweep ended early by Ctrl-C; the results so far are returned.
 
     Examples
     --------
@@ -345,7 +349,7 @@ class StoppedWarning(TreesimWarning):
 
 
 class UrdfWarning(TreesimWarning):
-    """A robot description was read, but contains something doubtful; one warning lists all findings.
+    """Warning of doubtful contents of a robot description; one warning lists all findings.
 
     Examples
     --------

@@ -49,7 +49,7 @@ def test_without_a_floor_it_falls_freely():
         (("--friction", "0.5"), "--friction is that of the floor: give --ground too"),
         (("--ground", "--friction", "-1"), "--friction: friction must be a number, 0 or more"),
         (("--ground", "--contact-solver", "psg"), "unknown contact solver 'psg': did you mean 'pgs'"),
-        (("--ground", "--integrator", "rk4"), "integrator 'rk4' knows no contact"),
+        (("--ground", "--integrator", "rk4"), "integrator 'rk4' does not simulate contact"),
         (("--ground", "--q0", "root_joint.z=-1"), "inside Ground"),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_worker_with_another_treesim_does_nothing(job):
 
 
 def test_a_worker_loads_no_program_of_another_digest(job):
-    with pytest.raises(SweepError, match="has another digest than the call told"):
+    with pytest.raises(SweepError, match="does not have the call's digest"):
         run_task(job._replace(digest="0" * 64), Task(0, 16))
 
 

@@ -173,7 +173,7 @@ def test_what_is_wrong_is_named(full, ask, why):
 
 BEYOND = {
     "slider": (lambda view: view.slider("a", 0, 1), "slider: Plain has no sliders"),
-    "on_click": (lambda view: view.on_click(print), "on_click: Plain hears no clicks"),
+    "on_click": (lambda view: view.on_click(print), "on_click: Plain reports no clicks"),
     "arrow": (lambda view: view.arrow("a", (0, 0, 0), (0, 0, 1)), "arrow: Plain draws no arrows"),
     "frame": (lambda view: view.frame("a", np.eye(4)), "frame: Plain draws no frames"),
     "remove": (lambda view: view.remove("a"), "remove: Plain draws no"),

@@ -29,7 +29,7 @@ class CommandGroup(TyperGroup):
     """
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """Return the command with a name; None if there is none."""
+        """Return a command by name; None if there is none."""
         if cmd_name not in self.commands:
             self._add_plugins()
         return super().get_command(ctx, cmd_name)

@@ -1,4 +1,4 @@
-"""Both texts that describe a robot to another engine: the user's file, and treesim's bodies written as URDF."""
+"""The two texts that describe a robot to another engine: the user's file, and treesim's bodies written as URDF."""
 
 from __future__ import annotations
 

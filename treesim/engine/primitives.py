@@ -81,7 +81,7 @@ def _no_operation(*_: Any) -> Any:
 
 
 def _leaf(name: str) -> Primitive:
-    """Return a primitive without operation: an input or constant."""
+    """Return a primitive without operation: an input, a constant, or an entry of a table."""
     return Primitive(name, 0, _no_operation, _no_operation, _no_operation, _no_operation, "")
 
 

@@ -188,12 +188,12 @@ class BatchStepper(ReprMixin):
 
     @property
     def q(self) -> np.ndarray:
-        """Configurations (B, nq), read-only; overwritten by the second next call of `step`."""
+        """Configurations (B, nq), read-only; valid until the second call of `step` from now."""
         return _read_only(self._q)
 
     @property
     def v(self) -> np.ndarray:
-        """Velocities (B, nv), read-only; overwritten by the second next call of `step`."""
+        """Velocities (B, nv), read-only; valid until the second call of `step` from now."""
         return _read_only(self._v)
 
     def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:

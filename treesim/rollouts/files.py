@@ -90,8 +90,8 @@ class ResultFiles:
         """Close the unfinished files; return a sentence on where they are and how to read them."""
         self._record.close()
         return (
-            f"what is done is in {' and '.join(map(str, self._parts))}, and {self._record.name} tells how far they "
-            f"are: treesim.rollouts.read_unfinished reads them"
+            f"the results so far are in {' and '.join(map(str, self._parts))}, their progress in {self._record.name}: "
+            f"treesim.rollouts.read_unfinished reads them"
         )
 
     def remove(self) -> None:
@@ -145,7 +145,7 @@ def _check_record(record: dict[str, Any], shapes: list[tuple[int, ...]], arrays:
     count, records = shapes[0][:2]
     fits = [x.shape for x in arrays] == shapes and all(x.ndim == 3 and x.dtype.kind == "f" for x in arrays)
     if not fits or {shape[:2] for shape in shapes} != {(count, records)} or len(shapes) < 2:
-        raise ValueError("it does not fit the files beside it")
+        raise ValueError("it does not fit the files next to it")
     positive_number("dt", record["dt"])
     whole_number("every", record["every"], 1)
     complete = whole_number("complete", record["complete"], 0, count)

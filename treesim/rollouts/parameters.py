@@ -125,7 +125,7 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
     if touching and integrator not in SHARE:
         known = " or ".join(map(repr, SHARE))
         raise UnsupportedError(
-            f"integrator {integrator!r} knows no {touching[0]} of joints or the ground: take {known}"
+            f"integrator {integrator!r} does not simulate {touching[0]} of joints or the ground: take {known}"
         )
     parts = (("friction", world.friction), ("lower", world.limits), ("upper", world.limits))
     for name, there in (*parts, ("ground_friction", bool(world.ground))):

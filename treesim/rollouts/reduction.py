@@ -172,9 +172,7 @@ def _taken(name: str, function: Callable[..., Any]) -> int:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        raise ArgumentError(
-            f"measure {name!r}: Python does not tell what {told(function)} takes: give lambda t, q, v: ..."
-        ) from None
+        raise ArgumentError(f"measure {name!r}: {told(function)} has no signature: give lambda t, q, v: ...") from None
     for count in (3, 4, 5):
         try:
             signature.bind(*range(count))

@@ -153,8 +153,14 @@ def rollout(
 
     Warns
     -----
+    FrictionWarning
+        If the robot has Coulomb friction that the integrator leaves out.
+    EffortWarning
+        If there are controls, and all effort limits of the robot are 0.
     LimitWarning
         If joints start beyond their position limits.
+    ContactWarning
+        If contact was not solved in some rollouts.
     DivergedWarning
         If states are not finite; names the first such rollout.
     EnergyWarning
@@ -218,7 +224,7 @@ def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[An
     if keep == "all":
         return every, steps // every
     if every != 1:
-        raise ArgumentError(f"every says which states are kept, but keep is {keep!r}: leave one of them out")
+        raise ArgumentError(f"every selects the recorded states, but keep is {keep!r}: leave one of them out")
     if keep == "none" and (unmeasured or others[0] or others[1] is not None):
         what = "no measure is given" if unmeasured else "work and out are for states"
         raise ArgumentError(f'keep="none" leaves nothing but measures, and {what}: take keep="last"')

@@ -115,7 +115,9 @@ class Rollouts(ReprMixin):
         if self.work is None:
             raise ArgumentError("the work of these rollouts was not counted: roll out with work=True")
         if self.energy_at_start is None:
-            raise ArgumentError("the energy at the start is not kept in files: subtract it, and the work, from energy")
+            raise ArgumentError(
+                "the energy at the start is not stored in files: subtract it, and the work, from energy"
+            )
         return self.energy - self.energy_at_start[:, None] - self.work.sum(axis=-1, dtype=float)
 
     def to_xarray(self) -> Any:

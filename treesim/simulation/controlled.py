@@ -178,10 +178,11 @@ class ControlledRobot:
     def compiled_step(
         self, rule: str, t: float, q: np.ndarray, v: np.ndarray, dt: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Return (q, v) at t + dt by a compiled integrator; the torque is constant over the step.
+        """Return (q, v) at t + dt by a compiled integrator, in substeps.
 
         rule: name of the integrator in `treesim.kernels.stepping.step`. Damping, friction and the controller's
-        gains are implicit. Raises what the dynamics raise, NonFiniteError.
+        gains are implicit. Controllers without a state are evaluated at every substep, others once. Raises what the
+        dynamics raise, NonFiniteError.
         """
         tau = self.torque(t, q, v)
         if self._step is None or self._step[0] != (rule, dt):

@@ -81,7 +81,7 @@ class PackedLater:
         try:
             return plain(value, named)
         except (TreesimError, OSError) as error:
-            self.missing[label] = f"the {label} {name!r} is Python's own: {error}"
+            self.missing[label] = f"the {label} {name!r} cannot be stored: {error}"
             return None
 
     def __call__(self) -> str:

@@ -84,6 +84,10 @@ class Simulation(ReprMixin):
     -----
     FrictionWarning
         If the robot has Coulomb friction that the integrator leaves out.
+    EffortWarning
+        If there is a controller, and all effort limits of the robot are 0.
+    LightJointWarning
+        If a joint has so little effective inertia that it needs more substeps than chosen automatically.
 
     Examples
     --------
@@ -264,6 +268,8 @@ class Simulation(ReprMixin):
         -----
         ContactWarning
             Once, if contact was not solved in some steps.
+        EnergyWarning
+            If the energy error exceeds 1 % of the energy range.
         LimitWarning
             Once, if joints start beyond their position limits.
         """

@@ -276,7 +276,7 @@ def touches(world: World, rule: str) -> bool:
     if rule in SHARE:
         return world.touching.active
     if world.ground:
-        raise UnsupportedError(f"integrator {rule!r} knows no contact: take {' or '.join(map(repr, SHARE))}")
+        raise UnsupportedError(f"integrator {rule!r} does not simulate contact: take {' or '.join(map(repr, SHARE))}")
     return False
 
 
@@ -306,7 +306,7 @@ def check_rows(world: World, integrator: str) -> None:
     method = plugins.get("integrators", integrator)
     if world.m and getattr(method, "rule", None) not in RULES_WITH_ROWS:
         names = ", ".join(repr(name) for name in RULES_WITH_ROWS)
-        raise UnsupportedError(f"integrator {integrator!r} cannot hold {world!r}: take {names}")
+        raise UnsupportedError(f"integrator {integrator!r} does not support the constraints of {world!r}: take {names}")
 
 
 def forward_solver(robot: Tree, backend: str | DynamicsBackend) -> Any:

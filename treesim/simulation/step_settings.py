@@ -171,7 +171,7 @@ def _warn_of_light_joint(robot: Tree, dt: float, count: int) -> None:
     warnings.warn(
         f"joint {robot.dof_name(found.dof)!r} of {robot.name!r} moves an inertia of {found.inertia:.3g} {unit} only: "
         f"to follow it at its fastest, dt {dt:g} s would need {dt * found.rate / TURN:.3g} substeps, and has {count}. "
-        f"Give the joint armature (or load the robot with repair='armature'), make it a fixed joint, or say substeps=",
+        f"Give the joint armature (or load the robot with repair='armature'), make it a fixed joint, or set substeps=",
         LightJointWarning,
         stacklevel=5,
     )

@@ -219,6 +219,8 @@ class Stepper(ReprMixin):
     -----
     FrictionWarning
         If the robot has Coulomb friction that the integrator leaves out.
+    LightJointWarning
+        If a joint has so little effective inertia that it needs more substeps than chosen automatically.
 
     Examples
     --------

@@ -142,7 +142,7 @@ class Trajectory(ReprMixin):
             raise ArgumentError(f"trajectory: work has shape {work.shape}, but {(*count, 2)} is needed")
         object.__setattr__(self, "work", work)
         if self.contact is not None and len(self.contact) != len(t):
-            raise ArgumentError(f"trajectory: contact is told of {len(self.contact)} states, but there are {len(t)}")
+            raise ArgumentError(f"trajectory: contact has {len(self.contact)} states, but there are {len(t)}")
 
     @classmethod
     def of(
@@ -510,9 +510,9 @@ def _check_followers(followers: Any, types: Mapping[str, str]) -> None:
         leader, *numbers = checked_parts(whose, line, object) or (None,)
         fits = checked_text("name among followers", name) not in types and len(numbers) == 2
         if not fits or any(map(isnan, map(finite_or_nan, numbers))):
-            raise ArgumentError(f"{whose} must be (leader, multiplier, offset) of another joint, got {told(line)}")
+            raise ArgumentError(f"{whose} must be (mimicked joint, multiplier, offset), got {told(line)}")
         if not isinstance(leader, str) or types.get(leader, "") not in ONE_COORDINATE:
-            raise ArgumentError(f"{whose} must follow a joint of one coordinate, got {told(leader)}")
+            raise ArgumentError(f"{whose} must mimic a joint of one coordinate, got {told(leader)}")
 
 
 def _check_times(t: np.ndarray) -> None:

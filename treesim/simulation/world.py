@@ -162,7 +162,7 @@ class World(ReprMixin):
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
         if given and not robot.nv:
-            raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to hold")
+            raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to constrain")
         held = tuple(held_constraint(robot, c, placed) for c in given)
         geometry = tables.geometry.copy()
         for c, constraint in enumerate(held):

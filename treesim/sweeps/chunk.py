@@ -43,7 +43,7 @@ class Task(NamedTuple):
 
 
 class Job(NamedTuple):
-    """What workers need for the tasks of one call of `treesim.sweep`.
+    """Data that workers need for the tasks of one call of `treesim.sweep`.
 
     folder: path of the store. program, digest: file of the call's plan in it, and its digest. store: the
     store's identity, "" before there is one. treesim: version and hash of the sources, which must be the

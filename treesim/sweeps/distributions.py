@@ -317,7 +317,7 @@ def as_distribution(name: str, given: Any) -> Distribution:
             ) from error
         if middle != (1, *given.shape):
             raise ArgumentError(
-                f"vary[{name!r}]: {given} draws values of shape {middle} for one sample, but says {given.shape}"
+                f"vary[{name!r}]: {given} draws values of shape {middle} for one sample, but its shape is {given.shape}"
             )
         return given
     if isinstance(given, list | tuple | np.ndarray):

@@ -77,7 +77,7 @@ def read_program(path: Path, digest: str) -> bytes:
         time.sleep(0.1)
     content = path.read_bytes()
     if program_digest(content) != digest:
-        raise ValueError(f"{path} has another digest than the call told")
+        raise ValueError(f"{path} does not have the call's digest")
     return content
 
 

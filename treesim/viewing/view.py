@@ -29,7 +29,7 @@ MOST_CLICKS = 1000  # waiting clicks: further ones are dropped
 
 
 class Click(NamedTuple):
-    """A user's click: name of the body, and point (3,) in the world [m]."""
+    """Click of a user: name of the body, and point (3,) in the world [m]."""
 
     body: str
     point: np.ndarray
@@ -219,7 +219,7 @@ class View(ReprMixin):
             raise ArgumentError(f"on_click: call must be a function call(click), got {told(call)}")
         with self._lock:
             viewer: ClickViewer = self._able(
-                "on_click", ClickViewer, "hears no clicks: it has no method `listen_clicks`"
+                "on_click", ClickViewer, "reports no clicks: it has no method `listen_clicks`"
             )
             self._clicked.append(call)
             viewer.listen_clicks(self._hit)

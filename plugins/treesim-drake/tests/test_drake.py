@@ -1,4 +1,4 @@
-"""Drake agrees with treesim on real robots and random trees, and inertias that it would replace are refused."""
+"""Drake agrees with treesim on real robots and random trees, and inertias that it would replace are rejected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ INERTIA = treesim.Inertia(1.0, (0.1, 0.0, 0.0), np.eye(3) * 0.01)
 
 
 def read(robot):
-    """A robot in Drake at the canonical level."""
+    """Return a robot in Drake at the canonical level."""
     bare = without_losses(robot)
     return DrakeAdapter().read(bare, canonical(bare), "canonical")
 

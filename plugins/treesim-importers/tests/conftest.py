@@ -1,4 +1,4 @@
-"""Robots for the rules of other readers: the sound one with pieces replaced, beside a mesh in two formats."""
+"""Robots for the rules of other readers: the valid robot with pieces replaced, next to a mesh in two formats."""
 
 import pytest
 import trimesh
@@ -9,7 +9,7 @@ from tests.cli.conftest import answer, treesim  # noqa: F401
 
 @pytest.fixture
 def sound():
-    """Return the sound robot's text with one piece of it replaced; the piece must be there."""
+    """Return a function that replaces one piece of the valid robot's text; the piece must exist."""
 
     def text(old="", new=""):
         assert old in SOUND
@@ -20,7 +20,7 @@ def sound():
 
 @pytest.fixture
 def example_file(tmp_path):
-    """Write a rule's example beside a mesh and return its path."""
+    """Return a function that writes a rule's example next to a mesh and returns its path."""
 
     def write(rule):
         trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "cube.stl")

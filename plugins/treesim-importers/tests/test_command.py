@@ -1,4 +1,4 @@
-"""`treesim readers`: what it prints, and its exit codes."""
+"""Output and exit codes of `treesim readers`."""
 
 from __future__ import annotations
 

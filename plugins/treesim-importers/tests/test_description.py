@@ -1,4 +1,4 @@
-"""Descriptions whose mistakes are left in them: names that repeat, circles, joints that lead nowhere."""
+"""Uncorrected descriptions: repeated names, cycles, joints with missing links."""
 
 import pytest
 from treesim_importers.description import child_of, describe, name_of

@@ -1,4 +1,4 @@
-"""Every public function and class has an example that does what it shows."""
+"""Every public function and class has a correct example in its docstring."""
 
 import pytest
 import treesim_importers

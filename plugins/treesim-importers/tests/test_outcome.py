@@ -1,4 +1,4 @@
-"""What rules do to masses and degrees of freedom, against hand-computed sums."""
+"""Effects of rules on masses and degrees of freedom, against hand-computed sums."""
 
 import pytest
 from treesim_importers.description import describe

@@ -1,4 +1,4 @@
-"""docs/readers.md is the table of rules, as it stands."""
+"""docs/readers.md equals the generated table of rules."""
 
 from pathlib import Path
 

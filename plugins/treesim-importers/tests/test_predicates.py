@@ -1,4 +1,4 @@
-"""What predicates find beyond the rules' examples: boundaries, and volumes in closed form."""
+"""Predicates beyond the rules' examples: boundaries, and volumes in closed form."""
 
 import math
 
@@ -67,7 +67,7 @@ ZERO = '<inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/>'
 
 
 def test_a_massless_frame_between_two_links_loses_all_behind_it_in_gazebo():
-    """base - hinge - arm - weld - tool - wheel: the tool without mass is lumped, and the wheel behind it is gone."""
+    """base - hinge - arm - weld - tool - wheel: the massless tool is lumped, and the wheel behind it is lost."""
     wheel = (
         '<joint name="axle" type="continuous"><parent link="tool"/><child link="wheel"/></joint>'
         f'<link name="wheel">{TOOL_INERTIAL}</link></robot>'
@@ -80,7 +80,7 @@ def test_a_massless_frame_between_two_links_loses_all_behind_it_in_gazebo():
 
 def test_lumping_divides_by_zero_only_while_the_parent_has_no_mass():
     def refused(first, second):
-        """The arm without mass of its own, holding two links fixed to it in the order of the joints' names."""
+        """Return whether the arm is refused: massless, with two links fixed to it in the order of the joints' names."""
         parts = [
             f'<joint name="{joint}" type="fixed"><parent link="arm"/><child link="{link}"/></joint><link name="{link}">'
             f'<inertial><mass value="{mass}"/>{ZERO}</inertial></link>'

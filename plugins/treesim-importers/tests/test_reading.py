@@ -1,4 +1,4 @@
-"""The public functions: which readers, which errors, what is told of a file that is refused."""
+"""Public functions: readers, errors, and readings of a refused file."""
 
 import pytest
 from treesim_importers import READERS, examine, readings, verifications

@@ -1,4 +1,4 @@
-"""Every rule: its example triggers it, the sound robot and one without anything in it do not."""
+"""Every rule: its example triggers it, the valid robot and an empty one do not."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Rules beside the programs themselves: every example, and real robots, in those that are installed here."""
+"""Rules compared with the programs themselves: every example, and real robots, in the installed ones."""
 
 import json
 import sys
@@ -19,7 +19,7 @@ REAL = ("g1", "panda", "romeo", "talos_reduced", "human", "kuka_iiwa", "r2d2", "
 
 @pytest.fixture
 def stub(monkeypatch, tmp_path):
-    """Let another script answer in place of a program."""
+    """Return a function that replaces a program by a script."""
 
     def put(code):
         script = tmp_path / "stub.py"

@@ -1,4 +1,4 @@
-"""What users see of the objects that they hold: one line each, and a table in notebooks."""
+"""Representations of the objects that users see: one line each, and a table in notebooks."""
 
 import pytest
 from treesim_lab import Audit

@@ -1,4 +1,4 @@
-"""`treesim.to_mujoco`: the same mechanics, limits, losses, names and sites; what differs is found and named."""
+"""`treesim.to_mujoco`: same mechanics, limits, damping, friction, names and sites; differences are found and named."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ G1 = treesim.load("g1_29dof_rev_1_0", base="floating")
 
 
 def with_losses(robot, seed=0):
-    """The robot with other limits, losses and rotors in every joint but a floating base."""
+    """Return the robot with other limits, damping, friction and armature in every joint but a floating base."""
     rng, bodies = np.random.default_rng(seed), []
     for body in robot.bodies:
         joint = body.joint
@@ -38,7 +38,7 @@ def with_losses(robot, seed=0):
 @pytest.mark.parametrize("floating", [True, False])
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_random_trees_are_the_same(seed, floating):
-    """Damping, too: what MuJoCo's acceleration has less of is M^-1 d v."""
+    """Includes damping, which reduces MuJoCo's acceleration by M^-1 d v."""
     robot = with_losses(layouts.robot(seed, floating, TYPES), seed)
     model = treesim.to_mujoco(robot)
     data = mujoco.MjData(model)
@@ -101,8 +101,10 @@ def test_a_model_that_differs_is_refused_and_its_joint_named(monkeypatch):
 
 @pytest.mark.parametrize("name, base", [("panda", "fixed"), ("tiago_pro", "floating")])
 def test_followers_are_held_by_equality_constraints(name, base):
-    """Constraints give way by the least that MuJoCo has, 1e-4 of what the joints would, which it estimates at another
-    posture. Followers that move one another add up: a part of 1e-3 for ten of them."""
+    """Constraints yield by MuJoCo's minimum, 1e-4 of the joints' own compliance, estimated at another posture.
+
+    Mimic joints that move one another add up: 1e-3 for ten of them.
+    """
     robot = treesim.load(name, base=base)
     made = MujocoAdapter().convert(robot)
     model, A = treesim.to_mujoco(robot), robot.mimic_map.A

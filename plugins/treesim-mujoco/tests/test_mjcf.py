@@ -1,4 +1,4 @@
-"""A robot in MuJoCo's own format beside its URDF: the same where MuJoCo converted it, and every change is found."""
+"""Robot in MuJoCo's own format compared with its URDF: equal as converted by MuJoCo, and every change is found."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 @pytest.fixture(scope="module")
 def converted():
-    """MuJoCo's own conversion of ur5, whose links on fixed joints it merges."""
+    """Return MuJoCo's own conversion of ur5, which merges links on fixed joints."""
     robot = treesim.load("ur5")
     spec = mujoco.MjSpec.from_string(to_urdf(robot, principal=True, shapes=False))
     spec.compile()
@@ -96,7 +96,7 @@ def test_gravity_and_springs_of_the_file_are_found(compared):
 
 
 def test_a_body_s_frame_may_lie_elsewhere(compared):
-    """The last body's frame, moved along its joint's axis; MuJoCo's joint stays where it was."""
+    """The last body's frame is moved along its joint's axis; MuJoCo's joint stays in place."""
 
     def change(spec):
         body = body_of(spec, "wrist_3_joint")

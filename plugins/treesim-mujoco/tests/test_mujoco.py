@@ -1,4 +1,4 @@
-"""MuJoCo agrees with treesim on real robots and random trees, and its layout has its way back."""
+"""MuJoCo agrees with treesim on real robots and random trees, and its layout is invertible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROBOTS = [("simple_humanoid", "floating"), ("humanoid", "floating"), ("panda", "
 
 
 def lab():
-    """The scenes of `treesim bench --contact`."""
+    """Return the module with the scenes of `treesim bench --contact`."""
     return pytest.importorskip("treesim_lab.bench.contact")
 
 
@@ -64,7 +64,7 @@ def test_layout(floating, seed):
 
 
 def test_a_mass_matrix_of_a_floating_base_comes_back():
-    """The kinetic energy is the same in both layouts, which `layouts.check` cannot know."""
+    """The kinetic energy is equal in both layouts, which `layouts.check` cannot check."""
     robot = layouts.robot(1, True, TYPES)
     layout, rng = read(robot).layout, np.random.default_rng(0)
     q, v = robot.random(rng), rng.normal(size=robot.nv)
@@ -175,7 +175,7 @@ def test_standing_rollouts_are_those_of_mj_step():
 
 
 def test_a_box_slides_on_its_incline_as_coulomb_says():
-    """Its speed after 0.1 s is g (sin a - mu cos a) t, but for MuJoCo's softness."""
+    """Its speed after 0.1 s is g (sin a - mu cos a) t, up to the softness of MuJoCo's contacts."""
     scene = lab().box_on_incline(0.3)
     way = read(scene.robot).steppings(scene)[1]
     way.start()
@@ -186,7 +186,7 @@ def test_a_box_slides_on_its_incline_as_coulomb_says():
 
 @pytest.mark.parametrize(("robot", "owner"), [("bolt", "2 links"), ("pybullet_data/panda", "link 'panda_link7'")])
 def test_inertia_that_is_lost_in_merging_is_told(robot, owner):
-    """MuJoCo's fusestatic; of panda two links of one body."""
+    """Inertia lost by MuJoCo's fusestatic; for panda of two links of one body."""
     causes = explain(robot, MujocoAdapter(), base="fixed")
     (found,) = causes.explanations
     assert causes.complete and (found.kind, found.owner) == ("merged_massless_dropped", owner)

@@ -1,4 +1,4 @@
-"""`treesim.to_pinocchio`: the same mechanics, limits, losses, names and frames; what differs is found and named."""
+"""`treesim.to_pinocchio`: same mechanics, limits, damping, friction, names and frames; differences are found."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ G1 = treesim.load("g1_29dof_rev_1_0", base="floating")
 
 
 def with_losses(robot, seed=0):
-    """The robot with other limits, losses and rotors in every joint but a floating base."""
+    """Return the robot with other limits, damping, friction and armature in every joint but a floating base."""
     rng, bodies = np.random.default_rng(seed), []
     for body in robot.bodies:
         nv, joint = body.joint.nv, body.joint
@@ -95,8 +95,10 @@ INERTIA = treesim.Inertia(1.0, (0.1, 0, 0), np.eye(3) * 0.01)
 
 
 def geared(follower, leader, carried):
-    """Two continuous joints with rotors, of which the second follows the first, or the first the second; with `carried`
-    the second hangs on the first."""
+    """Return two continuous joints with rotors, of which one mimics the other.
+
+    carried: the second joint is on the first joint's body.
+    """
     joints = {name: treesim.Joint(name, "continuous", axis=(0, 1, 0), armature=0.2) for name in "ab"}
     joints[follower] = replace(joints[follower], mimic=treesim.Mimic(leader, -0.3, 0.2))
     bodies = [treesim.Body("one", 0, joints["a"], INERTIA), treesim.Body("two", int(carried), joints["b"], INERTIA)]
@@ -110,8 +112,11 @@ def geared(follower, leader, carried):
     geared("a", "b", False),
 ], ids=["panda", "tiago_pro", "later", "earlier"])  # fmt: skip
 def test_followers_are_mimic_joints(robot):
-    """Forces and the mass matrix are held to treesim's by the conversion; here, Pinocchio's own crba and positions of
-    all joints, after more than a turn of continuous ones."""
+    """The conversion compares forces and the mass matrix.
+
+    This test checks Pinocchio's own crba, and positions of all joints after more than a turn of continuous
+    ones.
+    """
     model = treesim.to_pinocchio(robot)
     assert (model.nv, len(model.mimicking_joints)) == (robot.nv, len(robot.followers))
     q = np.minimum(robot.random(0) + 4.0, robot.upper)

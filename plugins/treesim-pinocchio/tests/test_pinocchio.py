@@ -1,4 +1,4 @@
-"""Pinocchio agrees with treesim on real robots and random trees, and its layout has its way back."""
+"""Pinocchio agrees with treesim on real robots and random trees, and its layout is invertible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ROBOTS = [("simple_humanoid", "floating"), ("talos_full_v2", "floating"), ("ur5"
 
 
 def limited(seed, floating):
-    """A random tree that Pinocchio's reader takes: it wants limits."""
+    """Return a random tree with limits, which Pinocchio's reader requires."""
     robot = layouts.robot(seed, floating, READ)
     limits = {"lower": -3.0, "upper": 3.0, "effort": 9.0, "velocity": 9.0}
     bodies = [

@@ -1,4 +1,4 @@
-"""PyBullet agrees with treesim on real robots, and each deliberate fault makes the report fail."""
+"""PyBullet agrees with treesim on real robots, and each deliberate error makes the report fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""treesim meets the closed forms of contact, and what Bullet makes of them is explained."""
+"""treesim agrees with closed forms of contact, and Bullet's deviations are explained."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_both_floors_carry_the_weight(table):
 
 
 def test_what_bullet_adds_on_a_slope_is_the_box_that_rocks():
-    """Its normal force swings; a box that cannot turn slides as Coulomb's law says."""
+    """Its normal force oscillates; a box that cannot rotate slides according to Coulomb's law."""
     scene = BOX._replace(mu=0.499, slope=SLOPE)
     exact, weight = G * (np.sin(SLOPE) - 0.499 * np.cos(SLOPE)), 10 * G * np.cos(SLOPE)
     rocking, steady = in_bullet(scene), in_bullet(scene._replace(inertia=STEADY))
@@ -50,7 +50,7 @@ def test_what_bullet_adds_on_a_slope_is_the_box_that_rocks():
 
 
 def test_a_pyramid_turns_what_slides_and_stops_it_early():
-    """Friction up to mu N along x and along y at once: along y it is over sooner, so that the path bends."""
+    """Friction up to mu N acts along x and y separately; the motion along y ends sooner, so the path bends."""
     cone, pyramid = in_bullet(SLIDER), in_bullet(SLIDER, cone=False)
     exact = 4 / (2 * 0.4 * G)
     assert distance(cone) - exact == pytest.approx(-2 * H / 2, abs=2e-5)  # positions move with the end's velocity
@@ -61,7 +61,7 @@ def test_a_pyramid_turns_what_slides_and_stops_it_early():
 
 @pytest.mark.parametrize("e", [1.0, 0.8, 0.5])
 def test_bullets_ball_loses_what_was_left_of_its_gap(e):
-    """v+ = e v - gap / h, in the step in which it arrives: the speed that closes the gap is taken from the bounce."""
+    """v+ = e v - gap / h in the step of the impact: the speed that closes the gap is lost in the bounce."""
     run = in_bullet(BALL._replace(restitution=e))
     k = int(np.argmax(run.v[:, 2] > 0)) - 1
     gap, speed = run.x[k, 2] - 0.1, -run.v[k, 2]

@@ -1,4 +1,4 @@
-"""Every map has its way back, and the maps agree with the motions they describe."""
+"""Every conversion is invertible, and agrees with the motion that it describes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The layout of a whole robot has its way back, and its maps fit each other."""
+"""The layout of a robot is invertible, and its maps are consistent."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ TYPES = ("revolute", "continuous", "prismatic", "spherical")
 
 @pytest.fixture(scope="module", params=[True, False], ids=["floating", "fixed"])
 def pairs(request):
-    """Robots, and their layouts as Bullet has loaded them."""
+    """Return robots, and their layouts as loaded by Bullet."""
     robots = [layouts.robot(seed, request.param, TYPES) for seed in range(3)]
     return [(robot, PybulletAdapter().read(robot, canonical(robot), "canonical").layout) for robot in robots]
 

@@ -1,4 +1,4 @@
-"""What is taken out of a file for Bullet, and that the physics stays."""
+"""Removed parts of a file for Bullet, and unchanged physics."""
 
 import numpy as np
 import pytest
@@ -42,7 +42,7 @@ def test_limits_go_and_drawing_goes():
 
 
 def test_limits_of_spherical_joints_go():
-    """pybullet_data has one such file: Bullet holds its joint within them."""
+    """One file of pybullet_data has them, and Bullet would enforce them."""
     limit = '<limit effort="1000" lower="0.2" upper="0.8" twist="0.3"/>'
     stripped = strip(robot(link("a", 1), link("b", 1), joint("spherical", "a", "b", limit)), floating=False)
     tree = etree.fromstring(stripped.urdf)

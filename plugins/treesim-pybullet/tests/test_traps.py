@@ -1,4 +1,4 @@
-"""Bullet's settings that spoil a comparison are named as what they are."""
+"""Settings of Bullet that make a comparison fail are recognised."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_merged_links(robot, base, owner):
     [("panda", "fixed", "at most 1 N m"), ("ur5", "fixed", "at most 1 N m"), ("a1", "floating", "at most 0.1")],
 )
 def test_motors_left_on(robot, base, most):
-    """With all their force in some states, or, as on a1's light legs, bringing every joint to a stand."""
+    """Motors act with maximum force in some states, or stop every joint, as on a1's light legs."""
     causes = explain(robot, PybulletAdapter(motors=True), base=base)
     (found,) = causes.explanations
     assert causes.complete and found.kind == "motor" and most in found.cause

@@ -104,7 +104,7 @@ def test_a_ghost_that_diverges_is_gone_and_the_robot_goes_on():
     driven = haunted()
     driven.set(dt=0.05, controller="hold", kp=1e5, kd=1e3, ghostIntegrator="explicit_euler")
     driven.play(5.0)
-    assert driven.physics.ghost is None and "the ghost cannot go on" in driven.state["message"]
+    assert driven.physics.ghost is None and "the overlay cannot continue" in driven.state["message"]
     assert driven.player.t > 4 and driven.state["running"]
     driven.set(ghost="simulation", ghostIntegrator="same")
     assert driven.state["message"] is None and driven.state["apart"]["distance"] == 0

@@ -168,7 +168,7 @@ def single_code(
     """
     refuse_unusable()
     if not layout_is_known():
-        raise UnsupportedError("this numpy keeps its arrays in memory in a way that is not known here")
+        raise UnsupportedError("the memory layout of this numpy's arrays is unknown")
     shapes = tuple(inputs), tuple(results)
     identity = (entry, number is np.float32, *shapes, *map(_contents, constants))
     return _functions.get(identity, lambda: _single_function(entry, constants, *shapes, number, identity))

@@ -1,6 +1,6 @@
 """Processor levels of the x86-64 psABI, for which code can be compiled instead of this machine's processor.
 
-A level has the same features whoever makes the processor. With $TREESIM_CPU=x86-64-v3 in the environment of
+A level has the same features on processors of all makers. With $TREESIM_CPU=x86-64-v3 in the environment of
 every machine of a mixed cluster, all run the same instructions. Results have the same bits on every level.
 """
 

@@ -90,8 +90,8 @@ class Later:
 def _started(order: Order) -> subprocess.Popen[bytes] | None:
     """Start a process with its request in a file; None if it cannot be started.
 
-    A pipe holds 64 KiB, so a thread would have to write it piece by piece, and wait before each for another
-    thread that generates code.
+    A pipe buffers only 64 KiB. A thread would have to write to it piece by piece, and wait before each for
+    another thread that generates code.
     """
     text, *values = order
     facts = json.dumps(dict(zip(Order._fields[1:], values, strict=True)))

@@ -327,7 +327,7 @@ class LivePhysics:
             self.ghost.advance(t, self.drive)
         except (TreesimError, ArithmeticError) as error:
             self.adopt_ghost(replace(self.ghosting, of=NONE))
-            self.trouble = f"the ghost cannot go on, and is gone: {error}"
+            self.trouble = f"the overlay cannot continue and is removed: {error}"
 
     @property
     def pace(self) -> float:

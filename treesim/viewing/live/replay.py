@@ -125,7 +125,7 @@ class Replay:
         try:
             self._events.put_nowait((message, reply))
         except queue.Full:
-            reply("too much was asked for at once: this is left out")
+            reply("too many requests at once: this one is dropped")
 
     # ---- in the playing thread ----
 
@@ -201,7 +201,7 @@ class Replay:
 
     @property
     def ghost(self) -> RecordedGhost | None:
-        """The recorded motion shown as overlay, None for none."""
+        """Recorded motion shown as overlay, None for none."""
         return self._ghosts.get(self.ghosting.of)
 
     @property

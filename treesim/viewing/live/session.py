@@ -202,7 +202,7 @@ class LiveSession(ReprMixin):
             Called as reply(text), with an error for that page.
         """
         if self._events.qsize() > MOST_WAITING:
-            reply("too much was asked for at once: this is left out")
+            reply("too many requests at once: this one is dropped")
         else:
             self._post(lambda: self._do(message, reply), reply)
 
@@ -348,7 +348,7 @@ class LiveSession(ReprMixin):
         elif what == "meet":
             physics.meet()
         else:
-            raise ArgumentError(f"what is to be done must be one of {', '.join(ACTIONS)}, got {told(what)}")
+            raise ArgumentError(f"the action must be one of {', '.join(ACTIONS)}, got {told(what)}")
 
     def _push(self, message: Message) -> None:
         """Set or remove (None) the external force of a page's request."""

@@ -1,1 +1,1 @@
-"""Drake beside treesim (`treesim compare ROBOT --against drake`)."""
+"""Comparison with Drake (`treesim compare ROBOT --against drake`)."""

@@ -1,4 +1,4 @@
-"""The adapter: Drake reads the user's file, stripped of shapes and limits, or the bodies written out again."""
+"""Adapter: Drake reads the user's file without shapes and limits, or the bodies written as URDF."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class DrakeAdapter:
     def read(self, robot: Tree, urdf: str, level: str) -> DrakeModel:
         """Return the robot in Drake, read from its text.
 
-        Raises UnsupportedError if Drake does not take the bodies, or would replace an inertia, and EngineError if it
-        reads other joints.
+        Raises UnsupportedError if Drake does not support the bodies, or would replace an inertia, and EngineError
+        if it reads other joints.
         """
         return DrakeModel(robot, *stripped(urdf, robot))

@@ -1,4 +1,4 @@
-"""Between treesim's layout and that of one MultibodyPlant, whose joints may stand in another order."""
+"""State layout of one MultibodyPlant, whose joints may be in another order."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ if TYPE_CHECKING:
 
 
 class PlantLayout(DrakeLayout):
-    """The layout of one robot in a finalised plant: that of `DrakeLayout`, with each joint's numbers where the plant
-    has them. Raises UnsupportedError for joints that Drake does not read from a URDF."""
+    """Layout of one robot in a finalised plant: `DrakeLayout`, with each joint's coordinates at the plant's indices.
+
+    Raises UnsupportedError for joints that Drake does not read from a URDF.
+    """
 
     def __init__(self, robot: Tree, plant: Any) -> None:
         super().__init__(robot)

@@ -1,4 +1,4 @@
-"""One robot in Drake, asked in treesim's layout."""
+"""One robot in Drake, evaluated in treesim's layout."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class DrakeModel(EngineModel):
-    """A continuous MultibodyPlant of a robot's bodies, without shapes, limits, losses and actuators.
+    """A continuous MultibodyPlant of a robot's bodies, without shapes, limits, damping, friction and actuators.
 
-    urdf: a text made fit for Drake (`reading.stripped`). changes: what was changed in it. Raises UnsupportedError if
-    Drake does not take the robot, and EngineError if it reads other joints than treesim.
+    urdf: text prepared for Drake (`reading.stripped`). changes: those made to it. Raises UnsupportedError if
+    Drake does not support the robot, and EngineError if it reads other joints than treesim.
     """
 
     engine = ENGINE
@@ -38,8 +38,10 @@ class DrakeModel(EngineModel):
         self._bodies = [self.plant.GetBodyByName(link_name(name)) for name in robot.body_names]
 
     def bodies(self) -> dict[str, np.ndarray]:
-        """Return the bodies' mass (N,), com (N, 3) and inertia (N, 3, 3) about it, each in the body's frame, of all
-        links that are welded together."""
+        """Return mass (N,), com (N, 3) and inertia (N, 3, 3) of the bodies, each with all links welded to it.
+
+        Inertias are about the centre of mass, in the body's frame.
+        """
         found = [self._composite(body) for body in self._bodies]
         return {
             "mass": np.array([mass for mass, _, _ in found]),
@@ -48,7 +50,7 @@ class DrakeModel(EngineModel):
         }
 
     def _composite(self, body: Any) -> tuple[float, np.ndarray, np.ndarray]:
-        """Mass, centre of mass and inertia about it of a body with what is welded to it."""
+        """Return mass, centre of mass and inertia about it of a body with all bodies welded to it."""
         welded = [part.index() for part in self.plant.GetBodiesWeldedTo(body)]
         if not any(self.plant.get_body(index).default_mass() for index in welded):
             return 0.0, np.zeros(3), np.zeros((3, 3))
@@ -63,7 +65,7 @@ class DrakeModel(EngineModel):
         return np.array(poses).reshape(-1, 4, 4)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M (nv, nv)."""
+        """Return the mass matrix M (nv, nv)."""
         return self.layout.matrix_from_engine(q, self.plant.CalcMassMatrix(self._placed(q)))
 
     def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -74,20 +76,22 @@ class DrakeModel(EngineModel):
         return self.layout.matrix_from_engine(q, np.array(columns).T)
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return tau (nv,)."""
+        """Return the joint forces tau (nv,)."""
         context, weights = self._placed(q, v), MultibodyForces(self.plant)
         self.plant.CalcForceElementsContribution(context, weights)
         theirs = self.layout.acceleration_to_engine(q, v, a)
         return self.layout.force_from_engine(q, self.plant.CalcInverseDynamics(context, theirs, weights))
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the derivative (nv,) of v, by the articulated-body algorithm; raises UnsupportedError where Drake
-        finds a joint about which nothing has inertia."""
+        """Return the accelerations (nv,) by the articulated-body algorithm.
+
+        Raises UnsupportedError if Drake finds a joint without inertia about its axis.
+        """
         theirs = _accelerations(self.plant, self._placed(q, v), self.layout.force_to_engine(q, tau))
         return self.layout.acceleration_from_engine(q, v, theirs)
 
     def _placed(self, q: np.ndarray, v: np.ndarray | None = None) -> Any:
-        """The context in which the robot is at q, and moves by v, or is at rest."""
+        """Return the context with the robot at q, moving by v, or at rest."""
         v = np.zeros(self.robot.nv) if v is None else v
         self.plant.SetPositions(self._context, self.layout.configuration_to_engine(q))
         self.plant.SetVelocities(self._context, self.layout.velocity_to_engine(q, v))
@@ -95,7 +99,7 @@ class DrakeModel(EngineModel):
 
 
 def _accelerations(plant: Any, context: Any, forces: np.ndarray) -> np.ndarray:
-    """Drake's accelerations (nv,) under generalized forces (nv,) beside gravity."""
+    """Return Drake's accelerations (nv,) under generalized forces (nv,) and gravity."""
     plant.get_applied_generalized_force_input_port().FixValue(context, forces)
     try:
         derivatives = plant.EvalTimeDerivatives(context).CopyToVector()

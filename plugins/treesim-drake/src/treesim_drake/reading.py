@@ -1,4 +1,4 @@
-"""How Drake gets a robot: from a URDF text of which links and joints are left, their inertias and axes untouched."""
+"""Texts of a robot for Drake: URDF with links and joints only, inertias and axes unchanged."""
 
 from __future__ import annotations
 
@@ -20,19 +20,20 @@ ENGINE = "Drake"
 IGNORED = ("visual", "collision", "limit", "dynamics", "mimic", "safety_controller", "calibration")
 KEPT = ("link", "joint")  # of the robot; transmissions would add rotors and gears
 MOMENTS = {"Ixx": "ixx", "Iyy": "iyy", "Izz": "izz", "Ixy": "ixy", "Ixz": "ixz", "Iyz": "iyz"}
-WORLD = "world"  # what Drake calls the ground: a link of that name cannot move
-MODEL = "robot"  # a file need not name its robot; Drake wants a name
+WORLD = "world"  # Drake's name of the ground: a link of that name cannot move
+MODEL = "robot"  # Drake requires a name, which a file may lack
 
 
 def link_name(name: str) -> str:
-    """Return what a moving link is called in Drake."""
+    """Return the name of a moving link in Drake."""
     return f"{name}_that_moves" if name == WORLD else name
 
 
 def stripped(text: str, robot: Tree) -> tuple[str, tuple[str, ...]]:
-    """Return a URDF text fit for Drake, and what was changed: shapes, limits, losses and transmissions are taken out.
+    """Return a URDF text prepared for Drake, and the changes.
 
-    Raises UnsupportedError, naming the link, for an inertia in the place of which Drake would put another one.
+    Shapes, limits, damping, friction and transmissions are removed. Raises UnsupportedError, naming the link,
+    for an inertia that Drake would replace.
     """
     root = etree.fromstring(
         text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True, remove_pis=True)
@@ -48,7 +49,7 @@ def stripped(text: str, robot: Tree) -> tuple[str, tuple[str, ...]]:
 
 
 def _remove(elements: list[etree._Element]) -> Counter[str]:
-    """Take elements out of their text; return how many by tag."""
+    """Remove elements; return their number by tag."""
     for element in elements:
         element.getparent().remove(element)
     return Counter(str(element.tag) for element in elements)
@@ -67,7 +68,7 @@ def _refuse_replaced(link: etree._Element) -> None:
 
 
 def _impossible(moments: dict[str, float]) -> bool:
-    """Whether Drake finds that no rigid body has these moments [kg m^2]."""
+    """Return whether Drake considers these moments [kg m^2] physically impossible."""
     try:
         return not RotationalInertia(**moments).CouldBePhysicallyValid()
     except RuntimeError:
@@ -82,9 +83,9 @@ def _rename_moving_world(root: etree._Element, robot: Tree) -> None:
 
 
 def plant_of(robot: Tree, urdf: str, weightless: bool = False) -> Any:
-    """Return the finalised MultibodyPlant, continuous in time, of a URDF that `stripped` has made fit for it.
+    """Return the finalised continuous MultibodyPlant of a URDF that `stripped` prepared.
 
-    weightless: without gravity. Its root link is welded to the world unless it is the robot's floating base.
+    weightless: without gravity. The root link is welded to the world unless it is the robot's floating base.
     Raises UnsupportedError if Drake refuses the text, EngineError if it reads other joints.
     """
     plant = MultibodyPlant(0.0)

@@ -1,5 +1,7 @@
-"""How other programs will read a robot's file: what each refuses, drops, alters, ignores or adds, from one table of
-rules with their evidence, and what those that are installed really do."""
+"""How other programs read a robot's file: what each refuses, drops, alters, ignores or adds.
+
+Predictions come from one table of rules with their evidence; installed programs can be run to verify them.
+"""
 
 from __future__ import annotations
 

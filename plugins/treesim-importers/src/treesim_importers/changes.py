@@ -1,4 +1,4 @@
-"""What rules do to an outcome, besides nothing and refusing: each takes the elements that its rule has found."""
+"""Changes that rules make to an import result; each is applied to the elements that its rule found."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ if TYPE_CHECKING:
 
 
 def merge_fixed(outcome: Outcome, joints: list[_Element]) -> None:
-    """Make one body of each link with what fixed joints hold to it."""
+    """Merge each link with the links fixed to it."""
     outcome.merge_fixed()
 
 
 def drop_links(outcome: Outcome, links: list[_Element]) -> None:
-    """Take links away, and leave what they carry."""
+    """Remove links, but not the links below them."""
     outcome.drop(map(name_of, links))
 
 
 def drop_with_carried(outcome: Outcome, links: list[_Element]) -> None:
-    """Take links away with all that they carry."""
+    """Remove links and all links below them."""
     for link in links:
         outcome.drop(outcome.description.carried_by(name_of(link)))
 
 
 def let_fly(outcome: Outcome, links: list[_Element]) -> None:
-    """Give links 6 degrees of freedom."""
+    """Give links six degrees of freedom."""
     for link in links:
         outcome.dofs[name_of(link)] = 6
 
 
 def weld(outcome: Outcome, joints: list[_Element]) -> None:
-    """Take the degrees of freedom of joints away."""
+    """Remove the degrees of freedom of joints."""
     for joint in joints:
         outcome.dofs.pop(child_of(joint), None)
 
 
 def take_mass(outcome: Outcome, links: list[_Element]) -> None:
-    """Take the mass of links away."""
+    """Set the mass of links to zero."""
     for link in links:
         outcome.masses[name_of(link)] = 0.0
 
 
 def give_one_kilogram(outcome: Outcome, links: list[_Element]) -> None:
-    """Give links a mass of 1 kg."""
+    """Set the mass of links to 1 kg."""
     for link in links:
         outcome.masses[name_of(link)] = 1.0
 
 
 def weigh_shapes(outcome: Outcome, links: list[_Element]) -> None:
-    """Give links the mass of their collision shapes."""
+    """Set the mass of links to that of their collision shapes."""
     for link in links:
         outcome.masses[name_of(link)] = mass_of_shapes(link)

@@ -1,4 +1,4 @@
-"""The section of `treesim check` on other programs: the rules that fit the file."""
+"""Section of `treesim check` on other programs: the rules that apply to the file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ REFUSED = "bold red"
 
 
 def report(source: str, console: Console) -> None:
-    """Print one line for each program with the rules that fit the file; nothing for a file that is no document."""
+    """Print one line for each program with the rules that apply to the file; nothing for an unreadable file."""
     try:
         found = examine(source)
     except TreesimError:
@@ -22,6 +22,6 @@ def report(source: str, console: Console) -> None:
     for each in found:
         codes = " ".join(reading.rule.code for reading in each.readings)
         refusal = ("refuses the file: ", REFUSED) if each.refused else ""
-        line = Text.assemble(f"  {each.reader.title}: ", refusal, codes or "nothing that a rule knows")
+        line = Text.assemble(f"  {each.reader.title}: ", refusal, codes or "no rule applies")
         console.print(line, soft_wrap=True)
-    console.print(f"  `treesim readers {named(source)}` tells what, where, and the cure", soft_wrap=True)
+    console.print(f"  `treesim readers {named(source)}` lists what, where, and the fix", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`treesim readers`: how other programs will read a robot's file."""
+"""`treesim readers`: how other programs read a robot's file."""
 
 from __future__ import annotations
 
@@ -25,14 +25,15 @@ def readers(
         ),
     ] = None,
     verify: Annotated[
-        bool, typer.Option("--verify", help="Let the programs that are installed load the file, and compare.")
+        bool, typer.Option("--verify", help="Let the installed programs load the file, and compare.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Tell what other programs will refuse, drop, alter, ignore or add when they read ROBOT's file, and the cure.
+    """List what other programs refuse, drop, alter, ignore or add in ROBOT's file, and how to fix it.
 
-    Exit code 1 if one of them refuses the file, or if --verify finds what no rule predicts. docs/readers.md lists all
-    rules, with their evidence.
+    Exit code 1 if one of them refuses the file, or if --verify finds a
+    difference that no rule predicts.
+    docs/readers.md lists all rules, with their evidence.
     """
     from . import examine
 
@@ -72,9 +73,9 @@ def _print(each: Examination) -> None:
     console = output()
     console.print(_heading(each), style="bold", soft_wrap=True)
     if not each.readings:
-        console.print("  nothing that a rule knows")
+        console.print("  no rule applies")
         return
-    table = Table("rule", "what it does", "where", "here", "cure")
+    table = Table("rule", "what it does", "where", "here", "fix")
     for reading in each.readings:
         rule = reading.rule
         does = f"{rule.action}: {rule.when}: {rule.effect}"

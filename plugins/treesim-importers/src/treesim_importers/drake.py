@@ -1,4 +1,4 @@
-"""How Drake reads a URDF, by `Parser(plant).AddModels(path)` with a SceneGraph, in steps of time."""
+"""Rules of Drake, for `Parser(plant).AddModels(path)` with a SceneGraph, in a discrete-time plant."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _wrong_counts(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _unresolved(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the meshes, seen or touched, that Drake looks for and does not find: it knows of no packages at first."""
+    """Yield the visual and collision meshes that Drake does not find: it knows no packages by default."""
     for mesh in p.meshes(outcome):
         scheme, _, rest = (mesh.get("filename") or "").rpartition("://")
         if scheme in ("package", "model") or not rest or not (outcome.description.folder / rest).is_file():
@@ -59,7 +59,7 @@ def _without_hull(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _weightless(link: _Element) -> bool:
-    """Whether a link has an inertial without a mass above zero that is not zero throughout."""
+    """Return whether a link has an inertial with a mass that is not positive, unless all its numbers are zero."""
     entries = moments_of(link) or (0.0,)
     return not p.bare(link) and mass_of(link) <= 0 and (mass_of(link) < 0 or any(entries))
 
@@ -77,7 +77,7 @@ def _crossed(joint: _Element) -> bool:
 
 
 def _undriven(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the joints that no <transmission> drives."""
+    """Yield the joints without a <transmission>."""
     driven = {name_of(joint) for joint in outcome.description.root.iterfind("transmission/joint")}
     for joint in outcome.description.joints:
         if joint.get("type") in p.AXIAL and name_of(joint) not in driven:

@@ -1,4 +1,4 @@
-"""What a rule does to a robot, in numbers: masses, degrees of freedom, torques at rest."""
+"""Effects of rules on a robot in numbers: masses, degrees of freedom, torques at rest."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from .outcome import Outcome
 
 GRAVITY = np.array([0.0, 0.0, -9.81])  # m/s^2, in the root link's axes
-ROUNDING = 1e-9  # [kg] and [N m] below which a difference is none
+ROUNDING = 1e-9  # [kg], [N m] smaller differences are rounding
 
 
 def effect(before: Outcome, after: Outcome) -> str:
-    """Return what distinguishes two outcomes, on one line; "" if nothing does that rules can tell."""
+    """Return the differences between two import results on one line; "" if there are none in masses and joints."""
     if after.refused and not before.refused:
         return "not loaded"
     parts = []
@@ -54,7 +54,7 @@ def _masses(before: Outcome, after: Outcome) -> list[str]:
 
 
 def told_moments(links: list[_Element]) -> str:
-    """Return the principal moments [kg m^2] of the first of these links that states an inertia."""
+    """Return the principal moments [kg m^2] of the first of these links with an inertia, as text."""
     for moments in map(principal_moments, links):
         if moments is not None:
             return f"moments {', '.join(f'{moment:.4g}' for moment in moments)} kg m^2"
@@ -62,8 +62,11 @@ def told_moments(links: list[_Element]) -> str:
 
 
 def largest_torque(description: Description, changes: dict[str, float]) -> tuple[float, str]:
-    """Return the largest torque (of prismatic joints, force) [N m, N] by which the weight of changed masses alters what
-    holds the robot at rest, all joints at zero and the root link upright, and its joint. changes: [kg] by link."""
+    """Return the largest change of a static joint torque due to changed masses, and its joint.
+
+    Torque (of prismatic joints, force) [N m, N] for all joints at zero and the root link upright. changes: [kg]
+    by link.
+    """
     torques: dict[str, float] = {}
     for name, change in changes.items():
         if change and name in description.by_name:
@@ -77,7 +80,7 @@ def largest_torque(description: Description, changes: dict[str, float]) -> tuple
 
 
 def _torque(description: Description, joint: _Element, centre: np.ndarray, mass: float) -> float:
-    """The moment about a joint's axis, or the force along it, of a weight."""
+    """Return the moment of a weight about a joint's axis, or the force along it."""
     place = _place(description, child_of(joint))
     axis = place.rotation @ unit_vector(np.array(numbers(joint.find("axis"), "xyz", 3) or (1.0, 0.0, 0.0)))
     weight = mass * GRAVITY
@@ -89,7 +92,7 @@ def _torque(description: Description, joint: _Element, centre: np.ndarray, mass:
 
 
 def _place(description: Description, link: str) -> Placement:
-    """A link in the root link, all joints at zero."""
+    """Return the placement of a link in the root link, all joints at zero."""
     place = Placement()
     for joint in description.path_to(link):
         place = _origin(joint) @ place

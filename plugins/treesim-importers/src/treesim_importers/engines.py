@@ -1,8 +1,8 @@
-"""Programs that read URDF, called as their documentation does, each in a process of its own, started by `verify`:
-with arguments READER FILE ANSWER it writes what the program made of the file as JSON.
+"""Programs that read URDF, called as documented, each in a process of its own, started by `verify`.
 
-The answer holds the program's `version`; the `masses` [kg] of its bodies and the degrees of freedom (`dofs`) of what
-carries them, by the name of the link; or the `error` with which it refused the file.
+The arguments are READER FILE ANSWER; the program's result is written as JSON to ANSWER. It contains the
+program's `version`; the `masses` [kg] of its bodies and the degrees of freedom (`dofs`) of their joints, by
+the name of the link; or the `error` with which it refused the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SDF_DOFS = {"revolute": 1, "continuous": 1, "prismatic": 1, "screw": 1, "univers
 
 
 def is_installed(reader: str) -> bool:
-    """Return whether a reader's program can be asked here. Nothing is imported."""
+    """Return whether a reader's program is installed; nothing is imported."""
     if reader == "gazebo":
         return _gazebo() is not None
     return reader in MODULES and find_spec(MODULES[reader]) is not None
@@ -131,11 +131,11 @@ READ: dict[str, Callable[[str], Answer]] = {
 
 
 def main(reader: str, path: str, answer: str) -> None:
-    """Read a file with a reader's program and write the answer; what the program does to the process is its own."""
+    """Read a file with a reader's program and write the result; a crash of the program ends this process."""
     try:
         found = READ[reader](path)
         found["dofs"] = {link: count for link, count in found["dofs"].items() if count}
-    except (Exception, SystemExit) as error:  # whatever a program raises is its answer
+    except (Exception, SystemExit) as error:  # any exception of the program is its result
         found = {"error": (str(error).strip() or type(error).__name__)}
     Path(answer).write_text(json.dumps(found))
 

@@ -1,4 +1,4 @@
-"""A small robot that is sound for every reader, and the pieces of it that examples of rules replace."""
+"""A small robot that is valid for every reader, and the pieces of it that examples of rules replace."""
 
 from __future__ import annotations
 
@@ -67,12 +67,12 @@ def of_type(kind: str) -> Pieces:
 
 
 def inside(opening: str, text: str) -> Pieces:
-    """Return the replacement that puts text behind an opening tag."""
+    """Return the replacement that inserts text after an opening tag."""
     return ((opening, opening + text),)
 
 
 def more(text: str) -> Pieces:
-    """Return the replacement that puts text at the end of the robot."""
+    """Return the replacement that appends text to the robot."""
     return ((END, text + END),)
 
 
@@ -82,14 +82,14 @@ def shape(kind: str, geometry: str) -> Pieces:
 
 
 def second_joint(name: str = "second", child: str = "paw", inside: str = "") -> Pieces:
-    """Return the replacement that adds a second joint on the base, with a link on it."""
+    """Return the replacement that adds a second joint to the base, with a child link."""
     limit = LIMIT + inside
     joint = f'<joint name="{name}" type="revolute"><parent link="base"/><child link="{child}"/>{AXIS}{limit}</joint>'
     return more(f'{joint}<link name="{child}">{TOOL_INERTIAL}</link>')
 
 
 def example_of(rule: Rule) -> str:
-    """Return the URDF text of a rule's example. Raises ValueError if a replaced piece is not there."""
+    """Return the URDF text of a rule's example; raises ValueError if a replaced piece is missing."""
     text = SOUND
     for old, new in rule.example:
         if old not in text:
@@ -99,7 +99,7 @@ def example_of(rule: Rule) -> str:
 
 
 def snippet(rule: Rule) -> str:
-    """Return what the example of a rule changes in the sound robot, on one line; "" if it changes nothing."""
+    """Return the change of a rule's example to the valid robot, on one line; "" if there is none."""
     return "; ".join(_change(old, new) for old, new in rule.example)
 
 

@@ -1,4 +1,4 @@
-"""How Gazebo reads a URDF: by sdformat, which turns it into SDF (`gz sdf -p FILE` prints it)."""
+"""Rules of Gazebo, which converts URDF to SDF by sdformat (`gz sdf -p FILE` prints it)."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
     from .outcome import Outcome
 
-SMALLEST = 1e-6  # [kg] a mass that sdformat takes for none
+SMALLEST = 1e-6  # [kg] sdformat treats smaller masses as zero
 KEEPING = ("preserveFixedJoint", "disableFixedJointLumping")
 SHAPES = ("box", "sphere", "cylinder", "mesh")
 
 
 def _kept(outcome: Outcome) -> set[str]:
-    """The fixed joints that stay: those that the file says, and those on the world."""
+    """Return the fixed joints that remain: those marked in the file, and those on the world."""
     said = {
         str(tag.get("reference"))
         for tag in outcome.description.root.iterfind("gazebo")
@@ -42,8 +42,10 @@ def _lump(outcome: Outcome, joints: list[_Element]) -> None:
 
 
 def _weigh_lumps(outcome: Outcome) -> tuple[dict[str, float], list[_Element]]:
-    """The mass of each link with what is lumped into it, and the links for whose lumping sdformat divides by zero: they
-    have an <inertial> without mass, and so far their parent has none either."""
+    """Return the mass of each link with the links lumped into it, and links that cause a division by zero.
+
+    The division occurs in sdformat if a link has an <inertial> without mass, and so has its parent so far.
+    """
     description, divided = outcome.description, []
     lumped = {child_of(joint): joint for joint in _lumped(outcome)}
     masses, depths = dict(outcome.masses), {link: len(list(description.path_to(link))) for link in lumped}
@@ -59,7 +61,10 @@ def _weigh_lumps(outcome: Outcome) -> tuple[dict[str, float], list[_Element]]:
 
 
 def _divided_by_zero(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the links for which sdformat divides by zero, where what holds them is not dropped for want of mass."""
+    """Yield the links that cause a division by zero.
+
+    Links are left out if the link into which they are lumped is dropped for lack of mass.
+    """
     masses, divided = _weigh_lumps(outcome)
     lumped = {child_of(joint) for joint in _lumped(outcome)}
     for link in divided:
@@ -71,7 +76,7 @@ def _divided_by_zero(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _light(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the links without mass that would stay, or that hold links that would."""
+    """Yield the links without mass that would remain, or have child links that would."""
     masses, _ = _weigh_lumps(outcome)
     lumped = {child_of(joint) for joint in _lumped(outcome)}
     holding = {parent_of(joint) for joint in outcome.description.joints if child_of(joint) not in lumped}

@@ -1,4 +1,4 @@
-"""How Isaac Sim and Isaac Lab import a URDF, as their documentation and issues say; none of it is measured here."""
+"""Rules of Isaac Sim and Isaac Lab, from their documentation and issues; none of them is measured."""
 
 from __future__ import annotations
 

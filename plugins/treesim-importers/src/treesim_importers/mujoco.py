@@ -1,4 +1,4 @@
-"""How MuJoCo reads a URDF, by `MjModel.from_xml_path(path)`."""
+"""Rules of MuJoCo, for `MjModel.from_xml_path(path)`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEEP_VISUALS = '<mujoco><compiler discardvisual="false"/></mujoco>'
 
 
 def _compiler(outcome: Outcome, attribute: str) -> str:
-    """A setting of the file's own <mujoco><compiler>."""
+    """Return a setting of the file's own <mujoco><compiler>."""
     found = outcome.description.root.find("mujoco/compiler")
     return "" if found is None else str(found.get(attribute) or "")
 
@@ -49,22 +49,24 @@ def _roots(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _unmoved(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the links that move with what is fixed to them and have no mass, or no inertia."""
+    """Yield the moving links that, with the links fixed to them, have no mass or no inertia."""
     for name in outcome.dofs:
         if name in outcome.masses and (outcome.masses[name] < SMALLEST or _is_point(outcome, name)):
             yield outcome.description.by_name[name]
 
 
 def _is_point(outcome: Outcome, name: str) -> bool:
-    """Whether all mass of a rigid group is that of one link without rotational inertia."""
+    """Return whether all mass of a rigid group is that of one link without rotational inertia."""
     description = outcome.description
     group = [link for link in description.links if description.holder(name_of(link)) == name and mass_of(link)]
     return len(group) == 1 and not any(moments_of(group[0]) or (1.0,))
 
 
 def _unreadable_meshes(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the meshes that touch and are not below the file's folder (or the file's own meshdir), or of no format that
-    MuJoCo reads."""
+    """Yield the collision meshes that MuJoCo does not find or cannot read.
+
+    They must be below the file's folder (or the file's own meshdir), and of a format that MuJoCo reads.
+    """
     folder = outcome.description.folder / _compiler(outcome, "meshdir")
     strip = _compiler(outcome, "strippath") == "true"
     for mesh in p.meshes(outcome, "collision"):
@@ -81,7 +83,7 @@ def _wrong_scales(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _is_flat(link: _Element) -> bool:
-    """Whether a link's inertia has products, and a principal moment that is not above zero."""
+    """Return whether a link's inertia has products and a principal moment that is not positive."""
     entries, moments = moments_of(link), p.principal_moments(link)
     return (
         entries is not None and moments is not None and bool(any(entries[k] for k in (1, 2, 4)) and moments[0] < FLAT)
@@ -89,7 +91,7 @@ def _is_flat(link: _Element) -> bool:
 
 
 def _given_twice(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the second of two elements where one belongs."""
+    """Yield the second of two elements where one is allowed."""
     for owner in outcome.description.root.xpath("link | link/inertial | joint"):
         tags = [child.tag for child in owner]
         for k, child in enumerate(owner):
@@ -107,7 +109,7 @@ def _carried_world(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _closed_shapes(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the <axis> without xyz, which MuJoCo wants."""
+    """Yield the <axis> elements without xyz, which MuJoCo requires."""
     return (axis for axis in outcome.description.root.iterfind("joint/axis") if "xyz" not in axis.attrib)
 
 

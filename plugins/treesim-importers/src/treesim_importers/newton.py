@@ -1,4 +1,4 @@
-"""How Newton reads a URDF, by `ModelBuilder().add_urdf(path)`."""
+"""Rules of Newton, for `ModelBuilder().add_urdf(path)`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar")
 
 
 def _unreadable(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the elements with what Python's float does not take, or too few numbers; NaN it takes."""
+    """Yield the elements with numbers that Python's float rejects, or too few numbers; NaN is accepted."""
     for element in p.bad_numbers(outcome):
         if not any(value.strip().lower() in ("nan", "inf", "-inf") for value in element.attrib.values()):
             yield element
@@ -34,7 +34,7 @@ def _oddly_declared(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _odd_mimics(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the joints that mimic, or are mimicked, and are not of one degree of freedom."""
+    """Yield the mimic joints, and mimicked ones, with other than one degree of freedom."""
     types = {name_of(joint): joint.get("type") for joint in outcome.description.joints}
     for joint in outcome.description.joints:
         mimic = joint.find("mimic")
@@ -48,20 +48,20 @@ def _flatten(outcome: Outcome, joints: list[_Element]) -> None:
 
 
 def _unjoined(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the links that no joint names, where there are joints."""
+    """Yield the links that no joint names, if there are joints."""
     joints = outcome.description.joints
     named = {end for joint in joints for end in (parent_of(joint), child_of(joint))}
     return (link for link in outcome.description.links if joints and name_of(link) not in named)
 
 
 def _capsules(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the capsules that say their length as URDF does."""
+    """Yield the capsules with URDF's attribute `length` instead of `height`."""
     for owner in p.shapes(outcome, "collision"):
         yield from (capsule for capsule in owner.iterfind("geometry/capsule") if "height" not in capsule.attrib)
 
 
 def _lengthen(outcome: Outcome, capsules: list[_Element]) -> None:
-    """A capsule counts as 1 m long, where a link's mass is that of its shapes."""
+    """Compute the mass of links from their shapes with capsules of length 1 m."""
     for capsule in capsules:
         link = next(capsule.iterancestors("link"))
         radius, length = number(capsule, "radius"), number(capsule, "length")

@@ -1,4 +1,4 @@
-"""What a reader makes of a description, so far as rules can tell: masses of bodies, freedom of joints, or nothing."""
+"""Import result of a description, as rules predict it: masses of bodies, degrees of freedom, or a refusal."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Outcome:
-    """A reader's model under construction, which rules change one after the other.
+    """Import result under construction, which rules change one after the other.
 
-    masses: [kg] by the link that names the body; NaN where no rule knows it. dofs: degrees of freedom of what carries
-    a link, by the link; a link that flies has 6. refused: whether the reader reads nothing at all.
+    masses: [kg] by the link that names the body; NaN if no rule predicts it. dofs: degrees of freedom of the
+    parent joint of a link; a floating link has 6. refused: True if the reader refuses the file.
     """
 
     def __init__(self, description: Description) -> None:
@@ -27,29 +27,29 @@ class Outcome:
         self.refused = False
 
     def copy(self) -> Outcome:
-        """Return the outcome as it is now."""
+        """Return a copy."""
         other = copy(self)
         other.masses, other.dofs = dict(self.masses), dict(self.dofs)
         return other
 
     @property
     def nv(self) -> int:
-        """The number of degrees of freedom."""
+        """Number of degrees of freedom."""
         return sum(self.dofs.values())
 
     @property
     def mass(self) -> float:
-        """The total mass [kg]; NaN where no rule knows it."""
+        """Total mass [kg]; NaN if no rule predicts it."""
         return sum(self.masses.values())
 
     def drop(self, links: Iterable[str]) -> None:
-        """Take links away, with what carries them."""
+        """Remove links and their parent joints."""
         for link in list(links):
             self.masses.pop(link, None)
             self.dofs.pop(link, None)
 
     def merge_fixed(self, keep: Iterable[str] = ()) -> None:
-        """Add the masses of links on fixed joints to the link that carries them; joints named in `keep` stay."""
+        """Add the masses of links on fixed joints to their parent links; joints named in `keep` remain."""
         kept = {link for link in self.masses if self._is_kept(link, set(keep))}
         for link in [link for link in self.masses if link not in kept]:
             self.masses[self._holder(link, kept)] += self.masses[link]

@@ -1,4 +1,4 @@
-"""The page docs/readers.md, from the table of rules: `python -m treesim_importers.page > docs/readers.md`."""
+"""Generator of the page docs/readers.md: `python -m treesim_importers.page > docs/readers.md`."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .table import READERS
 INTRODUCTION = """\
 # How other programs read a URDF
 
-What a simulator silently changes in a file, or refuses, is here one table of rules for each program, with its evidence
-and the cure. `treesim readers ROBOT` applies them to a robot's file and tells the lines, and what changes there in
-numbers; `--verify` lets the programs that are installed load the file, and tells what they do that no rule predicts.
-`python -m pip install ./plugins/treesim-importers`, from the folder of the sources, brings the command. From Python:
+This page lists, for each program, the rules by which it changes or refuses a file, with their evidence and the fix.
+`treesim readers ROBOT` applies the rules to a robot's file and prints the lines, and the changes of the robot in
+numbers. With `--verify` the installed programs load the file, and differences that no rule predicts are printed.
+`python -m pip install ./plugins/treesim-importers`, from the folder of the sources, installs the command. From Python:
 `treesim_importers.readings(source, readers=None, verify=False)`.
 
-A program *refuses* the file, *drops*, *alters* or *ignores* something that stands there, or *adds* what does not.
-*Measured* rules were seen in the version that is named, on the example: what it says is put into the robot at the end
-of this page. Rules without an example hold for that robot as it stands. Other versions may do otherwise. Rules *by
-documentation* rest on the page named, and were not measured.
+A program *refuses* the file, *drops*, *alters* or *ignores* some of its content, or *adds* content. *Measured* rules
+were observed in the named version, on the example: its text is inserted in the robot at the end of this page. Rules
+without an example apply to that robot unchanged. Other versions may differ. Rules *by documentation* are taken from the
+named page, and were not measured.
 
 This page is the output of `python -m treesim_importers.page`.
 """
@@ -29,13 +29,13 @@ This page is the output of `python -m treesim_importers.page`.
 def page() -> str:
     """Return the page's text."""
     sections = "\n".join(line for reader in READERS.values() for line in _section(reader))
-    return f"{INTRODUCTION}\n{sections}\n## The sound robot\n\n```xml\n{SOUND}```\n"
+    return f"{INTRODUCTION}\n{sections}\n## The robot of the examples\n\n```xml\n{SOUND}```\n"
 
 
 def _section(reader: Reader) -> Iterator[str]:
     version = f" {reader.version}" if reader.version else ""
     yield f"## {reader.title}{version}\n\nCalled as `{reader.call}`.\n"
-    yield "| rule | when | what happens | evidence | cure |"
+    yield "| rule | when | what happens | evidence | fix |"
     yield "|---|---|---|---|---|"
     yield from (_row(reader, rule) for rule in reader.rules)
     yield ""
@@ -49,7 +49,7 @@ def _row(reader: Reader, rule: Rule) -> str:
 
 
 def _escaped(cell: str) -> str:
-    """A cell in which tags that stand in prose are shown, not read as HTML."""
+    """Escape a table cell so that tags in prose are shown, not interpreted as HTML."""
     prose, *rest = cell.split("; example: ")
     shown = prose.replace("|", "\\|").replace("<", "&lt;")
     return "; example: ".join([shown, *(part.replace("|", "\\|") for part in rest)])

@@ -1,4 +1,4 @@
-"""How Pinocchio reads a URDF, by `buildModelFromUrdf(path)`."""
+"""Rules of Pinocchio, for `buildModelFromUrdf(path)`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def _idle(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the joints that move nothing with a mass."""
+    """Yield the joints that move no mass."""
     description = outcome.description
     massive = {name for name, link in description.by_name.items() if mass_of(link)}
     massive |= {parent_of(joint) for link in massive for joint in description.path_to(link)}

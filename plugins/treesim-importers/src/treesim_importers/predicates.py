@@ -1,4 +1,4 @@
-"""What rules of several readers ask of a description: the elements that are so."""
+"""Conditions shared by rules of several readers; each finds the elements of a description that satisfy it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from .rule import Find
 
 AXIAL = ("revolute", "continuous", "prismatic")
-UNIT = 1e-6  # by which the length of an axis may miss 1
-TRIANGLE = 1e-6  # part of the largest moment by which files with few digits may miss A + B >= C
-DENSITY = 1000.0  # kg/m^3, what MuJoCo and Newton give to shapes
+UNIT = 1e-6  # allowed deviation of an axis's length from 1
+TRIANGLE = 1e-6  # of the largest moment: tolerance of A + B >= C for files with few digits
+DENSITY = 1000.0  # [kg/m^3] default density of MuJoCo and Newton
 _COUNTS = {"xyz": 3, "rpy": 3}
 _NUMERIC = {
     "origin": ("xyz", "rpy"), "mass": ("value",), "inertia": ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
@@ -60,22 +60,22 @@ def links_where(test: Callable[[_Element], bool]) -> Find:
 
 
 def bare(link: _Element) -> bool:
-    """Whether a link has no inertial."""
+    """Return whether a link has no inertial."""
     return link.find("inertial") is None
 
 
 def bare_but_world(link: _Element) -> bool:
-    """Whether a link other than "world" has no inertial."""
+    """Return whether a link other than "world" has no inertial."""
     return bare(link) and link.get("name") != WORLD
 
 
 def bare_with_collision(link: _Element) -> bool:
-    """Whether a link has shapes that touch but no inertial."""
+    """Return whether a link has collision shapes but no inertial."""
     return bare(link) and link.find("collision") is not None
 
 
 def incomplete(link: _Element) -> bool:
-    """Whether a link's inertial lacks its mass, its inertia, or one of the six numbers of it."""
+    """Return whether a link's inertial lacks its mass, its inertia, or one of the inertia's six numbers."""
     inertia = link.find("inertial/inertia")
     given = () if inertia is None else inertia.attrib
     lacks = inertia is None or any(name not in given for name in _NUMERIC["inertia"])
@@ -83,12 +83,12 @@ def incomplete(link: _Element) -> bool:
 
 
 def negative_mass(link: _Element) -> bool:
-    """Whether a link's mass is below zero."""
+    """Return whether a link's mass is below zero."""
     return mass_of(link) < 0
 
 
 def principal_moments(link: _Element) -> np.ndarray | None:
-    """Return a link's three principal moments [kg m^2], smallest first; None unless it states an inertia."""
+    """Return a link's three principal moments [kg m^2], smallest first; None unless it has an inertia."""
     entries = moments_of(link)
     if entries is None:
         return None
@@ -97,7 +97,7 @@ def principal_moments(link: _Element) -> np.ndarray | None:
 
 
 def impossible_inertia(link: _Element) -> bool:
-    """Whether no rigid body has a link's inertia: a moment below zero, or above the sum of the others."""
+    """Return whether a link's inertia is physically impossible: a moment below zero, or above the sum of the others."""
     moments = principal_moments(link)
     if moments is None or not moments.any():
         return False
@@ -106,13 +106,13 @@ def impossible_inertia(link: _Element) -> bool:
 
 
 def massless_with_inertia(link: _Element) -> bool:
-    """Whether a link has rotational inertia and no mass."""
+    """Return whether a link has rotational inertia and no mass."""
     entries = moments_of(link)
     return not bare(link) and mass_of(link) == 0 and entries is not None and any(entries)
 
 
 def point_mass(link: _Element) -> bool:
-    """Whether a link has mass and, as it says, no rotational inertia."""
+    """Return whether a link has mass and an explicit zero rotational inertia."""
     entries = moments_of(link)
     return mass_of(link) > 0 and entries is not None and not any(entries)
 
@@ -121,7 +121,7 @@ def point_mass(link: _Element) -> bool:
 
 
 def bad_numbers(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the elements of inertials and joints with an attribute that is no number, or too few or many."""
+    """Yield the elements of inertials and joints with an invalid number, or too few or many."""
     for element in outcome.description.root.xpath(_PHYSICAL):
         if any(not _reads(element, name) for name in _NUMERIC.get(element.tag, ()) if name in element.attrib):
             yield element
@@ -139,24 +139,24 @@ def _reads(element: _Element, name: str) -> bool:
 
 
 def is_moving(joint: _Element) -> bool:
-    """Whether a joint lets its link move."""
+    """Return whether a joint is not fixed."""
     return joint.get("type") != "fixed"
 
 
 def skew_axis(joint: _Element) -> bool:
-    """Whether a moving joint's axis has a length other than 1 and 0."""
+    """Return whether a moving joint's axis has a length other than 1 and 0."""
     axis = numbers(joint.find("axis"), "xyz", 3)
     length = math.hypot(*(axis or (1.0,)))
     return joint.get("type") in AXIAL and length > 0 and abs(length - 1) > UNIT
 
 
 def zero_axis(joint: _Element) -> bool:
-    """Whether a moving joint's axis is zero."""
+    """Return whether a moving joint's axis is zero."""
     return is_moving(joint) and numbers(joint.find("axis"), "xyz", 3) == (0.0, 0.0, 0.0)
 
 
 def without_effort_or_velocity(joint: _Element) -> bool:
-    """Whether a revolute or prismatic joint lacks limits, or the effort or velocity in them."""
+    """Return whether a revolute or prismatic joint lacks limits, or the effort or velocity in them."""
     limit = joint.find("limit")
     names = ("effort", "velocity")
     return joint.get("type") in ("revolute", "prismatic") and (
@@ -165,50 +165,50 @@ def without_effort_or_velocity(joint: _Element) -> bool:
 
 
 def without_limit(joint: _Element) -> bool:
-    """Whether a revolute or prismatic joint has no limits at all."""
+    """Return whether a revolute or prismatic joint has no limits."""
     return joint.get("type") in ("revolute", "prismatic") and joint.find("limit") is None
 
 
 def limited(joint: _Element) -> bool:
-    """Whether a revolute or prismatic joint has a range to move in."""
+    """Return whether a revolute or prismatic joint has a nonempty range."""
     limit = joint.find("limit")
     lower, upper = (number(limit, name) or 0.0 for name in ("lower", "upper"))
     return joint.get("type") in ("revolute", "prismatic") and lower < upper
 
 
 def dynamics_without_losses(joint: _Element) -> bool:
-    """Whether a joint has <dynamics> with neither damping nor friction."""
+    """Return whether a joint has <dynamics> with neither damping nor friction."""
     dynamics = joint.find("dynamics")
     return dynamics is not None and not {"damping", "friction"} & set(dynamics.attrib)
 
 
 def damped(joint: _Element) -> bool:
-    """Whether a moving joint has damping other than zero."""
+    """Return whether a moving joint has nonzero damping."""
     return is_moving(joint) and bool(number(joint.find("dynamics"), "damping"))
 
 
 def rubbing(joint: _Element) -> bool:
-    """Whether a moving joint has friction other than zero."""
+    """Return whether a moving joint has nonzero friction."""
     return is_moving(joint) and bool(number(joint.find("dynamics"), "friction"))
 
 
 def negatively_damped(joint: _Element) -> bool:
-    """Whether a joint's damping is below zero."""
+    """Return whether a joint's damping is below zero."""
     return (number(joint.find("dynamics"), "damping") or 0.0) < 0
 
 
 def with_rotor(joint: _Element) -> bool:
-    """Whether a joint states an armature other than zero."""
+    """Return whether a joint has nonzero armature."""
     return bool(number(joint.find("dynamics"), "armature"))
 
 
 def mimicking(joint: _Element) -> bool:
-    """Whether a joint mimics another."""
+    """Return whether a joint is a mimic joint."""
     return is_moving(joint) and joint.find("mimic") is not None
 
 
 def mimics_of_nobody(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the joints that mimic a joint that does not exist."""
+    """Yield the mimic joints whose mimicked joint does not exist."""
     known = {name_of(joint) for joint in outcome.description.joints}
     for joint in filter(mimicking, outcome.description.joints):
         if joint.find("mimic").get("joint") not in known:  # type: ignore[union-attr]  # mimicking has looked
@@ -219,12 +219,12 @@ def mimics_of_nobody(outcome: Outcome) -> Iterator[_Element]:
 
 
 def repeated_links(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the links whose name an earlier one has."""
+    """Yield the links with the name of an earlier one."""
     return _repeated(outcome.description.links)
 
 
 def repeated_joints(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the joints whose name an earlier one has."""
+    """Yield the joints with the name of an earlier one."""
     return _repeated(outcome.description.joints)
 
 
@@ -243,7 +243,7 @@ def unnamed_robot(outcome: Outcome) -> Iterator[_Element]:
 
 
 def further_roots(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the links beyond the first that no joint carries."""
+    """Yield the links without a parent joint, except the first."""
     for name in outcome.description.roots[1:]:
         yield outcome.description.by_name[name]
 
@@ -262,7 +262,7 @@ def loose_ends(outcome: Outcome) -> Iterator[_Element]:
 
 
 def carried_twice(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the joints whose link another joint carries already."""
+    """Yield the joints whose child link already has a parent joint."""
     for joint in outcome.description.joints:
         first = outcome.description.above[child_of(joint)]
         if first is not joint:
@@ -282,7 +282,7 @@ def free_root(outcome: Outcome) -> Iterator[_Element]:
 
 
 def out_of_alphabet(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the joints that stand, in the file, behind a joint on the same link that the alphabet puts behind them."""
+    """Yield the joints that follow, in the file, an alphabetically later joint on the same link."""
     last: dict[str, str] = {}
     for joint in outcome.description.joints:
         before = last.get(parent_of(joint), "")
@@ -302,17 +302,17 @@ def shapes(outcome: Outcome, *kinds: str) -> Iterator[_Element]:
 
 
 def without_geometry(*kinds: str) -> Find:
-    """Return the predicate of shapes that hold no geometry at all."""
+    """Return the predicate of shapes without geometry."""
     return lambda outcome: (s for s in shapes(outcome, *kinds) if s.find("geometry/*") is None)
 
 
 def with_geometry(names: tuple[str, ...], *kinds: str) -> Find:
-    """Return the predicate of shapes that hold a geometry of one of these names."""
+    """Return the predicate of shapes with a geometry of one of these names."""
     return lambda outcome: (s for s in shapes(outcome, *kinds) if _geometry(s) in names)
 
 
 def with_unknown_geometry(names: tuple[str, ...], *kinds: str) -> Find:
-    """Return the predicate of shapes that hold a geometry, but of none of these names."""
+    """Return the predicate of shapes with a geometry of none of these names."""
     return lambda outcome: (s for s in shapes(outcome, *kinds) if _geometry(s) not in (*names, ""))
 
 
@@ -333,13 +333,13 @@ def meshes_where(test: Callable[[str], bool], *kinds: str) -> Find:
 
 
 def missing_meshes(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the meshes that are nowhere where treesim looks for them either."""
+    """Yield the meshes that treesim does not find either."""
     find = MeshResolver(outcome.description.path).find
     return (mesh for mesh in meshes(outcome) if not find(mesh.get("filename") or "")[1])
 
 
 def volume(owner: _Element) -> float:
-    """Return the volume [m^3] of a shape; NaN for a mesh and for what cannot be read."""
+    """Return the volume [m^3] of a shape; NaN for a mesh and for unreadable shapes."""
     geometry = owner.find("geometry/*")
     size = numbers(geometry, "size", 3) or (math.nan,) * 3
     radius, length = (math.nan if (x := number(geometry, name)) is None else x for name in ("radius", "length"))
@@ -353,7 +353,7 @@ def volume(owner: _Element) -> float:
 
 
 def capsule_volume(radius: float, length: float) -> float:
-    """Return the volume [m^3] of a capsule whose centres are so far apart [m]."""
+    """Return the volume [m^3] of a capsule with this distance [m] between its centres."""
     return math.pi * radius**2 * (length + 4 / 3 * radius)
 
 

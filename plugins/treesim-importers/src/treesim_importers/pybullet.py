@@ -1,4 +1,4 @@
-"""How PyBullet reads a URDF, by `loadURDF(path)` with its default flags."""
+"""Rules of PyBullet, for `loadURDF(path)` with its default flags."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane", "cdf")
 
 
 def _massive_roots(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the root link if it weighs something, or states nothing and is not called "world"."""
+    """Yield the root link if it has mass, or no inertial and another name than "world"."""
     root = outcome.description.by_name.get(outcome.description.root_link)
     if root is not None and outcome.masses[name_of(root)] > 0:
         yield root
@@ -38,8 +38,10 @@ def _massless_roots(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _unfound_meshes(outcome: Outcome) -> Iterator[_Element]:
-    """Yield the meshes that are not where Bullet looks: below the file's folder and all above it, without the name's
-    scheme."""
+    """Yield the meshes that Bullet does not find below the file's folder and all folders above it.
+
+    The scheme of the name is ignored.
+    """
     folder = outcome.description.folder
     for mesh in (*p.meshes(outcome), *outcome.description.root.iterfind("link/collision/geometry/cdf")):
         name = (mesh.get("filename") or "").rpartition("://")[2]
@@ -48,7 +50,7 @@ def _unfound_meshes(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _lost_moments(links: list[_Element]) -> str:
-    """The largest principal moment of the links without shapes, and what a box of 1 mm to each side has instead."""
+    """Return the largest principal moment of the links without shapes, and the moment of a 1 mm box in its place."""
     bodies = [link for link in links if link.find("collision") is None]
     found = [(moments[-1], mass_of(link)) for link in bodies if (moments := p.principal_moments(link)) is not None]
     if not found:

@@ -1,4 +1,4 @@
-"""How other programs will read a robot's file: which rules it triggers, where, and with what effect."""
+"""Readings of a robot's file by other programs: the rules that it triggers, where, and their effect."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Place:
-    """An element of a file: what it is called, and its `line`.
+    """Element of a file: its title and its `line`.
 
     Example:
         >>> from treesim_importers import Place
@@ -47,8 +47,8 @@ class Place:
 class Reading:
     """What one reader does with some elements of a file.
 
-    reader: its name. rule: what it does, why that is known, and the cure. places: the elements. effect: what that
-    changes in this robot, in numbers where they can be computed: mass [kg], nv, bodies, torque at rest [N m]; may be
+    reader: its name. rule: what it does, the evidence, and the fix. places: the elements. effect: the change in
+    this robot, in numbers where they can be computed: mass [kg], nv, bodies, torque at rest [N m]; may be
     empty.
 
     Example:
@@ -69,8 +69,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class Examination:
-    """What one reader does with a file: its `readings`, whether rules say that it has `refused` it, and what the
-    installed program made of it if it was asked.
+    """Result of one reader for a file.
+
+    reader: the reader. readings: of the rules that apply. refused: True if rules predict a refusal.
+    verification: result of the installed program, if it was run.
 
     Example:
         >>> from treesim_importers import examine
@@ -88,22 +90,41 @@ class Examination:
 def readings(
     source: Source, readers: str | Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
 ) -> tuple[Reading, ...]:
-    """Return what other programs will refuse, drop, alter, ignore or add when they read a robot's file.
+    """Return what other programs refuse, drop, alter, ignore or add when they read a robot's file.
 
-    source: as `treesim.load` takes it; files that treesim refuses are read too, as long as they are URDF in well-formed
-    XML. readers: names of READERS; all of them by default. verify: each program that is installed loads the file, in a
-    process of its own and at most `time_limit` [s], and what it does that no rule predicts is a reading, too, of the
-    action "differs". The readings of a reader are in the order in which it acts; after one that refuses, the others
-    tell what the file would meet next.
+    Readings of a reader are in the order in which it acts; those after a refusal would apply next. Takes some
+    10 ms for each reader on a humanoid; verification about a second for each program.
 
-    Raises UrdfError for what is no URDF, UnknownNameError for an unknown reader. Cost: some 10 ms for each reader on a
-    humanoid; to verify, about a second for each program.
+    Parameters
+    ----------
+    source : str, path, file or bytes
+        As for `treesim.load`. Files that treesim refuses are read too, if they are URDF in well-formed XML.
+    readers : str or iterable of str, optional
+        Names of READERS; all of them by default.
+    verify : bool
+        Let each installed program load the file, in a process of its own. Differences that no rule predicts
+        become readings of the action "differs".
+    time_limit : float
+        Time limit [s] of each program.
 
-    Example:
-        >>> from treesim_importers import readings
-        >>> bare = '<robot name="fan"><link name="base"/></robot>'
-        >>> [(reading.rule.code, reading.effect) for reading in readings(bare, ["pybullet"])]
-        [('PB10', '+1 kg'), ('PB15', 'nv 0 -> 6')]
+    Returns
+    -------
+    tuple of Reading
+        Readings of all readers.
+
+    Raises
+    ------
+    UrdfError
+        If the source is not URDF.
+    UnknownNameError
+        For an unknown reader.
+
+    Examples
+    --------
+    >>> from treesim_importers import readings
+    >>> bare = '<robot name="fan"><link name="base"/></robot>'
+    >>> [(reading.rule.code, reading.effect) for reading in readings(bare, ["pybullet"])]
+    [('PB10', '+1 kg'), ('PB15', 'nv 0 -> 6')]
     """
     return tuple(found for each in examine(source, readers, verify, time_limit) for found in each.readings)
 
@@ -111,8 +132,9 @@ def readings(
 def verifications(
     source: Source, readers: str | Iterable[str] | None = None, time_limit: float = TIME_LIMIT
 ) -> tuple[Verification, ...]:
-    """Return what each installed program makes of a robot's file, beside what the rules predict. Arguments and errors
-    are those of `readings`.
+    """Load a robot's file in each installed program, and compare the results with the rules' predictions.
+
+    Arguments and errors are those of `readings`.
 
     Example:
         >>> from treesim_importers import verifications
@@ -126,7 +148,9 @@ def verifications(
 def examine(
     source: Source, readers: str | Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
 ) -> tuple[Examination, ...]:
-    """Return what `readings` and `verifications` tell, reader by reader. Arguments and errors are those of `readings`.
+    """Return the results of `readings` and `verifications`, reader by reader.
+
+    Arguments and errors are those of `readings`.
 
     Example:
         >>> from treesim_importers import examine
@@ -158,7 +182,7 @@ def chosen(readers: str | Iterable[str] | None) -> list[Reader]:
 
 
 def apply_rules(reader: Reader, outcome: Outcome) -> list[Reading]:
-    """Return the readings of one reader, whose rules change the outcome one after the other."""
+    """Return the readings of one reader; its rules change the import result one after the other."""
     found = []
     for rule in reader.rules:
         elements = list(dict.fromkeys(rule.find(outcome)))
@@ -185,7 +209,7 @@ def _unexplained(reader: Reader, verification: Verification, description: Descri
 
 
 def _difference(reader: Reader, verification: Verification, text: str) -> Rule:
-    """The rule of what no rule predicts."""
+    """Return the rule for differences that no rule predicts."""
     version = f"{reader.title} {verification.version}".strip()
     return Rule(
         f"{reader.prefix}00", "differs", f"{version} reads this file otherwise than the rules say", text,

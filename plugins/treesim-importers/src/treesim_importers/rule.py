@@ -1,4 +1,4 @@
-"""A rule: what another program does with something that may stand in a URDF, with the evidence and the cure."""
+"""Rules: what other programs do with certain elements of a URDF, the evidence, and the fix."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Measure = Callable[["list[_Element]"], str]
 
 
 def nothing(outcome: Outcome, elements: list[_Element]) -> None:
-    """Change nothing in an outcome: what the rule is about shows in no mass and in no degree of freedom."""
+    """Change nothing: the rule has no effect on masses and degrees of freedom."""
 
 
 def unmeasured(elements: list[_Element]) -> str:
@@ -27,20 +27,21 @@ def unmeasured(elements: list[_Element]) -> str:
 
 
 def refuse(outcome: Outcome, elements: list[_Element]) -> None:
-    """Note that the reader refuses the file."""
+    """Mark the file as refused by the reader."""
     outcome.refused = True
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What a reader does with elements of a URDF.
+    """What a reader does with certain elements of a URDF.
 
-    code: stable name, two letters for the reader and a number. action: refuses the file; drops, alters or ignores what
-    it says; adds what it does not say; or "differs", where the program did what no rule says. when: what triggers the
-    rule. effect: what the reader does. cure: what to write, or to call, instead. find: the elements that trigger it, in
-    an outcome as the rules before left it. change: what that does to the outcome. example: replacements that make
-    `examples.SOUND` trigger it (none: it does so as it stands). source: the page or thread that says so, for what was
-    not measured; empty for what was. measure: numbers of the elements, beside what shows in the outcome.
+    code: stable name, two letters for the reader and a number. action: "refuses" the file; "drops", "alters" or
+    "ignores" content; "adds" content; or "differs", if the program did something that no rule predicts. when:
+    condition of the rule. effect: what the reader does. cure: what to write, or to call, instead. find: the
+    elements that trigger it, in the import result of the previous rules. change: its effect on the import
+    result. example: replacements that make `examples.SOUND` trigger it (none: it does so unchanged). source:
+    the page or thread as evidence, if it was not measured; else empty. measure: numbers of the elements in
+    addition to the import result.
 
     Example:
         >>> from treesim_importers import READERS
@@ -63,9 +64,10 @@ class Rule:
 
 @dataclass(frozen=True)
 class Reader:
-    """A program that reads URDF: its `name` on the command line, its `title`, the `prefix` of its rules' codes, the
-    `version` that the rules were measured with (empty: by documentation), how it is called, and the rules in the order
-    in which they act.
+    """A program that reads URDF.
+
+    name: on the command line. title: in tables. prefix: of its rules' codes. version: with which the rules were
+    measured (empty: from documentation). call: how it is called. rules: in the order in which they act.
 
     Example:
         >>> from treesim_importers import READERS
@@ -82,5 +84,5 @@ class Reader:
     rules: tuple[Rule, ...]
 
     def evidence(self, rule: Rule) -> str:
-        """Return what a rule rests on: a measured version, or a page."""
+        """Return the evidence of a rule: a measured version, or a page."""
         return f"by documentation: {rule.source}" if rule.source else f"measured, {self.title} {self.version}"

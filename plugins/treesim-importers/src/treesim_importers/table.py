@@ -1,4 +1,4 @@
-"""All readers that have rules, by name."""
+"""All readers with rules, by name."""
 
 from __future__ import annotations
 

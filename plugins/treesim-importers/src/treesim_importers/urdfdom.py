@@ -1,4 +1,4 @@
-"""What urdfdom, the parser of ROS, refuses and drops; Pinocchio and Gazebo read files through it."""
+"""Rules of urdfdom, the parser of ROS, which Pinocchio and Gazebo use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _broken_inertials(outcome: Outcome) -> Iterator[_Element]:
 
 
 def _read_to_the_mistake(outcome: Outcome, links: list[_Element]) -> None:
-    """What stands before the mistake is kept: the mass, if the origin and itself can be read."""
+    """Set masses as read up to the first error: a mass remains if the origin and itself can be read."""
     broken = set(p.bad_numbers(outcome))
     for link in links:
         mass = link.find("inertial/mass")
@@ -39,7 +39,7 @@ def _read_to_the_mistake(outcome: Outcome, links: list[_Element]) -> None:
 
 
 def rules(prefix: str) -> tuple[Rule, ...]:
-    """Return the rules of urdfdom, with codes 01 to 07 behind a reader's prefix."""
+    """Return the rules of urdfdom, with codes 01 to 07 after a reader's prefix."""
     return (
         Rule(
             f"{prefix}01",

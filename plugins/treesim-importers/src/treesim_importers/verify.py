@@ -1,4 +1,4 @@
-"""Whether a program makes of a file what the rules say: it is asked in a process of its own."""
+"""Verification of the rules' predictions by running a program on a file, in a process of its own."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ TIME_LIMIT = 60.0  # s
 
 @dataclass(frozen=True)
 class Verification:
-    """What a program made of a file, beside what the rules predict.
+    """Result of a program for a file, compared with the rules' predictions.
 
-    reader: its name. version: the program's; "" where it refused. error: what it said when it refused the file, or how
-    its process ended; "" when it loaded it. nv, mass: what it has. differences: what the rules do not predict.
+    reader: its name. version: of the program; "" if it refused. error: its message when it refused the file, or
+    how its process ended; "" if it loaded the file. nv, mass: of its model. differences: what the rules do not
+    predict.
 
     Example:
         >>> from treesim_importers import verifications
@@ -50,7 +51,7 @@ class Verification:
 
 
 def verify(reader: str, outcome: Outcome, time_limit: float = TIME_LIMIT) -> Verification:
-    """Return what the program of a reader makes of the outcome's description, in at most so many seconds."""
+    """Return the result of a reader's program for the import result's description; time_limit: [s]."""
     with _file_of(outcome.description) as path:
         answer = _asked(reader, path, time_limit)
     dofs, masses = answer.get("dofs", {}), answer.get("masses", {})
@@ -62,8 +63,10 @@ def verify(reader: str, outcome: Outcome, time_limit: float = TIME_LIMIT) -> Ver
 
 @contextmanager
 def _file_of(description: Description) -> Iterator[Path]:
-    """The description's file, or one that is written for as long as the block lasts, in a folder where relative names
-    of meshes lead nowhere: for a text, and for a file that xacro has expanded."""
+    """Context with the description's file, or a temporary one for text and expanded xacro.
+
+    Relative names of meshes do not resolve in the temporary folder.
+    """
     if description.path is not None and EXPANDED not in description.codes:
         yield description.path.resolve()
         return

@@ -1,7 +1,7 @@
-"""Measurements of treesim: speed, operation counts, accuracy and energy drift, for the commands of this package.
+"""Measurements of treesim: speed, operation counts, accuracy and energy drift.
 
-`bench` times calls beside other engines, `cost` counts operations and holds the papers' formulas, `audit` judges every
-method on a robot by 40 digits.
+`bench` times calls and compares them with other engines, `cost` counts operations and evaluates the papers'
+formulas, `audit` compares every method on a robot with a high-precision reference (40 digits).
 """
 
 from .audits import Audit, audit

@@ -1,4 +1,4 @@
-"""The audit of a robot: what is right passes with digits to show, and every kind of error is found and named."""
+"""Accuracy report of a robot: correct results pass, and every kind of error is found and named."""
 
 from dataclasses import replace
 
@@ -37,7 +37,7 @@ def test_robots_pass_with_digits_that_their_condition_leaves(name, base):
 
 @pytest.fixture(scope="module")
 def of_all_joints():
-    """The audit of a tree that has joints of every type."""
+    """Return the accuracy report of a tree with joints of every type."""
     return treesim_lab.audit(MIXED, states=1)
 
 
@@ -82,7 +82,7 @@ def test_a_backend_that_loses_digits_is_found_and_named(monkeypatch):
     ],
 )
 def test_identities_find_a_kernel_that_is_wrong(monkeypatch, entry, broken):
-    """A millionth is added to whatever the kernel returns that depends on the state."""
+    """The kernel's state-dependent results are changed by a relative 1e-6."""
     from treesim_lab.audits import exact
 
     kernel, plain = getattr(exact, entry), exact.unrounded

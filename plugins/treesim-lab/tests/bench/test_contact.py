@@ -1,4 +1,4 @@
-"""Steps of what stands on a plane: the rows of its benchmark, and how well treesim's own ways of stepping stand."""
+"""Benchmark of steps on a plane: its rows, and the accuracy of treesim's own methods of stepping."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_every_way_of_stepping_has_a_row_of_finite_numbers(found: Benchmark) -> 
 
 
 def test_a_box_sticks_and_slides_on_either_side_of_the_threshold(found: Benchmark) -> None:
-    """C1 and C2 of the cases of contact."""
+    """Cases C1 and C2 of the contact cases."""
     assert speed_on_incline(SLOPE + 1e-3) == 0
     assert speed_on_incline(SLOPE - 1e-3) == pytest.approx(8.774331e-3, rel=1e-6)
     for row in found.rows:

@@ -1,4 +1,4 @@
-"""Robots that stand, are pushed and fall on a plane: no residual is large without a warning, and no robot is lost."""
+"""Robots that stand, are pushed and fall on a plane: large residuals have a warning, and every robot has a row."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ RULES = ("implicit_midpoint", "semi_implicit_euler")
 
 @pytest.fixture
 def make(tmp_path):
-    """Write a trunk, alone or with a limb, with these shapes; return the file's path."""
+    """Return a function that writes a trunk, alone or with a limb, with given shapes, and returns the file's path."""
 
     def written(name, trunk, limb=None):
         links = LINK.format(name="trunk", shape=trunk)
@@ -32,13 +32,13 @@ def make(tmp_path):
 
 
 def unsolved_without_a_word(rows):
-    """Runs with a residual above the limit of ContactWarning, or that is no number, without that warning."""
+    """Return the runs without a ContactWarning whose residual exceeds its limit or is NaN."""
     found = [(row, max(row.residual, row.position_residual or 0.0)) for row in rows if row.steps and not row.warning]
     return [row for row, residual in found if not residual <= unsolved.UNSOLVED]
 
 
 def test_every_scene_rule_and_base_has_a_row_in_order(make):
-    """A box without joints, a limb, and one without shapes, which is the reason in its row."""
+    """Robots: a box without joints, one with a limb, and one without shapes, whose row contains the reason."""
     robots = [make("box", BOX), make("limb", BOX, BALL), make("bare", "", "")]
     rows = contact_survey(robots, settings=ContactSettings(duration=0.1))
     assert [(row.robot, row.base, row.scene, row.integrator) for row in rows if row.steps] == [
@@ -68,7 +68,7 @@ def test_a_file_that_is_refused_is_a_row_without_its_folder(make, tmp_path):
 
 
 def test_warnings_are_in_their_rows(make, monkeypatch):
-    """The negative control: with no residual allowed every run has one."""
+    """Negative control: if no residual is allowed, every run has a warning."""
     settings = ContactSettings(RULES[:1], duration=0.02)
     assert not any(row.warning for row in contact_runs(make("limb", BOX, BALL), "floating", settings))
     monkeypatch.setattr(unsolved, "UNSOLVED", -1.0)
@@ -77,7 +77,7 @@ def test_warnings_are_in_their_rows(make, monkeypatch):
 
 
 def test_gains_carry_the_weight(make):
-    """Ten weights times the height of the centre of mass: the limb sags by less than a tenth of a radian."""
+    """Gains of ten weights times the height of the centre of mass: the limb sags by less than 0.1 rad."""
     robot = treesim.load(make("limb", BOX, BALL), base="floating")
     q = robot.standing(robot.neutral())
     kp = holding_gains(robot, q)
@@ -88,7 +88,7 @@ def test_gains_carry_the_weight(make):
 
 
 def test_a_mimic_joint_is_held_by_the_joint_that_it_follows(make, tmp_path):
-    """It has no coordinates, and no gains; a prismatic joint has weights by the height."""
+    """A mimic joint has no coordinates and no gains; a prismatic joint has gains of ten weights over the height."""
     path = tmp_path / "gripper.urdf"
     sliding = HINGE.replace("hinge", "slide").replace("revolute", "prismatic").replace('"limb"', '"finger"')
     mimic = (

@@ -1,4 +1,4 @@
-"""Critical paths over the number of bodies: a row for every method, and slopes that tell logarithms from lines."""
+"""Critical paths over the number of bodies: a row for every method, and slopes that separate log N from N."""
 
 import pytest
 from treesim_lab.bench.depth import depths, per_doubling

@@ -1,4 +1,4 @@
-"""The census: what becomes of robots, which repairs it takes, and that none is refused which Pinocchio simulates."""
+"""Survey of robots: results, required repairs, and no robot refused that Pinocchio simulates."""
 
 import json
 from pathlib import Path
@@ -28,7 +28,7 @@ CASES = {  # the text's parts, the result, the repairs, the codes
 
 @pytest.fixture
 def entry(tmp_path):
-    """Return the entry of a robot made of parts."""
+    """Return a function that makes the entry of a robot from parts."""
 
     def make(izz="1", kind="continuous", limit="", inertial=INERTIAL):
         path = tmp_path / "robot.urdf"
@@ -80,7 +80,7 @@ def test_every_robot_that_pinocchio_simulates_can_be_simulated():
 
 
 def test_no_repair_is_named_that_is_not_needed(entry):
-    """A second robot's axis is no unit vector either, which takes no repair."""
+    """The second robot has a non-unit axis too, which needs no repair."""
     one = entry(kind="revolute", limit='<limit lower="1" upper="0"/>')
     one.path.write_text(one.path.read_text().replace("0 0 1", "0 0 2"))
     assert repairs_needed(one.path, "fixed") == ("limits",)

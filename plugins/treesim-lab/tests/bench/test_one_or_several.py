@@ -1,4 +1,4 @@
-"""Where functions take several of something, one alone does as well; what is neither is refused by its name."""
+"""Functions for several items accept a single one; other types are rejected by name."""
 
 import pytest
 from treesim_lab import bench

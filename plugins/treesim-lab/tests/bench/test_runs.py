@@ -1,4 +1,4 @@
-"""Benchmarks from Python, beside engines that are made up: what is timed, what is noted, and what comes back."""
+"""Benchmarks from Python, with made-up engines: timed calls, notes, and results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from treesim.errors import PluginError, UnsupportedError
 
 
 class Echo(EngineModel):
-    """An engine that gives zeros for a mass matrix, at once."""
+    """Engine that returns a zero mass matrix immediately."""
 
     engine = "Echo"
 

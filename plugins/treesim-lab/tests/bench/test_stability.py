@@ -1,4 +1,4 @@
-"""Energies of passive motion: robots whose motion is not determined are refused, with the reason."""
+"""Energies of passive motion; robots whose motion is indeterminate are rejected with the reason."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import treesim
 
 
 def ring_on_nothing():
-    """A wheel on a floating link without inertia: both may turn about the axle, and nothing tells how."""
+    """Return a wheel on a floating link without inertia: the rotation of the two about the axle is indeterminate."""
     axle = treesim.Joint("axle", "continuous", axis=(0, 1, 0))
     wheel = treesim.Inertia(2.0, rotational=np.diag([0.02, 0.04, 0.02]))
     link = treesim.Body("link", 0, treesim.Joint("root", "floating"), treesim.Inertia())

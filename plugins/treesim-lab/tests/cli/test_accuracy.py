@@ -1,4 +1,4 @@
-"""`treesim accuracy`: its rows."""
+"""Rows of `treesim accuracy`."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`treesim audit`: a table for every group, the same as JSON, and exit codes."""
+"""`treesim audit`: a table for every group, equal JSON, and exit codes."""
 
 from treesim_lab.audits import methods
 

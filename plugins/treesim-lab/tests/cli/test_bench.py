@@ -1,4 +1,4 @@
-"""`treesim bench`: honest numbers, and a plain word when there is no other engine."""
+"""`treesim bench`: correct numbers, and a clear message without other engines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OTHERS = {"Pinocchio": "treesim_pinocchio", "MuJoCo": "treesim_mujoco", "PyBulle
 
 @pytest.fixture(autouse=True)
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Turns too short for figures to be trusted, which nothing here looks at."""
+    """Shorten turns: these tests do not check times."""
     for module in (bench_batches, bench_arithmetic):
         monkeypatch.setattr(module, "TURN", 1e-3)
         monkeypatch.setattr(module, "PAUSE", 0.0)
@@ -47,7 +47,7 @@ def brief(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def engines() -> None:
-    """All other engines."""
+    """Skip unless all other engines are installed."""
     for module in OTHERS.values():
         pytest.importorskip(module)
 
@@ -63,7 +63,7 @@ def test_frames_are_those_of_leaves_far_apart() -> None:
 
 
 class Clock:
-    """A clock on which time passes only asleep."""
+    """Clock that advances only while sleeping."""
 
     now = 0.0
 
@@ -76,7 +76,7 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    """The clock that timings read."""
+    """Replace the clock of timings."""
     stand_in = Clock()
     monkeypatch.setattr(timing, "time", stand_in)
     return stand_in
@@ -199,7 +199,7 @@ def test_batches_beside_other_engines(
 
 
 def test_batches_of_a_pendulum(answer: Callable[..., Any], engines: None) -> None:
-    """One coordinate a state, of which Pinocchio makes one number, and a mass matrix that is a constant."""
+    """One coordinate per state, which Pinocchio returns as a scalar, and a constant mass matrix."""
     result = answer("bench", "chain1", "--batch", 70, *QUICK)
     errors = {(row["call"], row["numbers"]): row["error"] for row in result["batches"]}
     assert errors["pin.abaInParallel", "float64"] < 1e-12 > errors["forward_dynamics", "float64"]
@@ -208,7 +208,7 @@ def test_batches_of_a_pendulum(answer: Callable[..., Any], engines: None) -> Non
 
 @pytest.mark.parametrize("base", ["fixed", "floating"])
 def test_rollouts_are_mujocos(make_robot: Callable[..., str], base: str) -> None:
-    """The same semi-implicit rule, so the same states after many steps, also of a spinning base."""
+    """The integrators are equal, so states agree after many steps, also for a spinning base."""
     pytest.importorskip("treesim_mujoco")
     robot = bench_robot(make_robot(shoulder="spherical"), base, None, [])
     states, steps, dt = random_states(robot.tree, 0, 5), 30, 1e-3

@@ -1,4 +1,4 @@
-"""`treesim census`: what it prints of a census, and what it refuses."""
+"""Output of `treesim census`, and rejected arguments."""
 
 from __future__ import annotations
 

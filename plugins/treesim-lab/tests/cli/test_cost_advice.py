@@ -1,4 +1,4 @@
-"""`treesim cost --advice`: what is advised beside what is fastest."""
+"""`treesim cost --advice`: advised and fastest algorithms."""
 
 from treesim_lab.bench.advice import compared
 

@@ -1,4 +1,4 @@
-"""`treesim schedule`, and the function behind it: stages, blocks, pictures."""
+"""`treesim schedule` and its function: stages, blocks, plots."""
 
 import json
 import struct
@@ -82,8 +82,11 @@ def test_bodies_are_drawn_depth_first_longest_branch_first():
 @pytest.mark.parametrize("method", scheduled_methods())
 @pytest.mark.parametrize("name", ["random_b", "grid_3", "random_14"])
 def test_every_schedule_is_what_the_kernel_does(method, name):
-    """Operations and depth of the kernel's entry, counted on its own; every body works in some block, none twice in a
-    stage, and no block has more to do than all, nor less than the longest chain of operations needs."""
+    """Compare with operations and depth of the kernel's entry, counted independently.
+
+    Every body is in some block, and in no two of a stage. No block has more operations than all together, or
+    fewer than the longest chain of operations requires.
+    """
     robot = trees.tree(name)
     schedule = package.schedule(robot, method)
     counted = counting.forward_dynamics(robot, plugins.get("dynamics", method))

@@ -1,4 +1,4 @@
-"""`treesim stability`: figures of known motions, other engines, and mistakes."""
+"""`treesim stability`: numbers of known motions, other engines, and user errors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -68,7 +68,7 @@ def test_mistakes_are_named(treesim: Callable[..., Any], robot: str, arguments: 
 
 
 def test_on_a_plane_every_run_is_a_row(treesim: Callable[..., Any], answer: Callable[..., Any], robot: str) -> None:
-    """The toy has no shapes: that is its row."""
+    """The toy robot has no shapes; its row contains the reason."""
     (row,) = answer("stability", "--ground", robot, "--base", "floating")["contact"]
     assert "nothing to touch the ground with" in row["why"] and row["residual"] is None
     told = treesim("stability", "--ground", "soccerball", "--duration", 0.1, "--base", "floating").stdout
@@ -78,7 +78,7 @@ def test_on_a_plane_every_run_is_a_row(treesim: Callable[..., Any], answer: Call
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--integrator", "rk4"), "integrator 'rk4' knows no contact"),
+        (("--integrator", "rk4"), "integrator 'rk4' does not simulate contact"),
         (("--against", "mujoco"), "--against does not go with --ground"),
         (("--duration", "0.0015"), "--duration 0.0015 s is no whole number of steps of --dt 0.001 s"),
     ],

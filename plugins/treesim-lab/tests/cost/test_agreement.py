@@ -1,6 +1,9 @@
-"""Specialized code of every form agrees with the generic engine's: to 1e-13 of a result's largest number, or, where
-rounding the mass matrix and the forces once moves the exact solution by more, to that; both are as near to exact, and
-single precision is as many times farther as its roundings are coarser."""
+"""Agreement of every form of specialized code with the generic engine.
+
+The tolerance is 1e-13 of a result's largest number or, if larger, the effect of rounding the mass matrix
+and the forces once. Both are equally accurate; errors in single precision are larger by the ratio of the
+roundings.
+"""
 
 import warnings
 
@@ -65,7 +68,7 @@ def test_engines_agree_on_joints_of_all_types(name):
 
 
 def test_most_robots_need_no_allowance():
-    """What is allowed beyond 1e-13 is for robots of which M is badly conditioned, not for all."""
+    """Only robots with an ill-conditioned M need a tolerance above 1e-13."""
     within = [problem.allowed.max() == AGREEMENT for problem in problems(load("simple_humanoid", "floating"), 24)]
     assert all(within)
     chain = {problem.name: problem for problem in problems(generators.chain(30), 24)}
@@ -74,7 +77,7 @@ def test_most_robots_need_no_allowance():
 
 
 def test_sensitivity_is_what_rounding_does():
-    """Rounding M and f at random moves solutions by no more than the bound, and by a good part of it."""
+    """Random rounding of M and f changes solutions by at most the bound, and by a sizeable part of it."""
     rng = np.random.default_rng(3)
     chain = generators.chain(12)
     q = np.array([chain.random(rng) for _ in range(5)])
@@ -92,7 +95,7 @@ def test_sensitivity_is_what_rounding_does():
 
 
 def test_a_form_that_loses_digits_is_found():
-    """The bounds are as tight as single precision is bad: no form of less accuracy could pass."""
+    """Negative control: results in single precision fail the bounds."""
     robot = load("go1", "floating")
     for problem in problems(robot, 8):
         assert apart(results(problem, "straight-line lanes", np.float32), results(problem, GENERIC)).min() > 1e-9

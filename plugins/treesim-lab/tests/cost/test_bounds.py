@@ -1,4 +1,4 @@
-"""The bounds and the rule of thumb of Featherstone 2005 on random trees, and on those that reach them."""
+"""Bounds and rule of thumb of Featherstone 2005 on random trees, and on trees that attain them."""
 
 import pytest
 from hypothesis import given
@@ -15,12 +15,12 @@ def chain(n):
 
 
 def star(n):
-    """Every body on the base."""
+    """Return the tree with every body on the base."""
     return Topology([0] * n)
 
 
 def broom(n, depth):
-    """A chain of `depth` bodies with the others beside its last: as deep on the whole as this depth allows."""
+    """Return a chain of `depth` bodies whose other bodies are siblings of its last: the deepest tree on average."""
     return Topology([*range(depth), *[depth - 1] * (n - depth)])
 
 
@@ -55,7 +55,7 @@ def test_only_chains_reach_the_upper_bounds(tree):
 
 @given(st.integers(1, 12), st.integers(0, 30))
 def test_at_a_depth_brooms_miss_the_bounds_by_their_handle(depth, more):
-    """What they miss does not grow with n: for large n the bounds are reached."""
+    """The deficit does not grow with n: for large n the bounds are attained."""
     tree = broom(depth + more, depth)
     D1, D2 = bounds.largest_counts_at_depth(tree.n_dofs, depth)
     assert depth * (depth - 1) // 2 == D1 - tree.D1
@@ -93,7 +93,7 @@ def test_the_rule_for_substitution_is_off_by_the_diagonal(tree):
 
 @pytest.mark.parametrize("k", [1, 2, 5])
 def test_the_rule_tends_to_the_truth_for_equal_branches(k):
-    """k chains of 100 on the base: 1 / k of the entries, and 1 / k² of a dense factorization's operations."""
+    """k chains of 100 bodies on the base: 1 / k of the entries, and 1 / k² of a dense factorization's operations."""
     tree = Topology([0 if i % 100 == 0 else i for i in range(100 * k)])
     assert bounds.density(tree) == pytest.approx(1 / k, rel=0.05)
     assert bounds.factorization_by_rule(tree) == pytest.approx(f05.ltdl_factorization(tree).total, rel=0.05)
@@ -105,7 +105,7 @@ def test_the_rule_is_exact_without_branches(n):
 
 
 def test_the_rule_fails_where_one_branch_is_deep():
-    """A chain of 100 beside 900 bodies on the base: by the rule an eighth of what it takes."""
+    """A chain of 100 bodies and 900 bodies on the base: the rule gives an eighth of the true cost."""
     tree = Topology([*range(100), *[0] * 900])
     assert f05.ltdl_factorization(tree).total > 8 * bounds.factorization_by_rule(tree)
 

@@ -1,6 +1,6 @@
-"""Chang and Khatib's recursion: which blocks it needs, and how many transforms it takes beside RJK.
+"""Recursion of Chang and Khatib: required blocks, and number of transforms compared with RJK.
 
-That its Λ⁻¹ is J H⁻¹ Jᵀ, `test_inverse_inertia.py` tries with all methods.
+`test_inverse_inertia.py` checks its Λ⁻¹ against J H⁻¹ Jᵀ, as for all methods.
 """
 
 import numpy as np
@@ -20,7 +20,7 @@ from treesim.kernels.dynamics.rjk import needed_in
 
 
 def transforms(tree, bodies):
-    """One-sided transforms of off-diagonal blocks: by RJK, and by Chang and Khatib."""
+    """Return the numbers of one-sided transforms of off-diagonal blocks: by RJK, and by Chang and Khatib."""
     rjk = (block for block in f10.needed_blocks(tree, bodies) if block[0] != block[1])
     one_at_a_time = (p != q for p, q in chang_khatib.needed_blocks(tree, bodies))
     return sum(len(f10.transformed_bodies(tree, block)) for block in rjk), sum(one_at_a_time)

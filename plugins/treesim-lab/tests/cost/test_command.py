@@ -1,4 +1,4 @@
-"""`treesim cost`: the papers' tables and a robot's formulas, for people and for scripts."""
+"""`treesim cost`: the papers' tables and a robot's formulas, as text and as JSON."""
 
 import json
 from dataclasses import fields
@@ -128,7 +128,7 @@ def test_needs_one_thing_to_do(arguments):
 
 
 class Foreign:
-    """Another package's backend, whose operations nobody knows."""
+    """Backend of another package, whose operations are unknown."""
 
     name = "foreign"
     capabilities = treesim.dynamics.base.Capabilities(cost="O(N) in furlongs", source="a test")
@@ -138,7 +138,7 @@ class Foreign:
 
 
 class Point:
-    """An entry point of another package."""
+    """Entry point of another package."""
 
     dist, value = None, "somewhere:Backend"
 

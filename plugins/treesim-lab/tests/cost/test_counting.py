@@ -1,4 +1,4 @@
-"""Counts of our kernels on robots, beside the formulas, and what they must have in common."""
+"""Counts of treesim's kernels on robots, compared with the formulas and with each other."""
 
 import numpy as np
 import pytest
@@ -55,7 +55,7 @@ def test_products_and_solves_cost_what_table_1_says(name, kernel, product, solve
 
 @every_tree
 def test_a_backend_made_of_parts_costs_their_sum(name):
-    """Up to entries of the mass matrix that are constant, which only the count of the whole knows."""
+    """Except for constant entries of the mass matrix, which only the count of the whole includes."""
     tree = trees.tree(name)
     ltdl = counting.ltdl(tree)
     parts = [counting.inertia_matrix(tree), counting.bias(tree), ltdl.factorize, ltdl.solve]
@@ -106,7 +106,7 @@ def test_branches_make_the_critical_path_short():
 
 
 def test_operations_between_the_robots_constants_are_free():
-    """A chain of rods along x with axes y and z counts less than one whose frames are turned at random."""
+    """A chain of rods along x with axes y and z has a lower count than one with randomly rotated frames."""
     aligned = counting.inertia_matrix(make.chain(6)).operations.total
     rng = np.random.default_rng(0)
     turned = make.random_tree(rng, 6, joint_types=("revolute",))

@@ -1,4 +1,4 @@
-"""Errors along chains and on ill-conditioned ones: as the methods' numerics say they should be, or better."""
+"""Errors along chains and on ill-conditioned ones: at most those expected for the methods."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def test_one_refinement_restores_the_digits_when_forces_drive(backend):
 
 
 def test_the_exact_acceleration_is_exact():
-    """Against rational arithmetic by hand: a rod that starts to swing by its weight alone."""
+    """Against rational arithmetic by hand: a rod that starts to swing under its weight."""
     robot = growth.chain("pendulum", 1)
     body = robot.bodies[0].inertia
     q, zero = np.array([0.25]), np.zeros(1)

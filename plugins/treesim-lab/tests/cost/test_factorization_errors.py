@@ -1,4 +1,4 @@
-"""Errors of sparse and dense factors: measured against what is exact, within their bounds, and the claim."""
+"""Errors of sparse and dense factors: correctly measured, within their bounds, and as the paper claims."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ from treesim.model import generators as make
 
 
 def test_solutions_are_exact():
-    """In integers: x is exact, and one more unit in one element is an error of known size."""
+    """With integers, x is exact, and one more unit in one element is an error of known size."""
     H, x = golden.load("integer_ltdl")["H"].astype(float), np.arange(1.0, 8.0)
     solver = ExactSolver(H)
     exact = solver.solve(H @ x)
@@ -30,7 +30,7 @@ def test_solutions_are_exact():
 
 
 def test_residuals_are_exact():
-    """Half an ulp of one entry, which arithmetic in double precision cannot see."""
+    """Half an ulp of one entry, which double precision cannot resolve."""
     third = np.array([[1.0, 0.0], [2.0**-27, 1.0]])  # its square is 1 + 2^-54, which rounds to 1
     H = np.array([[1.0, 2.0**-27], [2.0**-27, 1.0]])
     assert residual(Factors(third, np.ones(2), np.copy), H) == 2.0**-54 / np.linalg.norm(H)
@@ -48,7 +48,7 @@ def test_every_factorization_is_one(robot, seed):
 
 @given(trees.random_trees(), st.integers(0, 1000))
 def test_errors_keep_their_bounds(robot, seed):
-    """Sums of n terms are rounded n times: |L' D L - H| < γ(n) |L'| D |L|, of which H's trace is a bound."""
+    """Sums of n terms are rounded n times: |L' D L - H| < γ(n) |L'| D |L|, which H's trace bounds."""
     H = treesim.mass_matrix(robot, robot.random(np.random.default_rng(seed)))
     n, trace = robot.nv, np.trace(H)
     solved = 2 * (3 * n + 1) * ROUNDING * trace * np.linalg.norm(np.linalg.inv(H), 2)
@@ -58,7 +58,7 @@ def test_errors_keep_their_bounds(robot, seed):
 
 
 def ratios(errors, other):
-    """Errors of solves by LTL and LTDL over those of another factorization."""
+    """Return the errors of solves by LTL and LTDL over those of another factorization."""
     return [
         getattr(errors[name], m) / getattr(errors[other], m) for name in NAMES[:2] for m in ("driven", "prescribed")
     ]

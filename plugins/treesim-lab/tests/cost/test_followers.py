@@ -1,4 +1,4 @@
-"""Costs, counts and exact digits of robots whose joints follow others."""
+"""Costs, counts and high-precision results of robots with mimic joints."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ ROBOT = coupled(1)
 
 
 def test_exact_digits_are_those_of_the_reduced_equations():
-    """M qdd + C = tau, and M^-1 x, with G'MG and G'C: in forty digits against double precision's."""
+    """M qdd + C = tau, and M^-1 x, with G'MG and G'C: with 40 digits against double precision."""
     found = {problem.name: problem for problem in problems(ROBOT, 1)}
     q, v, tau, _ = (x[0] for x in found["aba"].arguments)
     M, C = dense(ROBOT, q, v)
@@ -28,14 +28,14 @@ def test_exact_digits_are_those_of_the_reduced_equations():
 
 
 def test_counts_are_those_of_the_robot_and_its_rows():
-    """More than the spanning tree's, by what the rows of the followers take."""
+    """Counts exceed the spanning tree's by the cost of the rows of mimic joints."""
     aba = plugins.get("dynamics", "aba")
     tied, free = counting.forward_dynamics(ROBOT, aba), counting.forward_dynamics(ROBOT.spanning, aba)
     assert tied.operations.total > free.operations.total and tied.depth > free.depth
 
 
 def test_factors_and_sparse_rows_are_counted_along_the_elimination_tree():
-    """Published formulas of the reduced matrix's tree are what our kernels do, term by term."""
+    """Published formulas for the reduced matrix's tree equal the kernels' counts, term by term."""
     for entry in [*costs.parts(ROBOT)[2:], *costs.space(ROBOT, ["body_9", "body_7"])[:4]]:
         if entry.name not in ("ltdl", "ltl"):  # whose divisions are by reciprocals
             assert entry.counted.operations.mul == entry.formula.mul, entry.name

@@ -1,4 +1,4 @@
-"""The formulas against identities, against the trees they count, and against each other."""
+"""Formulas against identities, against counts on the trees, and against each other."""
 
 import numpy as np
 import pytest
@@ -47,14 +47,14 @@ def test_table_2_formulas_count_the_trees(k):
 
 @pytest.mark.parametrize("m", range(2, 10))
 def test_balanced_trees_keep_the_printed_bounds(m):
-    """F05 section 4.2, of which D1 is O(n log n) and D2 O(n (log n)^2)."""
+    """F05 section 4.2: D1 is O(n log n) and D2 O(n (log n)^2)."""
     D1, D2 = f05.balanced_tree_counts(m)
     assert (m - 1) * 2 ** (m - 1) <= D1 <= (m - 1) * 2**m
     assert m * (m - 1) * 2 ** (m - 2) <= D2 <= m * (m - 1) * 2 ** (m - 1)
 
 
 def side_branches(k, length, count=1):
-    """A chain of k bodies, each with `count` chains of `length` bodies on it."""
+    """Return a chain of k bodies, each with `count` chains of `length` bodies attached."""
     parent, last = [], 0
     for _ in range(k):
         parent.append(last)
@@ -67,14 +67,14 @@ def side_branches(k, length, count=1):
 
 @pytest.mark.parametrize(("length", "count", "share"), [(1, 1, 1 / 2), (2, 1, 1 / 3), (1, 2, 1 / 3), (3, 2, 1 / 7)])
 def test_side_branches_take_the_printed_share_of_a_chain(length, count, share):
-    """F05 section 4.2: D1 and D2 tend to β and β² times those of a chain, β the main chain's share of the bodies."""
+    """F05 section 4.2: D1 and D2 tend to β and β² times those of a chain, β the main chain's fraction of the bodies."""
     tree = side_branches(300, length, count)
     D1, D2 = f05.unbranched_counts(tree.n_dofs)
     assert pytest.approx(share, rel=0.03) == tree.D1 / D1 and pytest.approx(share**2, rel=0.03) == tree.D2 / D2
 
 
 def grid(k, rng):
-    """A spanning tree of the k x k grid: every node hangs on a random one of its neighbours towards the corner."""
+    """Return a spanning tree of the k x k grid: every node's parent is a random neighbour towards the corner."""
     parent = [0]
     for r, c in list(np.ndindex(k, k))[1:]:
         towards = ([(r - 1) * k + c] if r else []) + ([r * k + c - 1] if c else [])
@@ -93,7 +93,7 @@ def binary(levels):
 
 
 def test_crba_grows_as_is_printed():
-    """F05 section 5: a half of the unbranched chain's, O(n log n) and O(n^1.5)."""
+    """F05 section 5: half of the unbranched chain's, O(n log n) and O(n^1.5)."""
     side, chain = side_branches(1000, 1), Topology(range(2000))
     assert f05.crba(side).total / f05.crba(chain).total == pytest.approx(0.5, rel=0.05)
     small, large = (f05.crba(binary(k)).total / (2**k * k) for k in (8, 10))
@@ -110,7 +110,7 @@ def test_bodies_without_dh_frame_are_those_of_equation_17(tree):
 
 @given(topologies(), st.data())
 def test_sparse_costs_are_of_the_printed_orders(tree, data):
-    """F10 section 9: O(n d²) for LTDL, O(m d²) for Y, O(m² d) for Λ⁻¹ of it; non-zeros O(n d) of H and O(m d) of J."""
+    """F10 section 9: O(n d²) for LTDL, O(m d²) for Y, O(m² d) for its Λ⁻¹; nonzeros O(n d) of H and O(m d) of J."""
     b = data.draw(st.lists(st.integers(1, tree.n_bodies), min_size=1, max_size=6))
     n, m, d = tree.n_dofs, len(b), int(tree.dof_depth.max(initial=0))
     assert f05.ltdl_factorization(tree).total <= n * d**2
@@ -121,7 +121,7 @@ def test_sparse_costs_are_of_the_printed_orders(tree, data):
 
 @given(topologies(), st.data())
 def test_jbar_costs_a_product_and_a_substitution_for_every_row(tree, data):
-    """F10 Table 1: L⁻¹(Y'Λ) is m times J'x and L⁻¹x, which the kernels are counted to take."""
+    """F10 Table 1: L⁻¹(Y'Λ) is m times J'x and L⁻¹x, as counted for the kernels."""
     b = data.draw(st.lists(st.integers(1, tree.n_bodies), min_size=1, max_size=6))
     product = f10.jacobian_transpose_product(tree, b)
     assert f10.weighted_inverse_ltl(tree, b) == len(b) * (product + f05.ltl_triangular_solve(tree))
@@ -130,7 +130,7 @@ def test_jbar_costs_a_product_and_a_substitution_for_every_row(tree, data):
 
 @given(topologies(), st.data())
 def test_needed_blocks_are_of_the_printed_order(tree, data):
-    """F10 appendix B, O(N + d m²): a block a body, and for two tasks one for each step to where their paths meet."""
+    """F10 appendix B, O(N + d m²): a block per body, and for two tasks one per step to the junction of their paths."""
     bodies = data.draw(st.sets(st.integers(1, tree.n_bodies), min_size=1, max_size=5))
     need, m = f10.needed_blocks(tree, sorted(bodies)), len(bodies)
     diagonal = sum(i == j for i, j in need)

@@ -1,4 +1,4 @@
-"""The papers' figures: what is drawn is what the papers' tables print."""
+"""Figures of the papers: the drawn data are those of the papers' tables."""
 
 import pytest
 from treesim_lab.cost import paper_figures as computed

@@ -1,4 +1,4 @@
-"""Every cost and topology number of Featherstone 2005 and 2010, and the one that is known not to come out."""
+"""Every cost and topology number of Featherstone 2005 and 2010, and the known disagreement."""
 
 import json
 from pathlib import Path
@@ -42,7 +42,7 @@ def test_only_what_is_printed_and_computed_is_judged():
 
 
 def test_no_printed_result_is_counted_twice():
-    """Of two readings of a formula, one is judged: the other is a row of its own kind."""
+    """Of two interpretations of a formula one is compared; the other has a row of its own kind."""
     table = rows()
     results = [(row.source, row.quantity) for row in table if row.kind == "result"]
     others = [(row.source, row.quantity.partition(", ")[0]) for row in table if row.kind == "reading"]

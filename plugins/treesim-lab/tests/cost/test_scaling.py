@@ -1,4 +1,4 @@
-"""Families, orders as exponents, fits, and what the command stops at."""
+"""Families, orders as exponents, fits, and the command's stop criterion."""
 
 import json
 import sys
@@ -58,15 +58,17 @@ def test_fits_look_at_the_upper_decade_only():
 
 
 def growth(family, sizes, count):
-    """The exponent by which counted operations grow between two sizes of a family's trees."""
+    """Return the exponent of counted operations between two sizes of a family's trees."""
     robots = [family.make(n) for n in sizes]
     counts = [count(robot).operations.total for robot in robots]
     return np.log(counts[1] / counts[0]) / np.log(robots[1].n_bodies / robots[0].n_bodies)
 
 
 def declared(name):
-    """The order that a backend declares, as the exponent on chains; None if logarithms, which are no exponents, or
-    iterations come in, or it is not counted."""
+    """Return the declared order of a backend as an exponent on chains.
+
+    None for orders with logarithms or iterations, and for backends without a count.
+    """
     backend = plugins.get("dynamics", name)
     order = backend.capabilities.cost
     if not isinstance(backend, CompiledBackend) or order.startswith("O(N log"):
@@ -79,7 +81,7 @@ DECLARED = {name: declared(name) for name in plugins.BUILT_IN["dynamics"]}
 
 @pytest.mark.parametrize("name", [name for name, exponent in DECLARED.items() if exponent is not None])
 def test_backends_count_as_they_declare(name):
-    """Exact operations, which no machine's load disturbs; lower orders, which die out, make exponents smaller."""
+    """Exact operations are independent of the machine's load; lower-order terms make exponents smaller."""
     backend = plugins.get("dynamics", name)
     exponent = growth(CHAIN, (32, 64), lambda robot: counting.forward_dynamics(robot, backend))
     if DECLARED[name] == 1:

@@ -26,7 +26,7 @@ def test_operations_on_rows_cost_exactly_what_table_1_says(name):
 
 
 def test_the_consistent_inverse_costs_a_product_more_than_the_columns_it_is_made_of():
-    """H^-1 J' = L^-1 Y_D', m D1 multiply-adds at most, less where Y_D is zero; times Λ, n m^2 multiplications."""
+    """H^-1 J' = L^-1 Y_D' takes at most m D1 multiply-adds, less where Y_D is zero; times Λ, n m^2 multiplications."""
     robot = trees.tree("asimo")
     tree, bodies = robot.topology, [20, 27]
     rows = SparseRows(robot, bodies)

@@ -1,4 +1,4 @@
-"""Counts of a trace: operations by kind, critical path; by hand, against the unfolded text, against machine code."""
+"""Counts of a trace: operations by kind, critical path; by hand, against the unfolded source, against machine code."""
 
 import pytest
 from treesim_lab.cost import counting, specialized_counts
@@ -66,7 +66,7 @@ def test_a_product_joins_the_sum_that_alone_uses_it():
 
 
 def test_the_critical_path_is_that_of_a_sum_s_shape():
-    """n numbers one after the other, and in pairs."""
+    """Sums of n numbers in sequence, and in pairs."""
 
     def in_pairs(x):
         return x[0] if len(x) == 1 else in_pairs(x[: len(x) // 2]) + in_pairs(x[len(x) // 2 :])
@@ -99,7 +99,7 @@ def test_machine_code_does_just_these_operations(entry):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_no_more_than_the_text_s_own_operations(seed):
-    """Folding and sharing only leave operations out: of every kind, and on the critical path."""
+    """Folding and sharing only remove operations: of every kind, and on the critical path."""
     robot = trees.random_tree(seed, 5)
     pairs = [(counting.inertia_matrix(robot), specialized_counts.inertia_matrix(robot)),
              (counting.bias(robot), specialized_counts.bias(robot))]  # fmt: skip
@@ -118,7 +118,7 @@ def test_no_more_than_the_text_s_own_operations(seed):
 
 
 def test_what_has_no_straight_line_code_has_no_count():
-    """Pivots and iterations depend on the data; such kernels stay with the generic engine."""
+    """Pivoting and iterations depend on the data; the generic engine runs such kernels."""
     robot = generators.chain(6)
     traced = {"aba", "rjk", "crba_ltdl", "crba_ltl", "innovations", "explicit_inverse"}
     for name in treesim.available("dynamics"):

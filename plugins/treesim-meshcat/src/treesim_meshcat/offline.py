@@ -36,8 +36,8 @@ NOTE = (
 STOPS = "Joint limits and joint friction act with implicit_midpoint and semi_implicit_euler. "
 GROUND = "The robot's collision shapes meet the ground, with Coulomb friction; its links pass through each other."
 NO_GROUND = "Contact is not simulated: links pass through each other and through the grid."
-NOT_HELD = " Spherical and planar joints are not held."
-WEIGHTLESS = " A floating robot starts without gravity, as there is no ground to carry it."
+NOT_HELD = " Spherical and planar joints are not controlled."
+WEIGHTLESS = " A floating robot starts without gravity, as there is no ground to support it."
 
 
 def write_page(robot: Tree | World, path: str | PathLike[str], q0: ArrayLike | None = None, **settings: Any) -> Path:
@@ -139,8 +139,8 @@ def holding_gains(world: World, q: np.ndarray) -> tuple[float, float]:
     """Return kp [N m/rad, N/m] and kd [N m s/rad, N s/m] for all joints of a robot, soft enough for the mouse spring.
 
     kp is five times the largest gravity torque in a few configurations, to one digit, so that joints deflect by
-    at most a fifth of a radian. For a robot on its feet at q it is five times m g h, with the base at height h:
-    the stiffness that stabilizes an inverted pendulum of its weight. kd is a tenth of kp.
+    at most a fifth of a radian. For a robot on its feet at q it is at least five times m g h, with the base at
+    height h; m g h is the stiffness that stabilizes an inverted pendulum. kd is a tenth of kp.
     """
     robot, rng = world.robot, np.random.default_rng(0)
     states = np.array([robot.neutral(), *(robot.random(rng) for _ in range(8))])

@@ -1,1 +1,1 @@
-"""MuJoCo beside treesim (`treesim compare ROBOT --against mujoco`, `treesim bench ROBOT`)."""
+"""Comparison with MuJoCo (`treesim compare ROBOT --against mujoco`, `treesim bench ROBOT`)."""

@@ -1,4 +1,4 @@
-"""The adapter: MuJoCo reads the user's file, stripped of shapes and limits, or the bodies written out again."""
+"""Adapter: MuJoCo reads the user's file without shapes and limits, or the bodies written as URDF."""
 
 from __future__ import annotations
 
@@ -45,21 +45,21 @@ class MujocoAdapter:
     def read(self, robot: Tree, urdf: str, level: str) -> MujocoModel:
         """Return the robot in MuJoCo; at the canonical level from `reading.bodies_alone`, which has no limits.
 
-        Raises UnsupportedError if MuJoCo does not take the bodies, and EngineError if it reads other joints.
+        Raises UnsupportedError if MuJoCo does not support the bodies, and EngineError if it reads other joints.
         """
         if level == RAW:
             return MujocoModel(robot, *stripped(urdf, is_floating(robot)))
         return MujocoModel(robot, bodies_alone(robot), ("joint limits removed",))
 
     def open_file(self, path: str) -> MujocoFile:
-        """Return a file of MuJoCo's own format, to be compared with another description of the same robot.
+        """Return a file of MuJoCo's own format, for comparison with another description of the same robot.
 
         Raises UnsupportedError if MuJoCo cannot read it.
         """
         return MujocoFile(path)
 
     def convert(self, robot: Tree) -> ConvertedModel:
-        """Return the robot for `treesim.to_mujoco`. Raises UnsupportedError if MuJoCo does not take the bodies."""
+        """Return the robot for `treesim.to_mujoco`; raises UnsupportedError if MuJoCo does not support the bodies."""
         if reason := self.refuses(robot):
             raise UnsupportedError(reason)
         return ConvertedModel(robot)

@@ -1,4 +1,4 @@
-"""A robot as a specification and a model of MuJoCo's that programs use: with limits, losses, names and sites."""
+"""Conversion of a robot to MuJoCo's specification and model, with limits, damping, friction, names and sites."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
     from treesim import Joint, Tree
     from treesim.model.mimic import MimicMap
 
-IMPEDANCE = 0.9999  # the hardest constraint that MuJoCo knows, mjMAXIMP
-STEPS = 2  # time constant of a constraint, in time steps: the least that MuJoCo takes
+IMPEDANCE = 0.9999  # of MuJoCo's stiffest constraint, mjMAXIMP
+STEPS = 2  # time constant of a constraint, in time steps: MuJoCo's minimum
 VELOCITY_LIMIT = "velocity_limit"  # a custom number of the model: MuJoCo's joints have no such limit
 
 
 class ConvertedModel(MujocoModel):
-    """The robot's spanning tree in MuJoCo, asked as for a comparison, and what it was compiled from.
+    """The robot's spanning tree in MuJoCo, with the interface of comparisons, and its specification.
 
-    specification: MuJoCo's MjSpec, with limits of position and effort, damping, dry friction and armature in its
-    joints, an equality constraint for every joint that follows another, by the follower's name, a site for every frame
-    that is no body's, and the velocity limits as the custom number "velocity_limit". `model` is asked, without
-    constraints and losses; `compiled` makes one with them.
+    specification: MuJoCo's MjSpec. It contains limits of position and effort, damping, dry friction and
+    armature of joints; an equality constraint for every mimic joint, with the joint's name; a site for every
+    frame other than bodies; and the velocity limits as the custom number "velocity_limit". `model` is evaluated
+    without constraints, damping and friction; `compiled` returns one with them.
     """
 
     def __init__(self, robot: Tree) -> None:
@@ -40,12 +40,14 @@ class ConvertedModel(MujocoModel):
         self._serve(whole, model, (f"body {WORLD!r} is called {body_name(WORLD)!r}",) if renamed else ())
 
     def compiled(self) -> Any:
-        """Return a new MjModel with constraints and losses."""
+        """Return a new MjModel with constraints, damping and friction."""
         return self.specification.compile()
 
     def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the derivative (nv,) of v with the followers held, and of each of them MuJoCo's R [1/kg, 1/(kg m^2)]:
-        the acceleration by which its constraint gives way to a unit force. Limits and losses do not act."""
+        """Return the acceleration (nv,) with mimic constraints, and MuJoCo's R [1/kg, 1/(kg m^2)] of each.
+
+        R is the acceleration by which a constraint yields to a unit force. Limits, damping and friction are off.
+        """
         model = self.compiled()
         model.dof_damping[:], model.dof_frictionloss[:] = 0.0, 0.0
         free_of_constraints(model, but=("CONSTRAINT", "EQUALITY"))
@@ -72,23 +74,26 @@ class ConvertedModel(MujocoModel):
 
 
 def _hold_followers(mimic_map: MimicMap, spec: Any) -> None:
-    """Hold q_b = k q_a + o by constraints, which MuJoCo has soft only: as hard as it has them."""
+    """Enforce q_b = k q_a + o by MuJoCo's equality constraints, as stiff as its soft constraints can be."""
     for follower, (leader, multiplier, offset) in mimic_map.lines().items():
         held = spec.add_equality(name=follower, name1=follower, name2=leader)
         held.type, held.objtype = mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT
-        held.data[:5] = [offset, multiplier, 0.0, 0.0, 0.0]  # a polynomial of the leader's position
+        held.data[:5] = [offset, multiplier, 0.0, 0.0, 0.0]  # polynomial of the mimicked joint's position
         held.solref[:] = [STEPS * spec.option.timestep, 1.0]
         held.solimp[:2] = IMPEDANCE
 
 
 def _furnish_joint(joint: Any, given: Joint) -> None:
-    """Give a joint its limits and losses; raises UnsupportedError for those that differ between its directions."""
+    """Set a joint's limits, damping, friction and armature.
+
+    Raises UnsupportedError if they differ between the joint's degrees of freedom.
+    """
     for label, name in (("damping", "damping"), ("friction", "frictionloss"), ("armature", "armature")):
         values = np.unique(getattr(given, label))
         if values.size != 1:
             raise UnsupportedError(f"joint {given.name!r}: MuJoCo has one {label} for all directions of a joint")
         if name == "damping":
-            joint.damping[0] = values[0]  # linear; those behind it are of higher powers of the velocity
+            joint.damping[0] = values[0]  # linear; the others are for higher powers of the velocity
         else:
             setattr(joint, name, values[0])
     if given.nv == 1:

@@ -1,5 +1,8 @@
-"""Between treesim's layout and MuJoCo's, where quaternions are w first and a free base's velocity and force linear in
-world axes and angular in body axes; in treesim both are in body axes."""
+"""State layout of MuJoCo.
+
+Quaternions are w first; a free base has linear velocity and force in world axes, angular ones in body axes.
+In treesim both are in body axes.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,9 @@ if TYPE_CHECKING:
 
 
 class MujocoLayout(WorldAxes):
-    """The layout of one robot in a MuJoCo model.
+    """Layout of one robot in a MuJoCo model.
 
-    joints: MuJoCo's numbers of ours (N), by default those of the bodies of the same name.
+    joints: MuJoCo's index of each of treesim's joints (N), by default that of the body with the same name.
     """
 
     def __init__(self, robot: Tree, model: Any, joints: Sequence[int] | None = None) -> None:

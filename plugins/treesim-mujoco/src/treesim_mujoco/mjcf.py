@@ -1,4 +1,4 @@
-"""A robot described in MuJoCo's own format, beside another description of it: joints matched by name."""
+"""Robot in MuJoCo's own format, for comparison with another description: joints are matched by name."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ TYPES = {
     int(mujoco.mjtJoint.mjJNT_BALL): "spherical",
     int(mujoco.mjtJoint.mjJNT_FREE): "floating",
 }
-MENTIONING = ("actuators", "sensors", "equalities", "tendons", "keys", "excludes")  # what may name a joint
+MENTIONING = ("actuators", "sensors", "equalities", "tendons", "keys", "excludes")  # elements that may name a joint
 
 
 class MujocoFile:
-    """A robot in a file that MuJoCo reads, and what it says of its joints.
+    """Robot in a file that MuJoCo reads, and parameters of its joints.
 
-    label: the file as it was named. joints: their types by name; a free joint is "root_joint", whatever it is called
-    there. parameters: by joint, damping, friction, armature, and limits where there are any. mimics: whom joints follow
-    by linear equality constraints, with multiplier and offset. Raises UnsupportedError if MuJoCo cannot read the file.
+    label: name of the file. joints: their types by name; a free joint is always named "root_joint". parameters:
+    by joint, damping, friction, armature, and limits if there are any. mimics: mimicked joint, multiplier and
+    offset of linear equality constraints. Raises UnsupportedError if MuJoCo cannot read the file.
 
     Example:
         >>> from treesim_mujoco.mjcf import MujocoFile
@@ -64,8 +64,7 @@ class MujocoFile:
         self.mimics = dict(_mimics(model, self.names))
 
     def model(self, robot: Tree, joints: Collection[str]) -> MjcfModel:
-        """Return MuJoCo's model of the robot beside treesim's tree, all joints but those named fixed where the file has
-        them."""
+        """Return MuJoCo's model of the robot; joints that are not named are fixed at their position in the file."""
         spec = self.spec.copy()
         for group in MENTIONING:
             for element in list(getattr(spec, group)):
@@ -77,8 +76,10 @@ class MujocoFile:
 
 
 class MjcfModel(MujocoModel):
-    """MuJoCo's model of a file of its own, without joint damping, friction, armature, contacts and constraints; gravity
-    and springs are the file's. Raises EngineError if its joints are not those of the robot."""
+    """MuJoCo's model of a file of its own, without joint damping, friction, armature, contacts and constraints.
+
+    Gravity and springs are those of the file. Raises EngineError if its joints are not those of the robot.
+    """
 
     def __init__(self, robot: Tree, model: Any) -> None:
         EngineModel.__init__(self, robot)
@@ -97,14 +98,18 @@ class MjcfModel(MujocoModel):
         self.single = len(set(self._bodies)) == len(self._bodies)
 
     def body_poses(self, q: np.ndarray) -> np.ndarray:
-        """Return the poses (N, 4, 4) of MuJoCo's bodies, each that which a joint of ours moves; raises UnsupportedError
-        where a body has several joints."""
+        """Return the poses (N, 4, 4) of MuJoCo's bodies, matched by the joint that moves them.
+
+        Raises UnsupportedError if a body has several joints.
+        """
         self._check_single()
         return super().body_poses(q)
 
     def bodies(self) -> dict[str, np.ndarray]:
-        """Return mass (N,), com (N, 3) and inertia (N, 3, 3), bodies without joints counted to those that carry them;
-        raises UnsupportedError where a body has several joints."""
+        """Return mass (N,), com (N, 3) and inertia (N, 3, 3); bodies without joints are merged into their parents.
+
+        Raises UnsupportedError if a body has several joints.
+        """
         self._check_single()
         mujoco.mj_resetData(self.model, self.data)
         mujoco.mj_kinematics(self.model, self.data)
@@ -120,7 +125,7 @@ class MjcfModel(MujocoModel):
             raise UnsupportedError("bodies with several joints have no counterparts")
 
     def _welded(self, body: int) -> Inertia:
-        """The inertia of a body and of all that is welded to it, in its frame."""
+        """Return the inertia of a body and of all bodies welded to it, in its frame."""
         whole, frame = Inertia(), self._frame(self.data.xpos, self.data.xmat, body)
         for k in np.flatnonzero(self.model.body_weldid == body):
             place = frame.inverse() @ self._frame(self.data.xipos, self.data.ximat, int(k))
@@ -134,7 +139,7 @@ class MjcfModel(MujocoModel):
 
 
 def _names(model: Any) -> list[str]:
-    """The joints' names; a free joint is the floating base's."""
+    """Return the joints' names; a free joint is named as the floating base's."""
     free = mujoco.mjtJoint.mjJNT_FREE
     return [ROOT_JOINT if model.jnt_type[k] == free else model.joint(k).name or f"joint {k}" for k in range(model.njnt)]
 
@@ -154,7 +159,7 @@ def _parameters(model: Any, k: int) -> dict[str, float]:
 
 
 def _mimics(model: Any, names: list[str]) -> Iterator[tuple[str, tuple[str, float, float]]]:
-    """The joints that linear equality constraints hold to others: q_b - q_b0 = a0 + a1 (q_a - q_a0)."""
+    """Yield the mimic joints by linear equality constraints: q_b - q_b0 = a0 + a1 (q_a - q_a0)."""
     start = model.qpos0[model.jnt_qposadr]
     for k in np.flatnonzero((model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_obj2id >= 0) & model.eq_active0):
         follower, leader = model.eq_obj1id[k], model.eq_obj2id[k]

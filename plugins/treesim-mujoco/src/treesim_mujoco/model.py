@@ -1,4 +1,4 @@
-"""One robot in MuJoCo, asked in treesim's layout."""
+"""One robot in MuJoCo, evaluated in treesim's layout."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ INTEGRATORS = {
     "RK4": mujoco.mjtIntegrator.mjINT_RK4,
 }
 
-# what MuJoCo answers to states that are not finite, or too large: it starts again from its own
+# warnings of MuJoCo for states that are not finite or too large, after which it resets the simulation
 RESETS = tuple(int(getattr(mujoco.mjtWarning, f"mjWARN_BAD{what}")) for what in ("QPOS", "QVEL", "QACC"))
 
 
 class MujocoModel(EngineModel):
     """MuJoCo's model of a robot's bodies, without contacts, limits and other constraints.
 
-    urdf: a text made fit for MuJoCo. changes: what was changed in it. Raises UnsupportedError if MuJoCo does not take
-    the robot, and EngineError if it reads other joints than treesim.
+    urdf: text prepared for MuJoCo. changes: those made to it. Raises UnsupportedError if MuJoCo does not
+    support the robot, and EngineError if it reads other joints than treesim.
     """
 
     engine = timed.ENGINE
@@ -46,7 +46,7 @@ class MujocoModel(EngineModel):
             )
 
     def _serve(self, robot: Tree, model: Any, changes: tuple[str, ...]) -> None:
-        """Ask this model of MuJoCo's from now on."""
+        """Use this MuJoCo model from now on."""
         super().__init__(robot)
         self.changes = changes
         self.model: Any = model
@@ -73,7 +73,7 @@ class MujocoModel(EngineModel):
         return poses
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M (nv, nv)."""
+        """Return the mass matrix M (nv, nv)."""
         full = np.empty((self.model.nv, self.model.nv))
         self._place(q)
         mujoco.mj_makeM(self.model, self.data)
@@ -91,14 +91,14 @@ class MujocoModel(EngineModel):
         return self.layout.matrix_from_engine(q, solved)
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return tau (nv,)."""
+        """Return the joint forces tau (nv,)."""
         self._set(q, v)
         self.data.qacc[:] = self.layout.acceleration_to_engine(q, v, a)
         mujoco.mj_inverse(self.model, self.data)
         return self.layout.force_from_engine(q, np.array(self.data.qfrc_inverse))
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return the derivative (nv,) of v."""
+        """Return the accelerations (nv,), the time derivative of v."""
         self._set(q, v)
         self.data.qfrc_applied[:] = self.layout.force_to_engine(q, tau)
         mujoco.mj_forward(self.model, self.data)
@@ -120,8 +120,10 @@ class MujocoModel(EngineModel):
     def free_motion(
         self, q0: np.ndarray, v0: np.ndarray, dt: float, steps: int, every: int, integrator: str
     ) -> tuple[np.ndarray, np.ndarray, float]:
-        """Return q, v after every so many steps by mj_step, and the seconds that it took; NaN from where MuJoCo set the
-        simulation back to its start, as it does when one diverges."""
+        """Return q, v after every `every` steps of mj_step, and the run time [s].
+
+        NaN after MuJoCo resets the simulation to its start, as it does after a divergence.
+        """
         self.model.opt.integrator, self.model.opt.timestep = INTEGRATORS[integrator], dt
         mujoco.mj_resetData(self.model, self.data)
         self._set(q0, v0)
@@ -142,7 +144,7 @@ class MujocoModel(EngineModel):
         self.data.qvel[:] = self.layout.velocity_to_engine(q, v)
 
     def _place(self, q: np.ndarray) -> None:
-        """Put the bodies where q has them."""
+        """Set the configuration and compute the bodies' positions."""
         self.data.qpos[:] = self.layout.configuration_to_engine(q)
         mujoco.mj_kinematics(self.model, self.data)
         mujoco.mj_comPos(self.model, self.data)
@@ -150,29 +152,31 @@ class MujocoModel(EngineModel):
     # calls to be timed
 
     def calls(self, state: States) -> list[BenchmarkCase]:
-        """Return the calls on one state, which lies in MuJoCo's data beforehand."""
+        """Return the calls on one state, which is written to MuJoCo's data beforehand."""
         return timed.calls(self.model, self.data, self.layout, state)
 
     def batches(self, states: States, threads: int) -> list[BenchmarkCase]:
-        """Return none: MuJoCo's batches are rollouts."""
+        """Return no calls: MuJoCo's batches are rollouts."""
         return []
 
     def rollouts(self, motion: Motion, threads: int) -> list[BenchmarkCase]:
-        """Return mujoco.rollout and mujoco.batch, by semi-implicit Euler. Forces on a floating base must be zero: they
-        turn with it here and stay in the world's axes there."""
+        """Return mujoco.rollout and mujoco.batch, by semi-implicit Euler.
+
+        Forces on a floating base must be zero: in treesim they rotate with it, in MuJoCo they stay in world axes.
+        """
         return timed.rollouts(self.model, self.layout, motion, threads)
 
     def steppings(self, scene: Standing) -> list[Stepping]:
-        """Return mj_step by two integrators, with both cones, and with what keeps contacts from creeping."""
+        """Return mj_step by two integrators, with both friction cones, and with settings against creep of contacts."""
         return standing.steppings(scene)
 
     def standing_rollouts(self, scene: Standing, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
-        """Return mujoco.rollout and mujoco.batch of what stands, with both cones."""
+        """Return mujoco.rollout and mujoco.batch of the scene, with both friction cones."""
         return standing.rollouts(scene, count, steps, threads)
 
 
 def _rotation(quaternion: np.ndarray) -> np.ndarray:
-    """The (3, 3) rotation of MuJoCo's quaternion, w first."""
+    """Return the (3, 3) rotation of MuJoCo's quaternion, w first."""
     rotation = np.empty(9)
     mujoco.mju_quat2Mat(rotation, quaternion)
     return rotation.reshape(3, 3)

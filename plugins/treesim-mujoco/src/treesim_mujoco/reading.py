@@ -1,4 +1,4 @@
-"""How MuJoCo gets a robot: from the user's file, or from its bodies written out again, without contacts and limits."""
+"""Texts of a robot for MuJoCo: the user's file, or its bodies written as URDF, without contacts and limits."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from treesim.urdf.build import ROOT_JOINT
 if TYPE_CHECKING:
     from treesim import Tree
 
-OLDEST = 4  # its functions take other arguments before
+OLDEST = 4  # functions of older versions have other arguments
 IGNORED = ("visual", "collision", "limit", "dynamics", "mimic", "safety_controller", "calibration")
 GROUND = "ground_of_the_floating_base"
-WORLD = "world"  # what MuJoCo calls the ground: a link of that name cannot move
+WORLD = "world"  # MuJoCo's name of the ground: a link of that name cannot move
 DISABLED = ("CONSTRAINT", "CONTACT", "EQUALITY", "FRICTIONLOSS", "LIMIT", "SENSOR")
 
 
 def model_of(robot: Tree, urdf: str, furnish: Callable[[Any], None] = lambda spec: None) -> Any:
-    """Return MuJoCo's model of a URDF that has been made fit for it, stepped by semi-implicit Euler.
+    """Return MuJoCo's model of a prepared URDF, with the semi-implicit Euler integrator.
 
-    furnish: is given MuJoCo's specification of the bodies, to add to it. Raises UnsupportedError if MuJoCo is too old
-    or refuses the bodies, EngineError if it reads other joints.
+    furnish: called with MuJoCo's specification, to add to it. Raises UnsupportedError if MuJoCo is too old or
+    refuses the bodies, EngineError if it reads other joints.
     """
     if int(mujoco.__version__.partition(".")[0]) < OLDEST:
         raise UnsupportedError(f"MuJoCo {mujoco.__version__} is older than {OLDEST}.0")
@@ -50,20 +50,22 @@ def model_of(robot: Tree, urdf: str, furnish: Callable[[Any], None] = lambda spe
 
 
 def free_of_constraints(model: Any, but: tuple[str, ...] = ()) -> None:
-    """Switch off all that is no dynamics of bodies, but what is named, and step by semi-implicit Euler."""
+    """Disable everything but the dynamics of bodies, except the named flags, and select semi-implicit Euler."""
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_EULER
     for name in set(DISABLED) - set(but):
         model.opt.disableflags |= getattr(mujoco.mjtDisableBit, f"mjDSBL_{name}")
 
 
 def body_name(name: str) -> str:
-    """Return what a moving body is called in MuJoCo."""
+    """Return the name of a moving body in MuJoCo."""
     return f"{name}_that_moves" if name == WORLD else name
 
 
 def massless_with_inertia(text: str) -> tuple[str, ...]:
-    """Return the links of a URDF text, each on a fixed joint, that have inertia but no mass: MuJoCo loses that inertia
-    as it merges them."""
+    """Return the links of a URDF text on fixed joints with inertia but no mass.
+
+    MuJoCo loses their inertia when it merges them.
+    """
     root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
     fixed = {joint.find("child").get("link") for joint in root.iter("joint") if joint.get("type") == "fixed"}
     return tuple(str(link.get("name")) for link in root.iter("link") if link.get("name") in fixed and _ghostly(link))
@@ -76,8 +78,11 @@ def _ghostly(link: etree._Element) -> bool:
 
 
 def stripped(text: str, floating: bool) -> tuple[str, tuple[str, ...]]:
-    """Return the user's URDF text fit for MuJoCo, and what was changed: shapes and limits are taken out, links on fixed
-    joints are merged by MuJoCo, and a base that is to be free hangs on a joint of its own, of type floating."""
+    """Return the user's URDF text prepared for MuJoCo, and the changes.
+
+    Shapes and limits are removed, MuJoCo merges links on fixed joints, and a floating base gets a floating
+    joint.
+    """
     root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
     counts = []
     for tag in IGNORED:
@@ -111,12 +116,14 @@ def _let_base_fly(root: etree._Element) -> None:
 
 
 def bodies_alone(robot: Tree) -> str:
-    """Return a robot's bodies and joints as URDF: no frames, shapes and limits. A floating base hangs on a joint of its
-    own, of type floating, below a massless root."""
+    """Return a robot's bodies and joints as URDF, without frames, shapes and limits.
+
+    A floating base has a floating joint below a massless root.
+    """
     bodies = [replace(body, name=body_name(body.name), joint=_unlimited(body.joint)) for body in robot.bodies]
     return to_urdf(type(robot)(robot.name, bodies, gravity=robot.gravity.tolist()), principal=True)
 
 
 def _unlimited(joint: Joint) -> Joint:
-    name = f"{ROOT_JOINT}_" if joint.name == ROOT_JOINT else joint.name  # by its own name it would not be written
+    name = f"{ROOT_JOINT}_" if joint.name == ROOT_JOINT else joint.name  # to_urdf omits a joint named root_joint
     return replace(joint, name=name, lower=-np.inf, upper=np.inf)

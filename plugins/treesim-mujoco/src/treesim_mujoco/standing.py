@@ -1,4 +1,4 @@
-"""A robot that stands on a plane in MuJoCo: treesim's own shapes and gains, stepped with both friction cones."""
+"""Robot standing on a plane in MuJoCo: treesim's shapes and gains, stepped with both friction cones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PD = "kp by position actuators, explicit; kd as joint damping, implicit"
 
 
 class Way(NamedTuple):
-    """One way of stepping: integrator, friction cone, ratio of frictional to normal impedance, noslip iterations."""
+    """Method of stepping: integrator, friction cone, ratio of frictional to normal impedance, noslip iterations."""
 
     integrator: str
     cone: str
@@ -33,7 +33,7 @@ class Way(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What tables call it."""
+        """Name in tables."""
         ratio = f", impratio {self.impratio:g}" if self.impratio != 1 else ""
         return f"mj_step, {self.integrator}, {self.cone}{ratio}" + (f", noslip {self.noslip}" if self.noslip else "")
 
@@ -49,13 +49,13 @@ WAYS = (
 
 
 def steppings(scene: Standing) -> list[Stepping]:
-    """Return mj_step of what stands, in every way."""
+    """Return mj_step of the scene, by every method."""
     model = standing_model(scene)
     return [_stepping(scene, stepped_by(model, way), way) for way in WAYS]
 
 
 def rollouts(scene: Standing, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
-    """Return mujoco.rollout and mujoco.batch of what stands, each keeping every state in an array that is there."""
+    """Return mujoco.rollout and mujoco.batch of the scene, each storing every state in an existing array."""
     model, found = standing_model(scene), []
     layout = MujocoLayout(scene.robot, model)
     q0 = np.tile(layout.configuration_to_engine(scene.q0), (count, 1))
@@ -92,7 +92,7 @@ def _stepping(scene: Standing, model: Any, way: Way) -> Stepping:
 
 
 def stepped_by(model: Any, way: Way) -> Any:
-    """Return a copy of a model that is stepped in this way."""
+    """Return a copy of a model with the options of a method."""
     found = copy(model)
     found.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{way.integrator.upper()}")
     found.opt.cone = getattr(mujoco.mjtCone, f"mjCONE_{way.cone.upper()}")
@@ -101,8 +101,10 @@ def stepped_by(model: Any, way: Way) -> Any:
 
 
 def standing_model(scene: Standing) -> Any:
-    """Return MuJoCo's model of a robot on a plane: condim 3, friction of sliding alone, contacts of the robot with the
-    plane alone. Raises UnsupportedError if MuJoCo does not take the bodies or shapes."""
+    """Return MuJoCo's model of a robot on a plane: condim 3, sliding friction, contacts with the plane only.
+
+    Raises UnsupportedError if MuJoCo does not support the bodies or shapes.
+    """
 
     def furnish(spec: Any) -> None:
         _add_plane(spec, scene)
@@ -130,7 +132,7 @@ def targets(scene: Standing) -> np.ndarray:
 
 
 def _tracked(scene: Standing) -> list[tuple[int, Any]]:
-    """Degree of freedom and body of every joint with a gain."""
+    """Return degree of freedom and body of every joint with a gain."""
     places = ((scene.robot.v_index[body.joint.name].start, body) for body in scene.robot.bodies)
     return [(k, body) for k, body in places if scene.kp[k] > 0]
 

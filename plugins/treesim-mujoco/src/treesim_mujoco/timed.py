@@ -1,4 +1,4 @@
-"""MuJoCo's calls that the benchmark times."""
+"""Timed calls of MuJoCo for the benchmark."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ STEPPED = f"semi-implicit Euler by mj_step; also kinematics of all frames and ce
 
 
 def calls(model: Any, data: Any, layout: MujocoLayout, state: States) -> list[BenchmarkCase]:
-    """Return the calls on one state, which lies in MuJoCo's data beforehand."""
+    """Return the calls on one state, which is written to MuJoCo's data beforehand."""
     q, v = state.q, state.v
     data.qpos[:] = layout.configuration_to_engine(q)
     data.qvel[:] = layout.velocity_to_engine(q, v)
     data.qfrc_applied[:] = layout.force_to_engine(q, state.tau)
     data.qacc[:] = layout.acceleration_to_engine(q, v, state.a)
-    inverse = mujoco.MjData(model)  # forward dynamics overwrites the acceleration that inverse dynamics starts from
+    inverse = mujoco.MjData(model)  # forward dynamics overwrites the input acceleration of inverse dynamics
     inverse.qpos[:], inverse.qvel[:], inverse.qacc[:] = data.qpos, data.qvel, data.qacc
     full, tau = np.empty((model.nv, model.nv)), np.array(data.qfrc_applied)[None]
     solution = np.empty((1, model.nv))
@@ -70,8 +70,10 @@ def calls(model: Any, data: Any, layout: MujocoLayout, state: States) -> list[Be
 
 
 def rollouts(model: Any, layout: MujocoLayout, motion: Motion, threads: int) -> list[BenchmarkCase]:
-    """Return mujoco.rollout and mujoco.batch, under the same forces and with the same step; both keep every state, in
-    new arrays and in arrays that are there."""
+    """Return mujoco.rollout and mujoco.batch, under the same forces and with the same time step.
+
+    Both store every state, in new and in existing arrays.
+    """
     model.opt.timestep = motion.dt
     count, steps = motion.controls.shape[:2]
     q0, v0 = layout.configuration_to_engine(motion.q0), layout.velocity_to_engine(motion.q0, motion.v0)
@@ -100,15 +102,17 @@ _KEPT = {
 
 
 def _in_our_layout(layout: MujocoLayout, last: Call) -> Call:
-    """The last configurations, in treesim's layout."""
+    """Return a call that returns the final configurations in treesim's layout."""
     return lambda: layout.configuration_from_engine(last())
 
 
 def by_rollout(
     model: Any, q0: np.ndarray, v0: np.ndarray, controls: np.ndarray, kind: int, threads: int
 ) -> tuple[Call, Call, Callable[[], np.ndarray]]:
-    """Return `mujoco.rollout` into new arrays and into one that is there, and its last configurations. kind: what of
-    MuJoCo's state the controls are."""
+    """Return `mujoco.rollout` into new arrays and into an existing one, and its final configurations.
+
+    kind: the part of MuJoCo's state that the controls are.
+    """
     from mujoco import rollout
 
     count, steps = controls.shape[:2]
@@ -134,9 +138,9 @@ def by_rollout(
 def by_batch(
     model: Any, q0: np.ndarray, v0: np.ndarray, controls: np.ndarray, kind: int, threads: int
 ) -> tuple[Call, Call, Callable[[], np.ndarray]]:
-    """Return `mujoco.batch` into new arrays and into ones that are there, and its last configurations.
+    """Return `mujoco.batch` into new arrays and into existing ones, and its final configurations.
 
-    Its simulations go on from where they are, so every run begins by setting their states back.
+    Its simulations continue from their current states, so every run begins by resetting them.
     """
     from mujoco.batch import Batch
 

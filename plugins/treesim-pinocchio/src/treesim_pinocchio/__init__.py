@@ -1,1 +1,1 @@
-"""Pinocchio beside treesim (`treesim compare ROBOT --against pinocchio`, `treesim bench ROBOT`)."""
+"""Comparison with Pinocchio (`treesim compare ROBOT --against pinocchio`, `treesim bench ROBOT`)."""

@@ -1,4 +1,4 @@
-"""The adapter: Pinocchio reads the robot's file itself; what its reader does not know is built joint by joint."""
+"""Adapter: Pinocchio reads the robot's file; joints that its reader lacks are built joint by joint."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ class PinocchioAdapter:
         return str(pinocchio.__version__)
 
     def refuses(self, robot: Tree) -> str | None:
-        """Return None: there is no robot that it refuses altogether."""
+        """Return None: no robot is refused altogether."""
         return None
 
     def read(self, robot: Tree, urdf: str, level: str) -> PinocchioModel:
-        """Return the robot in Pinocchio: read from its text, or, at the canonical level with joints that no text tells
-        Pinocchio, built joint by joint.
+        """Return the robot in Pinocchio, read from its text.
 
-        Raises UnsupportedError where Pinocchio cannot read the text, and EngineError if it reads other joints.
+        At the canonical level, robots with joints that Pinocchio's reader lacks are built joint by joint. Raises
+        UnsupportedError if Pinocchio cannot read the text, and EngineError if it reads other joints.
         """
         if level == CANONICAL and any(_unread(body.joint) for body in robot.bodies):
             return from_tree(robot)
@@ -55,6 +55,6 @@ class PinocchioAdapter:
 
 
 def _unread(joint: Joint) -> bool:
-    """Whether Pinocchio's reader does not know the joint, or misses its limits."""
+    """Return whether Pinocchio's reader does not support the joint, or requires limits that it lacks."""
     limits = np.concatenate([np.ravel(x) for x in (joint.lower, joint.upper, joint.effort, joint.velocity)])
     return joint.type in UNREAD or (joint.type in LIMITED and not np.isfinite(limits).all())

@@ -1,4 +1,4 @@
-"""A robot as a model of Pinocchio that programs use: with limits, losses and names of everything."""
+"""Conversion of a robot to a Pinocchio model, with limits, damping, friction and all names."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .reading import from_tree
 if TYPE_CHECKING:
     from treesim import Tree
 
-BEYOND_ONE = 1.01  # limits of cosines and of quaternions, as Pinocchio's own readers set them
+BEYOND_ONE = 1.01  # limits of cosines and of quaternions, as set by Pinocchio's own readers
 NO_LIMIT = np.finfo(float).max
 
 
 def converted(robot: Tree) -> PinocchioModel:
     """Return the robot built joint by joint, in the tree's own numbering.
 
-    `model` has limits of position, velocity and effort, damping, dry friction, armature, a frame of every joint and
-    body, and every frame of the robot. Where there is no limit, it is the largest float.
+    `model` has limits of position, velocity and effort, damping, dry friction, armature, a frame of every joint
+    and body, and every frame of the robot. A missing limit is the largest float.
     """
     made = from_tree(robot)
     model = made.model
@@ -40,7 +40,7 @@ def converted(robot: Tree) -> PinocchioModel:
 
 
 def _positions(made: PinocchioModel, robot: Tree) -> tuple[np.ndarray, np.ndarray]:
-    """The limits (nq,) of Pinocchio's numbers."""
+    """Return the position limits (nq,) in Pinocchio's layout."""
     layout = made.layout
     lower, upper = robot.lower[layout.q_order], robot.upper[layout.q_order]
     units = [*layout.cosines, *(layout.cosines + 1)]

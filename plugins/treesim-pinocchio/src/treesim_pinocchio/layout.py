@@ -1,5 +1,4 @@
-"""Between treesim's order of coordinates and Pinocchio's, which counts joints in another order and has cosine and sine
-for an angle without limits."""
+"""State layout of Pinocchio, with joints in another order, and cosine and sine for an angle without limits."""
 
 from __future__ import annotations
 
@@ -14,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class PinocchioLayout(Reordered):
-    """The layout of one robot in a Pinocchio model; joints are matched by name.
+    """Layout of one robot in a Pinocchio model; joints are matched by name.
 
-    The angle of a continuous or planar joint is (cos, sin) there, and comes back between -pi and pi. Velocities, forces
-    and matrices are reordered only.
+    The angle of a continuous or planar joint is (cos, sin) in Pinocchio, and comes back between -pi and pi.
+    Velocities, forces and matrices are only reordered.
     """
 
     def __init__(self, robot: Tree, model: Any) -> None:
@@ -36,7 +35,7 @@ class PinocchioLayout(Reordered):
         self.cosines = np.array(cosines, dtype=int)
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
-        """Return q (..., nq) as Pinocchio's numbers."""
+        """Return q (..., nq) in Pinocchio's layout."""
         theirs = q[..., self.q_order]
         angles = theirs[..., self.cosines]
         theirs[..., self.cosines], theirs[..., self.cosines + 1] = np.cos(angles), np.sin(angles)

@@ -1,4 +1,4 @@
-"""One robot in Pinocchio, asked in treesim's layout."""
+"""One robot in Pinocchio, evaluated in treesim's layout."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ AXES = {"world": pin.LOCAL_WORLD_ALIGNED, "local": pin.LOCAL}
 class PinocchioModel(EngineModel):
     """Pinocchio's model of a robot.
 
-    turned: by joint, the rotation of Pinocchio's joint frame in the body's frame, where they differ.
-    Raises EngineError if the model has other joints than the robot.
+    turned: by joint, the rotation of Pinocchio's joint frame in the body's frame, where they differ. Raises
+    EngineError if the model has other joints than the robot.
 
-    Pinocchio's `crba` errs where bodies are not numbered depth-first, so `mass_matrix` is made of columns of `rnea`.
+    Pinocchio's `crba` is wrong for bodies that are not numbered depth-first, so `mass_matrix` uses columns of
+    `rnea`.
     """
 
     engine = timed.ENGINE
@@ -66,7 +67,7 @@ class PinocchioModel(EngineModel):
         return poses
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M (nv, nv), column by column."""
+        """Return the mass matrix M (nv, nv), column by column."""
         theirs, data = self.layout.configuration_to_engine(q), self._weightless.createData()
         units = np.eye(self.model.nv)
         columns = [pin.rnea(self._weightless, data, theirs, self._rest, unit).copy() for unit in units]
@@ -82,7 +83,7 @@ class PinocchioModel(EngineModel):
     def inverse_dynamics(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, f_ext: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return tau (nv,); f_ext (N, 6): external forces on the bodies."""
+        """Return the joint forces tau (nv,); f_ext (N, 6): external forces on the bodies."""
         to = self.layout
         state = to.configuration_to_engine(q), to.velocity_to_engine(q, v), to.acceleration_to_engine(q, v, a)
         return to.force_from_engine(q, pin.rnea(self.model, self.data, *state, *self._forces(f_ext)))
@@ -90,13 +91,13 @@ class PinocchioModel(EngineModel):
     def forward_dynamics(
         self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, f_ext: np.ndarray | None = None
     ) -> np.ndarray:
-        """Return the derivative (nv,) of v, by the articulated-body algorithm; f_ext (N, 6): external forces."""
+        """Return the accelerations (nv,) by the articulated-body algorithm; f_ext (N, 6): external forces."""
         to = self.layout
         state = to.configuration_to_engine(q), to.velocity_to_engine(q, v), to.force_to_engine(q, tau)
         return to.acceleration_from_engine(q, v, pin.aba(self.model, self.data, *state, *self._forces(f_ext)))
 
     def _forces(self, f_ext: np.ndarray | None) -> tuple[Any, ...]:
-        """Pinocchio's external forces, one for each joint in the joint's frame; nothing for none."""
+        """Return Pinocchio's external forces, one for each joint in the joint's frame, as arguments; () for None."""
         if f_ext is None:
             return ()
         forces = [pin.Force.Zero() for _ in range(self.model.njoints)]
@@ -105,7 +106,7 @@ class PinocchioModel(EngineModel):
             forces[self.model.getJointId(name)] = pin.Force(R.T @ wrench[:3], R.T @ wrench[3:])
         return (pin.StdVec_Force(forces),)
 
-    # beyond what `compare` asks for
+    # beyond the interface of `compare`
 
     def pose(self, q: np.ndarray, frame: str) -> np.ndarray:
         """Return the (4, 4) world pose of a frame."""
@@ -127,18 +128,21 @@ class PinocchioModel(EngineModel):
         return pin.getFrameClassicalAcceleration(self.model, self.data, self.frame(frame), AXES[reference]).vector
 
     def center_of_mass(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return its position (3,) and Jacobian (3, nv)."""
+        """Return position (3,) and Jacobian (3, nv) of the centre of mass."""
         J = pin.jacobianCenterOfMass(self.model, self.data, self.layout.configuration_to_engine(q))
         return self.data.com[0].copy(), self.layout.columns_from_engine(J)
 
     def frame(self, name: str) -> int:
-        """Return the number of a frame; joints may have frames of the same name, which are not meant."""
+        """Return the index of a body's or operational frame; joint frames may have the same name."""
         (index,) = [i for i, frame in enumerate(self.model.frames)
                     if frame.name == name and frame.type in (pin.BODY, pin.OP_FRAME)]  # fmt: skip
         return index
 
     def energy(self, q: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-        """Return kinetic and potential energy; rotors are added here: 4.1 counts some of them otherwise than in M."""
+        """Return kinetic and potential energy.
+
+        Rotor energy is added here: Pinocchio 4.1 treats some rotors differently in the energy and in M.
+        """
         bodies = self.model.copy()
         bodies.armature = np.zeros(bodies.nv)
         theirs = self.layout.configuration_to_engine(q)
@@ -172,13 +176,15 @@ class PinocchioModel(EngineModel):
         return timed.batches(self.model, self.data, self.layout, states, threads)
 
     def rollouts(self, motion: Motion, threads: int) -> list[BenchmarkCase]:
-        """Return none: Pinocchio has no rollouts."""
+        """Return no calls: Pinocchio has no rollouts."""
         return []
 
 
 class TiedModel(PinocchioModel):
-    """A model in which joints follow others: Pinocchio's `aba`, `computeMinverse`, energies and derivatives do not take
-    those, so accelerations are solved for with the mass matrix, by numpy."""
+    """Model with mimic joints, whose accelerations are solved with the mass matrix, by numpy.
+
+    Pinocchio's `aba`, `computeMinverse`, energies and derivatives do not support mimic joints.
+    """
 
     followers = True
     skipped: Mapping[str, str] = PinocchioModel.skipped | {

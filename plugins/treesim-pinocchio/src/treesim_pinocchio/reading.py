@@ -1,4 +1,4 @@
-"""How Pinocchio gets a robot: from a URDF by its own reader, or built joint by joint from treesim's tree."""
+"""Models in Pinocchio: read from a URDF by its own reader, or built joint by joint from treesim's tree."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from treesim import Joint, Tree
     from treesim.model.mimic import MimicMap
 
-ROOT_JOINT = "root_joint"  # what both call the joint of a floating base that no URDF mentions
+ROOT_JOINT = "root_joint"  # name in both of the floating base's joint, which is not in the URDF
 JOINTS = {
     "revolute": pin.JointModelRevoluteUnaligned,
     "continuous": lambda axis: pin.JointModelRUBZ(),
@@ -27,11 +27,11 @@ JOINTS = {
     "spherical": lambda axis: pin.JointModelSpherical(),
     "floating": lambda axis: pin.JointModelFreeFlyer(),
 }
-TURNED = ("continuous", "planar")  # types whose axis is z in Pinocchio: their joint frames are turned to it
+TURNED = ("continuous", "planar")  # types whose axis is z in Pinocchio: their joint frames are rotated to it
 
 
 def from_urdf(robot: Tree, urdf: str) -> PinocchioModel:
-    """Return what Pinocchio reads from a URDF text; raises UnsupportedError where it cannot read it."""
+    """Return Pinocchio's model of a URDF text; raises UnsupportedError if it cannot read it."""
     if any(body.joint.type == "spherical" for body in robot.bodies):
         raise UnsupportedError("Pinocchio does not read spherical joints from URDF")
     base = (pin.JointModelFreeFlyer(),) if robot.joint_names[:1] == (ROOT_JOINT,) else ()
@@ -43,9 +43,11 @@ def from_urdf(robot: Tree, urdf: str) -> PinocchioModel:
 
 
 def from_tree(robot: Tree) -> PinocchioModel:
-    """Return the model built joint by joint, with joints of any type anywhere, in the tree's own numbering, but that
-    leaders come before the joints that follow them. Raises UnsupportedError where a leader's link hangs on a follower:
-    Pinocchio has no joints that follow later ones.
+    """Return the model built joint by joint, with joints of any type anywhere.
+
+    Bodies have the tree's own numbering, but mimicked joints come before their mimic joints. Raises
+    UnsupportedError if a mimic joint is an ancestor of its mimicked joint: Pinocchio's mimic joints cannot
+    mimic later ones.
     """
     model, turned = pin.Model(), {}
     turns, numbers = {0: np.eye(3)}, {0: 0}
@@ -71,14 +73,17 @@ def from_tree(robot: Tree) -> PinocchioModel:
 
 
 def joint_type(robot: Tree, joint: Joint) -> str:
-    """Return the type by which Pinocchio gets a joint: a continuous one that follows, or is followed, is revolute,
-    since cosine and sine do not tell how often it has turned."""
+    """Return the type of a joint in Pinocchio.
+
+    A continuous mimic joint or mimicked joint becomes revolute, since cosine and sine do not represent whole
+    turns.
+    """
     tied = robot.mimic_map is not None and joint.name in (*robot.mimic_map.names, *robot.mimic_map.leaders)
     return "revolute" if tied and joint.type == "continuous" else joint.type
 
 
 def leaders_first(robot: Tree) -> list[int]:
-    """Return the bodies' numbers, parents before children and leaders before followers, else in their own order."""
+    """Return the bodies' numbers, parents before children and mimicked joints before mimic joints, else in order."""
     leads = {} if robot.mimic_map is None else dict(zip(robot.mimic_map.names, robot.mimic_map.leaders, strict=True))
     numbers = {body.joint.name: i for i, body in enumerate(robot.bodies, start=1)}
     placed, waiting = {0: None}, list(range(1, robot.n_bodies + 1))
@@ -99,7 +104,7 @@ def leaders_first(robot: Tree) -> list[int]:
 
 
 def _tied(model: Any, mimic_map: MimicMap) -> Any:
-    """The model with followers, which Pinocchio calls mimic joints, in the place of joints of their own."""
+    """Return the model with mimic joints in place of independent ones."""
     for follower, (leader, multiplier, offset) in mimic_map.lines().items():
         places = model.getJointId(leader), model.getJointId(follower)
         model = pin.transformJointIntoMimic(model, *places, multiplier, offset)
@@ -107,5 +112,5 @@ def _tied(model: Any, mimic_map: MimicMap) -> Any:
 
 
 def se3(placement: Placement) -> Any:
-    """Return Pinocchio's form of a placement."""
+    """Return a placement as pinocchio.SE3."""
     return pin.SE3(np.array(placement.rotation), np.array(placement.translation))

@@ -1,4 +1,4 @@
-"""Pinocchio's calls that the benchmark times."""
+"""Timed calls of Pinocchio for the benchmark."""
 
 from __future__ import annotations
 
@@ -64,8 +64,10 @@ def calls(model: Any, data: Any, layout: PinocchioLayout, state: States) -> list
 
 
 def batches(model: Any, data: Any, layout: PinocchioLayout, states: States, threads: int) -> list[BenchmarkCase]:
-    """Return the calls on many states: abaInParallel, rneaInParallel (there is none for the mass matrix), and what
-    single calls would take on all threads."""
+    """Return the calls on many states: abaInParallel, rneaInParallel, and single calls divided by the threads.
+
+    Pinocchio has no parallel mass matrix.
+    """
 
     def of(state: States) -> list[BenchmarkCase]:
         return calls(model, data, layout, state)
@@ -95,7 +97,7 @@ def batches(model: Any, data: Any, layout: PinocchioLayout, states: States, thre
 def _divided(
     single: BenchmarkCase, of: Callable[[States], list[BenchmarkCase]], states: States, threads: int
 ) -> BenchmarkCase:
-    """A call on one state, as if it ran on all threads at once and loops cost nothing."""
+    """Return a call on one state whose time counts as if all threads ran it at once, without loop overhead."""
     does = f"one state's call, its time divided by {threads}: the best that a loop over threads could do"
     few = [States(*state) for state in zip(*(x[:SAMPLE] for x in states), strict=True)]
 
@@ -107,14 +109,14 @@ def _divided(
 
 
 def _transposed(layout: PinocchioLayout, states: States, call: Call) -> Callable[[], np.ndarray]:
-    """One column a state, or just numbers where a state has one, to one row a state in treesim's order."""
+    """Return a call with its result transposed from one column per state to one row, in treesim's order."""
     return lambda: layout.velocity_from_engine(states.q[:SAMPLE], np.atleast_2d(call()).T[:SAMPLE])
 
 
 def operational(
     model: Any, data: Any, layout: PinocchioLayout, state: States, frames: tuple[str, ...], regular: bool
 ) -> list[BenchmarkCase]:
-    """Return Pinocchio's Delassus routine, and, if it can be inverted, N by its Jacobians, M^-1 and numpy."""
+    """Return Pinocchio's Delassus routine and, if it is invertible, N by its Jacobians, M^-1 and numpy."""
     rows = 6 * len(frames)
     q, v = layout.configuration_to_engine(state.q), layout.velocity_to_engine(state.q, state.v)
     delassus = _delassus(model, data, q, frames)
@@ -146,7 +148,7 @@ def _delassus(model: Any, data: Any, q: np.ndarray, names: tuple[str, ...]) -> C
 def _whole_space(
     model: Any, data: Any, q: np.ndarray, v: np.ndarray, names: tuple[str, ...]
 ) -> Callable[[], np.ndarray]:
-    """J, Λ, J̄, N and β, as one would write them with Pinocchio."""
+    """Return a function that computes J, Λ, J̄, N and β with Pinocchio's routines."""
     frames, axes = [model.getFrameId(name, pin.FrameType.BODY) for name in names], pin.LOCAL_WORLD_ALIGNED
     still = np.zeros(model.nv)
 

@@ -1,1 +1,1 @@
-"""PyBullet beside treesim (`treesim compare ROBOT --against pybullet`)."""
+"""Comparison with PyBullet (`treesim compare ROBOT --against pybullet`)."""

@@ -1,4 +1,4 @@
-"""The adapter: strips the robot's file, has Bullet evaluate it, and times it."""
+"""Adapter: prepares the robot's file, lets Bullet evaluate it, and times it."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ LISTS = "takes lists and returns tuples of Python's numbers"
 
 
 class PybulletModel(EngineModel):
-    """A robot in a world of its own in PyBullet, in this process, which Bullet ends on some robots: `compare` has the
-    adapter in another one, and `prepare_timing` tries the robot there first.
+    """A robot in a PyBullet world of its own, in this process.
 
-    adapter: its settings. urdf, level: the robot's text. Raises UnsupportedError when it cannot be made fit for
-    Bullet.
+    Bullet ends the process on some robots. Therefore `compare` runs the adapter in another process, and
+    `prepare_timing` first tries the robot there. adapter: its settings. urdf, level: the robot's text. Raises
+    UnsupportedError if it cannot be prepared for Bullet.
     """
 
     engine = ENGINE
@@ -68,7 +68,7 @@ class PybulletModel(EngineModel):
 
     @cached_property
     def machine(self) -> Any:
-        """The robot in Bullet; raises EngineError when Bullet does not load it, or moves other joints than treesim."""
+        """Robot in Bullet; raises EngineError if Bullet does not load it, or moves other joints than treesim."""
         with silence(), tempfile.TemporaryDirectory() as folder:
             from .machine import BulletError, BulletMachine
 
@@ -81,7 +81,7 @@ class PybulletModel(EngineModel):
 
     @property
     def layout(self) -> BulletLayout:  # type: ignore[override]  # known once Bullet has read the robot
-        """Between treesim's numbers and Bullet's."""
+        """Layout between treesim's and Bullet's coordinates."""
         layout: BulletLayout = self.machine.layout
         return layout
 
@@ -95,7 +95,7 @@ class PybulletModel(EngineModel):
         return self.machine.body_poses(q)
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M (nv, nv); robots without spherical joints only."""
+        """Return the mass matrix M (nv, nv); only for robots without spherical joints."""
         return self.machine.mass_matrix(q)
 
     def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
@@ -103,11 +103,11 @@ class PybulletModel(EngineModel):
         return self.machine.inverse_mass_matrix(q)
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return tau (nv,); robots without spherical joints only."""
+        """Return the joint forces tau (nv,); only for robots without spherical joints."""
         return self.machine.inverse_dynamics(q, v, a)
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return dv/dt (nv,) from one step."""
+        """Return the accelerations (nv,), computed from one step."""
         return self.machine.forward_dynamics(q, v, tau)
 
     def trajectory(self, q0: np.ndarray, v0: np.ndarray, steps: int, dt: float) -> tuple[np.ndarray, np.ndarray]:
@@ -116,8 +116,10 @@ class PybulletModel(EngineModel):
         return found
 
     def prepare_timing(self) -> None:
-        """Load the robot into this process, after one of its own has worked on it; raises UnsupportedError with what
-        Bullet cannot do on it."""
+        """Load the robot in this process, after it succeeded in a process of its own.
+
+        Raises UnsupportedError with the reason if Bullet cannot evaluate it.
+        """
         adapter, text, level = self._read
         try:
             with Isolated(adapter) as engine:
@@ -154,9 +156,9 @@ class PybulletModel(EngineModel):
 class PybulletAdapter:
     """PyBullet, for `treesim compare --against pybullet` and `treesim bench`.
 
-    motors, merge, boxes: leave Bullet's default joint motors on, let it merge fixed links, or let it make inertias of
-    its own, of boxes around shapes, as its default flags do; all spoil the comparison and exist so that it can show
-    that it notices (`controls`).
+    motors, merge, boxes: keep defaults of Bullet that make a comparison fail, as negative controls
+    (`controls`). These are the default joint motors, merging of fixed links, and inertias computed from boxes
+    around shapes.
     """
 
     name = "pybullet"
@@ -181,12 +183,14 @@ class PybulletAdapter:
         return None
 
     def read(self, robot: Tree, urdf: str, level: str) -> PybulletModel:
-        """Return the robot for Bullet, its text stripped of what Bullet would misread; raises UnsupportedError if it
-        cannot be made fit for Bullet."""
+        """Return the robot for Bullet, without the parts of its text that Bullet would misread.
+
+        Raises UnsupportedError if it cannot be prepared for Bullet.
+        """
         return PybulletModel(robot, urdf, level, self)
 
     def controls(self) -> dict[str, PybulletAdapter]:
-        """Return PyBullet set up wrongly, by what is wrong: a comparison with each must fail."""
+        """Return deliberately wrong variants of PyBullet, by their error; a comparison with each must fail."""
         return {
             "default motors on": PybulletAdapter(motors=True),
             "URDF_MERGE_FIXED_LINKS on": PybulletAdapter(merge=True),
@@ -195,7 +199,7 @@ class PybulletAdapter:
 
 
 def joint_table(robot: Tree) -> list[dict[str, Any]]:
-    """Return the table of a robot's joints that `BulletMachine` wants: name, type, body, ranges of q and of v."""
+    """Return the joint table for `BulletMachine`: name, type, body, ranges of q and of v."""
     rows = []
     for body in robot.bodies:
         joint = body.joint

@@ -1,7 +1,8 @@
-"""One body on a plane in Bullet and in treesim, beside closed forms: `python -m treesim_pybullet.contact`.
+"""One body on a plane in Bullet and in treesim, compared with closed forms: `python -m treesim_pybullet.contact`.
 
-The plane is z = 0; slopes are made by turning gravity. Bullet's parameters are its own but for these: no drag, friction
-and restitution of the pair alone, 200 iterations and no early end, impacts faster than 0.05 m/s bounce, as in treesim.
+The plane is z = 0; slopes are made by rotating gravity. Bullet's parameters are its defaults except for
+these: no drag, friction and restitution of the pair only, 200 iterations without early end, and bounces for
+impacts above 0.05 m/s, as in treesim.
 """
 
 from __future__ import annotations
@@ -23,8 +24,11 @@ NO_DRAG = {"linearDamping": 0.0, "angularDamping": 0.0, "jointDamping": 0.0}
 
 
 class Scene(NamedTuple):
-    """A body on the plane: kind and size as in treesim.CollisionShape, mass [kg], inertia [kg m^2] about each axis,
-    Coulomb's mu, restitution, slope [rad], height of the centre [m], velocity (3,) [m/s], duration [s]."""
+    """A body on the plane.
+
+    Kind and size as in treesim.CollisionShape, mass [kg], inertia [kg m^2] about each axis, Coulomb's mu,
+    restitution, slope [rad], height of the centre [m], velocity (3,) [m/s], duration [s].
+    """
 
     kind: str
     size: tuple[float, ...]
@@ -44,7 +48,7 @@ class Scene(NamedTuple):
 
 
 class Run(NamedTuple):
-    """The centre (K, 3) [m], its velocity (K, 3) [m/s] and the normal force (K,) [N] after every step of 1 ms."""
+    """Centre (K, 3) [m], its velocity (K, 3) [m/s] and the normal force (K,) [N] after every step of 1 ms."""
 
     x: np.ndarray
     v: np.ndarray
@@ -65,7 +69,7 @@ def in_treesim(scene: Scene) -> Run:
 
 
 def in_bullet(scene: Scene, cone: bool = True) -> Run:
-    """Return the motion of a scene in Bullet; cone: its friction cone, else the pyramid, enableConeFriction=0."""
+    """Return the motion of a scene in Bullet; cone: with its friction cone, else the pyramid (enableConeFriction=0)."""
     client = bullet.connect(bullet.DIRECT)
     try:
         body, plane = _laid(scene, cone, client)
@@ -82,7 +86,7 @@ def in_bullet(scene: Scene, cone: bool = True) -> Run:
 
 
 def _world(gravity: tuple[float, float, float], cone: bool, client: int) -> int:
-    """A plane in Bullet."""
+    """Create a plane in Bullet; return its number."""
     bullet.setGravity(*gravity, physicsClientId=client)
     bullet.setTimeStep(H, physicsClientId=client)
     bullet.setPhysicsEngineParameter(
@@ -97,7 +101,7 @@ def _world(gravity: tuple[float, float, float], cone: bool, client: int) -> int:
 
 
 def _laid(scene: Scene, cone: bool, client: int) -> tuple[int, int]:
-    """The body of a scene, and the plane."""
+    """Create the body of a scene and the plane; return their numbers."""
     plane = _world(scene.gravity, cone, client)
     half = [length / 2 for length in scene.size]
     size: dict[str, Any] = {"halfExtents": half} if scene.kind == "box" else {"radius": scene.size[0]}
@@ -117,7 +121,7 @@ def _normal_force(body: int, plane: int, client: int) -> float:
 
 
 def standing_in_treesim(name: str, kp: float, kd: float, duration: float = 2.0) -> float:
-    """Return the normal force [N] under a robot that has stood so long, over its weight, less 1."""
+    """Return the normal force under a robot after standing for `duration` [s], over its weight, minus 1."""
     robot = treesim.load(name, base="floating")
     q = treesim.standing(robot, robot.neutral())
     hold = treesim.control.Hold(robot, q, kp=kp, kd=kd)
@@ -126,7 +130,7 @@ def standing_in_treesim(name: str, kp: float, kd: float, duration: float = 2.0) 
 
 
 def standing_in_bullet(name: str, duration: float = 2.0) -> float:
-    """The same in Bullet, held by its own position motors, with treesim's masses and collision shapes."""
+    """Return the same in Bullet, with its own position motors and treesim's masses and collision shapes."""
     robot = treesim.load(name, base="floating")
     q = treesim.standing(robot, robot.neutral())
     client = bullet.connect(bullet.DIRECT)
@@ -158,19 +162,19 @@ BALL = Scene("sphere", (0.1,), 1.0, 4e-3, height=1.1, duration=1.3)
 
 
 def second_top(run: Run) -> float:
-    """How high a ball comes after its first impact [m]."""
+    """Return the height of a ball after its first impact [m]."""
     z = run.x[:, 2] - 0.1
     bottom = int(np.argmax(run.v[:, 2] > 0))
     return float(z[bottom:].max())
 
 
 def distance(run: Run) -> float:
-    """How far a body has come along the plane [m]."""
+    """Return the final distance of a body along the plane [m]."""
     return float(np.linalg.norm(run.x[-1, :2]))
 
 
 def heading(run: Run) -> float:
-    """In which direction [degrees]."""
+    """Return the final direction of a body in the plane [degrees]."""
     return float(np.degrees(np.arctan2(run.x[-1, 1], run.x[-1, 0])))
 
 

@@ -1,9 +1,9 @@
-"""Between treesim's layout of states and forces and Bullet's; numpy only, every map with its way back.
+"""Conversions between treesim's and Bullet's states and forces, in both directions, by numpy.
 
-Bullet puts each link's frame at the link's centre of mass, along the principal axes of its inertia (the link's
-*inertial frame*), and gives the velocity of a floating base in world axes. treesim uses the link frame of the URDF and
-body-frame velocities. Notation: R is the base's attitude, (c, R_i) the inertial frame in the link frame.
-Quaternions are xyzw on both sides.
+Bullet puts each link's frame at the link's centre of mass, along the principal axes of its inertia (the
+link's *inertial frame*), and expresses the velocity of a floating base in world axes. treesim uses the link
+frame of the URDF and body-frame velocities. Notation: R is the base's attitude, (c, R_i) the inertial frame
+in the link frame. Quaternions are xyzw on both sides.
 """
 
 from __future__ import annotations
@@ -23,8 +23,11 @@ class InertialFrame:
 
 @dataclass(frozen=True, eq=False)
 class BulletBase:
-    """A floating base as Bullet holds it: `position` (3,) [m] of the centre of mass, `quaternion` (4,) of the inertial
-    axes, `linear` (3,) [m/s] of the centre of mass and `angular` (3,) [rad/s], all in world axes."""
+    """State of a floating base in Bullet, in world axes.
+
+    position: of the centre of mass (3,) [m]. quaternion: of the inertial axes (4,). linear: velocity of the
+    centre of mass (3,) [m/s]. angular: (3,) [rad/s].
+    """
 
     position: np.ndarray
     quaternion: np.ndarray
@@ -61,7 +64,7 @@ def quaternion_of(rotation: np.ndarray) -> np.ndarray:
 
 
 def base_to_bullet(q: np.ndarray, v: np.ndarray, inertial: InertialFrame) -> BulletBase:
-    """Return the floating base of configuration `q` (7,) and body-frame velocity `v` (6,) as Bullet holds it."""
+    """Convert a floating base's configuration `q` (7,) and body-frame velocity `v` (6,) to Bullet's."""
     R = rotation_of(q[3:7])
     return BulletBase(
         position=q[:3] + R @ inertial.com,
@@ -72,7 +75,7 @@ def base_to_bullet(q: np.ndarray, v: np.ndarray, inertial: InertialFrame) -> Bul
 
 
 def base_from_bullet(base: BulletBase, inertial: InertialFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return q (7,) and v (6,) of a floating base that Bullet holds as `base`."""
+    """Return q (7,) and v (6,) of a floating base in Bullet."""
     R = rotation_of(base.quaternion) @ inertial.rotation.T
     angular = R.T @ base.angular
     linear = R.T @ base.linear - np.cross(angular, inertial.com)
@@ -114,8 +117,10 @@ def base_motion_map(inertial: InertialFrame) -> np.ndarray:
 
 
 def base_wrench_to_bullet(wrench: np.ndarray, q: np.ndarray, inertial: InertialFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Return the world force and the world moment about the centre of mass of a body-frame `wrench` (6,) on the base,
-    force first, moment about the link frame's origin."""
+    """Convert a body-frame `wrench` (6,) on the base to world force and moment about the centre of mass.
+
+    wrench: force first, moment about the link frame's origin.
+    """
     R = rotation_of(q[3:7])
     return R @ wrench[:3], R @ (wrench[3:6] - np.cross(inertial.com, wrench[:3]))
 
@@ -130,7 +135,7 @@ def base_wrench_from_bullet(
 
 
 def spherical_to_bullet(quaternion: np.ndarray, inertial: InertialFrame) -> np.ndarray:
-    """Return Bullet's quaternion R_i^T Q R_i of a spherical joint at `quaternion` (4,): the same turn, other axes."""
+    """Return Bullet's quaternion R_i^T Q R_i of a spherical joint at `quaternion` (4,): same rotation, other axes."""
     return np.concatenate([inertial.rotation.T @ quaternion[:3], quaternion[3:]])
 
 

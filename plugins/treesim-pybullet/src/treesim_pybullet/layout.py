@@ -1,10 +1,11 @@
-"""Between treesim's numbers and Bullet's for one robot: `conversions` applied to its base and all of its joints.
+"""State layout of one robot in Bullet: `conversions` applied to its base and all of its joints.
 
-Bullet's numbers, as they stand here. Configuration: of a floating base the position of its centre of mass and the
-quaternion of its inertial axes, then the joints. Velocity and acceleration: linear and angular velocity of the base in
-world axes and their rates, then the joints. Forces: force and moment about the base's centre of mass in world axes,
-then the joints. Mass matrix: base angular, then linear, in its inertial axes, then the joints. Joints stand in order of
-Bullet's degrees of freedom; a spherical one is in its link's inertial axes.
+Bullet's coordinates are defined as follows. Configuration: of a floating base the position of its centre of
+mass and the quaternion of its inertial axes, then the joints. Velocity and acceleration: linear and angular
+velocity of the base in world axes and their rates, then the joints. Forces: force and moment about the
+base's centre of mass in world axes, then the joints. Mass matrix: base angular, then linear, in its
+inertial axes, then the joints. Joints are in the order of Bullet's degrees of freedom; a spherical one is
+in its link's inertial axes.
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ STILL = np.zeros(6)
 
 @dataclass(frozen=True, eq=False)
 class BulletJoint:
-    """A moving joint: its number in Bullet, its type, its slices of treesim's q and v and of Bullet's degrees of
-    freedom, and the inertial frame of the link it moves."""
+    """A moving joint in Bullet.
+
+    index: in Bullet. type: of the joint. q, v, dofs: slices of treesim's q and v and of Bullet's degrees of
+    freedom. inertial: inertial frame of its link.
+    """
 
     index: int
     type: str
@@ -46,12 +50,12 @@ class BulletJoint:
 
     @property
     def spherical(self) -> bool:
-        """Whether it is a spherical joint."""
+        """True for a spherical joint."""
         return self.type == "spherical"
 
 
 def over_states(convert: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    """Let a method on the arrays of one state take leading axes of states; the last array may be a matrix."""
+    """Extend a method on the arrays of one state to leading axes of states; the last array may be a matrix."""
     own_axes = 2 if "matrix" in convert.__name__ else 1
 
     @wraps(convert)
@@ -67,7 +71,7 @@ def over_states(convert: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]
 
 
 class BulletLayout:
-    """The layout (`treesim.compare.Layout`) of one robot in Bullet.
+    """Layout (`treesim.compare.Layout`) of one robot in Bullet.
 
     base: the inertial frame of a floating base; None for a fixed one.
     """
@@ -84,7 +88,7 @@ class BulletLayout:
 
     @over_states
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
-        """Return q (..., nq) as Bullet's numbers."""
+        """Return q (..., nq) in Bullet's layout."""
         theirs = np.empty(self.nq)
         if self.base is not None:
             base = base_to_bullet(q[:7], STILL, self.base)
@@ -157,7 +161,7 @@ class BulletLayout:
         return tau
 
     def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
-        """Return M (..., nv, nv) as Bullet's mass matrix; without spherical joints only, as Bullet has it."""
+        """Return M (..., nv, nv) as Bullet's mass matrix; only without spherical joints, as in Bullet."""
         T, order = self._motion_map(inverse=False), self._order()
         theirs = np.empty(M.shape)
         theirs[..., order[:, None], order] = T.T @ M @ T
@@ -169,7 +173,7 @@ class BulletLayout:
         return T.T @ theirs[..., order[:, None], order] @ T
 
     def _motion_map(self, inverse: bool) -> np.ndarray:
-        """T with v = T u, or its inverse, u the velocity in which Bullet's mass matrix is meant."""
+        """Return T with v = T u, or its inverse, with u the velocity of Bullet's mass matrix."""
         T = np.eye(self.nv)
         if self.base is not None:
             block = base_motion_map(self.base)
@@ -177,14 +181,14 @@ class BulletLayout:
         return T
 
     def _order(self) -> np.ndarray:
-        """Bullet's number of each of treesim's degrees of freedom."""
+        """Return Bullet's index of each of treesim's degrees of freedom."""
         order = np.arange(self.nv)
         for joint in self.joints:
             order[joint.v] = np.arange(joint.dofs.start, joint.dofs.stop)
         return order
 
     def _joints_to_engine(self, x: np.ndarray) -> np.ndarray:
-        """The joints' velocities, accelerations or forces; the base's numbers are left zero."""
+        """Convert the joints' velocities, accelerations or forces; the base's numbers are zero."""
         theirs = np.zeros(self.nv)
         for joint in self.joints:
             theirs[joint.dofs] = joint.inertial.rotation.T @ x[joint.v] if joint.spherical else x[joint.v]

@@ -1,4 +1,4 @@
-"""One robot in PyBullet, spoken to in treesim's layout; what imports this module has Bullet in its process."""
+"""One robot in PyBullet, accessed in treesim's layout; importing this module loads Bullet into the process."""
 
 from __future__ import annotations
 
@@ -29,16 +29,15 @@ NO_DRAG = {
 class BulletMachine:
     """A robot loaded from the URDF file at `path`.
 
-    job: "floating", "gravity" (3,) [m/s^2], "moments" (see strip.Stripped),
-    "joints" = treesim's table [{"name", "type", "body", "q", "v"}],
-    "motors" (leave Bullet's default motors on), "flags" (the names of those that the file is loaded with).
-    Raises ValueError when Bullet's joints are not treesim's.
+    job: "floating", "gravity" (3,) [m/s^2], "moments" (see strip.Stripped), "joints": treesim's table [{"name",
+    "type", "body", "q", "v"}], "motors": keep Bullet's default motors on, "flags": names of the flags with
+    which the file is loaded. Raises ValueError if Bullet's joints are not treesim's.
     """
 
     def __init__(self, path: str, job: dict[str, Any]) -> None:
         self.floating = bool(job["floating"])
         self.gravity = np.array(job["gravity"], dtype=float)
-        self.bullet = bullet = BulletClient(pybullet.DIRECT)  # a world of its own: reused ones keep old mass matrices
+        self.bullet = bullet = BulletClient(pybullet.DIRECT)  # a new world: reused ones return old mass matrices
         bullet.setPhysicsEngineParameter(numSubSteps=0, enableFileCaching=0)
         flags = sum(getattr(bullet, name) for name in job["flags"])
         self.robot = bullet.loadURDF(path, flags=flags, useFixedBase=not self.floating)
@@ -56,7 +55,7 @@ class BulletMachine:
             self._motors_off()
 
     def _put_back(self, moments: dict[str, list[float]]) -> None:
-        """Give links the principal moments that Bullet set to zero while loading; before its first evaluation."""
+        """Restore the principal moments that Bullet set to zero while loading; before its first evaluation."""
         names = {BASE: self.bullet.getBodyInfo(self.robot)[0], **{info[0]: info[12] for info in self.infos}}
         for link, name in names.items():
             if name.decode() in moments:
@@ -67,7 +66,7 @@ class BulletMachine:
     def model(self) -> dict[str, np.ndarray]:
         """Return "mass" (N,), "com" (N, 3) and "inertia" (N, 3, 3) about the centre of mass of treesim's bodies.
 
-        Links that a fixed joint holds are added to the body they belong to, with Bullet's poses of the links.
+        Links on fixed joints are merged into their bodies, at Bullet's poses of the links.
         """
         carrier = self._carriers()
         poses = self._link_poses(self._neutral())
@@ -115,7 +114,7 @@ class BulletMachine:
         return self.joints[body].index
 
     def _carriers(self) -> dict[int, int | None]:
-        """Bullet link -> treesim's body (from 0) it belongs to; None for what is fixed to the world."""
+        """Return treesim's body (from 0) of each Bullet link; None for links fixed to the world."""
         carrier: dict[int, int | None] = {BASE: 0 if self.floating else None}
         own = {self._body_link(i): i for i in range(len(self.bodies))}
         for info in self.infos:  # parents come before children
@@ -134,7 +133,7 @@ class BulletMachine:
     # --- state ----------------------------------------------------------------------------------------------------
 
     def set_state(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Put the robot into configuration q (nq,) with velocity v (nv,)."""
+        """Set configuration q (nq,) and velocity v (nv,)."""
         Q, V = self.layout.configuration_to_engine(q), self.layout.velocity_to_engine(q, v)
         if self.floating:
             self.bullet.resetBasePositionAndOrientation(self.robot, Q[:3], Q[3:7])
@@ -153,7 +152,7 @@ class BulletMachine:
         return q, self.layout.velocity_from_engine(q, V)
 
     def _bullet_state(self) -> tuple[np.ndarray, np.ndarray]:
-        """Configuration and velocity in Bullet's layout."""
+        """Return configuration and velocity in Bullet's layout."""
         Q, V = np.zeros(self.nq), np.zeros(self.nv)
         if self.floating:
             Q[:3], Q[3:7] = self.bullet.getBasePositionAndOrientation(self.robot)
@@ -174,7 +173,7 @@ class BulletMachine:
                 self.bullet.setJointMotorControl2(self.robot, joint.index, self.bullet.VELOCITY_CONTROL, force=0)
 
     def _apply(self, q: np.ndarray, tau: np.ndarray) -> None:
-        """Apply generalised forces (nv,) for one step in configuration q."""
+        """Apply generalised forces (nv,) for one step at configuration q."""
         bullet, forces = self.bullet, self.layout.force_to_engine(q, tau)
         if self.floating:
             at, _ = bullet.getBasePositionAndOrientation(self.robot)
@@ -198,8 +197,10 @@ class BulletMachine:
         return result
 
     def _link_poses(self, q: np.ndarray) -> dict[int, tuple[np.ndarray, np.ndarray]]:
-        """World rotation and position of every link frame; from the centre-of-mass pose, for the link-frame pose that
-        Bullet hands out is in single precision."""
+        """Return world rotation and position of every link frame.
+
+        They are computed from the centre-of-mass pose: Bullet returns the link-frame pose in single precision.
+        """
         self.set_state(q, np.zeros(self.nv))
         base_position, base_quaternion = self.bullet.getBasePositionAndOrientation(self.robot)
         poses = {BASE: self._frame_pose(BASE, base_position, base_quaternion)}
@@ -223,23 +224,25 @@ class BulletMachine:
         return q
 
     def mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M (nv, nv); robots without spherical joints only. Raises UnsupportedError where Bullet refuses."""
+        """Return the mass matrix M (nv, nv); only without spherical joints.
+
+        Raises UnsupportedError if Bullet refuses.
+        """
         found = self._ask(self.bullet.calculateMassMatrix, self.joint_positions(q))
         return self.layout.matrix_from_engine(q, found)
 
     def _ask(self, function: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
-        """What one of Bullet's functions of a robot and lists answers."""
+        """Call one of Bullet's functions with the robot and arrays, and return its result."""
         try:
             return np.array(function(self.robot, *(array.tolist() for array in arrays)))
-        except (BulletError, SystemError):  # PyBullet answers None and sets an error at once
+        except (BulletError, SystemError):  # PyBullet returns None and sets an error as well
             raise UnsupportedError(REFUSING) from None
 
     def inverse_dynamics(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
-        """Return tau (nv,); robots without spherical joints only. Raises UnsupportedError where
-        Bullet refuses.
+        """Return the joint forces tau (nv,); only without spherical joints.
 
-        Bullet errs when its base is turned (free: about several axes; fixed: at all), so the base stays level and
-        gravity turns instead.
+        Bullet is wrong for a rotated base (floating: about several axes; fixed: about any), so the base stays level
+        and gravity is rotated instead. Raises UnsupportedError if Bullet refuses.
         """
         attitude = rotation_of(q[3:7]) if self.floating else np.eye(3)
         self.bullet.setGravity(*((attitude @ self.inertial[BASE].rotation).T @ self.gravity))
@@ -251,9 +254,7 @@ class BulletMachine:
         V = self._angular_first(self.layout.velocity_to_engine(level, v))
         A = self._angular_first(self.layout.acceleration_to_engine(level, v, a))
         found = self._ask(self.bullet.calculateInverseDynamics, Q, V, A)
-        return self.layout.force_from_engine(
-            level, found
-        )  # velocities go in angular first, forces come out linear first
+        return self.layout.force_from_engine(level, found)  # arguments are angular first, results linear first
 
     def joint_positions(self, q: np.ndarray) -> np.ndarray:
         """Return the joints' part of q in Bullet's layout."""
@@ -267,12 +268,12 @@ class BulletMachine:
         return np.concatenate([velocity[3:6], velocity[:3], velocity[6:]]) if self.floating else velocity
 
     def forward_dynamics(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Return dv/dt (nv,) from one step: Bullet has no function for it."""
+        """Return the accelerations (nv,) from one step: Bullet has no function for them."""
         self.bullet.setGravity(*self.gravity)
         return self._step_acceleration(q, v, tau)
 
     def inverse_mass_matrix(self, q: np.ndarray) -> np.ndarray:
-        """Return M^-1 (nv, nv), one unit force a column, at rest and without gravity."""
+        """Return M^-1 (nv, nv), one unit force per column, at rest and without gravity."""
         self.bullet.setGravity(0, 0, 0)
         rest = np.zeros(self.nv)
         return np.column_stack([self._step_acceleration(q, rest, unit) for unit in np.eye(self.nv)])

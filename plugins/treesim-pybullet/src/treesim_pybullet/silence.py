@@ -1,4 +1,4 @@
-"""What Bullet prints past Python, kept off the standard channels."""
+"""Suppression of Bullet's native output on the standard channels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def silence() -> Iterator[None]:
-    """Drop what a library prints past Python on the standard channels: there may be JSON on them."""
+    """Context that discards a library's native output on the standard channels, which may contain JSON."""
     kept = {channel: os.dup(channel) for channel in (1, 2)}
     nowhere = os.open(os.devnull, os.O_WRONLY)
     try:

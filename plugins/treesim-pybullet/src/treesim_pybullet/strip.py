@@ -1,7 +1,7 @@
-"""Edits that make PyBullet read the physics of a URDF file and nothing else; each edit is reported.
+"""Edits of a URDF file so that PyBullet reads its physics only; each edit is reported.
 
-Frames, axes and masses of the file stay as they are, and its inertias the same bodies: a loader that misreads the
-file still disagrees with Bullet afterwards.
+Frames, axes, masses and inertias of the file keep their meaning, so that a loader that misreads the file
+still disagrees with Bullet.
 """
 
 from __future__ import annotations
@@ -19,17 +19,20 @@ IGNORED = ("visual", "collision", "contact", "dynamics", "mimic", "safety_contro
 ZERO_INERTIA = {"ixx": "0", "ixy": "0", "ixz": "0", "iyy": "0", "iyz": "0", "izz": "0"}
 
 PRINCIPAL = ("ixx", "iyy", "izz")
-MOST_JOINTS = 127  # of a robot, fixed ones too, of which Bullet tells the state
+MOST_JOINTS = 127  # largest number of joints, fixed ones included, whose states Bullet returns
 
 
 class StripError(ValueError):
-    """A file that cannot be made fit for Bullet; the message says why."""
+    """Raised if a file cannot be prepared for Bullet; the message gives the reason."""
 
 
 @dataclass(frozen=True)
 class Stripped:
-    """A text fit for Bullet, what was changed, and the principal moments [kg m^2] by link that Bullet will set to zero
-    because no solid body has them, and that have to be put back."""
+    """A text prepared for Bullet.
+
+    urdf: the text. changes: those made to it. moments: principal moments [kg m^2] by link that Bullet sets to
+    zero because they are physically impossible; they must be restored.
+    """
 
     urdf: str
     changes: tuple[str, ...]
@@ -37,10 +40,10 @@ class Stripped:
 
 
 def strip(text: str, floating: bool) -> Stripped:
-    """Return the URDF `text` fit for Bullet.
+    """Return the URDF `text` prepared for Bullet.
 
-    floating: whether the base is to be free; then a root without mass gets that of the link fixed to it, because
-    Bullet holds a massless root fast. Raises StripError if there is none, and for more joints than Bullet tells of.
+    floating: True for a floating base; then a massless root gets the mass of the link fixed to it, because
+    Bullet fixes a massless root. Raises StripError if there is none, and for more joints than Bullet supports.
     """
     root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
     changes = _drop_ignored(root)
@@ -73,8 +76,10 @@ def _drop_ignored(root: etree._Element) -> list[str]:
 
 
 def _free_limits(root: etree._Element) -> list[str]:
-    """Bullet enforces limits: a revolute joint becomes continuous, a spherical one loses them, a prismatic one gets
-    lower > upper."""
+    """Remove limits, which Bullet enforces.
+
+    A revolute joint becomes continuous, a spherical one loses its limits, a prismatic one gets lower > upper.
+    """
     count = 0
     for joint in root.findall("joint"):
         if joint.get("type") == "revolute":
@@ -90,7 +95,7 @@ def _free_limits(root: etree._Element) -> list[str]:
 
 
 def _normalise_axes(root: etree._Element) -> list[str]:
-    """Bullet moves a joint by the length of its axis, but computes the mass matrix with a unit axis."""
+    """Normalise axes: Bullet scales a joint's motion by the length of its axis, but not its mass matrix."""
     count = 0
     for axis in root.iterfind("joint/axis"):
         xyz = np.array(axis.get("xyz", "1 0 0").split(), dtype=float)
@@ -102,7 +107,7 @@ def _normalise_axes(root: etree._Element) -> list[str]:
 
 
 def _drop_floating_root_joint(root: etree._Element) -> list[str]:
-    """Bullet takes a floating joint for a fixed one: its child becomes the root, which Bullet lets float."""
+    """Make the child of a floating root joint the root: Bullet treats a floating joint as fixed."""
     top = _root_link(root)
     joints = [joint for joint in root.findall("joint") if _end(joint, "parent") == top]
     if len(joints) != 1 or joints[0].get("type") != "floating":
@@ -113,7 +118,7 @@ def _drop_floating_root_joint(root: etree._Element) -> list[str]:
 
 
 def _complete_inertials(root: etree._Element) -> list[str]:
-    """Bullet gives 1 kg and 1 kg m^2 to a link without <inertial>."""
+    """Add zero inertials: Bullet gives 1 kg and 1 kg m^2 to a link without <inertial>."""
     bare = [link for link in root.findall("link") if link.find("inertial") is None]
     for link in bare:
         _add_zero_inertial(link)
@@ -138,7 +143,7 @@ def _weigh_root(root: etree._Element) -> list[str]:
 
 
 def _fixed_below(root: etree._Element, name: str, placement: Placement) -> Iterator[tuple[etree._Element, Placement]]:
-    """The links that fixed joints hold to the link `name`, each with its place in the frame `placement` starts from."""
+    """Yield the links connected to link `name` by fixed joints, each with its placement relative to `placement`."""
     for joint in root.findall("joint"):
         if joint.get("type") == "fixed" and _end(joint, "parent") == name:
             place = placement @ _origin(joint)
@@ -148,7 +153,7 @@ def _fixed_below(root: etree._Element, name: str, placement: Placement) -> Itera
 
 
 def _turn_to_principal_axes(root: etree._Element) -> list[str]:
-    """Bullet rounds products of inertia at 1e-6."""
+    """Rotate inertials to principal axes: Bullet rounds products of inertia at 1e-6."""
     count = 0
     for inertial in root.iterfind("link/inertial"):
         entries = inertial.find("inertia")

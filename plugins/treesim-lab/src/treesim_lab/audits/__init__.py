@@ -1,4 +1,4 @@
-"""The audit of a robot without another engine: every method beside 40 digits, and identities of mechanics."""
+"""Accuracy report of a robot without another engine: high-precision reference (40 digits) and identities."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`audit`: every method on one robot beside exact digits, its bound and its neighbours, and identities of mechanics."""
+"""`audit`: compare every method on one robot with a high-precision reference, and check identities of mechanics."""
 
 from __future__ import annotations
 
@@ -20,27 +20,54 @@ if TYPE_CHECKING:
 
 
 def audit(robot: Tree, *, states: int = 3, seed: int = 0, progress: Callable[[int, int], None] | None = None) -> Audit:
-    """Return what every method of treesim makes of a robot, beside exact digits; no other engine is needed.
+    """Compare every method of treesim on a robot with a high-precision reference; no other engine is needed.
 
-    robot: a tree that moves. states: how many random states are looked at; forces are those of accelerations of order
-    one, so that large numbers cancel. progress(done, total) is called for every state.
-    Judged are quantities (mass matrix, bias, Jacobian, each by every method), forward dynamics by every backend, the
-    factorizations of M, M^-1, and the inverse operational inertia of two limbs by every method. Exact digits come from
-    the kernels' own text on numbers of 40 digits; the acceleration from factors of M there. Bounds come from the
-    problem (`treesim.testing.bounds`: what rounding M and the forces once does, Skeel's condition number times eps),
-    times what a backend declares to lose. Identities hold on 40 digits, between kernels that share no text: the power
-    of the forces is the rate of the energy, weights and the base's wrench are that of momentum, J a + Jdot v is that of
-    a frame's velocity, articulated bodies undo Newton and Euler, and M is symmetric and positive definite.
-    Returns an Audit. Raises ArgumentError (no robot, nothing moves, no mpmath),
-    SingularInertiaError naming the joint. About a second for each state of a humanoid, after what has to be compiled.
+    Compared are quantities (mass matrix, bias, Jacobian, each by every method), forward dynamics by every
+    backend, the factorizations of M, M^-1, and the inverse operational inertia of two limbs by every method.
+    The reference comes from the kernel source evaluated with 40 digits; the acceleration from factors of M with
+    as many digits.
 
-    Example:
-        >>> from treesim_lab import audit
-        >>> found = audit(treesim.load("ur5"), states=1)
-        >>> found.passed, min(row.digits for row in found.rows if row.name == "aba") > 12
-        (True, True)
+    Bounds are those of `treesim.testing.bounds`: the effect of rounding M and the forces once (Skeel's
+    condition number times eps), times the error factor that a backend declares.
+
+    Identities are checked with 40 digits, between independent kernels: the power of the forces is the rate of
+    the energy; gravity and the base's wrench are the rate of momentum; J a + Jdot v is the rate of a frame's
+    velocity; the articulated-body algorithm inverts recursive Newton-Euler; M is symmetric positive definite.
+
+    Takes about a second for each state of a humanoid, after compilation.
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot with at least one degree of freedom.
+    states : int
+        Number of random states. Their forces belong to accelerations of order one, so that large numbers
+        cancel.
+    seed : int
+        Seed of the random states.
+    progress : callable, optional
+        Called as progress(done, total) for every state.
+
+    Returns
+    -------
+    Audit
+        One row for every method and identity.
+
+    Raises
+    ------
+    ArgumentError
+        Without a robot, degrees of freedom, or mpmath.
+    SingularInertiaError
+        If the mass matrix is singular; names the joint.
+
+    Examples
+    --------
+    >>> from treesim_lab import audit
+    >>> found = audit(treesim.load("ur5"), states=1)
+    >>> found.passed, min(row.digits for row in found.rows if row.name == "aba") > 12
+    (True, True)
     """
-    from .exact import many_digits, rounded  # here: nothing else of treesim needs them, and what they import
+    from .exact import many_digits, rounded  # imported here, as only this function needs them
     from .identities import identities
     from .methods import methods
 
@@ -68,8 +95,11 @@ def _random(robot: Tree, rng: np.random.Generator) -> ExactState:
 
 
 def worst(rows: Sequence[Row]) -> tuple[Row, ...]:
-    """Return one row for every method and identity, in the order in which they come first: that of the state whose
-    error is largest beside its bound, with the largest residual and distance of all; refusals count as the largest."""
+    """Return one row for every method and identity, in the order of their first occurrence.
+
+    It is the row of the state with the largest error relative to its bound, with the largest residual and
+    distance of all states. A refusal counts as the largest error.
+    """
     found: dict[tuple[str, str], Row] = {}
     for row in rows:
         key = row.group, row.name

@@ -1,4 +1,4 @@
-"""One state of a robot in numbers of 40 digits: the kernels' own text on mpmath's numbers, and what follows from it."""
+"""One state of a robot with 40 digits: the kernel source evaluated on mpmath's numbers, and derived quantities."""
 
 from __future__ import annotations
 
@@ -26,35 +26,38 @@ from treesim.types import Reference
 from ..cost.error_growth import DIGITS, require_mpmath, unrounded
 from ..cost.factorization_errors import ExactSolver
 
-STEP = 1e-13  # s, of central differences: of 40 digits they leave about 25
+STEP = 1e-13  # [s] of central differences, which are accurate to about 25 of 40 digits
 NOTHING = np.empty(0)
 
 
 @contextmanager
 def many_digits() -> Iterator[None]:
-    """Compute with 40 digits in the block; raises ArgumentError, saying how to install it, without mpmath."""
+    """Context that computes with 40 digits; raises ArgumentError with the install command without mpmath."""
     with require_mpmath().workdps(DIGITS):
         yield
 
 
 def numbers(x: np.ndarray) -> np.ndarray:
-    """Return an array of floats as one of numbers of many digits."""
+    """Convert an array of floats to high-precision numbers."""
     return converted(x, require_mpmath().mpf)
 
 
 def rounded(x: np.ndarray) -> np.ndarray:
-    """Return an array of numbers of many digits as floats."""
+    """Convert an array of high-precision numbers to floats."""
     return np.array([float(one) for one in np.ravel(x)]).reshape(np.shape(x))
 
 
 def largest(x: np.ndarray) -> float:
-    """Return the largest absolute value, 0 of none."""
+    """Return the largest absolute value, 0 for an empty array."""
     return max((abs(float(one)) for one in np.ravel(x)), default=0.0)
 
 
 class ExactState:
-    """A robot at q (nq,), v (nv,) under forces tau (nv,), floats that are taken for exact, as are the robot's own; its
-    rotations are those nearest to them. To be used, and made, within `many_digits`. Cost: some 10 us an operation."""
+    """A robot at q (nq,), v (nv,) under forces tau (nv,), in high precision.
+
+    These floats and the robot's own are taken as exact, but rotations are orthogonalized. To be created and
+    used within `many_digits`. Takes some 10 us per operation.
+    """
 
     def __init__(self, robot: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> None:
         self.robot, self.q, self.v, self.tau = robot, q, v, tau
@@ -62,15 +65,18 @@ class ExactState:
     def of(
         self, entry: Callable[..., int], arguments: Sequence[Any], shape: tuple[int, ...], tables: Sequence[Any] = ()
     ) -> np.ndarray:
-        """Return the result (*shape) of an entry; tables: those that it takes behind the robot's."""
+        """Return the result (*shape) of an entry; tables: further arguments after the robot's."""
         robot = self.robot
         entry, (ints, _, *others) = serving(entry, robot, (robot.ints, robot.reals, *tables))
         return unrounded(entry, (ints, self._reals, *others), arguments, [shape])[0]
 
     @cached_property
     def _reals(self) -> np.ndarray:
-        """The robot's table of numbers with rotations that are orthogonal to 40 digits, not to 16 only: kernels that
-        assume it in different places differ by what is missing. R <- R (3 - R' R) / 2 doubles the digits."""
+        """The robot's table of numbers with rotations orthogonalized to 40 digits.
+
+        Floats are orthogonal to 16 digits only, and kernels that assume orthogonality in different places would
+        differ by the rest. The iteration R <- R (3 - R' R) / 2 doubles the digits.
+        """
         reals = numbers(self.robot.tied_tables()[1])
         for row in reals[: 12 * (self.robot.n_bodies + 1)].reshape(-1, 12):
             R = row[:9].reshape(3, 3)
@@ -81,12 +87,12 @@ class ExactState:
 
     @cached_property
     def M(self) -> np.ndarray:
-        """The mass matrix (nv, nv)."""
+        """Mass matrix (nv, nv)."""
         return self.of(mass_matrix_full_states, (self.q,), (self.robot.nv,) * 2)
 
     @cached_property
     def b(self) -> np.ndarray:
-        """The bias forces (nv,)."""
+        """Bias forces (nv,)."""
         return self.inverse_dynamics(np.zeros(self.robot.nv))
 
     @cached_property
@@ -94,7 +100,7 @@ class ExactState:
         try:
             return ExactSolver(self.M)
         except ZeroDivisionError:
-            solve_mass_matrix(self.robot, self.q, self.tau)  # which names the joint
+            solve_mass_matrix(self.robot, self.q, self.tau)  # raises, naming the joint
             raise SingularInertiaError(f"the mass matrix of {self.robot.name!r} is singular") from None
 
     def solve(self, forces: np.ndarray) -> np.ndarray:
@@ -103,16 +109,16 @@ class ExactState:
 
     @cached_property
     def a(self) -> np.ndarray:
-        """The acceleration (nv,): M a = tau - b."""
+        """Acceleration (nv,): M a = tau - b."""
         return self.solve(self.tau - self.b)
 
     def articulated(self) -> np.ndarray:
-        """Return the acceleration (nv,) by the articulated-body algorithm, which forms no M."""
+        """Return the acceleration (nv,) by the articulated-body algorithm, without forming M."""
         given = (self.q, self.v, self.tau, NOTHING)
         return self.of(forward_dynamics_states, given, (self.robot.nv,))
 
     def inverse_dynamics(self, a: np.ndarray) -> np.ndarray:
-        """Return the forces (nv,) of an acceleration, by recursive Newton-Euler."""
+        """Return the forces (nv,) of an acceleration, by the recursive Newton-Euler algorithm."""
         return self.of(inverse_dynamics_states, (self.q, self.v, a, NOTHING), (self.robot.nv,))
 
     def residual(self, a: np.ndarray) -> np.ndarray:
@@ -138,8 +144,10 @@ class ExactState:
         return self.of(energy_and_momentum_states, (q, v), (8,))[2:]
 
     def moved(self, h: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return q and v a time h [s] along the motion, to first order in q and v; the second is even in h, and central
-        differences do not see it."""
+        """Return q and v at time h [s] along the motion, to first order in h.
+
+        Second-order terms are even in h and vanish in central differences.
+        """
         step = require_mpmath().mpf(h)
         return self.of(integrate_states, (self.q, step * self.v), (self.robot.nq,)), self.v + step * self.a
 

@@ -1,5 +1,8 @@
-"""Identities of mechanics for one state, on 40 digits: between kernels that share no text, so that both would have to
-be wrong in the same way. What is left is the rounding of 40 digits, and of a difference quotient."""
+"""Identities of mechanics for one state with 40 digits, between independent kernels.
+
+A common error would have to be the same in both kernels. What remains is the rounding of 40 digits, and the
+error of a difference quotient.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +23,11 @@ from .exact import ExactState, largest, numbers
 from .report import Row
 
 GROUP = "identities"
-BOUND = 1e-18  # far below what floats could tell, far above what 40 digits leave of a problem with cond(M) up to 1e15
+BOUND = 1e-18  # far below float precision, far above the error of 40 digits for cond(M) up to 1e15
 
 
 def identities(exact: ExactState) -> Iterator[Row]:
-    """Yield a row for every identity on one state; to be called within `exact.many_digits`."""
+    """Yield a row for every identity at one state; to be called within `exact.many_digits`."""
     yield _row("M is symmetric", exact.M - exact.M.T, exact.M)
     yield _definite(exact)
     yield _row("articulated bodies solve M a = tau - b", exact.articulated() - exact.a, exact.a)
@@ -41,7 +44,7 @@ def _row(name: str, missed: Any, scale: Any, note: str = "") -> Row:
 
 
 def _definite(exact: ExactState) -> Row:
-    """M has a Cholesky factor: all pivots are positive."""
+    """Check that M has a Cholesky factor: all pivots are positive."""
     mp = require_mpmath()
     try:
         mp.cholesky(mp.matrix(exact.M.tolist()))
@@ -51,19 +54,19 @@ def _definite(exact: ExactState) -> Row:
 
 
 def _power(exact: ExactState) -> Row:
-    """d(T + V)/dt = v . tau: Newton and Euler's forces do the work that the energy takes up."""
+    """Check d(T + V)/dt = v . tau: the power of the forces of inverse dynamics is the rate of the energy."""
     terms = numbers(exact.v) * exact.tau
     return _row("d(T + V)/dt = v . tau", exact.rate(exact.energy) - terms.sum(), terms)
 
 
 def _floats(exact: ExactState) -> bool:
-    """Whether all of the robot hangs on one floating joint."""
+    """Return whether the whole robot is connected to the world by one floating joint."""
     roots = [body for body in exact.robot.bodies if body.parent == 0]
     return [body.joint.type for body in roots] == ["floating"]
 
 
 def _momentum(exact: ExactState) -> Row:
-    """Weights, and the wrench of the base's joint, are the rate of momentum about the world's origin."""
+    """Check that gravity and the wrench of the base's joint are the rate of momentum about the world's origin."""
     robot, q = exact.robot, exact.q
     root = robot.bodies[0]
     still = np.zeros(robot.nv)
@@ -76,7 +79,7 @@ def _momentum(exact: ExactState) -> Row:
 
 
 def _task(exact: ExactState) -> Row:
-    """The rate of a limb's velocity J v is its acceleration J a + Jdot v."""
+    """Check that the rate of a limb's velocity J v is its acceleration J a + Jdot v."""
     robot = exact.robot
     codes = frame_codes(robot, (robot.body_names[limb_tips(robot.topology)[0] - 1],), REFERENCE)
     of_frame = exact.of(frame_motions_states, (exact.q, exact.v, exact.a), (1, NUMBERS), codes)[0, ACCELERATION:]

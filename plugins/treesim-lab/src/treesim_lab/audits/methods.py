@@ -1,4 +1,4 @@
-"""Every method for one state of a robot, beside exact digits, its bound, and the median of its neighbours."""
+"""Every method for one state of a robot, compared with the reference, its bound, and the median of all methods."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ Calls = Mapping[str, Callable[[], np.ndarray]]
 
 
 def methods(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
-    """Yield a row for every method on one state; notes: is told of those that do not serve the robot. To be called
-    within `exact.many_digits`."""
+    """Yield a row for every method at one state; to be called within `exact.many_digits`.
+
+    notes: reasons why methods do not support the robot are added.
+    """
     yield from _quantities(exact, notes)
     yield from _forward(exact, notes)
     yield from _factorizations(exact)
@@ -42,7 +44,7 @@ def methods(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
 
 
 def _quantities(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
-    """What a sweep along the robot computes, which solves nothing."""
+    """Yield rows for quantities computed by sweeps along the robot, without a linear solve."""
     robot, q, v, a = exact.robot, exact.q, exact.v, rounded(exact.a)
     dofs = robot.dof_names
     masses = {f"mass matrix, {how}": partial(mass_matrix, robot, q, method=how) for how in get_args(MassMatrixMethod)}
@@ -71,8 +73,11 @@ def _quantities(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
 
 
 def _summed(exact: ExactState) -> np.ndarray:
-    """How large terms (nv,) may be that cancel in the forces of weights and of velocities: of a screw s of inertia
-    s'Is = M_ii, |s'If| is at most sqrt(M_ii) sqrt(f'If) (Cauchy and Schwarz), f the acceleration of what it carries."""
+    """Return bounds (nv,) on the terms that cancel in gravity and velocity forces.
+
+    For a screw s of inertia s'Is = M_ii, |s'If| <= sqrt(M_ii) sqrt(f'If) (Cauchy-Schwarz), with f the
+    acceleration of the subtree.
+    """
     robot, v, M = exact.robot, exact.v, rounded(exact.M)
     weight = np.sqrt(robot.mass) * np.linalg.norm(robot.gravity)
     turning = np.abs(v).max() * np.sqrt(v @ M @ v)
@@ -80,8 +85,11 @@ def _summed(exact: ExactState) -> np.ndarray:
 
 
 def _of_inverse_inertia(M: np.ndarray, J: np.ndarray) -> float:
-    """What J M^-1 J' may be off by, relative to its largest number, as `bounds.of_inverse_inertia` tells it, but for
-    entries of M and J that are sums in which most cancels: of M up to sqrt(M_ii M_jj), of J up to the row's largest."""
+    """Return the allowed error of J M^-1 J', relative to its largest number.
+
+    It is `bounds.of_inverse_inertia`, but for entries of M and J that are sums with cancellation: of M up to
+    sqrt(M_ii M_jj), of J up to the row's largest.
+    """
     diagonal = np.sqrt(M.diagonal())
     A, S, rows = np.abs(np.linalg.inv(M)), np.outer(diagonal, diagonal), np.abs(J).max(axis=1, keepdims=True) * (J != 0)
     moved = rows @ (A @ S @ A + 2 * A) @ rows.T
@@ -89,7 +97,7 @@ def _of_inverse_inertia(M: np.ndarray, J: np.ndarray) -> float:
 
 
 def _forward(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
-    """Every backend: the acceleration, and by how much it misses the equation of motion."""
+    """Yield a row for every backend: the error of the acceleration, and the residual of the equation of motion."""
     robot, q, v, tau = exact.robot, exact.q, exact.v, exact.tau
     names = [name for name in plugins.available("dynamics") if name != AUTO]
     calls = {name: partial(forward_dynamics, robot, q, v, tau, backend=name) for name in names}
@@ -106,8 +114,11 @@ def _forward(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
 
 
 def _factorizations(exact: ExactState) -> Iterator[Row]:
-    """L' D L beside the matrix H that was factorized, products exact. Sums of up to n products are rounded once each,
-    and what is summed is at most the trace, since H is positive definite (Higham, section 10.1)."""
+    """Yield rows that compare L' D L, multiplied exactly, with the factorized matrix H.
+
+    In the bound, sums of up to n products are rounded once each; the sum is at most the trace, since H is
+    positive definite (Higham, section 10.1).
+    """
     robot = exact.robot
     H = mass_matrix(robot, exact.q)
     allowed = (robot.nv + 2) * ROUNDING * float(np.trace(H)) / float(np.linalg.norm(H))
@@ -118,7 +129,7 @@ def _factorizations(exact: ExactState) -> Iterator[Row]:
 
 
 def _inverses(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
-    """M^-1 column by column."""
+    """Yield rows for M^-1, column by column."""
     robot, q, n = exact.robot, exact.q, exact.robot.nv
     unit, H = np.eye(n), mass_matrix(robot, q)
     calls: Calls = {
@@ -138,7 +149,7 @@ def _inverses(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
 
 
 def _operational(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
-    """J M^-1 J' of two limbs by every method."""
+    """Yield rows for J M^-1 J' of two limbs by every method."""
     frames = _frames(exact)
     J = exact.jacobian(frames, REFERENCE)
     rounding = _of_inverse_inertia(rounded(exact.M), rounded(J))
@@ -149,7 +160,7 @@ def _operational(exact: ExactState, notes: dict[str, None]) -> Iterator[Row]:
     }
 
     def bound(name: str) -> float:
-        """Methods by constraint forces lose what the backends of their names declare to lose."""
+        """Return the bound, times the backend's error factor for methods by constraint forces."""
         shared = name.startswith("constraint_force")
         return rounding * (plugins.get("dynamics", name).capabilities.error_factor if shared else 1.0)
 
@@ -166,8 +177,11 @@ def _judged(
     notes: dict[str, None],
     misses: Callable[[np.ndarray], float] | None = None,
 ) -> Iterator[Row]:
-    """Yield a row for every call that serves the robot. labels: a name for every number of the result. misses: by how
-    much a result misses its equations, relative to their terms."""
+    """Yield a row for every call that supports the robot.
+
+    labels: a name for every number of the result. misses: returns a result's residual, relative to the terms of
+    its equations.
+    """
     values, refused = _results(calls, notes)
     scale = largest(truth) or 1.0
     median = np.median(list(values.values()), axis=0) if len(values) > 1 else None
@@ -182,7 +196,10 @@ def _judged(
 
 
 def _results(calls: Calls, notes: dict[str, None]) -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """What the calls return, and why some refuse these numbers; those that do not serve the robot go to the notes."""
+    """Return the results of the calls, and the reasons why some refuse these numbers.
+
+    notes: calls that do not support the robot are added.
+    """
     values, refused = {}, {}
     for name, call in calls.items():
         try:
@@ -195,7 +212,7 @@ def _results(calls: Calls, notes: dict[str, None]) -> tuple[dict[str, np.ndarray
 
 
 def _frames(exact: ExactState) -> list[str]:
-    """The tips of the longest limbs."""
+    """Return the tips of the longest limbs."""
     return [exact.robot.body_names[i - 1] for i in limb_tips(exact.robot.topology)][:TASKS]
 
 

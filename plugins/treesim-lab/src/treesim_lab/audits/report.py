@@ -1,4 +1,4 @@
-"""What an audit found: a row for every method and identity, with its bound and a verdict."""
+"""Result of an accuracy report: a row for every method and identity, with its bound."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ MOST_DIGITS = 16.0  # of a float
 
 @dataclass(frozen=True)
 class Row:
-    """One method, or one identity, at the worst of all states: where its error is largest beside its bound.
+    """One method or identity at the state with the largest error relative to its bound.
 
     group: "quantities", "forward dynamics", "factorizations", "inverse mass matrix", "operational space" or
-    "identities". error: from exact digits, relative to the largest number; None where the method refused. bound: how
-    large it may be. residual: of the equations that are solved, relative to the sizes of their terms; None of what
-    solves none. apart: from the median of all methods of its group, relative to the largest number; None of what stands
-    alone. where: the number with the largest error: a joint, a row. note: why it refused, or what it means.
+    "identities". error: against the reference, relative to the largest number; None if the method refused.
+    bound: allowed error. residual: of the equations that are solved, relative to the sizes of their terms; None
+    without a linear solve. apart: distance from the median of all methods of the group, relative to the largest
+    number; None for a single method. where: the number with the largest error: a joint, a row. note: reason of
+    a refusal, or meaning of the error.
     """
 
     group: str
@@ -34,12 +35,12 @@ class Row:
 
     @property
     def passed(self) -> bool:
-        """Whether the error is within its bound; a method that refused made no error."""
+        """True if the error is within its bound, or the method refused."""
         return self.error is None or self.error <= self.bound
 
     @property
     def digits(self) -> float | None:
-        """The decimal digits of the largest number that are right, at most 16; None where the method refused."""
+        """Correct decimal digits of the largest number, at most 16; None if the method refused."""
         if self.error is None:
             return None
         if math.isnan(self.error):
@@ -49,10 +50,11 @@ class Row:
 
 @dataclass(frozen=True, repr=False)
 class Audit(ReprMixin):
-    """What an audit of a robot found.
+    """Accuracy report of a robot.
 
-    condition: cond(M) in the 2-norm, the smallest and the largest of all states; eps times the largest, 2.2e-16 cond,
-    is what a solution may lose in the worst case. rows: what was checked. notes: methods that were left out, and why.
+    condition: smallest and largest cond(M) of all states, in the 2-norm; eps times the largest is the error of
+    a solution in the worst case. rows: one for each method and identity. notes: methods that were left out, and
+    the reasons.
 
     Example:
         >>> from treesim_lab import audit
@@ -70,7 +72,7 @@ class Audit(ReprMixin):
 
     @property
     def passed(self) -> bool:
-        """Whether every error is within its bound."""
+        """True if every error is within its bound."""
         return all(row.passed for row in self.rows)
 
     def __repr__(self) -> str:
@@ -83,6 +85,6 @@ class Audit(ReprMixin):
             yield f"{row.group}: {row.name}", error, f"{row.bound:.1e}", "" if row.passed else f"beyond, {row.where}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain values for JSON, verdicts and digits included."""
+        """Return everything as plain values for JSON, including `passed` and digits."""
         rows = [{**asdict(row), "digits": row.digits, "passed": row.passed} for row in self.rows]
         return {**asdict(self), "passed": self.passed, "rows": rows}

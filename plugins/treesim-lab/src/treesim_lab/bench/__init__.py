@@ -1,8 +1,8 @@
-"""How fast treesim is, beside other engines in the same process; what `treesim bench` measures, from Python.
+"""Benchmarks of treesim, compared with other engines in the same process; the functions behind `treesim bench`.
 
-`time_calls`, `time_batches`, `time_sizes` and `time_contact` return a `Benchmark`; `time_start` and `time_robots` plain
-dictionaries.
-`interleaved` times any calls in turns, and `measured` any `treesim.compare.BenchmarkCase`.
+`time_calls`, `time_batches`, `time_sizes` and `time_contact` return a `Benchmark`; `time_start` and
+`time_robots` plain dictionaries. `interleaved` times any calls in turns, and `measured` any
+`treesim.compare.BenchmarkCase`.
 """
 
 from .contact import time_contact

@@ -1,4 +1,4 @@
-"""Errors of the engines on robots, and how those of every backend grow along chains."""
+"""Errors of the engines on robots, and growth of every backend's errors along chains."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from .robots import bench_robot
 if TYPE_CHECKING:
     from ..cost.error_growth import Case
 
-EXACT_STATES = 3  # on which exact digits are computed
+EXACT_STATES = 3  # at which the high-precision reference is computed
 
 
 def error_rows(lengths: tuple[int, ...], tell: Callable[[str], None]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each case: its table, regime and name, and for every backend its errors and the expected one."""
+    """Yield a row for each case: its table, regime and name, and for every backend its errors and the expected one.
+
+    tell: called with the case that is computed next.
+    """
     from ..cost import error_growth as growth
     from ..cost.expected_errors import GROWTH, ILL_CONDITIONED
 
@@ -31,7 +34,7 @@ def error_rows(lengths: tuple[int, ...], tell: Callable[[str], None]) -> Iterato
 
 
 def _errors(case: Case, seen: dict[str, float]) -> list[dict[str, Any]]:
-    """For every backend: its error, that after one refinement, and the expected one; None where it refuses."""
+    """Return every backend's error, its error after one refinement, and the expected one; None if it refuses."""
     import treesim
 
     from ..cost.error_growth import error
@@ -54,7 +57,10 @@ def _errors(case: Case, seen: dict[str, float]) -> list[dict[str, Any]]:
 def robot_rows(
     names: Sequence[str], base: str, mimic: str | None, states: int, notes: list[str], tell: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
-    """Yield for each robot its name, nv, and for every kernel its errors (see `engine_errors.Errors`)."""
+    """Yield for each robot its name, nv, and for every kernel its errors (see `engine_errors.Errors`).
+
+    notes: messages on robots are added. tell: called with the problem that is computed next.
+    """
     from ..cost.engine_errors import errors, problems
 
     for name in names:

@@ -1,4 +1,4 @@
-"""The advised algorithms beside the fastest ones, measured on many trees."""
+"""Comparison of the advised algorithms with the fastest ones, measured on many trees."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _robots() -> Iterator[tuple[str, Tree]]:
 
 
 class _Task(NamedTuple):
-    """Something that implementations of one kind do: `call` takes their name by `keyword`."""
+    """Task of several implementations of one kind; `call` takes an implementation's name as argument `keyword`."""
 
     label: str
     kind: PluginKind
@@ -57,7 +57,7 @@ class _Task(NamedTuple):
 
 
 def compared(label: str, robot: Tree, repeats: int) -> Iterator[dict[str, Any]]:
-    """Yield what is advised and what is fastest, for forward dynamics and for each number of frames that there are."""
+    """Yield the advised and the fastest implementation, for forward dynamics and for each number of frames."""
     facts = {"robot": label, "nv": robot.nv, "depth": int(robot.topology.dof_depth.max())}
     for task in _tasks(robot):
         timed = _times(task, repeats)
@@ -96,7 +96,7 @@ def _tasks(robot: Tree) -> Iterator[_Task]:
 
 
 def _times(task: _Task, repeats: int) -> dict[str, float]:
-    """Microseconds by name of all implementations that can be called here."""
+    """Return the times [us] of all implementations that support the robot, by name."""
     import treesim
 
     from ..cost.robot import AUTO
@@ -108,6 +108,6 @@ def _times(task: _Task, repeats: int) -> dict[str, float]:
             if name != AUTO:
                 call()
                 calls[name] = call
-        except TreesimError:  # what cannot be used cannot be advised either
+        except TreesimError:  # unusable methods cannot be advised
             continue
     return {name: timing.min_us for name, timing in interleaved(calls, repeats).items()}

@@ -1,4 +1,4 @@
-"""Arithmetic of batches: operations per second, and how much of the peak that is."""
+"""Arithmetic of batches: operations per second, and their fraction of the processor's peak."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .timing import interleaved
 
 
 class Arithmetic(NamedTuple):
-    """A kernel's operations of each kind (add, mul, div, other), and the share of the peak that their mix allows."""
+    """Operations of a kernel by kind (add, mul, div, other), and the fraction of the peak that their mix allows."""
 
     operations: dict[str, int]
     allowed: float
@@ -35,12 +35,12 @@ class Arithmetic(NamedTuple):
 def arithmetic(
     entry: Callable[..., int], tree: Tree, sizes: Sequence[int], results: Sequence[int], single: bool
 ) -> Arithmetic:
-    """Return what this robot's straight-line code does on one state; looped code does some more, with constants that
-    the other folds.
+    """Return the operations of the robot's straight-line code on one state.
 
-    An addition or subtraction is an add; a sine and cosine count as the adds and muls that they take, without what
-    selects quadrants and signs; square roots, comparisons and the like are other, each counted once. The peak is two
-    operations in every instruction; a multiplication shares one with the addition that alone uses it. Raises
+    Looped code does some more, with constants that straight-line code folds. Subtractions count as additions. A
+    sine and cosine count as the additions and multiplications that they take, without the selection of
+    quadrants and signs. Square roots, comparisons and the like are other, each counted once. The peak is two
+    operations per instruction; a multiplication shares one with the addition that alone uses it. Raises
     UnsupportedError if there is no such code.
     """
     traced = trace(*serving(entry, tree, (tree.ints, tree.reals)), sizes, results)
@@ -54,8 +54,11 @@ def arithmetic(
 
 
 def arithmetic_rows(tree: Tree, states: States, rounds: int, notes: list[str]) -> list[dict[str, Any]]:
-    """Return a row for each of ABA, RNEA and CRBA (packed), number type, and one and all threads: operations per state,
-    seconds per state, operations per second, the processor's peak, the share of it, and what the mix allows."""
+    """Return a row for each of ABA, RNEA and CRBA (packed), number type, and one and all threads.
+
+    Each contains operations per state, seconds per state, operations per second, the processor's peak, the
+    fraction of it, and the fraction that the mix allows.
+    """
     threads = list(dict.fromkeys((1, thread_count())))
     peaks = {(kind, n): peak(kind == SINGLE, n) for kind in KINDS for n in threads}
     calls = {(quantity, kind, n): call for kind in KINDS for n in threads
@@ -97,7 +100,7 @@ def _calls(tree: Tree, states: States, number: type[np.floating], threads: int) 
 
 
 def _counts(tree: Tree, notes: list[str]) -> dict[str, tuple[str, dict[str, Arithmetic]]]:
-    """By quantity: the kernel's name, and its arithmetic by number type; a note without specialized code."""
+    """Return each quantity's kernel name and arithmetic by number type; adds a note without specialized code."""
     nq, nv = tree.nq, tree.nv
     packs = tree.mimic_map is None  # else the numbers of the full matrix are taken
     mass = (mass_matrix_packed_states, [nq], [tree.nnz]) if packs else (mass_matrix_full_states, [nq], [nv * nv])

@@ -1,4 +1,4 @@
-"""Calls on batches: time per state, or step of a rollout, beside other engines on as many threads."""
+"""Timed calls on batches: time per state, or step of a rollout, compared with other engines on as many threads."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from .single import exact_references
 FILL = "memset"  # computes nothing
 STEPS, DT, SLOW = 20, 1e-4, 0.1  # of each rollout; [s]; of velocities and accelerations of order one
 ROLLOUTS = 1024  # at most
-TURN, PAUSE = 20e-3, 40e-3  # [s]: longer than OpenMP's threads keep spinning after a call
-DISTURBED = 20  # rounds, at least, that show what the pause is for
+TURN, PAUSE = 20e-3, 40e-3  # [s]: longer than OpenMP's threads spin after a call
+DISTURBED = 20  # smallest number of rounds that measure the effect of the pause
 KINDS: dict[str, type[np.floating]] = {DOUBLE: np.float64, SINGLE: np.float32}
-EULER = "semi_implicit_euler"  # what other engines step by
+EULER = "semi_implicit_euler"  # integrator of the other engines
 INTO = "one robot bound beforehand; checks its arguments and the results, in an array of the caller's"
 NEW = "checks its arguments and the results, which are a new array"
 
@@ -53,11 +53,11 @@ NEW = "checks its arguments and the results, which are a new array"
 def batch_rows(
     tree: Tree, models: Sequence[EngineModel], states: States, rounds: int, notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Return a row for each call on many states (see `measured`): ours in double and single precision, and the
-    other engines', all on the same number of threads.
+    """Return a row for each call on many states (see `measured`), with all engines on the same number of threads.
 
-    Errors are those of the first few states against exact digits; of rollouts, against ours in double precision; in
-    single precision those of all states against ours in double precision.
+    treesim runs in double and single precision. Errors are those of the first few states against the
+    high-precision reference. Rollouts, and single precision at all states, are compared with treesim's double
+    precision.
     """
     motion = _motion(tree, states)
     threads = thread_count()
@@ -70,7 +70,7 @@ def batch_rows(
 
 
 def _motion(tree: Tree, states: States) -> Motion:
-    """Slow rollouts under constant joint forces, those of small accelerations at first; none on a floating base."""
+    """Return slow rollouts under constant joint forces of small initial accelerations; no force on a floating base."""
     import treesim
 
     count = min(len(states.q), ROLLOUTS)
@@ -89,7 +89,7 @@ def _references(tree: Tree, states: States, notes: list[str]) -> dict[str, np.nd
 
 
 def _ours(tree: Tree, states: States) -> list[BenchmarkCase]:
-    """The plain functions, and the bound ones into arrays that are there."""
+    """Return the cases of treesim's functions, and of a robot's compiled functions that write to existing arrays."""
     import treesim
 
     nq, nv, count = tree.nq, tree.nv, len(states.q)
@@ -113,7 +113,7 @@ def _ours(tree: Tree, states: States) -> list[BenchmarkCase]:
 
 
 def _fill(M: np.ndarray, kind: str) -> BenchmarkCase:
-    """What memory takes for full mass matrices, whoever computes them."""
+    """Return the case that only writes memory for full mass matrices: a lower bound for every engine."""
 
     def part(first: int, last: int) -> int:
         ctypes.memset(M.ctypes.data + first * M[0].nbytes, 0, (last - first) * M[0].nbytes)
@@ -125,7 +125,7 @@ def _fill(M: np.ndarray, kind: str) -> BenchmarkCase:
 
 
 def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[BenchmarkCase]) -> list[BenchmarkCase]:
-    """The packed mass matrix, plain and bound; a few of double precision are unpacked for their error."""
+    """Return the cases of the packed mass matrix; a few of double precision are unpacked for their error."""
     import treesim
 
     number, count = KINDS[kind], len(q)
@@ -158,21 +158,21 @@ def _case(
     others: Sequence[BenchmarkCase],
     served: str,
 ) -> BenchmarkCase:
-    """One of ours; in single precision its truth is the same call in double precision."""
+    """Return a case of treesim; the reference of single precision is the same call in double precision."""
     double = next((each.call for each in others if (each.name, each.numbers) == (name, DOUBLE)), None)
     truth = double if kind == SINGLE else None
     return BenchmarkCase(OURS, name, quantity, call, call, does, states, kind, truth, served)
 
 
 def _our_rollouts(tree: Tree, motion: Motion) -> list[BenchmarkCase]:
-    """Rollouts that keep every state, as other engines do, in new arrays, in ones that are there, or only the last."""
+    """Return the cases of rollouts that store every state, in new or existing arrays, or only the last."""
     import treesim
 
-    free = treesim.World(tree, limits=False)  # as other engines are asked to move it
+    free = treesim.World(tree, limits=False)  # as in the other engines
     count, steps = motion.controls.shape[:2]
     found: list[BenchmarkCase] = []
     for kind, number in KINDS.items():
-        served = engine_of_batch(tree, specialized.STATES, number)  # rollouts take it whatever their number
+        served = engine_of_batch(tree, specialized.STATES, number)  # for rollouts of any number
         q, v, u = (x.astype(number) for x in motion[:3])
         kept = np.empty((count, steps, tree.nq), number), np.empty((count, steps, tree.nv), number)
         for name, every, out, what in (
@@ -193,9 +193,11 @@ def _rollout(*arguments: Any, **settings: Any) -> Call:
 
 
 def after_another(tree: Tree, models: Sequence[EngineModel], states: States, rounds: int) -> dict[str, float]:
-    """Return seconds per state of one call of our forward dynamics, medians: after calls of itself, right after another
-    engine's batch on OpenMP's threads, and where `interleaved` times it, after that batch, the pause, and an untimed
-    call. Empty without such an engine."""
+    """Return medians of seconds per state of treesim's forward dynamics, by what ran before.
+
+    Cases: after calls of itself; right after another engine's batch on OpenMP's threads; and after that batch,
+    a pause and an untimed call, as in `interleaved`. Empty without such an engine.
+    """
     import treesim
 
     theirs = [

@@ -1,4 +1,4 @@
-"""Steps of a robot that stands on a plane, beside other engines: what they take, and how well it stands."""
+"""Steps of a robot standing on a plane, compared with other engines: time, drift and penetration."""
 
 from __future__ import annotations
 
@@ -48,25 +48,50 @@ def time_contact(
     steps: int = 40,
     engines: str | EngineAdapter | Sequence[str | EngineAdapter] | None = None,
 ) -> Benchmark:
-    """Time steps of 1 ms of a robot that stands on a plane under gains, treesim's and other engines', in turns.
+    """Time steps of 1 ms of a robot standing on a plane under PD control, of treesim and other engines, in turns.
 
-    robot: what `treesim.load` takes, or a tree, with a floating base and collision shapes. kp [N m/rad, N/m]: gain of
-    every joint of one degree of freedom towards the neutral configuration, beside kd = kp 0.05 s; joint limits, effort
-    limits and losses are left out. duration [s]: how long it stands before the steps are timed. rounds: turns of each
-    call. count, steps: of the rollouts. engines: as in `time_calls`.
-    Rows have the time of one step, and drift_m, by how much the base moves in the second half of the duration,
-    penetration_m, the largest overlap at its end, and of a box on an incline of slope 0.5 stick_error and slip_error
-    [m/s]: by how much its speed after 1 s is off, with friction 0.501 (it stays) and 0.499 (it slides). more:
-    "rollouts", rows of times for a state and step, on one thread and on all, from where it stands.
-    Raises what `treesim.load` raises, ArgumentError for a robot that cannot stand.
+    Joint limits, effort limits, damping, friction and armature are left out. Rows have the time of one step,
+    and: drift_m, the base's motion in the second half of the duration; penetration_m, the largest overlap at
+    its end; stick_error and slip_error [m/s], the error of a box's speed after 1 s on an incline of slope 0.5
+    with friction 0.501 (it sticks) and 0.499 (it slides).
 
-    Example:
-        >>> from treesim_lab import bench
-        >>> found = bench.time_contact("simple_humanoid", 3000.0, duration=0.01, rounds=1, count=2, steps=2, engines=[])
-        >>> found
-        <Benchmark of 'simple_humanoid': 2 ways of stepping what stands>
-        >>> found.rows[0]["stick_error"] < 1e-9
-        True
+    Parameters
+    ----------
+    robot : str or Tree
+        Any source that `treesim.load` reads, or a tree, with a floating base and collision shapes.
+    kp : float
+        Gain [N m/rad, N/m] of every joint with one degree of freedom towards the neutral configuration; kd = kp
+        0.05 s.
+    friction : float
+        Coefficient of friction.
+    duration : float
+        Time [s] that the robot stands before the steps are timed.
+    rounds : int
+        Number of turns of each call.
+    count, steps : int
+        Number of robots and of steps of the rollouts.
+    engines : optional
+        As in `time_calls`.
+
+    Returns
+    -------
+    Benchmark
+        Rows by method of stepping. `more` contains "rollouts": times per state and step on one thread and on
+        all.
+
+    Raises
+    ------
+    ArgumentError
+        For a robot that cannot stand.
+
+    Examples
+    --------
+    >>> from treesim_lab import bench
+    >>> found = bench.time_contact("simple_humanoid", 3000.0, duration=0.01, rounds=1, count=2, steps=2, engines=[])
+    >>> found
+    <Benchmark of 'simple_humanoid': 2 methods of stepping on a plane>
+    >>> found.rows[0]["stick_error"] < 1e-9
+    True
     """
     notes: list[str] = []
     given = read(robot, "floating").robot
@@ -91,8 +116,10 @@ def time_contact(
 
 
 def standing_scene(robot: Tree, kp: float = KP, friction: float = 0.8) -> Standing:
-    """Return a robot set down on the plane z = 0 in its neutral configuration, with gains towards it, and without
-    limits and losses. Raises ArgumentError for one that cannot stand."""
+    """Return a robot placed on the plane z = 0 in its neutral configuration, with PD gains towards it.
+
+    Limits, damping, friction and armature are removed. Raises ArgumentError for a robot that cannot stand.
+    """
     bare = _without_limits(robot)
     gains = np.zeros(bare.nv)
     for body in bare.bodies:
@@ -103,7 +130,7 @@ def standing_scene(robot: Tree, kp: float = KP, friction: float = 0.8) -> Standi
 
 
 def _without_limits(robot: Tree) -> Tree:
-    """The robot with its shapes, without joint limits, effort limits, damping, friction and armature."""
+    """Return the robot with its shapes, without joint limits, effort limits, damping, friction and armature."""
     free: dict[str, Any] = {
         "lower": -np.inf,
         "upper": np.inf,
@@ -117,7 +144,7 @@ def _without_limits(robot: Tree) -> Tree:
 
 
 def our_steppings(scene: Standing) -> list[Stepping]:
-    """Return treesim's ways of stepping what stands: both integrators that know contact, in their default substeps."""
+    """Return treesim's methods of stepping a scene: both integrators with contact, with their default substeps."""
     return [_our_stepping(scene, rule) for rule in reversed(SHARE)]
 
 
@@ -126,7 +153,7 @@ def _world(scene: Standing) -> World:
 
 
 def _targets(scene: Standing) -> np.ndarray:
-    """What the gains hold, (nv,)."""
+    """Return the targets (nv,) of the PD controller."""
     found = np.zeros(scene.robot.nv)
     for body in scene.robot.bodies:
         k = scene.robot.v_index[body.joint.name]
@@ -151,7 +178,7 @@ def _our_stepping(scene: Standing, rule: str) -> Stepping:
 
 
 def _how_it_stands(scene: Standing, way: Stepping, duration: float) -> dict[str, Any]:
-    """Drift of the base in the second half of the duration, and overlap at its end [m]."""
+    """Return the drift of the base in the second half of the duration, and the penetration at its end [m]."""
     places = []
     way.start()
     for _ in range(2):
@@ -167,7 +194,7 @@ def _run(way: Stepping, steps: int) -> None:
 
 
 def box_on_incline(friction: float) -> Standing:
-    """Return a box of 10 kg on a plane of slope 0.5, aligned with it: it stays where friction is 0.5 or more."""
+    """Return a box of 10 kg on a plane of slope 0.5, aligned with it: it sticks if friction is at least 0.5."""
     half = math.atan(SLOPE) / 2
     inertia = Inertia(10.0, (0, 0, 0), np.diag([10 * 0.2**2 / 6] * 3))
     shape = CollisionShape(1, Placement(), "box", size=(0.2, 0.2, 0.2), link="box")
@@ -178,12 +205,12 @@ def box_on_incline(friction: float) -> Standing:
 
 
 def speed_on_incline(friction: float) -> float:
-    """Return the speed [m/s] of the box after 1 s: g (sin a - mu cos a) t where it slides, tan a = 0.5."""
+    """Return the speed [m/s] of the box after 1 s: g (sin a - mu cos a) t if it slides, tan a = 0.5."""
     return max(GRAVITY * (SLOPE - friction) / math.hypot(1, SLOPE) * SLIDING, 0.0)
 
 
 def _sliding_errors(adapters: Sequence[EngineAdapter], friction: float, notes: list[str]) -> dict[str, float]:
-    """By how much the speed of the box is off after 1 s, by name of the way of stepping."""
+    """Return the error of the box's speed after 1 s, by method of stepping."""
     scene = box_on_incline(friction)
     models = _models(adapters, scene.robot, notes)
     found = {}
@@ -202,7 +229,7 @@ def _models(adapters: Sequence[EngineAdapter], robot: Tree, notes: list[str]) ->
 def _rollout_rows(
     scene: Standing, models: Sequence[EngineModel], count: int, steps: int, rounds: int
 ) -> list[dict[str, Any]]:
-    """Times for a state and step of rollouts of what stands, on one thread and on all."""
+    """Return times per state and step of rollouts of the scene, on one thread and on all."""
     rows = []
     for threads in sorted({1, thread_count()}):
         cases = [_our_rollout(scene, rule, count, steps, threads) for rule in reversed(SHARE)]

@@ -1,4 +1,4 @@
-"""How well contact is solved while a robot stands, is pushed and falls on a plane, one row for each run."""
+"""Contact accuracy of a robot that stands, is pushed and falls on a plane; one row for each run."""
 
 from __future__ import annotations
 
@@ -27,13 +27,16 @@ STIFFNESS = 10.0  # of joints, in weights of the robot times the height of its c
 DAMPING_TIME = 0.05  # s: kd = 0.05 s kp
 PUSH, PUSHED_AT, PUSHED_FOR = 0.5, 0.3, 0.1  # weights of the robot, s, s
 UP = np.array([0.0, 0.0, 1.0])
-REACHED = 2e-3  # m: a plane is reached by shapes that come down by more
+REACHED = 2e-3  # [m] shapes that descend by more reach the plane
 LEAST_LENGTH = 1e-3  # m
 
 
 class ContactSettings(NamedTuple):
-    """How robots are simulated on the plane: names of integrators, steps [s], duration [s], substeps as in
-    `treesim.Stepper`, and the seed of the configurations from which robots with a fixed base fall."""
+    """Settings of simulations on the plane.
+
+    Names of integrators, time steps [s], duration [s], substeps as in `treesim.Stepper`, and the seed of the
+    configurations from which robots with a fixed base fall.
+    """
 
     integrators: tuple[str, ...] = ("implicit_midpoint", "semi_implicit_euler")
     dts: tuple[float, ...] = (1e-3,)
@@ -43,13 +46,13 @@ class ContactSettings(NamedTuple):
 
 
 class ContactRun(NamedTuple):
-    """Summary of one run of a robot on a plane, or the reason `why` there is none.
+    """Summary of one run of a robot on a plane, or the reason `why` it did not run.
 
-    contacts: at most in a step. residual, position_residual: largest residuals of velocities and of positions [m/s,
-    rad/s]; None for positions where contact reports none. penetration: the largest overlap [m]. given: the most energy
-    that impulses gave in a step [J]. iterations_mean, iterations_max: of the solver in a step. step_s: seconds for a
-    step of `Simulation.run`, by the generic engine. warning: text of the ContactWarning, "" for none. why: reason why
-    there is no run, or why it ended early.
+    contacts: largest number in a step. residual, position_residual: largest residuals of velocities and of
+    positions [m/s, rad/s]; None for positions if contact reports none. penetration: largest overlap [m]. given:
+    largest energy that impulses added in a step [J]. iterations_mean, iterations_max: of the solver in a step.
+    step_s: seconds for a step of `Simulation.run`, by the generic engine. warning: text of the ContactWarning,
+    "" for none. why: reason why it did not run, or ended early.
     """
 
     robot: str
@@ -72,8 +75,10 @@ class ContactRun(NamedTuple):
 
 
 def contact_runs(name: str, base: Base, settings: ContactSettings) -> list[ContactRun]:
-    """Return a row for each scene, step and integrator of one robot on a base, or one row with the reason why nothing
-    of it can run. name: what `treesim.load` takes."""
+    """Return a row for each scene, time step and integrator of one robot on a base.
+
+    If nothing can run, return one row with the reason. name: any source that `treesim.load` reads.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -85,8 +90,10 @@ def contact_runs(name: str, base: Base, settings: ContactSettings) -> list[Conta
 
 
 def _start(robot: Tree, base: Base, settings: ContactSettings) -> tuple[np.ndarray, Ground]:
-    """The configuration (nq,) from which a robot starts, and the plane below it: under a fixed base half as far below
-    the robot as its shapes come down in free motion."""
+    """Return the initial configuration (nq,) of a robot, and the plane below it.
+
+    For a fixed base, the plane's distance is half of how far the shapes descend in free motion.
+    """
     if robot.nv == 0:
         raise ArgumentError("nothing of it can move")
     if not robot.mass > 0:
@@ -117,7 +124,7 @@ def _rows(
 
 
 def _run(row: ContactRun, world: World, start: np.ndarray, settings: ContactSettings) -> ContactRun:
-    """The row with what its run reports."""
+    """Simulate a row's scene, and return the row with the results."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         controller = scene_controller(row.scene, world.robot, start)
@@ -132,7 +139,7 @@ def _run(row: ContactRun, world: World, start: np.ndarray, settings: ContactSett
 
 
 def _summary(row: ContactRun, run: Trajectory) -> ContactRun:
-    """The row with the numbers of a trajectory."""
+    """Return the row with the numbers of a trajectory."""
     steps = len(run.t) - 1
     row = row._replace(steps=steps, step_s=run.metadata["wall_seconds"] / max(steps, 1))
     if run.contact is None or not steps:
@@ -152,8 +159,11 @@ def _summary(row: ContactRun, run: Trajectory) -> ContactRun:
 
 
 def scene_controller(scene: str, robot: Tree, q: np.ndarray) -> Controller:
-    """Return the controller of a scene: joints are held at q (nq,) while the robot stands and is pushed, and free while
-    it falls. The push, half the weight for 0.1 s, acts sideways on the root link."""
+    """Return the controller of a scene.
+
+    Joints are under PD control towards q (nq,) while the robot stands and is pushed, and free while it falls.
+    The push, half the weight for 0.1 s, acts sideways on the root link.
+    """
     if scene == "falls":
         return Zero(robot)
     kp = holding_gains(robot, q)
@@ -164,8 +174,11 @@ def scene_controller(scene: str, robot: Tree, q: np.ndarray) -> Controller:
 
 
 def holding_gains(robot: Tree, q: np.ndarray) -> np.ndarray:
-    """Return gains (nv,) [N m/rad, N/m] that carry a robot in q (nq,) on z = 0 with a small error: ten weights times
-    the height of the centre of mass per radian, ten weights by that height for prismatic joints."""
+    """Return PD gains (nv,) [N m/rad, N/m] that support a robot in q (nq,) on z = 0 with a small error.
+
+    They are ten weights times the height of the centre of mass per radian; ten weights over that height for
+    prismatic joints.
+    """
     length = max(float(center_of_mass(robot, q)[2]), LEAST_LENGTH)
     kp = np.full(robot.nv, STIFFNESS * _weight(robot) * length)
     types = {body.joint.name: body.joint.type for body in robot.bodies}
@@ -180,7 +193,7 @@ def _weight(robot: Tree) -> float:
 
 
 def _reason(error: TreesimError) -> str:
-    """The error in one line; of a file that is refused its first finding, without the file's place."""
+    """Return the error in one line; for a rejected file its first error, without the line."""
     if isinstance(error, UrdfError):
         for finding in error.findings:
             if finding.severity == "error":

@@ -1,4 +1,4 @@
-"""Many robots on a plane, in child processes: one that crashes or hangs costs its own rows, with the reason."""
+"""Many robots on a plane, in child processes: a crash or hang costs only that robot's rows."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def contact_survey(
 ) -> list[ContactRun]:
     """Return the rows of all robots, in their order, each on every base.
 
-    names: what `treesim.load` takes; None for all installed robots, one of those with the same file. tell: is called
-    with the robot that starts next. timeout: [s] for one robot on one base. processes: as many as there are cores by
-    default. Cost: about 1 s for each run, of which a robot has eight.
+    names: sources that `treesim.load` reads; None for all installed robots, one per file. tell: called with the
+    robot that starts next. timeout: [s] for one robot on one base. processes: the number of cores by default.
+    Takes about 1 s for each run; a robot has eight.
     """
     jobs = [ContactJob(name, base, settings) for name in (distinct_robots() if names is None else names)
             for base in bases]  # fmt: skip
@@ -66,14 +66,14 @@ def distinct_robots() -> list[str]:
 
 
 class _Worker:
-    """A process that answers jobs, started again after one that ended it."""
+    """Process that answers jobs, started again after a job that ended it."""
 
     def __init__(self, timeout: float) -> None:
         self.timeout = timeout
         self._process: PythonProcess | None = None
 
     def rows(self, job: ContactJob) -> list[ContactRun]:
-        """The rows of a job, or one with how the process ended over it."""
+        """Return the rows of a job; one row with the reason if the process ended."""
         try:
             self._process = self._process or PythonProcess(module_command("treesim_lab.bench.contact_worker"))
             return list(self._process.ask(job, self.timeout, "the robot"))

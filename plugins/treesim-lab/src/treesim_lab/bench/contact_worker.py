@@ -1,4 +1,4 @@
-"""The process in which robots are simulated on a plane: started by `contact_survey`."""
+"""Process in which robots are simulated on a plane; started by `contact_survey`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .contact_runs import ContactRun, ContactSettings, contact_runs
 
 
 class ContactJob(NamedTuple):
-    """A robot on a base, and how it is simulated."""
+    """A robot on a base, and the settings of its simulation."""
 
     name: str
     base: Base
@@ -20,7 +20,7 @@ class ContactJob(NamedTuple):
 
 
 def answer(job: ContactJob) -> list[ContactRun]:
-    """Return the rows of a job; an error of any kind is the reason in a row."""
+    """Return the rows of a job; any error becomes the reason in a row."""
     try:
         return contact_runs(*job)
     except Exception as error:

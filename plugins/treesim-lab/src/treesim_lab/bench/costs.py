@@ -1,4 +1,4 @@
-"""Formula, counted operations and time of every algorithm on one robot, and the advice."""
+"""Formula, counted operations and time of every algorithm on one robot, and the advised one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ if TYPE_CHECKING:
 
 
 def robot_costs(robot: Tree, base: str, frames: Sequence[str] | None, repeats: int) -> dict[str, Any]:
-    """Return formula, counted operations and time of every algorithm on a robot, and the advice: what
-    `treesim cost ROBOT --json` prints. repeats: rounds of the timing; 0 for none."""
+    """Return formula, counted operations and time of every algorithm on a robot, and the advised one.
+
+    This is the output of `treesim cost ROBOT --json`. repeats: rounds of the timing; 0 for none.
+    """
     from treesim.dynamics import advice as dynamics_advice
     from treesim.dynamics.operational import advice as operational_advice
 
@@ -76,7 +78,7 @@ def _row(entry: Entry, timings: dict[tuple[str, str], Timing], advised: str) -> 
 def _timings(
     robot: Tree, entries: Sequence[Entry], frames: Sequence[str], repeats: int
 ) -> tuple[dict[tuple[str, str], Timing], list[str]]:
-    """Times by kind and name, and what could not be called."""
+    """Return times by kind and name, and messages on calls that failed."""
     if repeats == 0:
         return {}, []
     calls, failures = {}, []

@@ -1,4 +1,4 @@
-"""Critical path and depth of level-parallel methods over the number of bodies, with what a doubling adds."""
+"""Critical path and depth of level-parallel methods over the number of bodies, and their increase per doubling."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ UPPER = 3  # sizes that a slope is fitted to, the largest ones
 
 
 def depths(sizes: Sequence[int], tell: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return a row for each family of trees, quantity and method: sizes, critical paths and depths in operations, and
-    the slopes of both per doubling, fitted to the three largest sizes.
+    """Return a row for each family of trees, quantity and method.
 
-    Quantities are forward dynamics in motion, and the inverse operational inertia of the last body. tell: called with
-    what comes next. Cost: up to 0.1 s a body and method.
+    Rows contain sizes, critical paths and depths in operations, and the slopes of both per doubling, fitted to
+    the three largest sizes. Quantities are forward dynamics in motion, and the inverse operational inertia of
+    the last body. tell: called with the case that is computed next. Takes up to 0.1 s per body and method.
     """
     from ..cost.scaling import FAMILIES
 
@@ -54,7 +54,7 @@ def _last(robot: Tree) -> list[str]:
 
 
 def per_doubling(bodies: Sequence[int], numbers: Sequence[int]) -> float | None:
-    """Return what a doubling of the bodies adds to numbers, by least squares over the largest sizes; None for one."""
+    """Return the increase of numbers per doubling of the bodies, fitted to the largest sizes; None for one size."""
     import numpy as np
 
     upper = slice(-UPPER, None)

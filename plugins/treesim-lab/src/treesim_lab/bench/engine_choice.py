@@ -1,4 +1,4 @@
-"""Which of treesim's engines serves a call."""
+"""Choice between treesim's engines for a call."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ def engine_of_batch(
     sizes: Sequence[int] | None = None,
     results: Sequence[int] | None = None,
 ) -> str:
-    """Return which engine works on `count` states: code for any robot, or code made for this one.
+    """Return which engine runs `count` states: generic code, or code specialized for this robot.
 
-    sizes, results: numbers of one state in the entry's arguments and results, by default those of forward dynamics.
+    sizes, results: numbers of one state in the entry's arguments and results, by default those of forward
+    dynamics.
     """
     if count < specialized.STATES:
         return GENERIC
@@ -41,8 +42,10 @@ def engine_of_batch(
 
 
 def engine_of_bound(call: Callable[..., Any], *arguments: Any) -> str:
-    """Return which engine serves a function of `treesim.Dynamics(engine="auto")`; call: the same function of one that
-    insists on specialized code."""
+    """Return which engine runs a function of `treesim.Dynamics(engine="auto")`.
+
+    call: the same function of `treesim.Dynamics(engine="specialized")`.
+    """
     try:
         call(*arguments)
     except UnsupportedError:

@@ -1,4 +1,4 @@
-"""Sparse factors beside LAPACK's dense Cholesky: time against operations, and errors."""
+"""Sparse factors compared with LAPACK's dense Cholesky: time, operations, and errors."""
 
 from __future__ import annotations
 
@@ -21,8 +21,11 @@ WHAT_IS_TIMED = (
 
 
 def factorization_rows(rounds: int) -> list[dict[str, Any]]:
-    """Return a row for each of the trees of Featherstone 2005, Table 2: operations and times of factoring the mass
-    matrix, and of solving with it, by sparse and by dense factors."""
+    """Return a row for each of the trees of Featherstone 2005, Table 2.
+
+    Rows contain operations and times of factoring the mass matrix, and of solving with it, by sparse and by
+    dense factors.
+    """
     return [_row(family, robot, rounds) for family, robot in _trees((2, 3, 4))]
 
 
@@ -35,9 +38,11 @@ def factor_error_rows(
     notes: list[str],
     tell: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
-    """Yield for each robot, or without any for each of the trees of Table 2 with up to 64 bodies (if quick, 16), its
-    name, n, the part of zeros in its mass matrix, and the errors of every factorization
-    (`factorization_errors.Errors`)."""
+    """Yield the errors of every factorization (`factorization_errors.Errors`) for each robot.
+
+    Without robots: for each of the trees of Table 2 with up to 64 bodies (if quick, 16). Rows also contain the
+    name, n, and the fraction of zeros in the mass matrix.
+    """
     from ..cost.bounds import density
     from ..cost.factorization_errors import median_errors
 
@@ -53,7 +58,7 @@ def factor_error_rows(
 
 
 def _trees(sizes: Sequence[int]) -> Iterator[tuple[str, Tree]]:
-    """The topologies of Table 2 with about 4^k - 1 bodies for each k of `sizes`."""
+    """Yield the topologies of Table 2 with about 4^k - 1 bodies for each k of `sizes`."""
     from treesim.model import generators as make
 
     for k in sizes:

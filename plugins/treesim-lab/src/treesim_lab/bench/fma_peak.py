@@ -1,4 +1,4 @@
-"""The peak of this processor's arithmetic: independent multiply-adds on its widest vectors, in a loop."""
+"""Peak of this processor's arithmetic: independent multiply-adds on its widest vectors, in a loop."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ OPERATIONS = 2  # of a multiply-add
 
 
 def peak(single: bool, threads: int, rounds: int = 20) -> float:
-    """Return operations per second (a multiply-add is two) in single or double precision on so many threads at once.
+    """Return the peak in operations per second (a multiply-add is two) on this number of threads.
 
-    The best of so many rounds of about ten milliseconds each.
+    It is the best of `rounds` rounds of about ten milliseconds each.
     """
     run = compiled(single)
     work = [np.full(lanes(single).bytes, 0, np.uint8) for _ in range(threads)]
@@ -52,7 +52,7 @@ def loop(single: bool) -> str:
     x = f.load(memory, align=1)
     with f.loop(0, turns, carried=[x] * CHAINS, begins=True) as turn:
         turn.values = [f.intrinsic("fma", chain, x, x) for chain in turn.values]
-    f.store(reduce(f.fadd, turn.values, x), memory, align=1)  # all chains are used, so none is left out
+    f.store(reduce(f.fadd, turn.values, x), memory, align=1)  # all chains are used, so that none is optimized away
     f.ret()
     return module.text()
 

@@ -1,4 +1,4 @@
-"""Which installed robots can be loaded and simulated, after which repair, beside what Pinocchio makes of them."""
+"""Survey of installed robots: which load and can be simulated, after which repair, compared with Pinocchio."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 STEPS, DT = 100, 1e-3  # semi-implicit Euler steps [s] from rest in the neutral configuration, without torques
 NO_PINOCCHIO = "not installed"
-LONGEST = 60  # [s] that Pinocchio may take
+LONGEST = 60  # [s] time limit of Pinocchio
 CHANGED = "U314"
 
 _PINOCCHIO = f"""
@@ -49,11 +49,11 @@ except (ValueError, RuntimeError) as error:
 
 
 class Verdict(NamedTuple):
-    """What becomes of a robot on a base.
+    """Result of loading and simulating a robot on a base.
 
-    result: "loads", "warning", "repaired" where it is simulated, else "refused" or "stops". repairs: names of those
-    that it takes to be simulated. codes: what is found in the file, without remarks of no weight. why: of what is not
-    simulated, the reason. pinocchio: "simulates", "stops at step k", "refuses it", "crashes" or "not installed".
+    result: "loads", "warning", "repaired" if it is simulated, else "refused" or "stops". repairs: names of the
+    repairs that it needs. codes: of warnings and errors in the file. why: reason why it is not simulated.
+    pinocchio: "simulates", "stops at step k", "refuses it", "crashes" or "not installed".
     """
 
     robot: str
@@ -67,10 +67,10 @@ class Verdict(NamedTuple):
 
 
 def tried(entries: Sequence[RobotEntry], tell: Callable[[str], None]) -> list[Verdict]:
-    """Return a verdict for each robot, one of those with the same file, on a fixed and on a floating base.
+    """Return a result for each robot, one per file, on a fixed and on a floating base.
 
-    A robot is simulated when 100 steps of 1 ms from rest in its neutral configuration are finite. tell: called with the
-    name of the next robot. Cost: about 1 s for each.
+    A robot is simulated if 100 steps of 1 ms from rest in its neutral configuration are finite. tell: called
+    with the name of the next robot. Takes about 1 s for each.
     """
     files: dict[Path, RobotEntry] = {}
     for entry in entries:
@@ -93,8 +93,10 @@ def _verdicts(entry: RobotEntry, tell: Callable[[str], None]) -> Iterator[Verdic
 
 
 def repairs_needed(path: Path, base: Base) -> tuple[str, ...]:
-    """Return the fewest repairs after which a robot is simulated, () if none does; two of those that must be asked for
-    by name at most, and the unambiguous ones that it takes."""
+    """Return the fewest repairs after which a robot is simulated, () if none suffice.
+
+    At most two of the repairs that must be named are tried, in addition to the unambiguous ones.
+    """
     named = [name for name in REPAIRS if name not in UNAMBIGUOUS]
     for more in (subset for count in range(3) for subset in combinations(named, count)):
         robot, _, why = _tried(path, base, (ALL_UNAMBIGUOUS, *more))
@@ -107,7 +109,7 @@ def repairs_needed(path: Path, base: Base) -> tuple[str, ...]:
 
 
 def _tried(path: Path, base: Base, repairs: tuple[str, ...]) -> tuple[Tree | None, tuple[str, ...], str]:
-    """The robot, if it loads, the codes of what is found, and why it is not simulated, if it is not."""
+    """Return the robot, if it loads, the codes of its findings, and the reason if it is not simulated."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UrdfWarning)
@@ -127,7 +129,7 @@ def _codes(findings: Iterable[Finding]) -> tuple[str, ...]:
 
 
 def _stop(robot: Tree) -> str:
-    """Why the robot is not simulated; empty if it is."""
+    """Return why the robot is not simulated; empty if it is."""
     q, v = robot.neutral(), np.zeros(robot.nv)
     for k in range(STEPS):
         try:
@@ -139,7 +141,7 @@ def _stop(robot: Tree) -> str:
 
 
 def pinocchio_verdicts(path: Path) -> tuple[str, str]:
-    """Return what Pinocchio makes of a file with a fixed and with a floating base, in a process of its own."""
+    """Return Pinocchio's results for a file with a fixed and with a floating base, from a process of its own."""
     if find_spec("pinocchio") is None:
         return NO_PINOCCHIO, NO_PINOCCHIO
     try:

@@ -1,4 +1,4 @@
-"""Calls of treesim and of other engines, timed beside each other, and how far the result of each is off."""
+"""Calls of treesim and of other engines, timed in turns, with the error of each result."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ def measured(
     turn: float = 2e-3,
     pause: float = 0.0,
 ) -> list[dict[str, Any]]:
-    """Time the cases in turns and return a row for each: who, what, seconds per state (fastest and median turn),
-    the error, and for treesim's rows how many times faster they are than each other engine.
+    """Time the cases in turns and return a row for each.
 
-    references: true results by quantity; where there is none, the first case's result stands for it, and that one
-    has no error. batched: whether results carry an axis of states. turn, pause [s]: see `interleaved`.
+    Rows contain engine, call, seconds per state (fastest and median turn), the error, and for treesim the speed
+    ratio to each other engine. references: correct results by quantity; if one is missing, the first case's
+    result is the reference, and this case has no error. batched: True if results have a leading axis of states.
+    turn, pause [s]: see `interleaved`.
     """
     timings = interleaved({each.label: each.call for each in cases}, rounds, turn, pause)
     rows = [_row(each, timings[each.label]) for each in cases]
@@ -40,7 +41,7 @@ def measured(
 
 
 def _error(each: BenchmarkCase, value: np.ndarray, truths: dict[str, np.ndarray], batched: bool) -> float | None:
-    """The error of a result, which becomes the truth where none is known, and then has none."""
+    """Return the error of a result; None if there is no reference, and the result becomes the reference."""
     known = each.quantity in truths or each.truth is not None
     truth = truths.setdefault(each.quantity, value) if each.truth is None else each.truth()
     return relative_error(value, truth, batched) if known else None
@@ -60,7 +61,7 @@ def _row(case: BenchmarkCase, timing: Timing) -> dict[str, Any]:
 
 
 def _times_faster(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """By engine: its fastest time for the same quantity over this row's."""
+    """Return each engine's fastest time for the same quantity over this row's."""
     others: dict[str, float] = {}
     for other in rows:
         if other["engine"] != OURS and other["quantity"] == row["quantity"]:
@@ -70,8 +71,10 @@ def _times_faster(row: dict[str, Any], rows: Sequence[dict[str, Any]]) -> dict[s
 
 
 def relative_error(value: np.ndarray, truth: np.ndarray, batched: bool) -> float:
-    """Return the largest deviation over the truth's largest number; of states the largest of all. Only as many states
-    are looked at as both have."""
+    """Return the largest deviation, relative to the reference's largest number; for batches the worst state.
+
+    If the numbers of states differ, the first ones are compared.
+    """
     if not batched:
         value, truth = value[None], truth[None]
     few = min(len(value), len(truth))

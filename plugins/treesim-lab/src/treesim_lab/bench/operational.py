@@ -1,4 +1,4 @@
-"""Cases of the operational space: Λ^-1 and the whole space."""
+"""Benchmark cases of the operational space: Λ^-1 and the full operational space."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ COUNTS = (1, 2, 4)  # frames of six rows
 
 
 def spread_leaves(topology: Topology, count: int) -> list[int]:
-    """Return up to `count` leaf bodies, far apart: the deepest first, then each time the one that shares the fewest
-    degrees of freedom with those chosen, of these the deepest, of these the first."""
+    """Return up to `count` leaf bodies that are far apart.
+
+    The deepest is first; each further one shares the fewest degrees of freedom with those chosen. Ties are
+    resolved by depth, then by number.
+    """
     leaves = [i for i in range(1, topology.n_bodies + 1) if i not in set(topology.parent.tolist())]
 
     def depth(body: int) -> int:
@@ -35,13 +38,13 @@ def spread_leaves(topology: Topology, count: int) -> list[int]:
 
 
 def frames_of(tree: Tree) -> dict[int, tuple[str, ...]]:
-    """Return the frames of 1, 2 and 4 leaf bodies, by number of rows, as far as the robot has so many leaves."""
+    """Return the frames of 1, 2 and 4 leaf bodies, by number of rows, as far as the robot has this many leaves."""
     chosen = [tree.body_names[i - 1] for i in spread_leaves(tree.topology, max(COUNTS))]
     return {6 * k: tuple(chosen[:k]) for k in COUNTS if k <= len(chosen)}
 
 
 def regular_frames_of(tree: Tree, state: States) -> dict[int, tuple[str, ...]]:
-    """Return those of `frames_of` whose Λ^-1 can be inverted, as numpy must."""
+    """Return those of `frames_of` whose Λ^-1 is invertible."""
     import treesim
 
     def rank(frames: tuple[str, ...]) -> int:
@@ -51,7 +54,7 @@ def regular_frames_of(tree: Tree, state: States) -> dict[int, tuple[str, ...]]:
 
 
 def our_cases(tree: Tree, state: States) -> list[BenchmarkCase]:
-    """Return our calls: Λ^-1, and the whole space, whose last quantity N is looked at."""
+    """Return treesim's calls: Λ^-1, and the full operational space, whose last quantity N is the result."""
     import treesim
 
     def inverse(frames: tuple[str, ...]) -> Call:
@@ -84,7 +87,7 @@ def our_cases(tree: Tree, state: States) -> list[BenchmarkCase]:
 
 
 def their_cases(models: Sequence[EngineModel], tree: Tree, state: States) -> list[BenchmarkCase]:
-    """Return the calls of the other engines that have any."""
+    """Return the calls of the other engines."""
     regular = regular_frames_of(tree, state)
     found = []
     for model in models:

@@ -1,4 +1,4 @@
-"""Ratios: how many times faster treesim is than the others, on several robots."""
+"""Speed ratios of treesim to the other engines, on several robots."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from treesim.compare.cases import OURS
 
 
 def ratios(robots: Sequence[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
-    """Return a row for each of our calls: quantity, call, numbers, and by robot our seconds and, by engine, how many
-    times longer that takes.
+    """Return a row for each call of treesim, with its times and the speed ratios to other engines, by robot.
 
     robots: as `time_robots` returns them. kind: "calls" or "batches".
     """

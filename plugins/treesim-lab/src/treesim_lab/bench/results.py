@@ -1,4 +1,4 @@
-"""What a benchmark of one robot found, as plain data."""
+"""Result of a benchmark of one robot, as plain data."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from treesim.compare.cases import OURS
 from treesim.system.display import ReprMixin
 
 MADE_OF = {"calls": "calls on one state", "batches": "calls on {} states each", "sizes": "sizes of batches",
-           "contact": "ways of stepping what stands"}  # fmt: skip
+           "contact": "methods of stepping on a plane"}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)
 class Benchmark(ReprMixin):
     """Times of one robot's calls.
 
-    kind: "calls", "batches", "sizes" or "contact". base: "fixed" or "floating". repeats: rounds in which each call
-    had its turn, states: of each batch; None where there are none. engines: versions of the other engines that
-    took the robot. notes: what to know about the times. more: what was measured besides, by name.
-    rows: a dictionary for each call, with quantity, engine, call, numbers, min_s, median_s (seconds per state), error
-    (relative), does (in words), and for treesim's times_faster_than by engine; for each size states, min_s and bytes.
+    kind: "calls", "batches", "sizes" or "contact". base: "fixed" or "floating". repeats: rounds of each call.
+    states: of each batch; None for single states. engines: versions of the other engines that support the
+    robot. notes: remarks on the times. more: further measurements, by name. rows: a dictionary for each call,
+    with quantity, engine, call, numbers, min_s, median_s (seconds per state), error (relative), does
+    (description), and for treesim times_faster_than by engine; for each size states, min_s and bytes.
     """
 
     kind: str
@@ -54,5 +54,5 @@ class Benchmark(ReprMixin):
         return min(rows, key=lambda row: row["min_s"])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain types: dictionaries, lists, numbers and words."""
+        """Return dictionaries, lists, numbers and strings."""
         return asdict(self)

@@ -1,4 +1,4 @@
-"""Robots that are timed: loaded by name or file, or made as unbranched chains, and stripped of their losses."""
+"""Robots for benchmarks: loaded by name or file, or generated chains, without damping, friction and armature."""
 
 from __future__ import annotations
 
@@ -26,8 +26,11 @@ OPEN = "loops are left open: engines are timed on the tree that is cut open at t
 
 
 class BenchRobot(NamedTuple):
-    """A robot to be timed: what `treesim.load` takes, the base and what happens to mimic joints, the URDF text that
-    other engines read, and the tree, without losses."""
+    """Robot of a benchmark.
+
+    source: for `treesim.load`. base, mimic: as for `treesim.load`. xml: URDF text for other engines. tree:
+    without damping, friction and armature.
+    """
 
     source: str
     base: str
@@ -36,14 +39,14 @@ class BenchRobot(NamedTuple):
     tree: Tree
 
     def text(self, level: str) -> str:
-        """Return what an engine reads at a level: the URDF text, or the bodies alone."""
+        """Return the text for an engine at a level: the URDF text, or the bodies as canonical URDF."""
         return self.xml if level == RAW else canonical(self.tree)
 
 
 def bench_robot(name: str, base: str, mimic: str | None, notes: list[str]) -> BenchRobot:
     """Return the robot of a name or file; "chain30" is an unbranched chain of 30 revolute joints, on a fixed base.
 
-    Raises what `treesim.load` raises, and ArgumentError for a robot that cannot move, or a chain on another base.
+    Raises as `treesim.load`, and ArgumentError for a robot that cannot move, or a chain on another base.
     """
     chain = CHAIN.fullmatch(name)
     if chain is None:
@@ -64,8 +67,7 @@ def bench_robot(name: str, base: str, mimic: str | None, notes: list[str]) -> Be
 
 
 def random_states(tree: Tree, seed: int, count: int | None = None) -> States:
-    """Return one random state, or `count` of them; tau is that of a random acceleration of order one, so that no joint
-    flies apart."""
+    """Return one random state, or `count` of them; tau belongs to a random acceleration of order one."""
     rng = np.random.default_rng(seed)
     if count is None:
         q, (v, a) = tree.random(rng), rng.standard_normal((2, tree.nv))

@@ -1,4 +1,4 @@
-"""Benchmarks of a robot: calls on one state, on batches, over sizes, the start of a process; and of several robots."""
+"""Benchmarks of a robot: calls on one state, batches, batch sizes, process start; and of several robots."""
 
 from __future__ import annotations
 
@@ -32,20 +32,39 @@ def time_calls(
     every_backend: bool = False,
     engines: Engines = None,
 ) -> Benchmark:
-    """Time calls on one random state, treesim's and other engines', in turns.
+    """Time calls on one random state, of treesim and other engines, in turns.
 
-    robot: a URDF file, the name of an installed robot, "chain30" (an unbranched chain of 30 joints), or what
-    `bench_robot` returned, with its base and mimic. rounds: turns of each call. every_backend: all of treesim's forward
-    dynamics instead of two. engines: adapters of other engines, by default all that are installed.
-    Raises what `treesim.load` raises.
+    Parameters
+    ----------
+    robot : str or BenchRobot
+        URDF file, name of an installed robot, "chain30" (an unbranched chain of 30 joints), or a result of
+        `bench_robot`, with its base and mimic.
+    base : {"fixed", "floating"}
+        As for `treesim.load`.
+    mimic : {None, "free"}
+        As for `treesim.load`.
+    rounds : int
+        Number of turns of each call.
+    seed : int
+        Seed of the random state.
+    every_backend : bool
+        Time all forward-dynamics backends of treesim instead of two.
+    engines : optional
+        Adapters of other engines; all installed ones by default.
 
-    Example:
-        >>> from treesim_lab import bench
-        >>> found = bench.time_calls("chain3", rounds=1, engines=[])
-        >>> found
-        <Benchmark of 'chain3': 15 calls on one state>
-        >>> found.fastest("mass matrix")["min_s"] < 1e-3
-        True
+    Returns
+    -------
+    Benchmark
+        One row for each call.
+
+    Examples
+    --------
+    >>> from treesim_lab import bench
+    >>> found = bench.time_calls("chain3", rounds=1, engines=[])
+    >>> found
+    <Benchmark of 'chain3': 15 calls on one state>
+    >>> found.fastest("mass matrix")["min_s"] < 1e-3
+    True
     """
     notes: list[str] = []
     taken, models, versions = _read(robot, base, mimic, engines, notes)
@@ -65,13 +84,24 @@ def time_batches(
 ) -> Benchmark:
     """Time calls on a batch of random states, and rollouts, in double and single precision, on all threads.
 
-    Otherwise as `time_calls`. more: "arithmetic", operations per second beside the processor's peak, and
-    "after_another", what a call suffers from one of another engine before it.
+    Parameters
+    ----------
+    robot, base, mimic, rounds, seed, engines : optional
+        As for `time_calls`.
+    states : int
+        Number of states.
 
-    Example:
-        >>> from treesim_lab import bench
-        >>> bench.time_batches("chain2", states=70, rounds=1, engines=[])
-        <Benchmark of 'chain2': 24 calls on 70 states each>
+    Returns
+    -------
+    Benchmark
+        One row for each call. `more` contains "arithmetic", operations per second and the processor's peak, and
+        "after_another", the time of a call after one of another engine.
+
+    Examples
+    --------
+    >>> from treesim_lab import bench
+    >>> bench.time_batches("chain2", states=70, rounds=1, engines=[])
+    <Benchmark of 'chain2': 24 calls on 70 states each>
     """
     notes: list[str] = []
     taken, models, versions = _read(robot, base, mimic, engines, notes)
@@ -97,7 +127,7 @@ def time_sizes(
 ) -> Benchmark:
     """Time forward dynamics on batches of 100, 1000, ... up to `largest` states, and measure their memory.
 
-    number: numpy.float64 or numpy.float32. Otherwise as `time_calls`.
+    number: numpy.float64 or numpy.float32. Other arguments as for `time_calls`.
 
     Example:
         >>> from treesim_lab import bench
@@ -113,9 +143,10 @@ def time_sizes(
 def time_start(
     robot: str | BenchRobot, base: Base = "fixed", mimic: Mimic | None = None, cold: bool = False
 ) -> dict[str, Any]:
-    """Return the seconds that a new process takes to its first results, and its peak memory: see `first_results`.
+    """Return the time [s] from the start of a new process to its first results, and its peak memory.
 
-    cold: with no machine code kept from earlier processes. Otherwise as `time_calls`.
+    See `first_results`. cold: without machine code cached by earlier processes. Other arguments as for
+    `time_calls`.
 
     Example:
         >>> from treesim_lab import bench
@@ -138,10 +169,11 @@ def time_robots(
     engines: Engines = None,
     tell: Callable[[str], None] | None = None,
 ) -> list[dict[str, Any]]:
-    """Return what calls on one state and on batches of several robots gave: a dictionary for each, with its name, base,
-    nv, states, notes, and the rows "calls" and "batches", which `bench.ratios` makes a table of.
+    """Time calls on one state and on batches of several robots; return a dictionary for each robot.
 
-    Chains stand on a fixed base whatever `base` says. tell: is told what is timed. Otherwise as `time_batches`.
+    Each has the robot's name, base, nv, states, notes, and the rows "calls" and "batches", from which
+    `bench.ratios` makes a table. Chains always have a fixed base. tell: called with what is timed next. Other
+    arguments as for `time_batches`.
 
     Example:
         >>> from treesim_lab import bench
@@ -179,7 +211,7 @@ def _taken(robot: str | BenchRobot, base: Base, mimic: Mimic | None, notes: list
 def _read(
     robot: str | BenchRobot, base: Base, mimic: Mimic | None, engines: Engines, notes: list[str]
 ) -> tuple[BenchRobot, list[EngineModel], dict[str, str]]:
-    """The robot, the engines that took it, and their versions."""
+    """Return the robot, the engines that support it, and their versions."""
     taken = _taken(robot, base, mimic, notes)
     adapters = installed_engines(notes) if engines is None else chosen_engines("engines", engines)
     models = read_by_engines(adapters, taken.tree, taken.text, notes)

@@ -36,7 +36,10 @@ print(kilobytes("VmHWM") - before)
 
 
 def sweep(sizes: Sequence[int], budget: float, tell: Callable[[str], None]) -> list[dict[str, Any]]:
-    """Return a row for each family and backend: sizes, seconds, exponents fitted and expected, and why it stopped."""
+    """Return a row for each family and backend: sizes, seconds, exponents fitted and expected, and why it stopped.
+
+    budget: longest call [s]. tell: called with the case that is timed next.
+    """
     from ..cost.scaling import FAMILIES
 
     return [row for family in FAMILIES for row in _family_rows(family, sizes, budget, tell)]
@@ -93,7 +96,7 @@ def _measure(row: dict[str, Any], robot: Tree, budget: float) -> None:
 
 
 def _call(robot: Tree, backend: str) -> Callable[[], object]:
-    """Forward dynamics in a random state with the torque of a random acceleration."""
+    """Return a call of forward dynamics at a random state, with the forces of a random acceleration."""
     import numpy as np
 
     import treesim
@@ -105,9 +108,9 @@ def _call(robot: Tree, backend: str) -> Callable[[], object]:
 
 
 def added_memory(backend: str, n: int) -> dict[str, Any]:
-    """Return the bytes that one call on a chain of n bodies adds to a new process, at its peak. Linux only.
+    """Return the peak memory [bytes] that one call on a chain of n bodies adds to a new process. Linux only.
 
-    Raises TreesimError with what the process said if it fails.
+    Raises TreesimError with the process's output if it fails.
     """
     ended = run(python_command(_PEAK, backend, str(n)))
     if ended.failed:

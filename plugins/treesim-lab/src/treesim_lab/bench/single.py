@@ -1,4 +1,4 @@
-"""Calls on one state, from Python to Python, beside other engines."""
+"""Timed calls on one state, from Python to Python, compared with other engines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_FORCES = np.empty(0)
 def call_rows(
     tree: Tree, models: Sequence[EngineModel], state: States, rounds: int, every_backend: bool, notes: list[str]
 ) -> list[dict[str, Any]]:
-    """Return a row for each call on one state, ours and others' (see `measured`), sorted by what they compute."""
+    """Return a row for each call on one state, of treesim and others (see `measured`), sorted by quantity."""
     cases = [*_ours(tree, state, every_backend, notes), *our_cases(tree, state)]
     for model in models:
         cases += model.calls(state)
@@ -44,7 +44,7 @@ def call_rows(
 
 
 def exact_references(tree: Tree, state: States, notes: list[str]) -> dict[str, np.ndarray]:
-    """Return what the dynamics of one state are, to double precision; nothing, and a note, without mpmath."""
+    """Return the correctly rounded results of one state; nothing, and a note, without mpmath."""
     q, v, a, tau = state
     nv = tree.nv
     asked: dict[str, tuple[Any, tuple[np.ndarray, ...], tuple[int, ...]]] = {
@@ -81,7 +81,7 @@ def _ours(tree: Tree, state: States, every_backend: bool, notes: list[str]) -> l
 
 
 def _backends(tree: Tree, state: States, names: Sequence[str], notes: list[str]) -> list[BenchmarkCase]:
-    """Forward dynamics by those backends that take the robot."""
+    """Return the cases of forward dynamics by all backends that support the robot."""
     import treesim
 
     def forward(backend: str) -> Call:
@@ -100,7 +100,7 @@ def _backends(tree: Tree, state: States, names: Sequence[str], notes: list[str])
 
 
 def bound_cases(tree: Tree, state: States) -> list[BenchmarkCase]:
-    """Return the calls of `treesim.Dynamics`, into new arrays and into ones that are there."""
+    """Return the calls of `treesim.Dynamics`, into new and existing arrays."""
     import treesim
 
     bound, special = treesim.Dynamics(tree), treesim.Dynamics(tree, engine="specialized")

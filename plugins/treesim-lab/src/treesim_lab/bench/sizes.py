@@ -22,8 +22,11 @@ SPEND = 0.3  # [s] on one size, at least
 
 
 def size_rows(tree: Tree, number: type[np.floating], largest: int, seed: int) -> list[dict[str, Any]]:
-    """Return a row for each number of states up to `largest`: seconds per state of forward dynamics, the engine, and
-    bytes of its arguments, of its result, and that the call needs beyond them at its peak."""
+    """Return a row for each number of states up to `largest`.
+
+    Rows contain seconds per state of forward dynamics, the engine, and the bytes of its arguments, of its
+    result, and of its peak beyond them.
+    """
     few = random_states(tree, seed, min(DIFFERENT, largest))
     return [_row(tree, few, number, size) for size in SIZES if size <= largest]
 
@@ -52,7 +55,7 @@ def _row(tree: Tree, few: States, number: type[np.floating], size: int) -> dict[
 
 
 def process_peak() -> int | None:
-    """Return the most memory this process has had so far [bytes], None where the system does not tell."""
+    """Return the peak memory of this process [bytes]; None if the system does not report it."""
     try:
         import resource
     except ImportError:  # Windows

@@ -1,4 +1,4 @@
-"""How well integrators keep the energy of passive motion, how long they last, and what a step costs."""
+"""Energy drift of integrators in passive motion, duration until failure, and cost of a step."""
 
 from __future__ import annotations
 
@@ -24,16 +24,17 @@ from treesim.simulation.world import World
 from treesim.states.arguments import checked_robot, positive_number
 from treesim.urdf.resolve import is_robot_name
 
-RECORDS = 200  # of a run, at most: where its energy is looked at
+RECORDS = 200  # largest number of states of a run at which its energy is computed
 STARTS = 4  # from rest at neutral, and from random states
 OURS = "treesim"
 
 
 class Stability(NamedTuple):
-    """One integrator's record on one robot: energies gained and lost at most, as parts of the energy in play of their
-    run; the most that was in play in any [J]; the time up to which all runs were finite [s], None where they were to
-    the end; seconds for a step of one state, one after the other in one thread. Of robots with damping, gains and
-    losses are those beside its work.
+    """Energy drift of one integrator on one robot, over several runs.
+
+    gained, lost: largest gain and loss of energy, relative to the energy range of their run; with damping, in
+    addition to its work. in_play: largest energy range of any run [J]. finite_until: time up to which all runs
+    were finite [s], None if they were to the end. step_s: seconds for a step of one state, in one thread.
     """
 
     robot: str
@@ -50,8 +51,11 @@ class Stability(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Records of some runs: t (K,), q (B, K, nq), v (B, K, nv), the work of damping up to there (B, K) [J]; seconds a
-    step of one state."""
+    """States of some runs.
+
+    t: (K,) [s]. q: (B, K, nq). v: (B, K, nv). work: of damping up to each state (B, K) [J]. step_s: run time
+    [s] per step of one state.
+    """
 
     t: np.ndarray
     q: np.ndarray
@@ -70,11 +74,13 @@ def stability(
     base: str = "fixed",
     substeps: int | None = None,
 ) -> list[Stability]:
-    """Return a record for each integrator and dt [s], of other engines' models too, over `duration` [s] of passive
-    motion: from rest, and from three random states with velocities of 1 rad/s, m/s. substeps: as in `treesim.Stepper`.
+    """Return the energy drift of each integrator and dt [s] over `duration` [s] of passive motion.
 
-    Raises UnknownNameError (integrator), ArgumentError, SingularInertiaError where forward dynamics have no answer.
-    Cost: seconds to minutes; compiled integrators run as rollouts.
+    Runs start from rest, and from three random states with velocities of 1 rad/s, m/s. models: other engines'
+    models, which are simulated too. substeps: as in `treesim.Stepper`.
+
+    Raises UnknownNameError (integrator), ArgumentError, SingularInertiaError if the mass matrix is singular.
+    Takes seconds to minutes; compiled integrators run as rollouts.
     """
     checked_robot(robot)
     positive_number("duration", duration)
@@ -130,12 +136,12 @@ def _ours(
 
 
 def passive(robot: Tree) -> World:
-    """Return a robot that nothing stops or rubs: what the rules of integration are judged by."""
+    """Return a robot's world without joint limits and friction, for energy-drift tests."""
     return World(robot, limits=False, friction=False)
 
 
 def _step_seconds(robot: Tree, name: str, q: np.ndarray, v: np.ndarray, dt: float, substeps: int | None) -> float:
-    """The least of five times of a hundred steps of one simulation."""
+    """Return the shortest of five times of a hundred steps of one simulation, per step."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FrictionWarning)
         simulation = Simulation(passive(robot), integrator=name, dt=dt, substeps=substeps)
@@ -167,7 +173,7 @@ def _judged(
     motion: Motion,
     starts: tuple[np.ndarray, np.ndarray],
 ) -> Stability:
-    """The worst of all runs; one whose states, or their energies, are no longer finite counts as gone."""
+    """Return the worst drift of all runs; a run whose states or energies are not finite has ended."""
     gained, lost, in_play, until = 0.0, 0.0, 0.0, math.inf
     for b in range(len(motion.q)):
         finite = np.isfinite(motion.q[b]).all(axis=1) & np.isfinite(motion.v[b]).all(axis=1)
@@ -191,7 +197,7 @@ def _judged(
 
 
 def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) -> np.ndarray:
-    """The energy (K,) that a freely falling robot has beside that of its centre of mass: what it keeps."""
+    """Return the energy (K,) of a freely falling robot less that of its centre of mass, which is conserved."""
     from treesim.dynamics.functions import momentum
     from treesim.dynamics.operational.motion import center_of_mass
     from treesim.engine.call.evaluate import specialized_first
@@ -211,8 +217,11 @@ def of_robots(
     tell: Callable[[str], None] = lambda text: None,
     **options: Any,
 ) -> tuple[list[Stability], list[str]]:
-    """Return the records of several robots, and why some have none. load(name, base) returns a robot; models(base,
-    robot) other engines' models of it; tell is told what is at work. options: as of `stability`."""
+    """Return the energy drifts of several robots, and the reasons why some have none.
+
+    load(name, base) returns a robot. models(base, robot) returns other engines' models of it. tell: called with
+    the robot that is simulated next. options: of `stability`.
+    """
     rows: list[Stability] = []
     notes: list[str] = []
     for name in names:

@@ -1,4 +1,4 @@
-"""How long a new process takes to its first results, with and without kept machine code."""
+"""Time from the start of a new process to its first results, with and without cached machine code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ treesim.forward_dynamics(robot, np.tile(q, (given["states"], 1)), v, tau)
 first_batch = now()
 treesim.forward_dynamics(robot, q, v, tau)
 first_call = now()
-if sys.platform == "linux":  # where getrusage still counts the process that started this one
+if sys.platform == "linux":  # getrusage includes the process that started this one
     with open("/proc/self/status") as status:
         peak = next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 else:
@@ -44,12 +44,12 @@ print(json.dumps({
 
 
 def first_results(source: str, base: str, mimic: str | None, cold: bool) -> dict[str, Any]:
-    """Return the seconds a new process takes to start Python, import treesim, load the robot, finish the first step of
-    a `Simulation`, a first batch, and a first forward dynamics of one state; the seconds from its start to that first
-    step; and its peak memory [bytes].
+    """Return the times [s] of a new process up to its first results, and its peak memory [bytes].
 
-    source: what `treesim.load` takes, as text. cold: give it an empty cache, so that it compiles. Raises TreesimError
-    with what the process said if it fails.
+    Times are those of starting Python, importing treesim, loading the robot, the first step of a `Simulation`,
+    a first batch, a first forward dynamics of one state, and from the start to the first step. source: for
+    `treesim.load`, as text. cold: with an empty cache, so that it compiles. Raises TreesimError with the
+    process's output if it fails.
     """
     with tempfile.TemporaryDirectory(prefix="treesim-cold-") as empty:
         environment = {"TREESIM_CACHE_DIR": empty} if cold else {}

@@ -1,4 +1,4 @@
-"""Timing of calls: in turns, so that all meet the same machine, and away from each other's threads."""
+"""Timing of calls in turns, so that all see the same machine state, without disturbance by each other's threads."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-ROUND_S = 2e-3  # a call is repeated until a round takes about this long, so that the clock's grain does not show
+ROUND_S = 2e-3  # a call is repeated until a round takes about this long, so that the clock's resolution does not matter
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Microseconds of one call: the fastest round and the median round."""
+    """Time of one call [us]: the fastest round and the median round."""
 
     min_us: float
     median_us: float
@@ -23,12 +23,12 @@ class Timing:
 def interleaved(
     calls: Mapping[str, Callable[[], object]], rounds: int, turn: float = ROUND_S, pause: float = 0.0
 ) -> dict[str, Timing]:
-    """Time `calls` in turns, so that a slow spell of the machine meets all of them alike.
+    """Time `calls` in turns, so that a slow phase of the machine affects all of them alike.
 
-    rounds: how often each has its turn. turn [s]: how long a turn lasts at least; a short call is repeated. A turn
-    begins with untimed calls, a quarter of the timed ones and at least one, which bring caches and clock where the
-    timed ones keep them. pause [s]: sleep before each turn, until threads of the call before have gone to sleep:
-    OpenMP's keep spinning for some milliseconds and would take the cores from whoever comes next.
+    rounds: number of turns of each call. turn [s]: shortest duration of a turn; a short call is repeated. A
+    turn begins with untimed calls, a quarter of the timed ones and at least one, to warm up caches and clock.
+    pause [s]: sleep before each turn, until the threads of the previous call sleep: OpenMP's threads spin for
+    some milliseconds and would occupy the cores.
     """
     repeats = {name: _repeats(call, turn) for name, call in calls.items()}
     turns: dict[str, list[float]] = {name: [] for name in calls}
@@ -47,14 +47,16 @@ def interleaved(
 
 
 def one_blas_thread() -> None:
-    """Let scipy's linear algebra run on one thread, as our kernels do; works until scipy is first loaded."""
+    """Run scipy's linear algebra on one thread, as treesim's kernels do; effective only before scipy is imported."""
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
 
 
 def shortest(call: Callable[[], object], spend: float = 0.1) -> float:
-    """Return the seconds of the fastest of several calls in a row, after a first one: at least two calls, and as many
-    as fit in `spend` seconds (at most 1000)."""
+    """Return the time [s] of the fastest of several calls in a row, after a first one.
+
+    There are at least two calls, and as many as fit in `spend` seconds (at most 1000).
+    """
     call()  # loads or compiles, and fills caches
     fastest, spent, done = float("inf"), 0.0, 0
     while done < 2 or (spent < spend and done < 1000):

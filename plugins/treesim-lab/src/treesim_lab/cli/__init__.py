@@ -1,1 +1,1 @@
-"""The commands of this package, one file each."""
+"""Commands of this package, one module each."""

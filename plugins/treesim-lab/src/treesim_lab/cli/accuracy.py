@@ -29,19 +29,22 @@ def accuracy(
     mimic: MimicOption = None,
     states: Annotated[int, typer.Option(min=1, help="Random states of robots and of factorizations.")] = 64,
     factorization: Annotated[
-        bool, typer.Option("--factorization", help="Errors of LTL, LTDL and dense Cholesky of the mass matrix instead.")
+        bool, typer.Option("--factorization", help="Errors of LTL, LTDL and dense Cholesky of the mass matrix.")
     ] = False,
     quick: Annotated[
         bool, typer.Option("--quick", help="Chains of 10 and 100 bodies only; of factorizations, trees of up to 16.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
-    """Measure relative errors against exact digits, computed by the same kernels on 40 digits.
+    """Measure relative errors against a high-precision reference (40 digits).
 
-    On ROBOT...: of every engine, kernel by kernel, and how far the engines are apart, beside what rounding the problem
-    once does to its exact result. Without: of every backend on chains of up to 1000 bodies, force-driven and in
-    prescribed motion, and on chains with one light or heavy link; plain and after one step of refinement. With
-    --factorization: of the factors of mass matrices and of solves with them, on ROBOT... or on four families of trees.
+    With ROBOT...: errors of every engine, kernel by kernel, and distances
+    between engines, compared with the effect of rounding the problem once.
+    Without: errors of every backend on chains of up to 1000 bodies,
+    force-driven and in prescribed motion, and on chains with one light or
+    heavy link; without and with one step of refinement.
+    With --factorization: errors of the factors of mass matrices and of solves
+    with them, on ROBOT... or on four families of trees.
     """
     if factorization:
         from .accuracy_factors import show_factors

@@ -19,8 +19,10 @@ WHAT_IS_COMPARED = (
 
 
 def show_factors(names: Sequence[str], base: str, mimic: str | None, states: int, quick: bool, json: bool) -> None:
-    """Print the errors of every factorization on robots, or on the trees of Featherstone 2005, Table 2; quick: on the
-    small ones of these."""
+    """Print the errors of every factorization on robots, or on the trees of Featherstone 2005, Table 2.
+
+    quick: only on the small trees.
+    """
     from ..bench.factorization import factor_error_rows
 
     notes = [WHAT_IS_COMPARED]
@@ -38,7 +40,7 @@ def show_factors(names: Sequence[str], base: str, mimic: str | None, states: int
 
 
 def _print(title: str, measure: str, rows: Sequence[dict[str, Any]]) -> None:
-    """A table of one measure: for each tree the errors of the factorizations, and LTL's and LTDL's over Cholesky's."""
+    """Print a table of one measure: errors of the factorizations by tree, and those of LTL and LTDL over Cholesky's."""
     from rich.table import Table
 
     names = list(rows[0]["errors"])

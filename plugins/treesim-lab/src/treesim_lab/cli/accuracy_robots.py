@@ -1,4 +1,4 @@
-"""`treesim accuracy ROBOT...`: how far every engine's results are from exact digits and from each other's."""
+"""`treesim accuracy ROBOT...`: errors of every engine against 40 digits, and distances between engines."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def show_robots(names: Sequence[str], base: str, mimic: str | None, states: int,
 
 
 def _print(title: str, keys: Sequence[str], rows: Sequence[dict[str, Any]]) -> None:
-    """A table of kernels over robots: of one kind of error, or of two."""
+    """Print a table of kernels over robots, with one or two kinds of error."""
     from rich.table import Table
 
     shown = Table("", *(f"{named(row['robot'])} ({row['nv']})" for row in rows), title=title, title_justify="left")

@@ -1,4 +1,4 @@
-"""`treesim audit ROBOT`: every method on one robot, judged without another engine."""
+"""`treesim audit ROBOT`: accuracy of every method on one robot, without another engine."""
 
 from __future__ import annotations
 
@@ -37,11 +37,12 @@ def audit(
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Judge every method on ROBOT by exact digits, and mechanics by its identities.
+    """Check the accuracy of every method on ROBOT against 40 digits, and identities of mechanics.
 
-    For each method: the digits that are right, the error beside its bound (what rounding the mass matrix and the forces
-    does, times what the method declares to lose), the residual of its equations, and the distance from the median of
-    all methods. Exit code 1 if anything is beyond its bound.
+    For each method: correct digits, error and bound, the residual of its
+    equations, and the distance from the median of all methods.
+    The bound is the effect of rounding the mass matrix and the forces, times
+    the method's error factor. Exit code 1 if an error exceeds its bound.
     """
     from ..audits import audit as judge
 
@@ -75,7 +76,7 @@ def _show(found: Audit, base: str) -> None:
 
 
 def _table(group: str, rows: list[Row]) -> None:
-    """A table of one group, without columns that it has no numbers for."""
+    """Return the table of one group, without empty columns."""
     from rich.table import Table
 
     columns = [column for column in ("residual", "apart") if any(getattr(row, column) is not None for row in rows)]

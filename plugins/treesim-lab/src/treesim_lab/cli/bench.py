@@ -1,4 +1,4 @@
-"""`treesim bench`: how fast treesim is, beside other engines in the same process."""
+"""`treesim bench`: speed of treesim, compared with other engines in the same process."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 CALL_ROUNDS, BATCH_ROUNDS = 50, 10
 BATCH, SUMMARY_BATCH_ROUNDS = 4096, 8
-BUSY = 0.5  # load average from which on other work shows in the times
+BUSY = 0.5  # load average above which other processes disturb the times
 
 Robots = Annotated[
     list[str] | None,
@@ -48,34 +48,37 @@ def bench(
     robots: Robots = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    batch: Annotated[int, typer.Option(min=0, help="Time batches of so many states instead of single calls.")] = 0,
-    sizes: Annotated[int, typer.Option(min=0, help="Time batches of 100, 1000, ... up to so many states.")] = 0,
+    batch: Annotated[int, typer.Option(min=0, help="Time batches of this many states instead of single calls.")] = 0,
+    sizes: Annotated[int, typer.Option(min=0, help="Time batches of 100, 1000, ... up to this many states.")] = 0,
     single: Annotated[bool, typer.Option("--single", help="With --sizes: in single precision.")] = False,
     summary: Annotated[
-        bool, typer.Option("--summary", help="Ratios on several robots; without names, on the five standard ones.")
+        bool, typer.Option("--summary", help="Speed ratios on several robots, by default on five standard ones.")
     ] = False,
     contact: Annotated[
         bool, typer.Option("--contact", help="Time steps of ROBOT standing on a plane, with a floating base.")
     ] = False,
     kp: Annotated[
-        float, typer.Option(min=0, help="With --contact: gain of every joint (N m/rad, N/m), beside kd = 0.05 s kp.")
+        float, typer.Option(min=0, help="With --contact: gain of every joint (N m/rad, N/m); kd = 0.05 s kp.")
     ] = 1000.0,
     every_backend: Annotated[bool, typer.Option("--backends", help="Also time every other backend.")] = False,
     cold: Annotated[bool, typer.Option("--cold", help="Also start a process with an empty kernel cache.")] = False,
     repeats: Annotated[
-        int | None, typer.Option(min=1, help="Rounds in which every call has its turn.", show_default=False)
+        int | None, typer.Option(min=1, help="Rounds; every call is timed once per round.", show_default=False)
     ] = None,
     threads: Annotated[
         int | None, typer.Option(min=1, help="Threads of all engines, by default all cores.", show_default=False)
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
-    plot: Annotated[Path | None, typer.Option(help="Draw the result to this file, by matplotlib.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot the result to this file, by matplotlib.")] = None,
     save: Annotated[Path | None, typer.Option(help="Also write the result as JSON to this file.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Time treesim on ROBOT beside Pinocchio, MuJoCo and PyBullet, as far as installed, in one process and in turns:
-    single calls and a new process's start; with --batch many states at once; with --sizes up to a million of them; with
-    --contact steps of a robot that stands on a plane, and how well it stands."""
+    """Time treesim on ROBOT, compared with installed engines (Pinocchio, MuJoCo, PyBullet), in turns in one process.
+
+    Times single calls and the start of a new process.
+    With --batch: many states at once. With --sizes: up to a million of them.
+    With --contact: steps of a robot standing on a plane, and its drift.
+    """
     from treesim.engine.threads import use_threads
 
     if plot is not None:
@@ -105,7 +108,7 @@ def bench(
 
 
 class _Report:
-    """Where a result goes: tables or JSON on standard output, and files."""
+    """Output of a result: tables or JSON on standard output, and files."""
 
     def __init__(self, json: bool, plot: Path | None, save: Path | None) -> None:
         self.json, self.plot, self.save = json, plot, save
@@ -118,19 +121,19 @@ class _Report:
             )
 
     def print(self, *renderables: Any) -> None:
-        """Show tables or lines, unless the output is JSON."""
+        """Print tables or lines, unless the output is JSON."""
         for each in () if self.json else renderables:
             output().print(each, soft_wrap=isinstance(each, str))
 
     def explain(self, rows: Sequence[dict[str, Any]]) -> None:
-        """Show what the calls of these rows do, and the notes."""
+        """Print what the calls of these rows do, and the notes."""
         from .bench_tables import print_notes
 
         if not self.json:
             print_notes(output(), rows, self.notes)
 
     def finish(self, facts: dict[str, Any]) -> None:
-        """Write the result to where it was asked for; raises ArgumentError naming a file that cannot be written."""
+        """Write the result to all requested outputs; raises ArgumentError for a file that cannot be written."""
         facts = {**_environment(), "load_before": self.load, **facts, "notes": self.notes}
         if self.save is not None:
             text = json_format.dumps(plain(facts), indent=2, ensure_ascii=False).encode()
@@ -143,7 +146,7 @@ class _Report:
 
 
 def _load() -> float | None:
-    """Processes that wanted to run in the last minute, None where the system does not tell."""
+    """Return the system load average over one minute; None if the system does not report it."""
     import os
 
     try:
@@ -153,7 +156,7 @@ def _load() -> float | None:
 
 
 def _environment() -> dict[str, Any]:
-    """The processor, the number of threads, and the versions of what is timed."""
+    """Return the processor, the number of threads, and the versions of treesim and numpy."""
     import numpy
 
     import treesim
@@ -188,7 +191,7 @@ def _calls(report: _Report, robot: BenchRobot, rounds: int, seed: int, every_bac
 
 
 def _repr_fields(found: Benchmark) -> dict[str, Any]:
-    """What `--json` says of a benchmark besides its rows."""
+    """Return the fields of a benchmark for `--json`, except its rows."""
     facts = {"robot": found.robot, "base": found.base, "nv": found.nv}
     if found.states is not None:
         facts["states"] = found.states

@@ -1,4 +1,4 @@
-"""Tables of `treesim bench` for the terminal."""
+"""Printed tables of `treesim bench`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ START_COLUMNS = {
 
 
 def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table:
-    """Return rows as `measured` gives them, in "us" or "ns", a section for each quantity."""
+    """Return the table of rows of `measured`, in "us" or "ns", with a section for each quantity."""
     others = list(dict.fromkeys(row["engine"] for row in rows if row["engine"] != OURS))
     kinds = {row["numbers"] for row in rows}
     told = f"; how many times longer {', '.join(others)} take" if others else ""
@@ -54,7 +54,7 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
 
 
 def contact_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
-    """Return times of steps with contact, and how well the robot stands and a box sticks and slides."""
+    """Return the table of times of steps with contact, drift and penetration, and errors of sticking and sliding."""
     table = _table(f"{title}, times in us", "by", "call")
     for heading in ("min", "median", "drift [m]", "overlap [m]", "stick error [m/s]", "slip error [m/s]"):
         table.add_column(heading, justify="right")
@@ -66,7 +66,7 @@ def contact_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def standing_rollout_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
-    """Return times of rollouts of what stands, for a state and step, on each number of threads."""
+    """Return the table of times per state and step of rollouts of a standing robot, by number of threads."""
     table = _table(f"{title}, us for a state and step, all threads together", "threads", "by", "call")
     for heading in ("min", "median"):
         table.add_column(heading, justify="right")
@@ -77,7 +77,7 @@ def standing_rollout_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def arithmetic_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """Return the arithmetic of batches: operations, rate, peak, and the share of the peak that their mix allows."""
+    """Return the table of the arithmetic of batches: operations, rate, peak, and the fraction that their mix allows."""
     table = _table("arithmetic of batches, beside independent multiply-adds on the widest vectors", "kernel", "numbers")
     counts, times = ("threads", "add", "mul", "div", "other"), ("ns per state", "10⁹/s", "peak 10⁹/s")
     for heading in (*counts, *times, "of the peak", "mix allows"):
@@ -92,7 +92,7 @@ def arithmetic_table(rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def start_table(starts: dict[str, dict[str, Any]], batch: str) -> Table:
-    """Return the times of new processes. batch: what the first batch is."""
+    """Return the table of times of new processes; batch: description of the first batch."""
     title = (
         f"a new process, in seconds: steps by code of the robot's own where there is some, {batch}, plain calls generic"
     )
@@ -106,7 +106,7 @@ def start_table(starts: dict[str, dict[str, Any]], batch: str) -> Table:
 
 
 def size_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
-    """Return time and memory over the number of states."""
+    """Return the table of time and memory over the number of states."""
     table = _table(f"{title}: forward dynamics of batches; memory in MiB")
     headings = ("states", "numbers", "engine", "ns per state", "call [s]", "arguments", "result", "beyond these")
     for heading in (*headings, "process at its peak"):
@@ -119,7 +119,7 @@ def size_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def ratio_table(title: str, rows: Sequence[dict[str, Any]], robots: Sequence[str], unit: str) -> Table:
-    """Return our time on each robot, and how many times longer the other engines take, one after the other."""
+    """Return the table of treesim's time on each robot, and the speed ratios to the other engines."""
     engines = list(dict.fromkeys(name for row in rows for found in row["ratios"].values() for name in found))
     told = f": how many times longer {', '.join(engines)} take" if engines else ""
     table = _table(f"{title}: our time [{unit}]{told}", "computes")
@@ -150,7 +150,7 @@ def _digits(unit: str) -> int:
 
 
 def print_notes(console: Console, rows: Sequence[dict[str, Any]], notes: Sequence[str]) -> None:
-    """Print what each call does, those that do the same together, and the notes."""
+    """Print what each call does, grouping equal descriptions, and the notes."""
     by_words: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         names = by_words.setdefault((row["engine"], row["does"]), [])

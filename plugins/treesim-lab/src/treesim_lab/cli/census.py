@@ -1,4 +1,4 @@
-"""`treesim census`: all installed robots beside other engines, on both bases."""
+"""`treesim census`: comparison of all installed robots with other engines, on both bases."""
 
 from __future__ import annotations
 
@@ -26,18 +26,20 @@ def census(
         ),
     ] = None,
     against: Annotated[
-        str, typer.Option(help="The other engines, separated by commas (`treesim plugins` lists them).")
+        str, typer.Option(help="Other engines, separated by commas (`treesim plugins` lists them).")
     ] = "pybullet,mujoco,pinocchio",
     base: Annotated[str, typer.Option(help="fixed, floating, or both.")] = "both",
     states: Annotated[int, typer.Option(min=1, help="Number of random states.")] = 20,
     steps: Annotated[int, typer.Option(min=0, help="Steps of the trajectory; 0 for none.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
-    timeout: Annotated[float, typer.Option(help="Time limit of an engine for one text of a robot (s).")] = 60.0,
+    timeout: Annotated[float, typer.Option(help="Time limit of an engine for one robot at one level (s).")] = 60.0,
     json: JsonOption = False,
 ) -> None:
     """Compare ROBOTS with other engines, and list every disagreement.
 
-    Exit code 1 if one is not explained by a known fault of the engine, or an engine fails."""
+    Exit code 1 for a disagreement that is not a known fault of the engine,
+    or if an engine fails.
+    """
     from treesim.compare import census as outcomes
     from treesim.compare.census import take_census
     from treesim.compare.engines import find_engine
@@ -87,7 +89,7 @@ def _counts(found: Census) -> Table:
 
 
 def _largest(found: Census) -> Table:
-    """The largest errors on the bodies of those that agree."""
+    """Return the table of the largest errors on robots that agree."""
     from rich.table import Table
 
     from treesim.compare.diagnosis import CAUSES
@@ -102,7 +104,7 @@ def _largest(found: Census) -> Table:
 
 
 def _grouped(rows: list[CensusRow]) -> Iterator[str]:
-    """One line for each reason and the engines that share it, with its robots."""
+    """Yield one line for each reason and the engines that share it, with its robots."""
     engines: dict[tuple[str, str, str], list[str]] = {}
     for row in rows:
         engines.setdefault((row.why, row.robot, row.base), []).append(row.engine)

@@ -1,4 +1,4 @@
-"""`treesim cost`: what every algorithm costs on a robot, and the papers' own tables recomputed."""
+"""`treesim cost`: cost of every algorithm on a robot, and the papers' tables recomputed."""
 
 from __future__ import annotations
 
@@ -18,25 +18,24 @@ def cost(
         typer.Argument(metavar="[ROBOT]", help="A URDF file, or the name of an installed robot.", show_default=False),
     ] = None,
     papers: Annotated[bool, typer.Option("--papers", help="Recompute the papers' tables instead.")] = False,
-    advice: Annotated[bool, typer.Option("--advice", help="Hold the advice against measured times instead.")] = False,
+    advice: Annotated[bool, typer.Option("--advice", help="Compare the advice with measured times instead.")] = False,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
     frame: Annotated[
         list[str] | None,
-        typer.Option(help="A task frame of the inverse operational inertia; repeatable. Limb tips if not given."),
+        typer.Option(help="A task frame of the inverse operational inertia; may be repeated. Default: limb tips."),
     ] = None,
     repeats: Annotated[int, typer.Option(min=0, help="Rounds of timing; 0 leaves times out.")] = 20,
     plot: Annotated[
         Path | None,
-        typer.Option(
-            help="Draw the pattern of mass matrix and factor, or of --papers the figures, to this file, by matplotlib."
-        ),
+        typer.Option(help="Plot the pattern of mass matrix and factor, or with --papers the figures, to this file."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Set formulas, counted operations and times of every algorithm on ROBOT side by side, and advise one.
+    """Compare formulas, counted operations and times of every algorithm on ROBOT, and advise one.
 
-    Or recompute the papers' tables (--papers), or hold the advice against the clock on many trees (--advice).
+    Or recompute the papers' tables (--papers), or compare the advice with
+    measured times on many trees (--advice).
     """
     if sum((papers, advice, robot is not None)) != 1:
         raise ArgumentError("give one of ROBOT, --papers and --advice")

@@ -1,4 +1,4 @@
-"""`treesim cost --advice`: the advised algorithms beside the fastest ones, measured on many trees."""
+"""`treesim cost --advice`: comparison of the advised algorithms with the fastest ones on many trees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from treesim.errors import named
 
 
 def show_advice(repeats: int, json: bool) -> None:
-    """Time every algorithm on generated trees and installed robots and print what is advised beside the fastest."""
+    """Time every algorithm on generated trees and installed robots; print the advised and the fastest ones."""
     from ..bench.advice import advice_rows
     from ..bench.timing import one_blas_thread
 

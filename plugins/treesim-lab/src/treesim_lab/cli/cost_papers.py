@@ -1,4 +1,4 @@
-"""`treesim cost --papers`: the papers' tables beside recomputed values."""
+"""`treesim cost --papers`: the papers' tables compared with recomputed values."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def _print_papers(rows: list[Row]) -> None:
 
 
 def _summary(rows: list[Row]) -> str:
-    """How many results and formulas agree; inputs, readings and what is derived are only counted."""
+    """Return the numbers of results and formulas that agree, and of inputs, other readings and derived values."""
     kinds = {kind: [row for row in rows if row.kind == kind] for kind in dict.fromkeys(row.kind for row in rows)}
     agreeing = {kind: f"{sum(row.agrees is True for row in listed)} of {len(listed)}" for kind, listed in kinds.items()}
     return (

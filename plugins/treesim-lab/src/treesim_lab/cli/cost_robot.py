@@ -60,7 +60,7 @@ def show_robot(
 
 
 def _limits(facts: dict[str, Any]) -> list[str]:
-    """D0, D1, D2 beside the largest of the robot's size and depth; the work of factors beside the rule of thumb."""
+    """Return lines that compare D0, D1, D2 with their maxima, and the cost of factors with the rule of thumb."""
     limits = facts["limits"]
     largest, at_depth, by_rule, exact = (
         limits[key] for key in ("largest", "largest_at_depth", "by_rule", "by_formula")
@@ -92,7 +92,7 @@ def _table(rows: Sequence[dict[str, Any]], frames: Sequence[str]) -> Table:
 
 
 def _specialized_table(rows: Sequence[dict[str, Any]]) -> Table:
-    """What has straight-line code: its operations, and how large a part of the kernel's own these are."""
+    """Return the table of straight-line code: its operations, and their fraction of the kernel's own."""
     from rich.table import Table
 
     title = "code specialized for this robot: operations on every state, and the share of the above counts"

@@ -1,4 +1,4 @@
-"""`treesim scaling --factorization`: sparse LTDL beside LAPACK's dense Cholesky, time against operations."""
+"""`treesim scaling --factorization`: sparse LTDL compared with LAPACK's dense Cholesky, time and operations."""
 
 from __future__ import annotations
 

@@ -18,23 +18,22 @@ FACTORIZATION_ROUNDS = {False: 30, True: 1}
 
 @guarded
 def scaling(
-    plot: Annotated[Path | None, typer.Option(help="Draw times over sizes to this file, by matplotlib.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot times over sizes to this file, by matplotlib.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Sizes up to 100 only.")] = False,
-    budget: Annotated[
-        float, typer.Option(help="Longest single call to wait for (s); larger sizes are left out.")
-    ] = 0.5,
+    budget: Annotated[float, typer.Option(help="Longest single call (s); larger sizes are left out.")] = 0.5,
     factorization: Annotated[
-        bool, typer.Option("--factorization", help="Time sparse LTDL beside dense Cholesky instead.")
+        bool, typer.Option("--factorization", help="Compare times of sparse LTDL and dense Cholesky instead.")
     ] = False,
     depth: Annotated[
-        bool, typer.Option("--depth", help="Count critical paths of level-parallel methods instead: no times.")
+        bool, typer.Option("--depth", help="Count critical paths of level-parallel methods instead.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
     """Time every backend on chains, binary trees, side branches and grids of 10 to 10,000 bodies.
 
-    Exponents are fitted to the upper decade and stand beside those that the published orders mean; a backend stops
-    where its next size would take longer than --budget. Also measures what memory O(N) backends add on long chains.
+    Exponents are fitted to the upper decade and compared with the published
+    orders. A backend stops if its next size would take longer than --budget.
+    Also measures the memory of O(N) backends on long chains.
     """
     if factorization:
         from .factorization import show_factorization

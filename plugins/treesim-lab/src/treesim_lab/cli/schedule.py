@@ -1,4 +1,4 @@
-"""`treesim schedule`: in which stages the joints of a robot can be eliminated, and how many at once."""
+"""`treesim schedule`: stages of parallel elimination of a robot's joints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_BODIES = 8  # named in a row of the table
 
 MethodOption = Annotated[
     str | None,
-    typer.Option(help="List the stages of this method; otherwise all methods that work by stages are compared."),
+    typer.Option(help="List the stages of this method; by default compare all methods with stages."),
 ]
 
 
@@ -36,10 +36,10 @@ def schedule(
     frame: FrameOption = None,
     base: BaseOption = "fixed",
     mimic: MimicOption = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the schedule into this .png, .svg or .pdf file.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Plot the schedule to this .png, .svg or .pdf file.")] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what of forward dynamics of ROBOT can be done at the same time, stage by stage, and the critical path."""
+    """Show which parts of ROBOT's forward dynamics can run in parallel, by stage, and the critical path."""
     from treesim.dynamics.compiled.schedules import schedule as schedule_of
     from treesim.dynamics.compiled.schedules import scheduled_methods
     from treesim.plotting import require_matplotlib
@@ -136,5 +136,5 @@ def _listed(tree: Tree, blocks: tuple[tuple[int, ...], ...]) -> str:
 
 
 def _named(tree: Tree, block: tuple[int, ...]) -> str:
-    """The topmost body, and how many more there are."""
+    """Return the name of the topmost body, and the number of further ones."""
     return named(tree.body_names[block[0] - 1]) + (f" +{len(block) - 1}" if len(block) > 1 else "")

@@ -1,4 +1,4 @@
-"""`treesim stability`: what integrators make of the energy of passive motion, and how long they last."""
+"""`treesim stability`: energy drift of integrators in passive motion, and duration until failure."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Defaults(NamedTuple):
-    """Duration [s], time steps and integrators of runs for which none are given."""
+    """Default duration [s], time steps and integrators."""
 
     duration: float
     dt: str
@@ -32,7 +32,7 @@ class Defaults(NamedTuple):
 
 IN_FREE_MOTION = Defaults(60.0, "1e-3,2e-3,5e-3", "implicit_midpoint")
 ON_GROUND = Defaults(1.0, "1e-3", "implicit_midpoint,semi_implicit_euler")
-WRONG = 0.01  # of the energy in play: shown in red from there on
+WRONG = 0.01  # of the energy range; larger drifts are printed in red
 
 
 @guarded
@@ -46,12 +46,12 @@ def stability(
     ground: Annotated[
         bool,
         typer.Option(
-            "--ground", help="On a plane instead: robots stand, are pushed and fall; how well contact is solved."
+            "--ground", help="Measure contact accuracy on a plane instead: robots stand, are pushed and fall."
         ),
     ] = False,
     duration: Annotated[
         float | None,
-        typer.Option(help="How long each motion is (s); by default 60, with --ground 1.", show_default=False),
+        typer.Option(help="Duration of each motion (s); by default 60, with --ground 1.", show_default=False),
     ] = None,
     dt: Annotated[
         str | None,
@@ -72,16 +72,19 @@ def stability(
     base: Annotated[str, typer.Option(help="fixed, floating, or both.")] = "both",
     against: Annotated[
         str | None,
-        typer.Option(help="mujoco: its integrators too, and robots without losses.", show_default=False),
+        typer.Option(help="mujoco: also test its integrators, without damping and friction.", show_default=False),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
     json: JsonOption = False,
 ) -> None:
-    """Let ROBOTs move freely, from rest and from three random states, and tell what energy each integrator gains or
-    loses, as parts of that in play, whether it stays finite, and what a step costs.
+    """Measure the energy drift of integrators on ROBOTS in free motion, from rest and from three random states.
 
-    With --ground ROBOTS stand on a plane, held by stiff joints, are pushed by half their weight for 0.1 s, and fall
-    without control; on a fixed base they fall from a random configuration onto a plane within reach."""
+    Reports gained and lost energy relative to the energy range, whether
+    states stay finite, and the time of a step.
+    With --ground ROBOTS stand on a plane with stiff joints, are pushed by
+    half their weight for 0.1 s, and fall without control. On a fixed base
+    they fall from a random configuration onto a plane within reach.
+    """
     from treesim import plugins
 
     from ..bench.stability import of_robots
@@ -135,7 +138,8 @@ def _on_ground(
         raise ArgumentError("--against does not go with --ground: leave one of them out")
     for name in integrators:
         if name not in SHARE:
-            raise ArgumentError(f"integrator {name!r} knows no contact: with --ground take {listed(list(SHARE))}")
+            known = listed(list(SHARE))
+            raise ArgumentError(f"integrator {name!r} does not simulate contact: with --ground take {known}")
     for dt in dts:
         step_count(duration, dt, ("--duration", "--dt"))
     if not robots:
@@ -145,7 +149,7 @@ def _on_ground(
 
 
 class _Source:
-    """Where robots come from: as they are, or, beside another engine, without losses: engines differ in them."""
+    """Loader of robots; for comparison with another engine without damping, friction and armature."""
 
     def __init__(self, against: str | None) -> None:
         from treesim.compare.engines import find_engine
@@ -167,7 +171,7 @@ class _Source:
         return robot.tree
 
     def models(self, base: str, robot: Tree) -> Sequence[EngineModel]:
-        """Return the other engine's model of a robot, if it takes it."""
+        """Return the other engine's model of a robot, if it supports it."""
         from treesim.compare.engines import read_by_engines
 
         return [] if self.engine is None else read_by_engines([self.engine], robot, self._texts[id(robot)], self.notes)
@@ -216,7 +220,7 @@ def _share(part: float | None) -> Text:
 
 
 def _summary(rows: Sequence[Stability]) -> str:
-    """How many of the robots each integrator carries to the end within WRONG of the energy in play."""
+    """Return for each integrator the number of robots with an energy drift within WRONG to the end."""
     lines = []
     for key in dict.fromkeys((row.engine, row.integrator, row.dt) for row in rows):
         own = [row for row in rows if (row.engine, row.integrator, row.dt) == key]

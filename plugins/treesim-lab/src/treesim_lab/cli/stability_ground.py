@@ -1,4 +1,4 @@
-"""`treesim stability --ground`: how well contact is solved while robots stand, are pushed and fall on a plane."""
+"""`treesim stability --ground`: contact accuracy of robots that stand, are pushed and fall on a plane."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def show_on_ground(names: Sequence[str] | None, bases: Sequence[Base], settings: ContactSettings, json: bool) -> None:
-    """Print the runs of robots on a plane, as a table or as JSON; without names those of all installed robots."""
+    """Print the runs of robots on a plane, as a table or as JSON; by default of all installed robots."""
     from ..bench.contact_survey import contact_survey
 
     with messages().status("simulating ...") as status:
@@ -60,12 +60,12 @@ def _small(number: float | None) -> str:
 
 
 def _iterations(row: ContactRun) -> str:
-    """The mean, and the most in a step."""
+    """Return the mean and the largest number of iterations in a step as text."""
     return "" if row.iterations_mean is None else f"{row.iterations_mean:.1f} ({row.iterations_max})"
 
 
 def summary(rows: Sequence[ContactRun]) -> list[str]:
-    """Return lines on how many runs were solved, the largest residual among them, and every run that was not."""
+    """Return lines on the number of solved runs, their largest residual, and every unsolved run."""
     ran = [row for row in rows if row.steps]
     quiet = [row for row in ran if not row.warning]
     loud = [row for row in ran if row.warning]
@@ -83,7 +83,7 @@ def _which(row: ContactRun) -> str:
 
 
 def _reasons(rows: Sequence[ContactRun]) -> list[str]:
-    """Lines on runs that ended early, and one for each reason why robots have none."""
+    """Return lines on runs that ended early, and one for each reason why robots did not run."""
     stopped = [f"stopped: {_which(row)}: {row.why}" for row in rows if row.why and row.steps]
     robots: dict[str, list[str]] = {}
     for row in rows:

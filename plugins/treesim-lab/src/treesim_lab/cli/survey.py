@@ -1,4 +1,4 @@
-"""`treesim survey`: which installed robots load and can be simulated, after which repair, beside Pinocchio."""
+"""`treesim survey`: installed robots that load and can be simulated, after which repair, and in Pinocchio."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def survey(
 ) -> None:
     """Load every installed robot and simulate 100 steps of 1 ms from rest, on a fixed and on a floating base.
 
-    The table has what is found in its file, which repair it takes, and what Pinocchio, if it is installed, makes of it.
+    The table contains the findings in the file, the repair it needs, and
+    the result of Pinocchio, if it is installed.
     """
     from treesim.urdf import installed_robots
 
@@ -52,7 +53,7 @@ def survey(
 
 
 def _table(verdicts: Sequence[Verdict]) -> Table:
-    """A row for each robot, or two where its bases differ."""
+    """Return a table with a row for each robot, or two if its bases differ."""
     from rich.table import Table
 
     table = Table()

@@ -1,5 +1,5 @@
-"""What the algorithms cost: the published formulas as functions of topology, beside the numbers the papers print.
+"""Cost of the algorithms: published formulas as functions of topology, compared with the papers' numbers.
 
-`featherstone_2005` and `featherstone_2010` hold the formulas, `robot` applies them to any topology, and `papers` sets
-every number the papers print beside the one the formulas give.
+`featherstone_2005` and `featherstone_2010` contain the formulas, `robot` applies them to any topology, and
+`papers` compares every number in the papers with that of the formulas.
 """

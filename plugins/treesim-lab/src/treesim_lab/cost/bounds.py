@@ -1,8 +1,8 @@
-"""How far the cost of a mass matrix can fall and rise with the topology: bounds and rule of thumb of Featherstone 2005.
+"""Bounds on the cost of a mass matrix by topology, and the rule of thumb of Featherstone 2005.
 
 D1 and D2 count the work of factorization on the expanded graph, with n degrees of freedom; D0 that of the
-composite-rigid-body algorithm on the original one, with N bodies. All are 0 at least, where every body stands on the
-base by one degree of freedom, and largest without branches.
+composite-rigid-body algorithm on the original one, with N bodies. All are 0 if every body is connected to
+the base by one degree of freedom, and largest for a chain.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .featherstone_2005 import branch_counts, ltdl_back_substitution, ltdl_facto
 
 
 def largest_counts(n: int) -> tuple[int, int]:
-    """Return the largest D1, D2 of trees with `n` degrees of freedom (F05 eq. 10, 11): those of the chain.
+    """Return the largest D1, D2 of trees with `n` degrees of freedom (F05 eq. 10, 11), those of the chain.
 
     Example:
         >>> from treesim_lab.cost import bounds
@@ -26,9 +26,9 @@ def largest_counts(n: int) -> tuple[int, int]:
 def largest_counts_at_depth(n: int, depth: int) -> tuple[int, int]:
     """Return limits of D1, D2 for trees with `n` degrees of freedom, at most `depth` on a path (F05 eq. 12, 13).
 
-    They grow as n: where the depth is limited, so is the cost of each degree of freedom. No tree of a depth above 1
-    reaches them, as those on the way to the deepest are less deep: that is missing at least depth (depth - 1) / 2 of D1
-    and depth (depth - 1) (2 depth - 1) / 6 of D2, whatever n.
+    They are linear in n: a limited depth limits the cost of each degree of freedom. No tree of a depth above 1
+    reaches them, as bodies on the way to the deepest are less deep. The deficit is at least depth (depth - 1) /
+    2 of D1 and depth (depth - 1) (2 depth - 1) / 6 of D2, for any n.
 
     Example:
         >>> from treesim_lab.cost import bounds
@@ -39,7 +39,7 @@ def largest_counts_at_depth(n: int, depth: int) -> tuple[int, int]:
 
 
 def transformed_inertias(tree: Topology) -> int:
-    """Return D0, the number of bodies that do not stand on the base (F05 eq. 15): composite inertias to transform.
+    """Return D0, the number of bodies not connected to the base (F05 eq. 15): composite inertias to transform.
 
     Example:
         >>> from treesim_lab.cost import bounds
@@ -51,7 +51,7 @@ def transformed_inertias(tree: Topology) -> int:
 
 
 def most_transformed_inertias(n_bodies: int) -> int:
-    """Return the largest D0 of trees with `n_bodies` bodies, N - 1 (F05 eq. 16): that of one body on the base.
+    """Return the largest D0 of trees with `n_bodies` bodies, N - 1 (F05 eq. 16), with one body on the base.
 
     Example:
         >>> from treesim_lab.cost import bounds
@@ -65,7 +65,7 @@ def most_transformed_inertias(n_bodies: int) -> int:
 
 
 def density(tree: Topology) -> float:
-    """Return α, the part of the mass matrix's entries that can differ from zero: (2 D1 + n) / n²; 1 for n = 0.
+    """Return α, the fraction of the mass matrix's entries that can be nonzero: (2 D1 + n) / n²; 1 for n = 0.
 
     Example:
         >>> from treesim_lab.cost import bounds
@@ -79,8 +79,8 @@ def density(tree: Topology) -> float:
 def factorization_by_rule(tree: Topology) -> float:
     """Return the operations of LTDL by the rule of thumb: α² times those of a dense matrix (F05 section 4.1).
 
-    It is at most a third above the true number, but for n / 3 operations; where a deep branch stands beside many
-    shallow ones, it is too small, by any factor.
+    It exceeds the true number by at most a third, up to n / 3 operations. For a deep branch among many shallow
+    ones it is too small, by any factor.
 
     Example:
         >>> from treesim_lab.cost import bounds, featherstone_2005
@@ -94,7 +94,7 @@ def factorization_by_rule(tree: Topology) -> float:
 def back_substitution_by_rule(tree: Topology) -> float:
     """Return the operations of solving with the factors by the rule of thumb: α times those of a dense matrix.
 
-    Too large, by the diagonal's share: (1 - α) n operations (F05 section 4.1).
+    It is too large by the diagonal's part, (1 - α) n operations (F05 section 4.1).
 
     Example:
         >>> from treesim_lab.cost import bounds, featherstone_2005
@@ -106,5 +106,5 @@ def back_substitution_by_rule(tree: Topology) -> float:
 
 
 def _dense(tree: Topology) -> Topology:
-    """The chain with as many degrees of freedom: its mass matrix is dense."""
+    """Return the chain with as many degrees of freedom, whose mass matrix is dense."""
     return Topology(range(tree.n_dofs))

@@ -1,7 +1,7 @@
-"""What the recursion of Chang and Khatib costs where it uses the symmetry of Ω, which Featherstone 2010 leaves open.
+"""Cost of the recursion of Chang and Khatib with the symmetry of Ω, which Featherstone 2010 leaves open.
 
-Each block Ω_pq, p < q, comes from Ω_pλ(q) by one transform (`dynamics/operational/omega_blocks.py`); single costs are
-those of Table 4 of the paper.
+Each block Ω_pq, p < q, is computed from Ω_pλ(q) by one transform (`dynamics/operational/omega_blocks.py`).
+Costs of single steps are those of Table 4 of the paper.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .operations import Operations
 
 
 def needed_blocks(tree: Topology, bodies: Sequence[int]) -> frozenset[Block]:
-    """Return the blocks (p, q), p <= q, of Ω that Λ⁻¹ of `bodies` needs, zero ones left out. Cost O(N²)."""
+    """Return the blocks (p, q), p <= q, of Ω that Λ⁻¹ of `bodies` requires, without zero blocks. Cost O(N²)."""
     need = {(min(p, q), max(p, q)) for p in bodies for q in bodies if tree.nearest_common_ancestor(p, q)}
     for q in range(tree.n_bodies, 0, -1):
         source = int(tree.parent[q - 1])

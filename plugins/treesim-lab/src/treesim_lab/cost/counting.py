@@ -1,8 +1,8 @@
-"""Exact operation counts of the kernels on a robot: their own text, run on numbers that count.
+"""Exact operation counts of the kernels on a robot: the kernel source, run on numbers that count.
 
-The robot's constants are known to the count, its state is not: operations between constants, and those with a factor
-0, 1 or -1 or a summand 0, are free. So a mass that sits on a joint's axis makes a count smaller, as it would make code
-written for that robot alone.
+The robot's constants are known to the count, its state is not. Operations between constants, and those with
+a factor 0, 1 or -1 or a summand 0, are free. For example, a mass on a joint's axis reduces the count, as it
+would reduce code generated for that robot.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NO_FORCES = np.empty(0)
 
 
 class Count(NamedTuple):
-    """Operations, the longest chain of them that wait for one another, and whether both depend on the state."""
+    """Operations, the longest chain of dependent ones, and whether both depend on the state."""
 
     operations: Operations
     depth: int
@@ -50,7 +50,7 @@ class Count(NamedTuple):
 
 
 def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
-    """Return the count of one call of a backend; None for one that is not a single kernel of ours.
+    """Return the count of one call of a backend; None if it is not a single kernel of treesim.
 
     The state and the acceleration that the torque causes are random; see `Count.varies`.
     """
@@ -62,7 +62,7 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
         q, (v, a) = robot.random(rng), rng.normal(size=(2, robot.nv))
         return _counted(entry, constants, (q, v, inverse_dynamics(robot, q, v, a)), NO_FORCES, robot.nv)
 
-    iterates = "iteration" in backend.capabilities.cost  # two states may happen to take equally many
+    iterates = "iteration" in backend.capabilities.cost  # two states may take equally many iterations by chance
     counted = _on_two_states(count)
     return counted._replace(varies=counted.varies or iterates)
 
@@ -70,7 +70,7 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
 def inverse_inertia(
     robot: Tree, method: OperationalMethod, frames: Sequence[str], reference: Reference
 ) -> Count | None:
-    """Return the count of Λ⁻¹ of `frames` by a method; None for one that is not a single kernel of ours."""
+    """Return the count of Λ⁻¹ of `frames` by a method; None if it is not a single kernel of treesim."""
     if not isinstance(method, CompiledMethod):
         return None
     entry, constants = serving(type(method).entry, robot, method.constants(robot, frames, reference))
@@ -85,7 +85,7 @@ def inertia_matrix(robot: Tree) -> Count:
 
 
 def bias(robot: Tree) -> Count:
-    """Return the count of inverse dynamics at rest acceleration, the bias force (RNEA)."""
+    """Return the count of inverse dynamics at zero acceleration, the bias force (RNEA)."""
     rng = np.random.default_rng(SEEDS[0])
     tally = Tally()
     state = (tally.variables(robot.random(rng)), tally.variables(rng.normal(size=robot.nv)))
@@ -103,12 +103,12 @@ class FactorCounts(NamedTuple):
 
 
 def ltdl(robot: Tree) -> FactorCounts:
-    """Return the counts of H = LᵀDL and of a solve with it, no entry of H on the tree's paths known to be zero."""
+    """Return the counts of H = LᵀDL and of a solve with it, with no entry of H on the tree's paths known to be zero."""
     return _factor_counts(robot, factorize_ltdl, apply_ltdl)
 
 
 def ltl(robot: Tree) -> FactorCounts:
-    """Return the counts of H = LᵀL and of a solve with it, no entry of H on the tree's paths known to be zero."""
+    """Return the counts of H = LᵀL and of a solve with it, with no entry of H on the tree's paths known to be zero."""
     return _factor_counts(robot, factorize_ltl, apply_ltl)
 
 

@@ -1,8 +1,8 @@
-"""How far results are from exact digits, by engine and kernel on one robot, and how far that is the problem's doing.
+"""Errors against the high-precision reference, by engine and kernel on one robot, and the problem's sensitivity.
 
-Forces are those of accelerations of order one, so that large numbers cancel. Joint forces are solved for accelerations
-with the mass matrix M; rounding its entries and the forces once, before anything is computed, already changes the
-solution by what `Problem.sensitivity` says. No engine can be asked for more.
+Forces are those of accelerations of order one, so that large numbers cancel. Joint forces are solved for
+accelerations with the mass matrix M. Rounding its entries and the forces once, before anything is computed,
+already changes the solution by `Problem.sensitivity`; no engine can be more accurate.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from treesim.testing.bounds import apart, moved_by_rounding
 from .error_growth import exact_arrays
 from .robot import REFERENCE, limb_tips
 
-AGREEMENT = 1e-13  # how far engines may be apart, relative to a result's largest number, unless the problem is worse
+AGREEMENT = 1e-13  # allowed distance between engines, relative to a result's largest number, unless ill-conditioned
 TASKS = 2  # frames of the inverse operational inertia
 DT = 1e-3  # [s]
 GENERIC, SINGLE_STATE = "generic", "single states"
@@ -48,9 +48,9 @@ SPECIALIZED = (SINGLE_STATE, *LANES)
 class Problem(NamedTuple):
     """A kernel on several states of a robot.
 
-    entry: called with constants, arguments, results. arguments: arrays (states, numbers). sizes: numbers of one state
-    in each result. sensitivity (states,): the change of the exact result, relative to its largest number, that comes
-    of rounding the mass matrix and the forces once; 0 where no system is solved.
+    entry: called with constants, arguments, results. arguments: arrays (states, numbers). sizes: numbers of one
+    state in each result. sensitivity (states,): change of the exact result, relative to its largest number, due
+    to rounding the mass matrix and the forces once; 0 without a linear solve.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Problem(NamedTuple):
 
     @property
     def allowed(self) -> np.ndarray:
-        """How far (states,) two engines' results may be apart: AGREEMENT, or the sensitivity if that is more."""
+        """Allowed distances (states,) between two engines' results: AGREEMENT, or the sensitivity if larger."""
         return np.maximum(AGREEMENT, self.sensitivity)
 
 
@@ -103,22 +103,24 @@ def problems(robot: Tree, count: int, seed: int = 0) -> list[Problem]:
 
 
 def _served(problem: Problem, robot: Tree) -> Problem:
-    """The problem with the entry and the constants that serve the robot."""
+    """Return the problem with the entry and the constants for this robot."""
     entry, constants = serving(problem.entry, robot, problem.constants)
     return problem._replace(entry=entry, constants=constants)
 
 
 def sensitivity(M: np.ndarray, forces: np.ndarray, solution: np.ndarray) -> np.ndarray:
-    """Return how far (states,) the solutions of M x = f move, relative to their largest number, for a relative change
-    of one rounding in each entry of M (states, n, n) and in forces of the sizes `forces` (states, n)."""
+    """Return the relative changes (states,) of the solutions of M x = f due to one rounding of each entry.
+
+    Entries are those of M (states, n, n), and of forces with absolute values `forces` (states, n).
+    """
     return moved_by_rounding(M, forces, solution).max(axis=1) / np.abs(solution).max(axis=1)
 
 
 def results(problem: Problem, form: str, number: type[np.floating] = np.float64) -> list[np.ndarray]:
     """Return the results (states, numbers) of a problem by "generic" code or one of SPECIALIZED.
 
-    Raises UnsupportedError where there is no such code, NonFiniteError if a result is not finite. Cost: up to seconds
-    for code that is not yet on the disk.
+    Raises UnsupportedError if there is no such code, NonFiniteError if a result is not finite. Takes up to
+    seconds for code that is not cached.
     """
     inputs = tuple(x.astype(number) for x in problem.arguments)
     if form in LANES:
@@ -137,7 +139,7 @@ def results(problem: Problem, form: str, number: type[np.floating] = np.float64)
 def _single_call(
     problem: Problem, form: str, number: type[np.floating]
 ) -> Callable[[Sequence[np.ndarray], Sequence[np.ndarray]], int]:
-    """The function (inputs, results) of one state in a form."""
+    """Return the function (inputs, results) of one state by this form of code."""
     if form == GENERIC:
         code = compiled(problem.entry)
         return lambda inputs, one: int(code(*problem.constants, *inputs, *one))
@@ -157,7 +159,7 @@ def _on_lanes(problem: Problem, form: str, inputs: Sequence[np.ndarray], number:
 
 
 def rounded(problem: Problem) -> Problem:
-    """Return the problem of arguments that float32 holds exactly: what remains is the error of the code."""
+    """Return the problem with arguments rounded to float32, so that only the error of the code remains."""
     return problem._replace(arguments=tuple(x.astype(np.float32).astype(float) for x in problem.arguments))
 
 
@@ -175,11 +177,11 @@ def exact(problem: Problem, states: int) -> list[np.ndarray]:
 
 
 class Errors(NamedTuple):
-    """The worst of all states, relative to the largest number of a result; None where there is no such code.
+    """Largest errors of all states, relative to the largest number of a result; None if there is no such code.
 
-    apart: the specialized code strategies from the generic code. sensitivity: see Problem. generic, `specialized`: from
-    exact digits, the latter the worst strategy. single: the robot's code in float32, from the generic code on the same
-    numbers.
+    apart: distance of the specialized code forms from the generic code. sensitivity: see Problem. generic,
+    specialized: errors against the reference, the latter of the worst form. single: distance of the robot's
+    code in float32 from the generic code with the same numbers.
     """
 
     problem: str
@@ -191,7 +193,7 @@ class Errors(NamedTuple):
 
 
 def errors(problem: Problem, exact_states: int) -> Errors:
-    """Return the errors of a problem's engines; exact digits are computed on its first `exact_states` states."""
+    """Return the errors of a problem's engines; the reference is computed on its first `exact_states` states."""
     truth, generic = exact(problem, exact_states), results(problem, GENERIC)
     special = [found for form in SPECIALIZED if (found := _if_any(problem, form, np.float64)) is not None]
     single = _if_any(problem, SINGLE_STATE, np.float32)

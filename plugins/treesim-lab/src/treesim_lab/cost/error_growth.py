@@ -1,8 +1,9 @@
-"""How the methods' errors grow along chains, against the articulated-body kernel on numbers of 40 digits.
+"""Growth of the methods' errors along chains, against the articulated-body kernel with 40 digits.
 
-Two regimes. Force-driven: the joint forces are random, accelerations are large, and errors count relative to them.
-Prescribed motion: the forces are those of a random acceleration of order one, so large forces cancel. The chains are at
-rest: the forces of their velocities grow along them so much that their own rounding would hide what the methods do.
+There are two regimes. Force-driven: the joint forces are random, accelerations are large, and errors are
+relative to them. Prescribed motion: the forces are those of a random acceleration of order one, so large
+forces cancel. The chains are at rest: velocity forces would grow along them so much that their rounding
+would hide the methods' errors.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ REGIMES = (FORCE_DRIVEN, PRESCRIBED)
 
 
 class Case(NamedTuple):
-    """A state whose acceleration is known: robot, q, v, tau, and qdd to double precision."""
+    """A state with known acceleration: robot, q, v, tau, and qdd to double precision."""
 
     robot: Tree
     q: np.ndarray
@@ -54,7 +55,7 @@ def chain(kind: str, n: int, seed: int = 0) -> Tree:
 
 
 def configuration(kind: str, robot: Tree, rng: np.random.Generator) -> np.ndarray:
-    """Return q (nq,) [rad]: any angles; a snake is only bent gently, by up to BEND at each joint."""
+    """Return a random q (nq,) [rad]; a snake is bent by up to BEND at each joint."""
     reach = BEND if kind == "snake" else np.pi
     return rng.uniform(-reach, reach, robot.nq)
 
@@ -98,7 +99,7 @@ def exact_acceleration(robot: Tree, q: np.ndarray, v: np.ndarray, tau: np.ndarra
 
 
 def require_mpmath() -> Any:
-    """Return mpmath's context of real numbers; raises ArgumentError, saying how to install it, without mpmath."""
+    """Return mpmath's context of real numbers; raises ArgumentError with the install command without mpmath."""
     try:
         from mpmath import mp
     except ImportError:
@@ -109,7 +110,7 @@ def require_mpmath() -> Any:
 def exact_results(
     entry: Callable[..., int], constants: Sequence[Any], arguments: Sequence[Any], shape: tuple[int, ...]
 ) -> np.ndarray:
-    """Return the one result (*shape) of a kernel entry on one state, as `exact_arrays`."""
+    """Return the single result (*shape) of a kernel entry on one state, see `exact_arrays`."""
     return exact_arrays(entry, constants, arguments, [shape])[0]
 
 
@@ -129,8 +130,11 @@ def exact_arrays(
 def unrounded(
     entry: Callable[..., int], constants: Sequence[Any], arguments: Sequence[Any], shapes: Sequence[tuple[int, ...]]
 ) -> list[np.ndarray]:
-    """Return the results of a kernel entry on one state as object arrays of mpmath's numbers, computed with as many
-    digits as are set; arguments may be such arrays, too. Raises ArgumentError without mpmath."""
+    """Return the results of a kernel entry on one state as object arrays of mpmath's numbers.
+
+    They are computed with the digits set in mpmath; arguments may be such arrays, too. Raises ArgumentError
+    without mpmath.
+    """
     mp = require_mpmath()
     number: Callable[[float], Any] = lambda x: mp.convert(mp.mpf(x))  # noqa: E731
     return run(entry, constants, arguments, shapes, number)
@@ -142,7 +146,7 @@ def relative_error(case: Case, qdd: np.ndarray) -> float:
 
 
 def error(case: Case, backend: str, refinements: int = 0) -> float:
-    """Return a backend's relative error, after steps of refinement."""
+    """Return a backend's relative error, after a number of refinement steps."""
     robot, q, v, tau, _ = case
     return relative_error(case, forward_dynamics(robot, q, v, tau, backend=backend, refinements=refinements))
 

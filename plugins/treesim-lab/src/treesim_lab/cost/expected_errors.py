@@ -1,7 +1,8 @@
-"""Errors that the methods were once seen to have, to hold ours against.
+"""Errors of independent implementations of the methods, for comparison.
 
-Measured with an independent implementation of each method in numpy, on chains like those of `error_growth` (revolute
-joints; one sample an entry), against 80-bit arithmetic. Keys: regime, kind of chain, N, and the method's names here.
+They were measured with an independent implementation of each method in numpy, on chains like those of
+`error_growth` (revolute joints; one sample per entry), against 80-bit arithmetic. Keys: regime, kind of
+chain, N, and the names of the methods here.
 """
 
 from __future__ import annotations
@@ -66,6 +67,6 @@ ILL_CONDITIONED: dict[tuple[str, str, float], Errors] = {
 
 
 def expected(errors: Errors, backend: str) -> float | None:
-    """Return the error seen for a backend in one row of the tables; None where it has no column."""
+    """Return the error measured for a backend in one row of the tables; None if it has no column."""
     seen = next((errors[column] for column in COLUMNS.get(backend, ()) if column in errors), None)
     return max(seen, errors["aba"]) if seen is not None and backend in ALSO_ARTICULATED else seen

@@ -1,4 +1,4 @@
-"""Sparse factors of a robot's mass matrix beside LAPACK's dense Cholesky: calls to be timed, like against like."""
+"""Sparse factors of a robot's mass matrix and LAPACK's dense Cholesky, as calls to be timed."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ KERNELS = {"ltdl": (factorize_ltdl, apply_ltdl), "ltl": (factorize_ltl, apply_lt
 
 
 class Factors(NamedTuple):
-    """Two calls without arguments, on memory of their own: `factorize` copies H and factors the copy, `solve` copies a
-    vector and solves for it. Both return the copy."""
+    """Two calls without arguments, on memory of their own.
+
+    factorize: copies H and factors the copy. solve: copies a vector and solves for it. Both return the copy.
+    """
 
     factorize: Callable[[], np.ndarray]
     solve: Callable[[], np.ndarray]
@@ -27,7 +29,7 @@ class Factors(NamedTuple):
 def sparse_factors(robot: Tree, q: Any, name: str) -> Factors:
     """Return the factorization ("ltdl" or "ltl") and the solve of the mass matrix at q (nq,), packed along paths.
 
-    Each factorization reads H packed by the tree's paths, as our kernels keep it. Raises UnknownNameError.
+    H is packed along the tree's paths, as in treesim's kernels. Raises UnknownNameError.
     """
     if name not in KERNELS:
         raise unknown_name("factorization", name, KERNELS)

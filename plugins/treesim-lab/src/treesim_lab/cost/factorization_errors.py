@@ -1,8 +1,9 @@
 """Errors of sparse and dense factors of a mass matrix, against 40 digits: a claim of Featherstone 2005.
 
-Section 2 says of LTL and LTDL that they tend to be slightly more accurate than a library's Cholesky factorization on
-matrices with much sparsity, and slightly less on those with little. Two things differ from that library's: zeros are
-left out, and elimination goes from the tips to the base. "Same loops" is Cholesky from the base by the loops of LTL.
+Section 2 claims that LTL and LTDL tend to be slightly more accurate than a library's Cholesky factorization
+on matrices with much sparsity, and slightly less on those with little. Two things differ from that
+library's: zeros are left out, and elimination goes from the tips to the base. "Same loops" is Cholesky from
+the base by the loops of LTL.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ FRACTION_BITS = 200  # of fixed-point numbers: far below the last digit of any e
 
 
 class Factors(NamedTuple):
-    """Factors of one matrix, H = L' D L: L (n, n), D (n,), ones for all but LTDL, and `solve`, b to x = H⁻¹ b (n,)."""
+    """Factors of one matrix, H = L' D L.
+
+    L (n, n); D (n,), ones except for LTDL; solve: b to x = H⁻¹ b (n,).
+    """
 
     L: np.ndarray
     D: np.ndarray
@@ -36,9 +40,9 @@ NAMES = ("ltl", "ltdl", "cholesky", "same loops")
 
 
 def factorizations(tree: Topology, H: np.ndarray) -> list[Factors]:
-    """Return the factors of H (n, n) by LTL, LTDL, LAPACK's Cholesky, and Cholesky in LTL's loops, as `NAMES` has them.
+    """Return the factors of H (n, n) by LTL, LTDL, LAPACK's Cholesky, and Cholesky in LTL's loops, as in `NAMES`.
 
-    Cholesky's are upper triangular. Raises SingularInertiaError naming the degree of freedom.
+    Cholesky's are upper triangular. Raises SingularInertiaError with the degree of freedom.
     """
     from scipy.linalg.lapack import dpotrf, dpotrs
 
@@ -62,13 +66,13 @@ def residual(factors: Factors, H: np.ndarray) -> float:
 
 
 def _fixed_point(x: np.ndarray) -> np.ndarray:
-    """Return numbers as integers of 2^-FRACTION_BITS: Python's, of any size, whose sums and products are exact."""
+    """Return numbers as Python integers in units of 2^-FRACTION_BITS, whose sums and products are exact."""
     numbers = [int(math.ldexp(value, FRACTION_BITS)) for value in x.ravel().tolist()]
     return np.array(numbers, dtype=object).reshape(x.shape)
 
 
 class ExactSolver:
-    """H x = b on 40 digits, by mpmath's own LU factorization. Raises ArgumentError without mpmath."""
+    """Solver of H x = b with 40 digits, by mpmath's LU factorization; raises ArgumentError without mpmath."""
 
     def __init__(self, H: np.ndarray) -> None:
         self._mp = require_mpmath()
@@ -76,7 +80,7 @@ class ExactSolver:
             self._factors, self._swaps = self._mp.LU_decomp(self._mp.matrix(H.tolist()))
 
     def solve(self, b: np.ndarray) -> Any:
-        """Return H⁻¹ b (n, 1), a matrix of mpmath's."""
+        """Return H⁻¹ b (n, 1), an mpmath matrix."""
         with self._mp.workdps(DIGITS):
             y = self._mp.L_solve(self._factors, self._mp.matrix(b.tolist()), self._swaps)
             return self._mp.U_solve(self._factors, y)
@@ -88,8 +92,11 @@ class ExactSolver:
 
 
 class Errors(NamedTuple):
-    """Errors of one factorization, relative: |L' D L - H| of the factors; |x - H⁻¹ b| with b random, as forces are that
-    drive a robot; and with b = H a, a random, as forces are of a prescribed motion."""
+    """Relative errors of one factorization.
+
+    factors: |L' D L - H|. driven: |x - H⁻¹ b| with b random, as for a force-driven robot. prescribed: with b =
+    H a, a random, as for prescribed motion.
+    """
 
     factors: float
     driven: float
@@ -97,9 +104,9 @@ class Errors(NamedTuple):
 
 
 def factorization_errors(robot: Tree, rng: np.random.Generator) -> dict[str, Errors]:
-    """Return the errors of every factorization of the mass matrix in one random state, by name.
+    """Return the errors of every factorization of the mass matrix at one random state, by name.
 
-    Raises ArgumentError without mpmath. About a tenth of a second for n = 63, and as n³.
+    Raises ArgumentError without mpmath. Takes about 0.1 s for n = 63, and grows as n³.
     """
     H = mass_matrix(robot, robot.random(rng))
     random, motion = rng.normal(size=(2, robot.nv))
@@ -112,7 +119,7 @@ def factorization_errors(robot: Tree, rng: np.random.Generator) -> dict[str, Err
 
 
 def median_errors(robot: Tree, states: int) -> dict[str, Errors]:
-    """Return the medians of the errors over random states, in units of the rounding of one number, 2^-53."""
+    """Return the median errors over random states, in units of the rounding of one number, 2^-53."""
     rng = np.random.default_rng(0)
     found = [factorization_errors(robot, rng) for _ in range(states)]
     return {name: Errors(*(np.median([one[name] for one in found], axis=0) / ROUNDING).tolist()) for name in NAMES}

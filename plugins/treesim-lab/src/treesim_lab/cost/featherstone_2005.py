@@ -1,9 +1,9 @@
-"""The cost formulas of Featherstone 2005: sparse factorization, mass matrix, and forward dynamics.
+"""Cost formulas of Featherstone 2005: sparse factorization, mass matrix, and forward dynamics.
 
-Source: R. Featherstone, "Efficient factorization of the joint-space inertia matrix for branched kinematic trees",
-Int. J. Robotics Research 24(6), 2005. The counts of factorization use the expanded graph (one node a degree of
-freedom) and hold for all joints; the others use the original one (one node a body) and assume revolute joints besides a
-floating base.
+Source: R. Featherstone, "Efficient factorization of the joint-space inertia matrix for branched kinematic
+trees", Int. J. Robotics Research 24(6), 2005. The counts of factorization use the expanded graph (one node
+per degree of freedom) and apply to all joints. The others use the original one (one node per body) and
+assume revolute joints besides a floating base.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def unbranched_counts(n: int) -> tuple[int, int]:
 
 
 def side_branch_counts(k: int) -> tuple[int, int]:
-    """Return D1, D2 of a chain of `k` bodies, each with one more body hanging on it (Table 2)."""
+    """Return D1, D2 of a chain of `k` bodies, each with one more body attached (Table 2)."""
     return k**2, (2 * k**3 + 3 * k**2 + k) // 6
 
 
@@ -102,8 +102,8 @@ def subtree_sizes(tree: Topology) -> list[int]:
 def dh_children(tree: Topology) -> frozenset[int]:
     """Return the bodies with a Denavit-Hartenberg frame: of each body's children the one with the largest subtree.
 
-    A body's frame can be placed so that the transform to one child takes two axial screws instead of three. Giving it
-    to the largest subtree makes the mass matrix cheapest. Of equal ones the first is taken.
+    A body's frame can be placed so that the transform to one child takes two axial screws instead of three.
+    Choosing the largest subtree makes the mass matrix cheapest. Ties are resolved by number.
     """
     size = subtree_sizes(tree)
     chosen: dict[int, int] = {}
@@ -114,7 +114,7 @@ def dh_children(tree: Topology) -> frozenset[int]:
 
 
 def floating_base(tree: Topology) -> int:
-    """Return the number of the first body that flies freely (six degrees of freedom, on the base); 0 if none does."""
+    """Return the number of the first floating body (six degrees of freedom, on the base); 0 if there is none."""
     return next(
         (
             i
@@ -128,8 +128,8 @@ def floating_base(tree: Topology) -> int:
 class BranchCounts(NamedTuple):
     """D0 and D1 of the original graph, split as in section 5 (eq. 19, 21).
 
-    a: bodies with a DH frame; b: with a general one; c: those of a whose parent is a floating base.
-    D0 counts bodies that do not sit on the base, D1 sums |ν(i)| over them.
+    a: bodies with a DH frame; b: with a general one; c: those of a whose parent is a floating base. D0 counts
+    bodies that are not on the base, D1 sums |ν(i)| over them.
     """
 
     D0a: int
@@ -180,8 +180,8 @@ def rnea(tree: Topology) -> Operations:
 def aba_floating_chain(r: int) -> Operations:
     """Return the cost of the articulated-body algorithm on a floating chain with `r` revolute joints (section 6).
 
-    The paper writes n for `r` and does not say which number it is: this is the reading that gives its numbers, with the
-    24 revolute joints of its examples and not their 25 bodies.
+    The paper writes n for `r` without defining it. This reading reproduces its numbers, with the 24 revolute
+    joints of its examples and not their 25 bodies.
     """
     return Operations(224 * r - 30, 205 * r - 37)
 
@@ -189,7 +189,7 @@ def aba_floating_chain(r: int) -> Operations:
 def aba(tree: Topology) -> Operations | None:
     """Return the cost of the articulated-body algorithm on a floating base (section 6); None without one.
 
-    The paper prints no formula for a fixed base.
+    The paper contains no formula for a fixed base.
     """
     joints = tree.n_bodies - 1
     if not floating_base(tree) or joints < 1:

@@ -1,8 +1,9 @@
-"""The cost formulas of Featherstone 2010: sparse operational-space quantities, and the low-order algorithm.
+"""Cost formulas of Featherstone 2010: sparse operational-space quantities, and the low-order algorithm.
 
-Source: R. Featherstone, "Exploiting sparsity in operational-space dynamics", Int. J. Robotics Research 29(10), 2010.
-A task is a list of bodies, b(1) ... b(m): the body on which each operational coordinate depends. Table 1 assumes
-nothing about joints; Table 4 and what follows from it assume revolute joints besides a floating base.
+Source: R. Featherstone, "Exploiting sparsity in operational-space dynamics", Int. J. Robotics Research
+29(10), 2010. A task is a list of bodies, b(1) ... b(m): the body on which each operational coordinate
+depends. Table 1 assumes nothing about joints; Table 4 and its consequences assume revolute joints besides a
+floating base.
 """
 
 from __future__ import annotations
@@ -69,8 +70,10 @@ def null_space(tree: Topology, b: Sequence[int]) -> Operations:
 
 
 class Dense:
-    """Table 1's other column: the same operations on matrices of `n` degrees of freedom and `m` coordinates without
-    any sparsity, methods named as the functions of this module."""
+    """Table 1's other column: the same operations without sparsity.
+
+    Matrices have `n` degrees of freedom and `m` coordinates; methods are named as the functions of this module.
+    """
 
     def __init__(self, n: int, m: int) -> None:
         self.n, self.m = n, m
@@ -139,10 +142,10 @@ Block = tuple[int, int]
 
 
 def needed_blocks(tree: Topology, bodies: Sequence[int], literal: bool = False) -> frozenset[Block]:
-    """Return the blocks (i, j), i <= j, of Ω that Λ⁻¹ of `bodies` needs (Figure 15, corrected). Cost O(N²).
+    """Return the blocks (i, j), i <= j, of Ω that Λ⁻¹ of `bodies` requires (Figure 15, corrected). Cost O(N²).
 
-    literal: as the figure prints it. It then marks (λ(i), λ(j)) also where λ(i) > λ(j), below the diagonal, where
-    Figure 14 never looks: blocks that are needed go missing. Otherwise each pair is ordered, (min, max).
+    literal: as printed in the figure. It marks (λ(i), λ(j)) also if λ(i) > λ(j), below the diagonal, which
+    Figure 14 never reads, so that required blocks are missing. Otherwise each pair is ordered, (min, max).
     """
     need = {(i, j) for i in bodies for j in bodies if i <= j}
     for i in range(tree.n_bodies, 0, -1):
@@ -154,12 +157,12 @@ def needed_blocks(tree: Topology, bodies: Sequence[int], literal: bool = False) 
 
 
 def all_blocks(tree: Topology) -> frozenset[Block]:
-    """Return every block (i, j), i <= j, of Ω: what symmetry alone leaves to compute."""
+    """Return every block (i, j), i <= j, of Ω: those required if only symmetry is used."""
     return frozenset((i, j) for i in range(1, tree.n_bodies + 1) for j in range(i, tree.n_bodies + 1))
 
 
 def _sources(tree: Topology, i: int, j: int) -> list[Block]:
-    """The block from which Figure 14 computes block (i, j), as the figure writes it; none at a root."""
+    """Return the block from which Figure 14 computes block (i, j), as written there; none at a root."""
     common = tree.nearest_common_ancestor(i, j)
     parent_i, parent_j = int(tree.parent[i - 1]), int(tree.parent[j - 1])
     if i == j:
@@ -188,13 +191,13 @@ OMEGA_TAUBAR = Operations(30, 24)
 
 
 def screws(tree: Topology) -> dict[int, int]:
-    """Return how many axial screws the transform from each body to its parent takes: 2 with a DH frame, else 3."""
+    """Return the number of axial screws in the transform from each body to its parent: 2 with a DH frame, else 3."""
     dh = featherstone_2005.dh_children(tree)
     return {i: 2 if i in dh else 3 for i in range(1, tree.n_bodies + 1)}
 
 
 def inner_bodies(tree: Topology) -> list[int]:
-    """Return the bodies that do not sit on the base."""
+    """Return the bodies that are not on the base."""
     return [i for i, parent in enumerate(tree.parent.tolist(), start=1) if parent]
 
 
@@ -207,7 +210,7 @@ def articulated_inertias(tree: Topology) -> Operations:
 
 
 def transformed_bodies(tree: Topology, block: Block) -> tuple[int, ...]:
-    """Return the bodies whose one-sided transform block (i, j), i < j, of Ω takes: none, j, or i and j (Figure 14)."""
+    """Return the bodies whose one-sided transforms block (i, j), i < j, of Ω takes: none, j, or i and j (Figure 14)."""
     i, j = block
     common = tree.nearest_common_ancestor(i, j)
     if common == 0:
@@ -229,7 +232,10 @@ def omega(tree: Topology, blocks: frozenset[Block]) -> Operations:
 
 
 def low_order_ratio(tree: Topology, bodies: Sequence[int], literal: bool = False) -> float:
-    """Return the cost of Λ⁻¹ of `bodies` by RJK over that by CRBA and LTDL, all operations equal (Table 3)."""
+    """Return the cost of Λ⁻¹ of `bodies` by RJK over that by CRBA and LTDL, all operations equal (Table 3).
+
+    literal: see `needed_blocks`.
+    """
     b = [body for body in bodies for _ in range(6)]
     low_order = articulated_inertias(tree) + omega(tree, needed_blocks(tree, bodies, literal))
     return low_order.total / (featherstone_2005.crba(tree) + inverse_inertia(tree, b)).total

@@ -1,4 +1,4 @@
-"""Numbers of arithmetic operations."""
+"""Counts of arithmetic operations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Operations:
 
     @property
     def total(self) -> int:
-        """All operations, each with the same weight."""
+        """Number of all operations, with equal weight."""
         return sum(self._counts())
 
     def _counts(self) -> tuple[int, ...]:
@@ -38,11 +38,11 @@ class Operations:
     __rmul__ = __mul__
 
     def divisions_as_multiplications(self) -> Operations:
-        """Return the same counts with each division counted as a multiplication, as Featherstone 2005 sums them."""
+        """Return the counts with each division counted as a multiplication, as in Featherstone 2005."""
         return Operations(self.mul + self.div, self.add, 0, self.sqrt, self.trig)
 
     def as_dict(self) -> dict[str, int]:
-        """Return the counts that are not zero, by name."""
+        """Return the nonzero counts by name."""
         counts = {field.name: getattr(self, field.name) for field in fields(self)}
         return {name: count for name, count in counts.items() if count}
 

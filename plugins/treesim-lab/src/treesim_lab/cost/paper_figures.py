@@ -1,4 +1,4 @@
-"""What the figures of Featherstone 2005 and 2010 show, computed: numbers of operations, all of equal weight."""
+"""Data of the figures of Featherstone 2005 and 2010: numbers of operations, all of equal weight."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FAMILIES: dict[str, tuple[Callable[[int], tuple[int, int]], Callable[[int], int]
 
 
 def factorization_costs() -> dict[str, list[tuple[int, int]]]:
-    """Return for each family of trees n and the cost of LTDL, D1 + 2 D2 (F05 Figure 5)."""
+    """Return n and the cost of LTDL, D1 + 2 D2, for each family of trees (F05 Figure 5)."""
     found: dict[str, list[tuple[int, int]]] = {}
     for name, (counts, size) in FAMILIES.items():
         sizes = [k for k in range(2, LARGEST + 1) if size(k) <= LARGEST]
@@ -47,9 +47,9 @@ def forward_dynamics_costs() -> Bars:
 
 
 def accessed_elements() -> Bars:
-    """Return how many elements of the ASIMO example's Jacobian the products of F10 Figures 5, 6 and 7 read.
+    """Return the number of elements of the ASIMO example's Jacobian that the products of F10 Figures 5, 6, 7 read.
 
-    Figure 7, which tests every element against zero, reads all; what is computed with them is the same.
+    Figure 7, which tests every element against zero, reads all; the arithmetic is the same.
     """
     robot = asimo()
     b = every_coordinate(robot.hands + robot.feet)
@@ -64,8 +64,10 @@ LABELS = {"Ld^-1(YD^T Lambda)": "J̄", "1 - Jbar J": "N", "J^T x": "Jᵀx", "J L
 
 
 def operation_counts() -> dict[str, tuple[int, int]]:
-    """Return the operations of each step of operational-space dynamics of the ASIMO example, without and with the use
-    of sparsity (F10 Figure 12). H and C are the same in both: the mass matrix is formed along paths anyway."""
+    """Return the dense and sparse cost of each step of operational-space dynamics of ASIMO (F10 Figure 12).
+
+    H and C are the same in both: the mass matrix is formed along paths anyway.
+    """
     robot = asimo()
     pairs = f10.dense_and_sparse(robot.tree, every_coordinate(robot.hands + robot.feet))
     forming = (f05.crba(robot.tree) + f05.rnea(robot.tree)).total
@@ -76,7 +78,7 @@ def operation_counts() -> dict[str, tuple[int, int]]:
 def inverse_inertia_costs() -> Bars:
     """Return the cost of Λ⁻¹ of the ASIMO example by sparse factors and by the low-order algorithm (F10 Figure 13).
 
-    The bias C, which both need, is left out.
+    The bias C, which both require, is left out.
     """
     robot = asimo()
     tree, bodies = robot.tree, robot.hands + robot.feet

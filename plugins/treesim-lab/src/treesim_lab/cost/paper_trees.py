@@ -1,4 +1,4 @@
-"""The trees whose costs Featherstone 2005 and 2010 print, as topologies."""
+"""Trees whose costs are printed in Featherstone 2005 and 2010, as topologies."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TREE_1 = (0, 1, 1, 2, 2, 3, 3)
 
 
 class TaskTree(NamedTuple):
-    """A tree and the bodies whose operational space is asked for."""
+    """A tree and the bodies of its operational-space tasks."""
 
     tree: Topology
     hands: tuple[int, ...]
@@ -43,8 +43,8 @@ def humanoid() -> Topology:
 def asimo(pairs: int = 1, extra: int = 0, fingers: int = 2, finger_joints: int = 1) -> TaskTree:
     """Return the ASIMO-like tree of Featherstone 2010 or one of its variants (Table 3).
 
-    pairs: of arms and of legs; extra: joints more in each arm and leg; fingers: a hand. Bodies are numbered torso,
-    head, arms with their fingers, waist, legs. `fingertips` has two of each hand.
+    pairs: of arms and of legs. extra: additional joints in each arm and leg. fingers: per hand. Bodies are
+    numbered torso, head, arms with their fingers, waist, legs. `fingertips` contains two of each hand.
     """
     parent = [0]
     head = _limb(parent, 1, 3)
@@ -59,7 +59,7 @@ def asimo(pairs: int = 1, extra: int = 0, fingers: int = 2, finger_joints: int =
 
 
 def _limb(parent: list[int], root: int, joints: int) -> int:
-    """Hang a chain of `joints` bodies on body `root`; return the last one's number."""
+    """Append a chain of `joints` bodies to body `root`; return the last one's number."""
     for _ in range(joints):
         parent.append(root)
         root = len(parent)

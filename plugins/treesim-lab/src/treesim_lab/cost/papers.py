@@ -1,7 +1,7 @@
-"""The cost and topology numbers that Featherstone 2005 and 2010 print, each beside the one the formulas give.
+"""Cost and topology numbers printed in Featherstone 2005 and 2010, compared with those of the formulas.
 
-Only results are judged. What the computation starts from (costs of single steps, sizes of the robots) is listed as
-input, and shows what is used.
+Only results are compared. The inputs of the computation (costs of single steps, sizes of the robots) are
+listed for reference.
 """
 
 from __future__ import annotations
@@ -24,13 +24,12 @@ Section = dict[str, Any]
 
 @dataclass(frozen=True)
 class Row:
-    """One number of a paper: where it stands, what is printed and what the formulas give.
+    """One number of a paper: its source, the printed and the computed value.
 
-    kind: "result", a number that the paper prints; "formula", a printed formula at one size; "reading", another way to
-    read what the paper says of a result that has its own row; "input", what the computation starts from; "derived",
-    what the paper does not print.
-    printed: None where the paper gives no number, and "> x" or "< x" where it gives a bound.
-    agrees: whether both are the same to the digits printed; None for inputs, and where nothing is printed.
+    kind: "result", a number in the paper; "formula", a printed formula at one size; "reading", another
+    interpretation of a result that has its own row; "input", an input of the computation; "derived", a number
+    not in the paper. printed: None if the paper has no number, and "> x" or "< x" for a bound. agrees: True if
+    both are the same to the printed digits; None for inputs, and if nothing is printed.
     """
 
     source: str
@@ -53,14 +52,14 @@ def rows() -> list[Row]:
 
 
 def printed_entries() -> list[dict[str, Any]]:
-    """Return what the papers print: source, quantity, kind, printed, and where they apply decimals and note."""
+    """Return the papers' numbers: source, quantity, kind, printed, and if applicable decimals and note."""
     text = resources.files(__package__).joinpath("printed.json").read_text(encoding="utf-8")
     entries: list[dict[str, Any]] = json.loads(text)
     return entries
 
 
 def computed_quantities() -> dict[str, Section]:
-    """Return what the formulas give, by source and quantity; operation counts as {mul, add, div}."""
+    """Return the computed values, by source and quantity; operation counts as {mul, add, div}."""
     sections = {
         "Featherstone 2005, Figure 1": {"Tree1 lambda": list(TREE_1)},
         "Featherstone 2005": _tree_1_of_2005() | _dense_over_sparse(),
@@ -80,7 +79,7 @@ def computed_quantities() -> dict[str, Section]:
 
 
 def _plain(value: Any) -> Any:
-    """Operations and tuples as JSON has them."""
+    """Convert operations and tuples to JSON values."""
     if isinstance(value, Operations):
         return value.as_dict()
     return [_plain(item) for item in value] if isinstance(value, tuple) else value
@@ -129,7 +128,7 @@ def _tree_1_of_2005() -> Section:
 
 
 def _row_updates(tree: Topology, k: int) -> tuple[int, int]:
-    """Elements that row k of the factorization scales (step 2) and updates (step 3)."""
+    """Return the numbers of elements that row k of the factorization scales (step 2) and updates (step 3)."""
     above = len(tree.support(k)) - 1
     return above, above * (above + 1) // 2
 
@@ -148,7 +147,7 @@ def _dense_over_sparse() -> Section:
 
 
 def _table_2_of_2005() -> Section:
-    """The printed formulas belong to `printed.json`; these are the counts of the trees themselves."""
+    """Return the counts of the trees themselves; the printed formulas are in `printed.json`."""
     from treesim.model import generators
 
     trees = {f"unbranched n={n}": generators.chain(n) for n in (7, 30)}

@@ -1,4 +1,4 @@
-"""What every backend and every method for Λ⁻¹ costs on a robot: published formula beside our kernel's own count."""
+"""Cost of every backend and every method for Λ⁻¹ on a robot: published formula and counts of treesim's kernels."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ Formulas = dict[str, tuple[Operations | None, str]]  # by name: the count, and i
 class Entry(NamedTuple):
     """One algorithm on one robot.
 
-    kind: "part", "dynamics", "operational" or "space". formula: the published count, None where there is none, and
-    `source` then says why. counted: that of our kernel, None where there is none, and `note` then says why.
-    specialized: that of its straight-line code for this robot, None where there is none.
+    kind: "part", "dynamics", "operational" or "space". formula: the published count; None if there is none,
+    with the reason in `source`. counted: the count of treesim's kernel; None if there is none, with the reason
+    in `note`. specialized: the count of its straight-line code for this robot; None if there is none.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Entry(NamedTuple):
 
 
 def parts(robot: Tree) -> list[Entry]:
-    """Return the algorithms that others are made of: mass matrix, bias, sparse factorization, solve."""
+    """Return the algorithms of which others consist: mass matrix, bias, sparse factorization, solve."""
     tree, factored = robot.topology, robot.dof_topology
     if robot.nv == 0:
         return []
@@ -86,7 +86,7 @@ def parts(robot: Tree) -> list[Entry]:
 
 
 def dynamics(robot: Tree) -> list[Entry]:
-    """Return every forward-dynamics backend that is installed, in the order of `available`."""
+    """Return every installed forward-dynamics backend, in the order of `available`."""
     if robot.nv == 0:
         return []
     tree = robot.topology
@@ -105,7 +105,7 @@ def dynamics(robot: Tree) -> list[Entry]:
 
 
 def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
-    """Return every method for Λ⁻¹ that is installed, for these frames; raises UnknownNameError for an unknown one.
+    """Return every installed method for Λ⁻¹, for these frames; raises UnknownNameError for an unknown frame.
 
     Frames fixed to the base are left out: their rows are zero and cost nothing.
     """
@@ -132,8 +132,10 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
 
 
 def space(robot: Tree, frames: Sequence[str]) -> list[Entry]:
-    """Return what the operational space of these frames is made of, by sparse rows, and all that `operational_space`
-    computes; raises UnknownNameError for an unknown one. Frames fixed to the base are left out."""
+    """Return the steps of the operational space of these frames, by sparse rows, and their total.
+
+    Raises UnknownNameError for an unknown frame. Frames fixed to the base are left out.
+    """
     frames = [frame for frame in frames if robot.frame(frame).body]
     bodies = [robot.frame(frame).body for frame in frames]
     if robot.nv == 0 or not bodies:
@@ -179,8 +181,7 @@ def _entries(
 
 
 def _foreign(kind: PluginKind, name: str, count: Callable[[Any], Count | None]) -> Entry:
-    """What is known of another package's implementation: what it declares, and the count if it is a kernel of treesim's
-    kind."""
+    """Return the entry of another package's implementation: its declared cost, and the count if it is a kernel."""
     try:
         implementation = plugins.get(kind, name)
     except PluginError as error:
@@ -193,7 +194,7 @@ def _foreign(kind: PluginKind, name: str, count: Callable[[Any], Count | None]) 
 
 
 def _counted(count: Callable[[Any], Count | None], implementation: Any) -> tuple[Count | None, str]:
-    """The count of an implementation, None without one, and what to know about it."""
+    """Return the count of an implementation, None if there is none, and a remark on it."""
     try:
         counted = count(implementation)
     except TreesimError as error:  # such as iterations that do not converge
@@ -204,11 +205,11 @@ def _counted(count: Callable[[Any], Count | None], implementation: Any) -> tuple
 
 
 def differences(robot: Tree, entries: Sequence[Entry]) -> list[str]:
-    """Return sentences that take apart how our counts differ from the formulas.
+    """Return sentences that explain how treesim's counts differ from the formulas.
 
-    entries: of `parts` and `dynamics`. The difference of `crba_ltdl` is that of its parts, plus what the count of the
-    whole knows and those of the parts do not: which entries of the mass matrix are constant. With followers, what is
-    counted is another task than the formula's, and nothing is told.
+    entries: of `parts` and `dynamics`. The difference of `crba_ltdl` is that of its parts, plus the effect of
+    constant entries of the mass matrix, which only the count of the whole includes. Empty for robots with mimic
+    joints: their counts belong to another task than the formula's.
     """
     if robot.mimic_map is not None:
         return []
@@ -228,15 +229,17 @@ def differences(robot: Tree, entries: Sequence[Entry]) -> list[str]:
 
 
 def _excess(entry: Entry) -> int:
-    """Operations counted beyond the formula's; sines and cosines are in no formula."""
+    """Return the operations counted beyond the formula's; formulas contain no sines and cosines."""
     assert entry.formula is not None and entry.counted is not None
     counted = entry.counted.operations
     return counted.total - counted.trig - entry.formula.total
 
 
 def limits(robot: Tree) -> dict[str, Any]:
-    """Return what a topology leaves of the bounds: D0, the largest D0, D1, D2 of the robot's size and of its depth,
-    and operations by the density's rule of thumb beside those of the formulas (F05 section 4.1, 5)."""
+    """Return D0, D1 and D2 of a topology, their maxima by size and depth, and costs by the rule of thumb.
+
+    The rule of thumb uses the density; costs by formula are included (F05 section 4.1, 5).
+    """
     tree = robot.dof_topology
     depth = int(tree.dof_depth.max(initial=0))
     largest = (bounds.most_transformed_inertias(robot.n_bodies), *bounds.largest_counts(tree.n_dofs))
@@ -280,7 +283,7 @@ def assumptions(tree: Topology) -> list[str]:
 
 
 def followed(robot: Tree) -> list[str]:
-    """Return what the formulas and counts are of where joints follow others; nothing where none does."""
+    """Return what formulas and counts mean for robots with mimic joints; nothing for others."""
     if robot.mimic_map is None:
         return []
     count = len(robot.followers)
@@ -292,8 +295,10 @@ def followed(robot: Tree) -> list[str]:
 
 
 def limb_tips(tree: Topology, most: int = 4) -> list[int]:
-    """Return bodies to take as tasks: the tip of the longest branch, then of those that add most joints to the ones
-    before, up to `most`. Cost O(N depth)."""
+    """Return up to `most` bodies as tasks: the tip of the longest branch, then those that add most joints.
+
+    Cost O(N depth).
+    """
     covered: set[int] = set()
     chosen: list[int] = []
     parents = set(tree.parent.tolist())

@@ -1,4 +1,4 @@
-"""How costs grow with the number of bodies: families of trees, orders as exponents, and fits to measured times."""
+"""Growth of costs with the number of bodies: families of trees, orders as exponents, and fits to measured times."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ UPPER = 10  # an exponent is fitted to sizes within this factor of the largest
 
 
 def expected_exponent(order: str, family: Family) -> float | None:
-    """Return the exponent of N that an order such as "O(n d^2)" means for a family, logarithms as 0; None if the order
-    is in other terms than n, N, and d, or that of one iteration.
+    """Return the exponent of N for an order such as "O(n d^2)" in a family, logarithms as 0.
 
-    The largest term of a sum counts.
+    The largest term of a sum counts. None if the order has other variables than n, N, and d, or is that of one
+    iteration.
     """
     inside = re.search(r"O\((.*?)\)", order)
     if inside is None or "iteration" in order:
@@ -55,8 +55,10 @@ def _term_exponent(term: str, family: Family) -> float | None:
 
 
 def fitted_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float | None:
-    """Return p of seconds ~ N^p by least squares in logarithms over the upper part of the sizes; None for fewer than
-    two of them there."""
+    """Return p of seconds ~ N^p by least squares in logarithms over the upper part of the sizes.
+
+    None for fewer than two sizes there.
+    """
     upper = [k for k, n in enumerate(sizes) if n * UPPER >= max(sizes)]
     if len(upper) < 2:
         return None
@@ -65,7 +67,7 @@ def fitted_exponent(sizes: Sequence[int], seconds: Sequence[float]) -> float | N
 
 
 def next_seconds(sizes: Sequence[int], seconds: Sequence[float], size: int) -> float:
-    """Return the time to expect at `size` from the last two measured; at least linear growth, cubic from one alone."""
+    """Return the time expected at `size` from the last two measured; at least linear growth, cubic from one size."""
     if len(sizes) < 2:
         return seconds[-1] * (size / sizes[-1]) ** 3
     slope = np.log(seconds[-1] / seconds[-2]) / np.log(sizes[-1] / sizes[-2])

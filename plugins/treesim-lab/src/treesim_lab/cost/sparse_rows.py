@@ -1,4 +1,4 @@
-"""What the operational space costs by sparse rows (F10 Table 1): our kernels' text, run on numbers that count."""
+"""Cost of the operational space by sparse rows (F10 Table 1): the kernel source, run on numbers that count."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ Make = Callable[..., np.ndarray]  # an array, of this shape, of numbers that are
 class SparseRows:
     """Counts of the operations on six rows for each of some bodies, on the topology of a robot.
 
-    Entries along the tree's paths are not known beforehand, those beside them are zero. Cost of one count: that of the
-    operation, about 1 us for each multiplication.
+    Entries along the tree's paths are unknown, others are zero. The cost of one count is that of the operation,
+    about 1 us for each multiplication.
     """
 
     def __init__(self, robot: Tree, bodies: Sequence[int]) -> None:
@@ -84,9 +84,10 @@ class SparseRows:
 
 
 def operational_space_of(robot: Tree, frames: Sequence[str]) -> Count:
-    """Return the count of J, Λ⁻¹, H⁻¹Jᵀ, β, Λ, J̄ and N of frames, all that `operational_space` computes.
+    """Return the count of J, Λ⁻¹, H⁻¹Jᵀ, β, Λ, J̄ and N of frames, all results of `operational_space`.
 
-    Raises ConvergenceError where Λ⁻¹ is singular: eigenvalues are a library's. Cost: about 1 us for each operation.
+    Raises ConvergenceError if Λ⁻¹ is singular, since eigenvalues are computed by a library. Takes about 1 us
+    for each operation.
     """
     rng, tally = np.random.default_rng(SEEDS[0]), Tally()
     n, k = robot.nv, len(frames)
@@ -102,7 +103,7 @@ def operational_space_of(robot: Tree, frames: Sequence[str]) -> Count:
 
 
 def _counted(operation: Callable[[Make], None]) -> Count:
-    """The count of an operation on arrays of ones that are not known beforehand."""
+    """Return the count of an operation on arrays of unknown numbers."""
     tally = Tally()
     operation(lambda *shape: tally.variables(np.ones(shape)).reshape(shape))
     return Count(Operations(**tally.operations), tally.depth)

@@ -1,7 +1,8 @@
 """Exact operation counts of code specialized for a robot: those of a kernel's trace, and its critical path.
 
-Beyond what `counting` leaves out (operations with constants 0, 1 and -1) a trace shares equal subexpressions and drops
-what no result needs. The machine code does just these operations on every state (`engine.llvm.straight_line`).
+In addition to what `counting` leaves out (operations with constants 0, 1 and -1), a trace shares equal
+subexpressions and drops unused ones. The machine code does just these operations on every state
+(`engine.llvm.straight_line`).
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ from .operations import Operations
 
 
 def of_trace(traced: Trace) -> Count:
-    """Return the count of a trace without exponentials and comparisons, of which no formula speaks."""
+    """Return the count of a trace without exponentials and comparisons, which no formula contains."""
     return Count(Operations(**operations(traced)), depth(traced))
 
 
 def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
-    """Return the count of a backend; None for one that has no straight-line code."""
+    """Return the count of a backend; None if it has no straight-line code."""
     if not isinstance(backend, CompiledBackend):
         return None
     sizes = (robot.nq, robot.nv, robot.nv, 0)
@@ -40,7 +41,7 @@ def forward_dynamics(robot: Tree, backend: DynamicsBackend) -> Count | None:
 def inverse_inertia(
     robot: Tree, method: OperationalMethod, frames: Sequence[str], reference: Reference
 ) -> Count | None:
-    """Return the count of Λ⁻¹ of `frames` by a method; None for one that has no straight-line code."""
+    """Return the count of Λ⁻¹ of `frames` by a method; None if it has no straight-line code."""
     if not isinstance(method, CompiledMethod):
         return None
     served = serving(type(method).entry, robot, method.constants(robot, frames, reference))
@@ -48,13 +49,13 @@ def inverse_inertia(
 
 
 def inertia_matrix(robot: Tree) -> Count | None:
-    """Return the count of the mass matrix (CRBA); None for a robot that is too large for straight-line code."""
+    """Return the count of the mass matrix (CRBA); None if the robot is too large for straight-line code."""
     served = serving(mass_matrix_full_states, robot, (robot.ints, robot.reals))
     return _of_entry(*served, (robot.nq,), robot.nv**2)
 
 
 def bias(robot: Tree) -> Count | None:
-    """Return the count of the bias force (RNEA, at rest accelerations); None for a robot that is too large."""
+    """Return the count of the bias force (RNEA at zero accelerations); None if the robot is too large."""
     entry, constants = serving(inverse_dynamics_states, robot, (robot.ints, robot.reals))
 
     def at_rest(*given: Any) -> int:

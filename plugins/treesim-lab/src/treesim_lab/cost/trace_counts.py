@@ -1,7 +1,7 @@
-"""What a trace costs: its operations by kind, which of them share an instruction, and its critical path.
+"""Cost of a trace: its operations by kind, fused ones, and its critical path.
 
-These are the operations that straight-line code of the robot does on one state: constants are folded, equal
-subexpressions shared, and what no result needs is left out. Signs cost nothing: processors add and subtract alike.
+These are the operations of the robot's straight-line code on one state: constants are folded, equal
+subexpressions shared, and unused ones dropped. Signs cost nothing: processors add and subtract alike.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from treesim.engine.primitives import COS, NEG, PRIMITIVES, SIN
 
 
 def operations(traced: Trace) -> Counter[str]:
-    """Return how many operations of each kind (add, mul, div, sqrt, trig, exp, compare) the results take.
+    """Return the number of operations of each kind (add, mul, div, sqrt, trig, exp, compare) for the results.
 
-    Subtractions are adds; a sine or cosine is one trig, although it takes about twenty operations. O(operations).
+    Subtractions are adds; a sine or cosine is one trig, although it takes about twenty operations.
+    O(operations).
     """
     graph = traced.graph
     kinds = (graph.operation[node] for node in graph.needed(traced.results))
@@ -24,12 +25,12 @@ def operations(traced: Trace) -> Counter[str]:
 
 
 def fused(traced: Trace) -> int:
-    """Return how many multiplications go into one instruction with the addition that alone uses them. O(operations)."""
+    """Return the number of multiplications fused with the addition that alone uses them. O(operations)."""
     return len(fusions(traced))
 
 
 def turned(traced: Trace) -> int:
-    """Return of how many angles sines or cosines are taken. O(operations)."""
+    """Return the number of angles of which sines or cosines are taken. O(operations)."""
     graph = traced.graph
     return len({graph.first[node] for node in graph.needed(traced.results) if graph.operation[node] in (SIN, COS)})
 
@@ -39,7 +40,7 @@ def _sources(traced: Trace, node: int) -> tuple[int, ...]:
 
 
 def depth(traced: Trace) -> int:
-    """Return the length of the critical path: the most operations that wait for one another. O(operations)."""
+    """Return the length of the critical path, the longest chain of dependent operations. O(operations)."""
     graph = traced.graph
     level: dict[int, int] = {}  # of each node: the operations on the longest path to it; inputs and constants have none
     for node in graph.needed(traced.results):

@@ -1,1 +1,1 @@
-"""Pictures of benchmarks, costs and schedules."""
+"""Plots of benchmarks, costs and schedules."""

@@ -1,4 +1,4 @@
-"""Pictures of `treesim bench`."""
+"""Plots of `treesim bench`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLORS = {OURS: "C0", "Pinocchio": "C1", "MuJoCo": "C2", "PyBullet": "C3"}
 
 
 def save_timings(path: Path, title: str, rows: Sequence[dict[str, Any]], unit: str) -> None:
-    """Draw a bar for each row of `measured`, in "us" or "ns", grouped by what is computed."""
+    """Draw a bar for each row of `measured`, in "us" or "ns", grouped by quantity."""
     changes = [after["quantity"] != before["quantity"] for before, after in pairwise(rows)]
     places = [k + gap for k, gap in enumerate(accumulate(changes, initial=0))]
     figure, (axis,) = new_figure(1, 10, 1.2 + 0.24 * (places[-1] + 1))
@@ -60,10 +60,10 @@ def save_sizes(path: Path, title: str, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def save_ratios(path: Path, tables: dict[str, Sequence[dict[str, Any]]], robots: Sequence[str]) -> None:
-    """Draw how many times longer the other engines take than our fastest call: axes for each table, groups of bars for
-    what is computed beside whom, in them a bar for each robot.
+    """Draw the speed ratios of treesim's fastest calls to the other engines.
 
-    tables: by title, rows as `bench.ratios` gives them.
+    There are axes for each table, groups of bars for each quantity and engine, and a bar for each robot.
+    tables: by title, rows of `bench.ratios`.
     """
     best = {title: _best_ratios(rows) for title, rows in tables.items()}
     bars = len(robots) * max(map(len, best.values()))
@@ -84,7 +84,7 @@ def save_ratios(path: Path, tables: dict[str, Sequence[dict[str, Any]]], robots:
 
 
 def _best_ratios(rows: Sequence[dict[str, Any]]) -> dict[str, dict[str, float]]:
-    """By what is computed beside whom: for each robot the largest of our calls' ratios, bare memory's left out."""
+    """Return for each quantity and engine the largest ratio of treesim's calls by robot, without memory filling."""
     best: dict[str, dict[str, float]] = {}
     for row in rows:
         if row["call"] == FILL:

@@ -1,4 +1,4 @@
-"""Pictures of costs: where the mass matrix has entries, and time over the number of bodies."""
+"""Plots of costs: sparsity of the mass matrix, and time over the number of bodies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PANELS = "family", "quantity", "method"
 
 
 def save_sparsity(path: Path, robot: Tree) -> None:
-    """Draw where the mass matrix H and its factor L (of LTL and LTDL) can differ from zero."""
+    """Draw the sparsity patterns of the mass matrix H and its factor L (of LTL and LTDL)."""
     import numpy as np
 
     pattern, factor = robot.sparsity(), np.tril(robot.dof_topology.sparsity())
@@ -32,7 +32,7 @@ def save_sparsity(path: Path, robot: Tree) -> None:
 
 
 def save_scaling(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Draw seconds over bodies, both on logarithmic scales, one pair of axes a family.
+    """Draw seconds over bodies, both on logarithmic scales, one pair of axes per family.
 
     rows: as `treesim scaling --json` prints them under "times".
     """
@@ -60,10 +60,10 @@ def save_scaling(path: Path, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def save_depths(path: Path, rows: Sequence[dict[str, Any]]) -> None:
-    """Draw the depth of level-parallel methods over bodies, N on a logarithmic scale: what grows by a constant with
-    every doubling is a straight line. One pair of axes a family and quantity; serial methods leave it at the top.
+    """Draw the depth of level-parallel methods over bodies, N on a logarithmic scale.
 
-    rows: as `treesim scaling --depth --json` prints them.
+    A constant increase per doubling is a straight line. There is one pair of axes per family and quantity;
+    serial methods leave it at the top. rows: as `treesim scaling --depth --json` prints them.
     """
     families, quantities, methods = (list(dict.fromkeys(row[key] for row in rows)) for key in PANELS)
     figure, axes = new_figure(len(families), 5.2 * len(families), 5.0 * len(quantities), len(quantities))
@@ -95,6 +95,6 @@ def _share_limits(axes: Sequence[Any]) -> None:
 
 
 def _name_joints(axis: Any, robot: Tree, most: int = 64) -> None:
-    """Name the rows by their joints, if there is room."""
+    """Label the rows with their joints, if there is room."""
     if robot.nv <= most:
         axis.set_yticks(range(robot.nv), [robot.dof_name(k) for k in range(robot.nv)], fontsize=220 / max(robot.nv, 36))

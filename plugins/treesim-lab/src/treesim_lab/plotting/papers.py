@@ -1,4 +1,4 @@
-"""The figures of Featherstone 2005 and 2010, drawn from what is computed."""
+"""Figures of Featherstone 2005 and 2010, drawn from computed data."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ MARKERS = "os^D"
 
 
 def save_figures(path: Path) -> None:
-    """Draw Figures 5 and 7 of Featherstone 2005, and 7, 12 and 13 of 2010, into one picture.
+    """Draw Figures 5 and 7 of Featherstone 2005, and 7, 12 and 13 of 2010, into one file.
 
-    Raises ArgumentError without matplotlib, and naming the file if it cannot be written.
+    Raises ArgumentError without matplotlib, or if the file cannot be written.
     """
     require_matplotlib()
     from matplotlib.figure import Figure
@@ -48,7 +48,7 @@ TITLES = {
 
 
 def _growth(axis: Any, families: dict[str, list[tuple[int, int]]]) -> None:
-    """Cost over n, both on logarithmic scales, a line for each family."""
+    """Draw cost over n, both on logarithmic scales, a line for each family."""
     for k, (name, points) in enumerate(families.items()):
         sizes, costs = zip(*points, strict=True)
         style = {"marker": MARKERS[k], "markersize": 3, "markevery": max(1, len(sizes) // 12)}
@@ -60,7 +60,7 @@ def _growth(axis: Any, families: dict[str, list[tuple[int, int]]]) -> None:
 
 
 def _stacked(axis: Any, bars: Bars, unit: str) -> None:
-    """A bar for each entry, its parts one after the other, with the total at its end."""
+    """Draw a bar for each entry, its parts one after the other, with the total at its end."""
     parts = list(dict.fromkeys(part for bar in bars.values() for part in bar))
     left = [0] * len(bars)
     for k, part in enumerate(parts):
@@ -78,7 +78,7 @@ def _stacked(axis: Any, bars: Bars, unit: str) -> None:
 
 
 def _pairs(axis: Any, counts: dict[str, tuple[int, int]]) -> None:
-    """Two bars for each operation: dense and sparse."""
+    """Draw two bars for each operation: dense and sparse."""
     places = range(len(counts))
     for offset, name, k in ((-0.2, "dense", 0), (0.2, "sparse", 1)):
         lengths = [pair[k] for pair in counts.values()]

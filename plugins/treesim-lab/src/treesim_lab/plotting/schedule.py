@@ -1,4 +1,4 @@
-"""Pictures of schedules: bodies from top to bottom, time from left to right, a bar for every block."""
+"""Plots of schedules: bodies from top to bottom, time from left to right, a bar for every block."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
     from treesim.dynamics.schedule import Schedule, Stage
     from treesim.model.tree import Tree
 
-MOST_NAMES = 60  # bodies; more are not named
+MOST_NAMES = 60  # largest number of bodies with labels
 WIDTH = 13.0  # of the picture [inches]
 TALL = 0.7  # height of a body in a bar, of the distance of two
 MOST_KINDS = 20  # colours of stages
 
 
 def draw(tree: Tree, schedules: list[Schedule], path: Path) -> None:
-    """Write the picture of one or more schedules of `tree` to `path`, in the format that its suffix names.
+    """Write the plot of one or more schedules of `tree` to `path`, in the format of its suffix.
 
-    One panel below the other, all of the same scale: with a processor for every block, a stage takes as long as its
-    longest block, in operations; bars are blocks, as long as they take. Bodies are listed depth-first, so that a
-    branch stands in one piece; colours tell what stages do.
+    There is one panel below the other, all of the same scale. With a processor for every block, a stage takes
+    as long as its longest block, in operations; bars are blocks, as long as they take. Bodies are listed
+    depth-first, so that branches are contiguous; colours denote kinds of stages.
     """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -46,12 +46,12 @@ def draw(tree: Tree, schedules: list[Schedule], path: Path) -> None:
 
 
 def _kind(stage: Stage) -> str:
-    """What a stage does, without its number."""
+    """Return the kind of a stage, its name without number."""
     return stage.name.split(",")[0]
 
 
 def _colours(schedules: list[Schedule]) -> dict[str, str]:
-    """A colour for every kind of stage, in the order in which they come; the last is for all further ones."""
+    """Return a colour for every kind of stage, in their order; the last one is for all further kinds."""
     from matplotlib import colormaps
     from matplotlib.colors import to_hex
 
@@ -68,7 +68,7 @@ def _legend(figure: Any, colours: dict[str, str]) -> None:
 
 
 def depth_first(parent: list[int]) -> list[int]:
-    """Return the bodies 1 ... N depth-first, of siblings the one with the longest path to a leaf first. O(N log N)."""
+    """Return the bodies 1 ... N depth-first; the sibling with the longest path to a leaf is first. O(N log N)."""
     children: list[list[int]] = [[] for _ in range(len(parent) + 1)]
     reach = [0] * (len(parent) + 1)
     for i in range(len(parent), 0, -1):
@@ -100,7 +100,7 @@ def _panel(axes: Any, schedule: Schedule, row: dict[int, int], colours: dict[str
 
 
 def _bars(axes: Any, begin: int, blocks: list[list[int]], operations: tuple[int, ...], colour: str) -> None:
-    """The blocks of one stage, each a list of rows: a bar for each, in pieces that a line on its left joins."""
+    """Draw the blocks of one stage, each a list of rows, as bars in pieces joined by a line on the left."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
 
@@ -114,7 +114,7 @@ def _bars(axes: Any, begin: int, blocks: list[list[int]], operations: tuple[int,
 
 
 def _pieces(rows: list[int]) -> list[tuple[int, int]]:
-    """The runs of neighbouring numbers in a sorted list: first and last of each."""
+    """Return first and last of each run of consecutive numbers in a sorted list."""
     pieces = [(rows[0], rows[0])]
     for r in rows[1:]:
         if r == pieces[-1][1] + 1:
