@@ -163,7 +163,7 @@ def test_what_is_given_is_taken_right_or_named(name: str, right: dict[str, Any],
 @pytest.mark.parametrize("multiplier", [1e308, -1e200])
 def test_multipliers_that_overflow_are_named(multiplier: float) -> None:
     mimic_joint = treesim.Joint("twin", "revolute", mimic=treesim.Mimic("hinge", multiplier), damping=1.0)
-    with pytest.raises(treesim.ModelError, match=r"'twin' follows 'hinge' by a multiplier .* too large"):
+    with pytest.raises(treesim.ModelError, match=r"'twin' mimics 'hinge' by a multiplier .* too large"):
         treesim.Tree("arm", [POLE, treesim.Body("second", 1, mimic_joint)])
 
 

@@ -50,7 +50,7 @@ def test_a_run_warns_once_with_steps_residual_and_time(warned):
     run = treesim.Simulation(WORLD, contact_solver=Idle()).run(0.1, START)
     (text,) = warned()
     wrong = int((run.residual[:-1] > 1e-5).sum())
-    assert f"in {wrong} of 100 steps" in text and f"missed by up to {run.residual.max():.3g} m/s" in text
+    assert f"in {wrong} of 100 steps" in text and f"violated by up to {run.residual.max():.3g} m/s" in text
     assert f"t = {run.t[run.residual.argmax()]:.6g} s" in text and "smaller dt" in text
 
 
@@ -78,8 +78,8 @@ def test_residuals_that_are_no_numbers_are_misses():
     solver_info[0, RESIDUAL], solver_info[1, POSITION_RESIDUAL] = np.nan, 1e-3
     assert not is_solved(solver_info).any()
     assert misses(solver_info) == [
-        "law of contact missed by up to nan m/s or rad/s",
-        "positions, which may sink, missed by up to 0.001 m/s or rad/s",
+        "contact law violated by up to nan m/s or rad/s",
+        "position constraints violated by up to 0.001 m/s or rad/s",
     ]
 
 
@@ -87,7 +87,7 @@ def test_steppers_say_so_in_the_report(warned):
     stepper = treesim.Stepper(WORLD, contact_solver=Idle())
     _, report = stepper.step(stepper.reset(START))
     assert not report.ok and not report.status.any() and len(warned()) == 1
-    with pytest.raises(ConvergenceError, match="contact was not solved: law of contact missed by"):
+    with pytest.raises(ConvergenceError, match="contact was not solved: contact law violated by"):
         report.check()
     _, report = stepper.step(stepper.reset(np.stack([ABOVE, START])))
     assert not report.ok
@@ -111,12 +111,12 @@ def test_contacts_without_room_are_told(warned, monkeypatch):
     monkeypatch.setattr("treesim.contact.contact_solve.free_memory", lambda: 0)
     world = World(BOX, ground=Ground())
     treesim.Simulation(world).run(0.01, START)
-    assert "up to 2 contacts without room" in warned()[0]
+    assert "up to 2 contacts beyond the capacity" in warned()[0]
     stepper = treesim.Stepper(world)
-    assert not stepper.step(stepper.reset(START))[1].ok and "2 contacts without room" in warned()[1]
+    assert not stepper.step(stepper.reset(START))[1].ok and "2 contacts beyond the capacity" in warned()[1]
 
 
 def test_energy_that_impulses_give_is_told(warned, monkeypatch):
     monkeypatch.setattr("treesim.contact.unsolved.ENERGY", -1e9)
     treesim.Simulation(WORLD).run(0.01, START)
-    assert "J given in a step" in warned()[0]
+    assert "J of energy gained in a step" in warned()[0]

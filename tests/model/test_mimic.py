@@ -30,7 +30,7 @@ HAND = Tree(
 def test_followers_have_no_coordinates():
     assert (HAND.nq, HAND.nv, HAND.mimic_joints, HAND.joint_names) == (5, 4, ("b", "c"), ("a", "b", "c", "d"))
     assert HAND.q_index["d"] == slice(1, 5) and HAND.dof_names == ("a", "d[0]", "d[1]", "d[2]")
-    with pytest.raises(UnknownNameError, match="'c' follows 'a' and has no coordinate of its own"):
+    with pytest.raises(UnknownNameError, match="'c' mimics 'a' and has no independent coordinate"):
         HAND.q_index["c"]
     assert HAND.spanning.nv == 6 and HAND.spanning.spanning is HAND.spanning and not HAND.spanning.mimic_joints
     assert trees.tree("tree_1").spanning is trees.tree("tree_1")
@@ -79,7 +79,7 @@ def test_limits_of_several_followers_meet():
 
 def test_configurations_by_name_are_those_of_leaders():
     np.testing.assert_array_equal(HAND.configuration({"a": 0.5}), [0.5, 0, 0, 0, 1])
-    with pytest.raises(UnknownNameError, match="'b' follows 'a'"):
+    with pytest.raises(UnknownNameError, match="'b' mimics 'a'"):
         HAND.configuration({"b": 0.5})
 
 
@@ -139,9 +139,9 @@ def test_the_reduced_matrix_has_a_tree_of_its_own():
 WRONG = {
     "itself": ({"a": Mimic("a")}, "in a cycle: 'a' -> 'a'"),
     "each other": ({"a": Mimic("b"), "b": Mimic("a")}, "in a cycle"),
-    "nobody": ({"a": Mimic("ghost")}, "'a' follows 'ghost', which is no joint"),
+    "nobody": ({"a": Mimic("ghost")}, "'a' mimics 'ghost', which is not a joint"),
     "several degrees of freedom": ({"a": Mimic("d")}, "'d', a spherical joint of 3 degrees of freedom"),
-    "no position": ({"a": Mimic("c"), "b": Mimic("c", 1, 9)}, "limits of joints that follow it leave no position"),
+    "no position": ({"a": Mimic("c"), "b": Mimic("c", 1, 9)}, "limits of joints that mimic it leave no position"),
 }
 
 
@@ -153,11 +153,11 @@ def test_followers_that_cannot_be(what):
 
 
 def test_lines_that_cannot_be():
-    with pytest.raises(ModelError, match="multiplier 0 holds it still"):
+    with pytest.raises(ModelError, match="multiplier 0 locks it"):
         Mimic("a", 0)
     with pytest.raises(ModelError, match="offset inf"):
         Mimic("a", 1, np.inf)
-    with pytest.raises(ModelError, match="'ball': a spherical joint cannot follow"):
+    with pytest.raises(ModelError, match="'ball': a spherical joint cannot mimic"):
         Joint("ball", "spherical", mimic=Mimic("a"))
 
 

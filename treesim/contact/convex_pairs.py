@@ -140,7 +140,7 @@ def unmet(pairs: Sequence[tuple[CollisionShape, CollisionShape]]) -> str:
     named = [f"{a.kind} of {quoted(a.link)} and {b.kind} of {quoted(b.link)}" for a, b in pairs[:MOST_PAIRS]]
     more = f", and {len(pairs) - MOST_PAIRS} more pairs" if len(pairs) > MOST_PAIRS else ""
     return (
-        f"shapes pass through each other: {'; '.join(named)}{more}. Hulls and cylinders meet in a World with "
+        f"shapes pass through each other: {'; '.join(named)}{more}. Hulls and cylinders collide in a World with "
         f'collision="coal", which needs the package coal: {HOW_TO_GET_IT}'
     )
 

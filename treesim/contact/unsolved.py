@@ -37,11 +37,11 @@ def worst_residual(solver_info: np.ndarray) -> np.ndarray:
 def misses(solver_info: np.ndarray) -> list[str]:
     """Return texts that describe the residuals of unsolved steps, from diagnostics (K, 7)."""
     facts = []
-    for k, what in ((RESIDUAL, "law of contact missed"), (POSITION_RESIDUAL, "positions, which may sink, missed")):
+    for k, what in ((RESIDUAL, "contact law violated"), (POSITION_RESIDUAL, "position constraints violated")):
         worst = solver_info[:, k].max()
         facts += [f"{what} by up to {worst:.3g} m/s or rad/s"] * (not worst <= UNSOLVED)  # so that NaN is reported
     left_out = int(solver_info[:, LEFT_OUT].max())
-    return facts + [f"up to {left_out} contacts without room"] * bool(left_out)
+    return facts + [f"up to {left_out} contacts beyond the capacity"] * bool(left_out)
 
 
 def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: float, stacklevel: int) -> None:
@@ -64,7 +64,7 @@ def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: flo
         )
     )
     facts = misses(solver_info)
-    facts += [f"up to {solver_info[:, CERTIFICATE].max():.3g} J given in a step"] * bool(gave.any())
+    facts += [f"up to {solver_info[:, CERTIFICATE].max():.3g} J of energy gained in a step"] * bool(gave.any())
     warnings.warn(
         f"contact was not solved in {int(wrong.sum())} of {max(len(t) - 1, 1)} steps: {', '.join(facts)}; worst in the "
         f"step at t = {t[worst]:.6g} s, in which {_touching(history, worst)}: {REMEDY}",

@@ -176,7 +176,7 @@ def _of_own_physics(
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
     check_physics_of_backend(solver, robot, model_parameters)
     if refinements:
-        raise UnsupportedError("refinements take no model_parameters: leave out one of them")
+        raise UnsupportedError("refinement does not support model_parameters: leave out one of the two")
     physics = physics_of(robot, model_parameters, "forward_dynamics", gravity, armature)
     found: np.ndarray = solver.of_own_physics(physics, robot, q, v, tau, f_ext, gravity, armature, engine, out)
     return found
@@ -201,7 +201,7 @@ def _with_engine(solver: DynamicsBackend, robot: Tree, engine: Engine) -> Callab
     if isinstance(taken, CompiledBackend):
         return partial(taken.forward_dynamics, engine=engine)
     if engine != "auto":
-        raise UnsupportedError(f"the backend {taken.name!r} brings its own code: it takes no engine but 'auto'")
+        raise UnsupportedError(f"the backend {taken.name!r} has its own code: it supports only engine='auto'")
     return lambda *arguments, out=None: _copied(taken.forward_dynamics(*arguments), out)
 
 

@@ -54,8 +54,8 @@ class MimicConstrained:
         if (rotors < 0).any():
             joint = robot.dof_names[int(np.argmin(rotors[robot.kept()[1]]))]
             raise UnsupportedError(
-                f"backend {self.name!r} knows no joints that follow others, and some of {robot.name!r} carry no "
-                f"inertia: give those that move with {joint!r} some, or take a backend of treesim's"
+                f"backend {self.name!r} does not support mimic joints, and some of {robot.name!r} carry no "
+                f"inertia: give those that move with {joint!r} some, or use one of treesim's backends"
             )
         free = self._backend.forward_dynamics(whole, *state, forces, f_ext, gravity, rotors)
         return held(robot, state[0], free, armature)

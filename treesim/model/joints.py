@@ -147,7 +147,7 @@ class Joint(ReprMixin):
         if np.any(np.asarray(self.armature) < 0):
             raise ModelError(f"joint {self.name!r}: armature {self.armature} is negative")
         if self.mimic is not None and kind.nv != 1:
-            raise ModelError(f"joint {self.name!r}: a {self.type} joint cannot follow another one")
+            raise ModelError(f"joint {self.name!r}: a {self.type} joint cannot mimic another one")
 
     def __repr__(self) -> str:
         axis = f", axis {vector(np.asarray(self.axis, float))}" if self.kind.has_axis else ""

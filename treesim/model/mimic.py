@@ -62,11 +62,11 @@ class Mimic(ReprMixin):
             given = getattr(self, label)
             value = finite_or_nan(given)
             if math.isnan(value):
-                what = f"a joint that follows {quoted(self.joint)}: {label}"
+                what = f"a joint that mimics {quoted(self.joint)}: {label}"
                 raise ModelError(f"{what} {short_repr(given)} is not finite, or no real number")
             object.__setattr__(self, label, value)
         if self.multiplier == 0:
-            raise ModelError(f"a joint that follows {quoted(self.joint)}: multiplier 0 holds it still: weld its body")
+            raise ModelError(f"a joint that mimics {quoted(self.joint)}: multiplier 0 locks it: use a fixed joint")
 
     def __repr__(self) -> str:
         return f"<Mimic: {self.multiplier:g} times joint {self.joint!r} + {self.offset:g}>"
@@ -133,7 +133,7 @@ class MimicMap(NamedTuple):
         if wrong.size:
             k = int(wrong[0])
             raise ModelError(
-                f"joint {quoted(self.names[k])} follows {quoted(self.mimicked_joints[k])} by a multiplier of "
+                f"joint {quoted(self.names[k])} mimics {quoted(self.mimicked_joints[k])} by a multiplier of "
                 f"{self.multiplier[k]:g}, which is too large to compute with"
             )
         np.add.at(total, self.onto, added)
@@ -261,15 +261,15 @@ def _resolved(joint: Joint, joints: Sequence[Joint], places: dict[str, int]) -> 
     while now.mimic is not None:
         line = now.mimic
         if line.joint not in places:
-            raise ModelError(f"joint {quoted(now.name)} follows {quoted(line.joint)}, which is no joint of this tree")
+            raise ModelError(f"joint {quoted(now.name)} mimics {quoted(line.joint)}, which is not a joint of this tree")
         multiplier, offset = multiplier * line.multiplier, multiplier * line.offset + offset
         now = joints[places[line.joint]]
         if now.name in chain:
-            raise ModelError(f"joints follow each other in a cycle: {listed([*chain, now.name], separator=' -> ')}")
+            raise ModelError(f"joints mimic each other in a cycle: {listed([*chain, now.name], separator=' -> ')}")
         chain.append(now.name)
     if now.nv != 1:
         raise ModelError(
-            f"joint {quoted(joint.name)} follows {quoted(now.name)}, a {now.type} joint of {now.nv} degrees of freedom"
+            f"joint {quoted(joint.name)} mimics {quoted(now.name)}, a {now.type} joint of {now.nv} degrees of freedom"
         )
     return now.name, multiplier, offset
 
@@ -278,8 +278,8 @@ def no_mimic_joints(robot: str, names: Sequence[str], what: str) -> UnsupportedE
     """Return the error for a feature `what` that does not support the mimic joints `names` of a robot."""
     details = listed(list(names), limit=3)
     return UnsupportedError(
-        f"{what} does not serve joints that follow others, as {details} of {quoted(robot)}: load the robot with "
-        f"mimic='free' (--mimic free), or take `robot.spanning`, in which they move on their own"
+        f"{what} does not support mimic joints, such as {details} of {quoted(robot)}: load the robot with "
+        f"mimic='free' (--mimic free), or use `robot.spanning`, in which they are independent"
     )
 
 

@@ -52,7 +52,7 @@ class _Named(dict[str, T]):
     def __missing__(self, name: str) -> T:
         if name in self.led:
             raise UnknownNameError(
-                f"{self.kind}: {name!r} follows {self.led[name]!r} and has no coordinate of its own; "
+                f"{self.kind}: {name!r} mimics {self.led[name]!r} and has no independent coordinate; "
                 f"`expand` gives its position, in the order of `spanning.q_index`"
             )
         raise unknown_name(self.kind, name, self)

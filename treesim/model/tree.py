@@ -205,7 +205,7 @@ class Tree(Immutable):
         lower, upper = mimic_map.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():
-                raise ModelError(f"joint {joint!r}: the limits of joints that follow it leave no position")
+                raise ModelError(f"joint {joint!r}: the limits of joints that mimic it leave no position")
         slowest = whole.velocity_limit[mimic_map.independent_v]
         np.minimum.at(slowest, mimic_map.onto, whole.velocity_limit[mimic_map.v] / np.abs(mimic_map.multiplier))
         self.lower, self.upper, self.velocity_limit = frozen(lower), frozen(upper), frozen(slowest)

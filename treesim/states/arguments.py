@@ -52,8 +52,8 @@ def refuse_regularized_rotors(robot: Tree, what: str, instead: str) -> None:
     if (regularization > 0).any():
         names = listed([robot.spanning.dof_name(int(k)) for k in np.flatnonzero(regularization > 0)], limit=3)
         raise UnsupportedError(
-            f"{what} does not serve joints that carry no inertia and follow others, or are followed, as {names} of "
-            f"{quoted(robot.name)}: give their links some, or take {instead!r}"
+            f"{what} does not support mimic joints, or mimicked joints, that carry no inertia, such as {names} of "
+            f"{quoted(robot.name)}: give their links some, or use {instead!r}"
         )
 
 

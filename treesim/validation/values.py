@@ -86,7 +86,9 @@ def checked_text(label: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ArgumentError(f"{label} must be a text, got {short_repr(value)}")
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise ArgumentError(f"{label} must be a text that files can hold, but surrogates are in {short_repr(value)}")
+        raise ArgumentError(
+            f"{label} must be a text without surrogates, to be written to files, got {short_repr(value)}"
+        )
     return value
 
 

@@ -119,7 +119,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_does_not_serve_followers_says_so(what):
-    with pytest.raises(UnsupportedError, match=f"{what} does not serve joints that follow others, as '.*mimic='free'"):
+    with pytest.raises(UnsupportedError, match=f"{what} does not support mimic joints, such as '.*mimic='free'"):
         REFUSED[what](state(ROBOT)[0])
 
 

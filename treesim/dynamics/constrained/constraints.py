@@ -332,7 +332,7 @@ def _displacement(robot: Tree, constraint: Constraint, q: ArrayLike) -> np.ndarr
 
 def _pose(constraint: Constraint) -> np.ndarray:
     if not isinstance(constraint, FrameConstraint) or constraint.pose is None:
-        raise ArgumentError(f"stiffness of {constraint.label} needs the pose (4, 4) that it pulls to")
+        raise ArgumentError(f"stiffness of {constraint.label} needs a target pose (4, 4)")
     label = f"pose of {constraint.label}"
     return _finite(label, coerce(Argument(label, constraint.pose, (4, 4))))
 

@@ -124,7 +124,7 @@ def dependence(problem: Problem, inverse: np.ndarray) -> ConstraintError | None:
 
 def _dependent_row(problem: Problem, inverse: np.ndarray, r: int) -> ConstraintError:
     tables, size = problem.tables, np.sqrt(np.diag(inverse))
-    advice = "leave it out, or use method='proximal', which bears redundant constraints that agree"
+    advice = "leave it out, or use method='proximal', which allows redundant constraints that agree"
     if size[r] <= 1e-12 * size.max(initial=0.0) or size[r] == 0:
         return ConstraintError(f"{tables.name_of_row(r)} cannot be influenced by any joint: {advice}")
     weights = np.linalg.lstsq(inverse[:r, :r], inverse[:r, r], rcond=None)[0] * size[:r] / size[r]

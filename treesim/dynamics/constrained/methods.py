@@ -81,7 +81,7 @@ class Caba(CompiledConstrained):
         for constraint in problem.tables.constraints:
             if isinstance(constraint, LoopConstraint):
                 raise UnsupportedError(
-                    f"method 'caba' cannot hold {constraint.label}, which couples two bodies outside the tree: "
+                    f"method 'caba' does not support {constraint.label}, which couples two bodies outside the tree: "
                     f"use 'direct', 'proximal' or 'pv'"
                 )
         return super().solve(problem)

@@ -42,7 +42,7 @@ def mimic_entry(states: Any) -> Callable[..., int]:
     for an entry without a variant (`serves_mimic_joints`).
     """
     if not serves_mimic_joints(states):
-        raise TypeError(f"{states.__name__} takes no robots with mimic joints")
+        raise TypeError(f"{states.__name__} does not support robots with mimic joints")
     origin: Origin = states.origin
     name = f"{states.__name__.removesuffix('_states').removesuffix('_mimic')}_mimic"
     signature = origin.signature._replace(tables=MIMIC_TABLES | origin.signature.tables)
