@@ -19,7 +19,7 @@ CollisionKind: TypeAlias = Literal["sphere", "capsule", "cylinder", "box", "hull
 LoopType: TypeAlias = Literal["spherical", "revolute", "fixed"]
 ControllerName: TypeAlias = Literal["none", "hold", "pd"]
 Repair: TypeAlias = Literal[
-    "unambiguous", "inertias", "axes", "default_axes", "default_inertials", "twins", "leaders", "commas", "limits",
+    "unambiguous", "inertias", "axes", "default_axes", "default_inertials", "twins", "mimicked", "commas", "limits",
     "fixed", "armature",
 ]  # fmt: skip
 Repairs: TypeAlias = bool | Repair | Iterable[Repair]

@@ -14,7 +14,7 @@ from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..states.support import POSES
 from .convex_shapes import ConvexShape, convex_shape
-from .tables import MOST_TOLD
+from .tables import MOST_EXTERNAL
 
 HOW_TO_GET_IT = "`python -m pip install coal` brings it"
 ALONG_FACE = 5e-7  # 1 - cosine: a normal so near that of a face, 1e-3 rad, is that of the face
@@ -66,7 +66,7 @@ class ConvexPairs:
             np.array([getattr(shape, name) for shape in self._shapes]) for name in ("rotation", "translation", "center")
         )
         self._radii = np.array([shape.radius for shape in self._shapes])
-        self._room = min(PER_PAIR * len(pairs), MOST_TOLD)
+        self._room = min(PER_PAIR * len(pairs), MOST_EXTERNAL)
 
     def found(self, q: np.ndarray, q_free: np.ndarray, good: np.ndarray | None = None) -> np.ndarray:
         """Return the external contacts (..., F, 9) at q (..., nq), whose gaps may close in a step to q_free.

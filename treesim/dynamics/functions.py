@@ -27,7 +27,7 @@ from ..types import Engine, InverseDynamicsMethod, MassMatrixMethod
 from ..validation.arrays import check_out
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend, chosen_backend
-from .mimic import HeldFollowers, takes_followers
+from .mimic import MimicConstrained, takes_mimic_joints
 from .packed_mass_matrix import mass_matrix_pattern
 from .physics import ModelParameters, check_physics_of_backend, physics_of
 from .tables import constants_of, kernel_wrenches
@@ -188,7 +188,7 @@ def held_backend(solver: Any, robot: Tree) -> Any:
     "auto" is replaced by the backend that it selects.
     """
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
-    return solver if takes_followers(solver) else HeldFollowers(solver)
+    return solver if takes_mimic_joints(solver) else MimicConstrained(solver)
 
 
 def _with_engine(solver: DynamicsBackend, robot: Tree, engine: Engine) -> Callable[..., np.ndarray]:

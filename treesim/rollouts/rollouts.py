@@ -17,7 +17,7 @@ from ..system.display import ReprMixin, arrays
 from .arguments import Method, Start
 from .energy import BatchedRobots, balance, total_energy, warn_of_errors
 from .reduction import Measuring
-from .time_slices import Done
+from .time_slices import Progress
 
 BLOCK = 256  # rollouts searched together for states that are not finite
 
@@ -192,14 +192,16 @@ def times(dt: float, every: int, records: int) -> np.ndarray:
     return dt * every * np.arange(1, records + 1)
 
 
-def begun(done: Done, arrays: Sequence[np.ndarray], t: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+def begun(
+    done: Progress, arrays: Sequence[np.ndarray], t: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     """Return times, arrays and numbers of records of the rollouts that were begun; missing records become NaN.
 
     arrays: q, v and, if it is integrated, the work of all rollouts.
     """
     records = len(t)
     if not done.records:
-        done = Done(done.complete)
+        done = Progress(done.complete)
     if not done.complete and done.partial:
         records = done.records
     end = done.complete + done.partial
@@ -237,15 +239,15 @@ def outcome(
     if residual is not None:
         warn_of_states(residual[: len(q)], "rollouts", stacklevel=5)
     own = None if own is None else own.of(slice(len(q)))
-    told: dict[str, Any] = {"residual": None if residual is None else residual[: len(q)], "own": own}
+    details: dict[str, Any] = {"residual": None if residual is None else residual[: len(q)], "own": own}
     if measuring is not None:
-        told |= measuring.told(len(q))
+        details |= measuring.fields(len(q))
     if not work:
-        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **told)
+        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **details)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
     finite_ones = (diverged < 0) & (done == len(t))
     warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
-    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **told)
+    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **details)
 
 
 def first_diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:

@@ -109,7 +109,7 @@ def test_schedules_end_with_the_rows_of_the_followers():
          counting.inverse_inertia(ROBOT, plugins.get("operational", "constraint_force"), FRAMES, "world")),
     ):  # fmt: skip
         assert found.operations == count.operations.total and found.depth == count.depth
-        assert found.stages[-1].name == "rows of the followers" and found.stages[-1].width == 1
+        assert found.stages[-1].name == "rows of mimic joints" and found.stages[-1].width == 1
 
 
 REFUSED = {

@@ -17,7 +17,7 @@ from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, selection
 from ...types import ConstraintRows, Reference
-from ...validation.values import checked_parts, checked_text, finite_or_nan, told
+from ...validation.values import checked_parts, checked_text, finite_or_nan, short_repr
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
 
 ALL_ROWS = np.eye(6)
@@ -177,7 +177,7 @@ def _check(constraint: Constraint, *names: str) -> None:
     for label in ("damping", "stiffness"):
         given = getattr(constraint, label)
         if math.isnan(finite_or_nan(given)):
-            raise NonFiniteError(f"{label} of {constraint.label} must be a finite number, got {told(given)}")
+            raise NonFiniteError(f"{label} of {constraint.label} must be a finite number, got {short_repr(given)}")
     if constraint.target is not None:
         coerce(Argument(f"target of {constraint.label}", constraint.target, (len(rows),)))
 

@@ -16,7 +16,7 @@ from ...model.tree import Tree
 from ...states.states import on_states
 from ..functions import forward_dynamics
 from ..operational.mimic import inverse_inertia_by
-from ..tables import constants_of, on_leaders
+from ..tables import constants_of, on_mimicked
 from .base import ConstrainedAcceleration, Method, Problem
 
 
@@ -105,7 +105,7 @@ def _with_armature(robot: Tree, armature: ArrayLike | None) -> Tree:
     """Return the robot with other rotor inertias, without frames besides the bodies' own."""
     constants_of(robot, None, armature)  # raises what is wrong with it
     values = np.asarray(armature, dtype=float)
-    rotors = on_leaders(robot, values)
+    rotors = on_mimicked(robot, values)
     bodies = [
         replace(body, joint=replace(body.joint, armature=rotors[robot.spanning.v_index[body.joint.name]].tolist()))
         for body in robot.bodies

@@ -136,7 +136,7 @@ def _motion(report: Report) -> Iterator[Any]:
     for what in ("energy", "linear_momentum", "angular_momentum"):
         runs = [run for run in report.conservation if getattr(run, what)]
         if runs:
-            part = "the energy in play" if what == "energy" else "the largest"
+            part = "the energy range" if what == "energy" else "the largest"
             caption = f"Error of {what.replace('_', ' ')}, as a part of {part}: not judged, since rules differ in it."
             drawn.append(_figure(plots.conservation(runs, what, report.engine), caption))
     if drawn:
