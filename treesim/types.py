@@ -25,5 +25,5 @@ Repair: TypeAlias = Literal[
 Repairs: TypeAlias = bool | Repair | Iterable[Repair]
 PluginKind: TypeAlias = Literal[
     "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines", "commands",
-    "importers",
+    "importers", "formats", "plots",
 ]  # fmt: skip

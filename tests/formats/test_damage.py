@@ -13,7 +13,7 @@ import pytest
 import treesim
 from treesim import Trajectory
 from treesim.errors import ArgumentError
-from treesim.formats import SUFFIXES
+from treesim.formats import suffixes
 from treesim.formats.digests import CONTACT_LABELS, LABELS
 
 LIBRARIES = {".parquet": "pyarrow", ".nc": "xarray", ".mcap": "mcap"}
@@ -55,7 +55,7 @@ def assert_same(read: Trajectory, written: Trajectory) -> None:
 
 
 @pytest.mark.parametrize("count", FLIPS)
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", suffixes())
 def test_a_flipped_bit_is_found_or_changes_nothing(tmp_path: Path, suffix: str, count: int) -> None:
     path = saved(tmp_path, suffix)
     assert_same(Trajectory.load(path), falling())
@@ -72,7 +72,7 @@ def test_a_flipped_bit_is_found_or_changes_nothing(tmp_path: Path, suffix: str, 
     assert found > count // 10
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", suffixes())
 @pytest.mark.parametrize("label", [*LABELS, *CONTACT_LABELS])
 def test_the_array_that_differs_is_named(tmp_path: Path, suffix: str, label: str, monkeypatch) -> None:
     """Whatever format: the numbers are changed between the digest and the file."""

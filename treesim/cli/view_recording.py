@@ -24,9 +24,9 @@ KNOWN = {"robot", "base", "mimic", "reference", "duration", "speed", "viewer", "
 
 def is_recording(source: str) -> bool:
     """Return whether the source is a trajectory file rather than a robot."""
-    from ..formats import SUFFIXES
+    from ..formats import suffixes
 
-    return Path(source).suffix.lower() in SUFFIXES
+    return Path(source).suffix.lower() in suffixes()
 
 
 def checked_options(context: typer.Context) -> set[str]:

@@ -64,7 +64,7 @@ def recorded_reference(given: str, robot: Tree, start: Start) -> tuple[str, Traj
 
     Raises ArgumentError for another robot's motion, and for methods, which a recording cannot change.
     """
-    from ..formats import SUFFIXES
+    from ..formats import suffixes
     from ..simulation.trajectory import Trajectory
     from ..viewing.live import engine_motion
     from ..viewing.live.recorded import check_fits
@@ -75,7 +75,7 @@ def recorded_reference(given: str, robot: Tree, start: Start) -> tuple[str, Traj
             "`treesim simulate`"
         )
     path = Path(given)
-    if path.suffix.lower() in SUFFIXES:
+    if path.suffix.lower() in suffixes():
         motion = Trajectory.load(path)
         check_fits(robot, motion)
         return path.name, motion

@@ -93,10 +93,6 @@ class Ground(Surface):
 
     Parameters
     ----------
-    normal : array_like
-        (3,) normal n in world axes, scaled to length 1. z by default.
-    height : float
-        Distance of the plane from the origin along the normal [m]. 0 by default.
     friction, restitution : float
         As in `treesim.Surface`.
     stiffness : float, optional
@@ -105,6 +101,10 @@ class Ground(Surface):
         As in `treesim.Surface`.
     name : str
         As in `treesim.Surface`.
+    normal : array_like
+        (3,) normal n in world axes, scaled to length 1. z by default.
+    height : float
+        Distance of the plane from the origin along the normal [m]. 0 by default.
 
     Examples
     --------

@@ -242,14 +242,14 @@ def inverse_dynamics(
         (..., nv) accelerations [m/s^2, rad/s^2].
     f_ext, gravity, armature : array_like, optional
         As in `treesim.forward_dynamics`.
+    method : str
+        "rnea", recursive Newton-Euler (RBDA Table 5.1), or "composite", by composite-body inertias (Jain 1991, eq. 29).
     engine : str
         As in `treesim.forward_dynamics`.
     out : numpy.ndarray, optional
         As in `treesim.forward_dynamics`.
     model_parameters : mapping, optional
         As in `treesim.forward_dynamics`.
-    method : str
-        "rnea", recursive Newton-Euler (RBDA Table 5.1), or "composite", by composite-body inertias (Jain 1991, eq. 29).
 
     Returns
     -------
@@ -343,19 +343,19 @@ def mass_matrix(
     q : array_like
         (..., nq) configurations.
     armature : array_like, optional
-        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
-    engine : str
-        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
-    out : numpy.ndarray, optional
-        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
-    model_parameters : mapping, optional
-        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
+        As in `treesim.forward_dynamics`.
     method : str
         One of the three of Jain 1991, section 3. "crba": composite rigid bodies (RBDA Table 6.2), O(n d) for depth d.
         "symmetry": inverse dynamics of each joint's subtree, O(n N). "direct": inverse dynamics of the whole tree for
         each column, O(n N). Writing the full matrix takes O(n^2) in addition.
+    engine : str
+        As in `treesim.forward_dynamics`.
+    out : numpy.ndarray, optional
+        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; it saves the allocation.
     packed : bool
         Return only the entries of the lower triangle that can differ from zero, row by row. Only for "crba".
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
 
     Returns
     -------

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import plugins
 from ..contact.unsolved import warn_of_states
 from ..errors import ArgumentError, DivergedWarning
 from ..model.tree import Tree
@@ -141,9 +142,7 @@ class Rollouts(ReprMixin):
         >>> bool(runs.to_xarray().q.sel(coordinate="elbow_joint").isel(time=0).max() == runs.q[:, 0, 2].max())
         True
         """
-        from ..formats.xarray import dataset_of_rollouts
-
-        return dataset_of_rollouts(self)
+        return plugins.get("formats", "nc").dataset_of_rollouts(self)
 
     def to_arrow(self) -> Any:
         """Return the rollouts as a pyarrow Table with one row per recorded state; arrays are copied.
@@ -167,9 +166,7 @@ class Rollouts(ReprMixin):
         >>> runs.to_arrow().num_rows
         200
         """
-        from ..formats.parquet import table_of_rollouts
-
-        return table_of_rollouts(self)
+        return plugins.get("formats", "parquet").table_of_rollouts(self)
 
     def __repr__(self) -> str:
         count, records, _ = self.q.shape

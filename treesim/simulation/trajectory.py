@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .. import plugins
 from ..contact.description import surface_of
 from ..contact.ground import Surface
 from ..contact.history import ContactHistory, no_contact
@@ -326,7 +327,7 @@ class Trajectory(ReprMixin):
             If the file is missing, has an unknown suffix, was not written by treesim, or is damaged. Digests in the
             file detect every flipped bit in its numbers and description.
         """
-        from ..formats import load
+        from .files import load
 
         return load(path)
 
@@ -362,7 +363,7 @@ class Trajectory(ReprMixin):
         >>> np.array_equal(treesim.Trajectory.load(path).q, run.q)
         True
         """
-        from ..formats import save
+        from .files import save
 
         return save(self, path)
 
@@ -380,13 +381,11 @@ class Trajectory(ReprMixin):
         ArgumentError
             If pandas is not installed.
         """
-        from ..formats.columns import table_of
-
         try:
             import pandas
         except ImportError:
             raise ArgumentError("data frames need pandas: `python -m pip install pandas` brings it") from None
-        names, table = table_of(self)
+        names, table = plugins.get("formats", "csv").table_of(self)
         index = pandas.Index(self.t, name="t")
         frame = pandas.DataFrame(table[:, 1:], index, names[1:])
         frame.attrs = {**self.metadata, "robot_name": self.robot_name}
@@ -412,9 +411,7 @@ class Trajectory(ReprMixin):
         >>> table.num_rows, table.schema.field("v.elbow_joint").metadata
         (11, {b'unit': b'rad/s'})
         """
-        from ..formats.parquet import table_of_trajectory
-
-        return table_of_trajectory(self)
+        return plugins.get("formats", "parquet").table_of_trajectory(self)
 
     def to_xarray(self) -> Any:
         """Return an xarray Dataset; `from_xarray` converts it back, also after `to_zarr` and `to_netcdf`.
@@ -439,9 +436,7 @@ class Trajectory(ReprMixin):
         >>> run.to_xarray().v.sel(dof="elbow_joint").shape
         (11,)
         """
-        from ..formats.xarray import dataset_of
-
-        return dataset_of(self)
+        return plugins.get("formats", "nc").dataset_of(self)
 
     @classmethod
     def from_xarray(cls, dataset: Any) -> Trajectory:
@@ -462,9 +457,8 @@ class Trajectory(ReprMixin):
         ArgumentError
             For another dataset, and if a digest shows that numbers or the description were changed.
         """
-        from ..formats.xarray import trajectory_of
-
-        return trajectory_of(dataset)
+        found: Trajectory = plugins.get("formats", "nc").trajectory_of(dataset)
+        return found
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
         """Plot positions and velocities of the joints that move most, a floating base, contact forces and energy.
@@ -484,8 +478,7 @@ class Trajectory(ReprMixin):
         ArgumentError
             If matplotlib is not installed, or the place cannot be written.
         """
-        from ..plotting import draw
-
+        draw = plugins.get("plots", "trajectory")
         path = checked_output(path, PLOT_SUFFIXES)
         return write_whole(path, lambda stream: draw(self, stream, path.suffix[1:].lower()))
 

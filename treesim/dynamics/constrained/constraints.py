@@ -113,18 +113,20 @@ class FrameConstraint(_ConstraintRepr):
 class LoopConstraint(_ConstraintRepr):
     """A constraint on the relative acceleration of two frames; by default all six rows are zero.
 
+    Its rows and target refer to the velocity of the first frame minus that of the second.
+
     Parameters
     ----------
     first, second : str
         Names of the frames. Constraint forces are those on the first frame; the opposite forces act on the second.
     rows : array_like or str, optional
-        As in `FrameConstraint`, for the velocity of the first frame minus that of the second.
+        As in `FrameConstraint`.
     target : array_like, optional
-        As in `FrameConstraint`, for the velocity of the first frame minus that of the second.
-    damping : float
-        As in `FrameConstraint`, for the velocity of the first frame minus that of the second.
+        As in `FrameConstraint`.
     reference : str
         Axes of the velocity: "world", or "local" for the first frame's own.
+    damping : float
+        As in `FrameConstraint`.
     stiffness : float
         Baumgarte stabilisation [1/s^2], for the displacement of the first frame from the second.
     name : str
