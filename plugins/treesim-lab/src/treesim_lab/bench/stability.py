@@ -33,7 +33,7 @@ class Stability(NamedTuple):
     """Energy drift of one integrator on one robot, over several runs.
 
     gained, lost: largest gain and loss of energy, relative to the energy range of their run; with damping, in
-    addition to its work. in_play: largest energy range of any run [J]. finite_until: time up to which all runs
+    addition to its work. energy_range: largest energy range of any run [J]. finite_until: time up to which all runs
     were finite [s], None if they were to the end. step_s: seconds for a step of one state, in one thread.
     """
 
