@@ -139,7 +139,7 @@ def _followers(robot: Tree) -> list[tuple[str, str]]:
         return []
     lines = robot.mimic_map.lines().items()
     told = [f"{named(name)} = {k:g} {named(leader)}" + (f" {o:+g}" if o else "") for name, (leader, k, o) in lines]
-    return [("followers", "\n".join(told))]
+    return [("mimic joints", "\n".join(told))]
 
 
 def _loops(robot: Tree) -> list[tuple[str, str]]:

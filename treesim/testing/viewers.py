@@ -89,7 +89,7 @@ def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:
             demand(url == viewer.url, f"it was opened at {url}, and shows at {viewer.url}")
             viewer.close()
     if isinstance(viewer, FormatRecorder):
-        with checks.require("tells which files it writes"):
+        with checks.require("reports which files it writes"):
             wrong = "motion.no-such-format"
             demand_error(ArgumentError, lambda: viewer.check_record(wrong), "format", f"a file {wrong}")
             demand(".html" in viewer.formats, f"formats are {viewer.formats}")
@@ -115,11 +115,11 @@ def _check_showing(checks: Checks, viewer: Any, robot: Tree) -> None:
             viewer.show_ground(GROUND)
             viewer.update(q)
     if isinstance(viewer, GhostViewer):
-        with checks.require("shows a ghost, and removes it", robot.name):
+        with checks.require("shows an overlay, and removes it", robot.name):
             for ghost in (q, None):
                 viewer.set_ghost(ghost)
                 viewer.update(q)
-            demand_error(TreesimError, lambda: viewer.set_ghost(np.zeros(robot.nq + 1)), "q", "ghost of a wrong shape")
+            demand_error(TreesimError, lambda: viewer.set_ghost(np.zeros(robot.nq + 1)), "q", "wrong shape")
     if isinstance(viewer, InteractiveViewer):
         with checks.require("offers a panel and shows a state", robot.name):
             viewer.listen(lambda message, reply: None)

@@ -49,7 +49,7 @@ def test_beside_mujoco(answer: Callable[..., Any], make_robot: Callable[..., str
 def test_the_table_tells_how_many_hold(treesim: Callable[..., Any], robot: str) -> None:
     told = treesim("stability", robot, *QUICK, "--base", "fixed").stdout
     assert "red]" not in told
-    assert "implicit_midpoint, dt 1 ms: 1 of 1 within 1 % of the energy in play, 1 finite to the end" in told
+    assert "implicit_midpoint, dt 1 ms: 1 of 1 within 1 % of the energy range, 1 finite to the end" in told
 
 
 @pytest.mark.parametrize(

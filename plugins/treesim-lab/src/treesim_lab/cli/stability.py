@@ -197,10 +197,10 @@ def _table(rows: Sequence[Stability], duration: float) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"passive motion of {duration:g} s: energy, as parts of that in play", title_justify="left")
+    table = Table(title=f"passive motion of {duration:g} s: energy errors over the energy range", title_justify="left")
     for heading in ("robot", "base", "by", "integrator"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("dt [ms]", "parts", "gained [%]", "lost [%]", "in play [J]", "finite", "us a step", "x real time"):
+    for heading in ("dt [ms]", "parts", "gained [%]", "lost [%]", "range [J]", "finite", "us a step", "x real time"):
         table.add_column(heading, justify="right")
     for row in rows:
         table.add_row(
@@ -228,6 +228,6 @@ def _summary(rows: Sequence[Stability]) -> str:
         good = [row for row in whole if max(row.gained or 0.0, row.lost or 0.0) <= WRONG]
         lines.append(
             f"{key[0]}, {key[1]}, dt {1e3 * key[2]:g} ms: {len(good)} of {len(own)} within {100 * WRONG:g} % of the "
-            f"energy in play, {len(whole)} finite to the end"
+            f"energy range, {len(whole)} finite to the end"
         )
     return "\n".join(lines)

@@ -156,7 +156,7 @@ def space(robot: Tree, frames: Sequence[str]) -> list[Entry]:
     try:
         whole, note = operational_space_of(robot, frames), "J, Λ⁻¹, H⁻¹Jᵀ, β, Λ, J̄ and N"
     except UnsupportedError:
-        whole, note = None, "not counted: with followers it is no single kernel"
+        whole, note = None, "not counted: with mimic joints it is no single kernel"
     except ConvergenceError:
         whole, note = None, "not counted: Λ⁻¹ of these frames is singular, and its eigenvalues are a library's"
     return [*entries, Entry("operational_space", "space", None, "its source counts the parts only", whole, None, note)]
@@ -288,9 +288,9 @@ def followed(robot: Tree) -> list[str]:
         return []
     count = len(robot.followers)
     return [
-        f"{count} joint{'s follow' if count > 1 else ' follows'} others: formulas of CRBA, RNEA, ABA and RJK are of "
-        "the tree in which all joints move, and counts those of what is done for this robot, the rows of its followers "
-        "included; factors, sparse rows, D1 and D2 are of the reduced mass matrix, along its elimination tree"
+        f"{count} mimic joint{'s' * (count > 1)}: formulas of CRBA, RNEA, ABA and RJK are those of the spanning tree, "
+        "in which all joints move; counts are those of this robot and include the rows of its mimic joints; factors, "
+        "sparse rows, D1 and D2 are those of the reduced mass matrix, along its elimination tree"
     ]
 
 
