@@ -37,7 +37,7 @@ run = treesim.Simulation(gripper, controller=spring).run(2.0, [MIDDLE + AMPLITUD
 left, right = (run[f"{side}_slide"].q for side in ("left", "right"))
 energy = run.energy + K / 2 * (left - MIDDLE) ** 2
 exact = MIDDLE + AMPLITUDE * np.cos(np.sqrt(K / (0.1 + 0.1)) * run.t)  # both fingers are what the spring moves
-print(gripper, "followers", gripper.followers)
+print(gripper, "mimic joints", gripper.mimic_joints)
 print(f"the fingers differ by {np.abs(left - right).max():.0e} m; off the exact oscillation by "
       f"{np.abs(left - exact).max():.0e} m; energy changes by {np.ptp(energy) / energy[0]:.0e} of itself")  # fmt: skip
 assert np.abs(left - right).max() == 0 and np.abs(left - exact).max() < 1e-4 and np.ptp(energy) < 1e-3 * energy[0]

@@ -11,7 +11,7 @@ import treesim
 from tests import trees
 from treesim import Mimic, Tree
 from treesim.kernels.entries.status import FINE
-from treesim.kernels.mimic.mimic_entry import tied_entry
+from treesim.kernels.mimic.mimic_entry import mimic_entry
 
 SIMPLE = ("revolute", "prismatic", "continuous")
 
@@ -23,8 +23,8 @@ def tie(robot: Tree, seed: int, most: int = 4) -> Tree:
     order = [simple[i] for i in rng.permutation(len(simple))]
     lines = {}
     for place, name in enumerate(order[1 : 1 + most], start=1):
-        leader = order[int(rng.integers(0, place))]
-        lines[name] = Mimic(leader, float(rng.choice([-1, 1]) * rng.uniform(0.3, 2.0)), float(rng.normal()))
+        mimicked = order[int(rng.integers(0, place))]
+        lines[name] = Mimic(mimicked, float(rng.choice([-1, 1]) * rng.uniform(0.3, 2.0)), float(rng.normal()))
     return with_mimics(robot, lines)
 
 
@@ -39,7 +39,7 @@ def coupled(seed: int) -> Tree:
     """A random tree on a floating base, or on none, with several kinds of joints, rotors, and followers."""
     robot = trees.random_tree(seed, 9, joint_types=(*SIMPLE, "spherical", "prismatic", "revolute"), armature=0.3)
     tied = tie(trees.on_floating_base(robot) if seed % 2 else robot, seed)
-    return tied if tied.followers else coupled(seed + 100)
+    return tied if tied.mimic_joints else coupled(seed + 100)
 
 
 def state(robot: Tree, seed: int = 0):
@@ -67,7 +67,7 @@ def residual(robot: Tree, qdd, q, v, tau, f_ext=None, armature=None) -> float:
 def in_the_interpreter(backend, robot: Tree, q, v, tau):
     """A backend's forward dynamics by its kernel's own text: nothing is compiled for it."""
     ints = backend.constants(robot)[0]
-    tables = ints if ints is not robot.ints else robot.tied_tables()[0], *robot.tied_tables()[1:]
+    tables = ints if ints is not robot.ints else robot.spanning_tables()[0], *robot.spanning_tables()[1:]
     qdd = np.empty(robot.nv)
-    assert tied_entry(type(backend).entry)(*tables, q, v, tau, np.empty(0), qdd) == FINE
+    assert mimic_entry(type(backend).entry)(*tables, q, v, tau, np.empty(0), qdd) == FINE
     return qdd

@@ -24,10 +24,10 @@ def examples_of(name: str, thing: Any) -> doctest.DocTest:
 def check_example(name: str, thing: Any, folder: Path) -> None:
     """Fail where a docstring has no example that shows a result, an example is wrong, or it leaves files in the current
     folder."""
-    test, told = examples_of(name, thing), []
+    test, details = examples_of(name, thing), []
     titled = re.search(r"\n(Example:|Examples\n-{8})\n", inspect.getdoc(thing) or "")
     shown = [example for example in test.examples if example.want or example.exc_msg]
     assert titled and shown, f"{name} has no example that shows a result"
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    assert runner.run(test, out=told.append).failed == 0, "".join(told)
+    assert runner.run(test, out=details.append).failed == 0, "".join(details)
     assert not list(folder.iterdir()), "examples leave no files"

@@ -111,7 +111,7 @@ SOMETIMES: dict[str, Callable[[], Any]] = {
     "no rows": lambda: np.zeros((0, 3)),
     "unit": lambda: [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
 }
-ANYTHING = {("Tree", "notes"), ("Trajectory", "recipe"), ("Trajectory", "metadata")}
+ANYTHING = {("Tree", "notes"), ("Trajectory", "provenance"), ("Trajectory", "metadata")}
 # names of files may hold what is no Unicode
 FILES = {("Visual", "file"), ("Visual", "texture"), ("CollisionShape", "file")}
 NAN_TELLS = {("Trajectory", name) for name in ("t", "q", "v", "tau", "energy", "work")}  # of states that diverged
@@ -162,9 +162,9 @@ def test_what_is_given_is_taken_right_or_named(name: str, right: dict[str, Any],
 
 @pytest.mark.parametrize("multiplier", [1e308, -1e200])
 def test_multipliers_that_overflow_are_named(multiplier: float) -> None:
-    follower = treesim.Joint("twin", "revolute", mimic=treesim.Mimic("hinge", multiplier), damping=1.0)
-    with pytest.raises(treesim.ModelError, match=r"'twin' follows 'hinge' by a multiplier .* too large"):
-        treesim.Tree("arm", [POLE, treesim.Body("second", 1, follower)])
+    mimic_joint = treesim.Joint("twin", "revolute", mimic=treesim.Mimic("hinge", multiplier), damping=1.0)
+    with pytest.raises(treesim.ModelError, match=r"'twin' mimics 'hinge' by a multiplier .* too large"):
+        treesim.Tree("arm", [POLE, treesim.Body("second", 1, mimic_joint)])
 
 
 @pytest.mark.parametrize("limits", [{"lower": np.inf}, {"upper": -np.inf}])

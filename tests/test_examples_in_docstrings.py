@@ -17,7 +17,7 @@ from treesim.model import generators
 from treesim.rollouts import rollout
 from treesim.simulation import control
 from treesim.viewing.live import Replay
-from treesim.viewing.live.mouse_spring import Pull
+from treesim.viewing.live.mouse_spring import MouseSpring
 
 PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(getattr(treesim, name))}
 OF_SUBMODULES = {  # those that messages and pages name
@@ -29,7 +29,7 @@ OF_SUBMODULES = {  # those that messages and pages name
         control.make_controller,
         annotation,
         sarif_log,
-        Pull,
+        MouseSpring,
         Replay,
         rollout.read_unfinished,
         conjugate_gradient.solve,

@@ -9,7 +9,7 @@ import pytest
 
 from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
-from treesim.kernels.contact.contact_step import TOLD
+from treesim.kernels.contact.contact_step import SOLVER_INFO
 from treesim.plotting import draw
 from treesim.simulation.trajectory import Trajectory
 
@@ -104,9 +104,9 @@ def test_a_long_reason_stays_within_the_picture(monkeypatch):
 
 def touching(forces: dict[str, np.ndarray], residual: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> tuple:
     """The figure of three joints on bodies that carry such vertical forces (K,) [N], and its axes."""
-    wrench, told = np.zeros((len(T), len(forces), 6)), np.zeros((len(T), TOLD))
-    wrench[:, :, 2], told[:, 1] = np.stack(list(forces.values()), axis=1), residual
-    return drawn(GROWING, T, monkeypatch, ContactHistory(tuple(forces), wrench, told))[:2]
+    wrench, solver_info = np.zeros((len(T), len(forces), 6)), np.zeros((len(T), SOLVER_INFO))
+    wrench[:, :, 2], solver_info[:, 1] = np.stack(list(forces.values()), axis=1), residual
+    return drawn(GROWING, T, monkeypatch, ContactHistory(tuple(forces), wrench, solver_info))[:2]
 
 
 def test_contact_forces_are_drawn_of_bodies_that_carry_most(monkeypatch):

@@ -6,13 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 TOP = {"__init__", "__main__", "control", "errors", "measures", "numbers", "plugins", "types"}
-# a tree's methods are functions of states; trajectories and rollouts write files and figures of themselves
-OPEN = {
-    ("treesim.model", "treesim.states"),
-    ("treesim.simulation", "treesim.formats"),
-    ("treesim.simulation", "treesim.plotting"),
-    ("treesim.rollouts", "treesim.formats"),
-}
+OPEN = {("treesim.model", "treesim.states")}  # a tree's methods are functions of states
 
 
 def modules(root: Path) -> dict[str, Path]:

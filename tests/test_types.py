@@ -98,7 +98,7 @@ def test_a_type_checker_accepts_what_is_right_and_refuses_what_is_wrong(tmp_path
     program = tmp_path / "program.py"
     program.write_text(PROGRAM)
     settings = Path(__file__).parent.parent / "pyproject.toml"
-    told, problems, _ = api.run([str(program), "--config-file", str(settings), "--cache-dir", str(tmp_path)])
-    found = {int(line) for line in re.findall(r"^.*program\.py:(\d+): error", told, re.MULTILINE)}
+    details, problems, _ = api.run([str(program), "--config-file", str(settings), "--cache-dir", str(tmp_path)])
+    found = {int(line) for line in re.findall(r"^.*program\.py:(\d+): error", details, re.MULTILINE)}
     wrong = {k for k, line in enumerate(PROGRAM.split("\n"), 1) if line.endswith("# wrong")}
-    assert (found, problems) == (wrong, ""), told
+    assert (found, problems) == (wrong, ""), details

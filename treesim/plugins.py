@@ -78,8 +78,17 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "plugins": "treesim.cli.plugins:plugins",
     },
     "importers": {},
+    "formats": {
+        "npz": "treesim.formats.npz",
+        "csv": "treesim.formats.csv",
+        "parquet": "treesim.formats.parquet",
+        "nc": "treesim.formats.xarray",
+        "mcap": "treesim.formats.mcap",
+    },
+    "plots": {"trajectory": "treesim.plotting:draw"},
 }
-FUNCTIONS = frozenset({"commands", "importers"})  # kinds whose implementations are functions; others are classes
+# kinds whose implementations are functions or modules; those of others are classes, of which one instance is made
+AS_THEY_ARE = frozenset({"commands", "importers", "formats", "plots"})
 
 
 SINGULAR: dict[PluginKind, str] = {
@@ -92,6 +101,8 @@ SINGULAR: dict[PluginKind, str] = {
     "engines": "engine",
     "commands": "command",
     "importers": "report on importers",
+    "formats": "file format",
+    "plots": "plot",
 }  # name of one implementation of a kind in messages
 
 
@@ -148,7 +159,7 @@ def available(kind: PluginKind) -> tuple[str, ...]:
     ----------
     kind : str
         "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines",
-        "commands" or "importers".
+        "commands", "importers", "formats" or "plots".
 
     Returns
     -------
@@ -182,7 +193,7 @@ def is_built_in(name: str) -> bool:
 
 @cache
 def get(kind: PluginKind, name: str) -> Any:
-    """Return the implementation of a name: one instance of its class, or its function; imported on first use.
+    """Return the implementation of a name: one instance of its class, its function, or its module.
 
     Parameters
     ----------
@@ -194,7 +205,7 @@ def get(kind: PluginKind, name: str) -> Any:
     Returns
     -------
     object
-        The instance or function.
+        The instance, function or module; imported on first use.
 
     Raises
     ------
@@ -205,8 +216,9 @@ def get(kind: PluginKind, name: str) -> Any:
     """
     target = _kind(kind).get(name)
     if target is not None:
-        module, attribute = target.split(":")
-        return _implementation(kind, getattr(importlib.import_module(module), attribute))
+        module, _, attribute = target.partition(":")
+        found = importlib.import_module(module)
+        return _implementation(kind, getattr(found, attribute) if attribute else found)
     points = _entry_points(kind).get(name)
     if points is None:
         raise unknown_name(SINGULAR[kind], name, available(kind))
@@ -222,8 +234,8 @@ def get(kind: PluginKind, name: str) -> Any:
 
 
 def _implementation(kind: PluginKind, found: Any) -> Any:
-    """Return the function, or an instance of the class, of a name."""
-    return found if kind in FUNCTIONS else found()
+    """Return the function or module, or an instance of the class, of a name."""
+    return found if kind in AS_THEY_ARE else found()
 
 
 def registered(kind: PluginKind) -> list[Plugin]:

@@ -19,11 +19,11 @@ CollisionKind: TypeAlias = Literal["sphere", "capsule", "cylinder", "box", "hull
 LoopType: TypeAlias = Literal["spherical", "revolute", "fixed"]
 ControllerName: TypeAlias = Literal["none", "hold", "pd"]
 Repair: TypeAlias = Literal[
-    "unambiguous", "inertias", "axes", "default_axes", "default_inertials", "twins", "leaders", "commas", "limits",
+    "unambiguous", "inertias", "axes", "default_axes", "default_inertials", "twins", "mimicked", "commas", "limits",
     "fixed", "armature",
 ]  # fmt: skip
 Repairs: TypeAlias = bool | Repair | Iterable[Repair]
 PluginKind: TypeAlias = Literal[
     "dynamics", "operational", "constrained", "integrators", "contact_solvers", "viewers", "engines", "commands",
-    "importers",
+    "importers", "formats", "plots",
 ]  # fmt: skip

@@ -40,9 +40,9 @@ class Page:
             if isinstance(message, bytes):
                 self.frames += 1
                 await self.socket.write_message(json.dumps({"ack": int.from_bytes(message[4:8], "little")}))
-            elif "state" in (told := json.loads(message)):
+            elif "state" in (details := json.loads(message)):
                 async with self._changed:
-                    self.state = told["state"]
+                    self.state = details["state"]
                     self._changed.notify_all()
 
     async def latency(self, name: str, value: Any) -> float:
@@ -85,13 +85,13 @@ class Clocks:
 
         setattr(owner, name, outer)
 
-    def tell(self, *_: object) -> None:
+    def send(self, *_: object) -> None:
         """Print the seconds so far of all parts, of the playing and serving threads, and of the process."""
         now = time.clock_gettime
         serving = [thread.ident for thread in threading.enumerate() if thread.name == "treesim-meshcat"]
         sending = sum(now(time.pthread_getcpuclockid(ident)) for ident in serving if ident)
-        told = {**self.seconds, "sending": sending, "playing": time.thread_time(), "all": time.process_time()}
-        print(json.dumps(told), flush=True)
+        details = {**self.seconds, "sending": sending, "playing": time.thread_time(), "all": time.process_time()}
+        print(json.dumps(details), flush=True)
 
 
 def clocked_program(options: list[str]) -> None:
@@ -104,9 +104,9 @@ def clocked_program(options: list[str]) -> None:
 
     clocks = Clocks()
     clocks.clocked(Simulation, "step", "physics")
-    clocks.clocked(LiveSession, "_tell", "states")
+    clocks.clocked(LiveSession, "_send", "states")
     clocks.clocked(MeshcatViewer, "update", "poses")
-    signal.signal(signal.SIGUSR1, clocks.tell)
+    signal.signal(signal.SIGUSR1, clocks.send)
     sys.argv = ["treesim", "view", *options, "--no-browser", "--json"]
     treesim()
 
@@ -121,8 +121,8 @@ class Program:
 
     def _line(self) -> dict[str, Any]:
         assert self._process.stdout is not None
-        told: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return told
+        details: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return details
 
     def used(self) -> dict[str, float]:
         """Return the processor time so far, by part [s]."""

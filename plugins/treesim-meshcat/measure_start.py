@@ -42,17 +42,17 @@ def measure(browser: Browser, options: list[str]) -> None:
     command = [sys.executable, "-m", "treesim", "view", *options, "--no-browser", "--json"]
     program = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
-    def told(what: str) -> str:
+    def short_repr(what: str) -> str:
         return f"{what} after {time.perf_counter() - began:.2f} s ({used(program.pid):.2f} s)"
 
     try:
         assert program.stdout is not None
         url = json.loads(program.stdout.readline())["url"]
-        lines = [told("address")]
+        lines = [short_repr("address")]
         page.goto(url, wait_until="commit")
         for what, condition in (("picture", SHOWN), ("motion", PLAYS)):
             wait(page, condition)
-            lines.append(told(what))
+            lines.append(short_repr(what))
         print(", ".join(lines), flush=True)
     finally:
         program.send_signal(signal.SIGINT)

@@ -85,15 +85,15 @@ def test_many_findings_of_one_code_are_counted(treesim: Callable[..., Any], fold
     assert "'extra' ignored" not in treesim("check", "many.urdf", "--no-notes").stdout
 
 
-def test_the_ledger_is_listed_when_asked_for(treesim: Callable[..., Any], folder: Path) -> None:
+def test_element_usage_is_listed_when_asked_for(treesim: Callable[..., Any], folder: Path) -> None:
     assert "link/inertial/mass@value" not in treesim("check", "good.urdf").stdout
-    assert re.search(r"link/inertial/mass@value +.? *honoured", treesim("check", "good.urdf", "--ledger").stdout)
+    assert re.search(r"link/inertial/mass@value +.? *honoured", treesim("check", "good.urdf", "--usage").stdout)
 
 
 def test_json_holds_all_robots(treesim: Callable[..., Any], folder: Path) -> None:
-    told = json.loads(treesim("check", "good.urdf", "bad.urdf", "--json").stdout)
-    assert not told["passed"] and [robot["passed"] for robot in told["robots"]] == [True, False]
-    (found,) = told["robots"][1]["findings"]
+    details = json.loads(treesim("check", "good.urdf", "bad.urdf", "--json").stdout)
+    assert not details["passed"] and [robot["passed"] for robot in details["robots"]] == [True, False]
+    (found,) = details["robots"][1]["findings"]
     assert (found["code"], found["line"], found["file"]) == ("U301", 21, "bad.urdf")
 
 

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from treesim.formats import SUFFIXES, load
+from treesim.formats import load, suffixes
 
 for library in ("xarray", "pyarrow", "mcap", "rosbags"):
     pytest.importorskip(library)
@@ -18,7 +18,7 @@ def run(treesim, robot, tmp_path):
     return out
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("suffix", suffixes())
 def test_a_run_goes_to_every_format_and_replays(treesim, run, tmp_path, suffix):
     target = tmp_path / f"other{suffix}"
     done = treesim("convert", run, target)

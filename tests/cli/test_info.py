@@ -32,8 +32,8 @@ def test_followers_are_listed(
     facts = answer("info", robot)
     assert (facts["nv"], facts["n_bodies"], facts["dof_parent"]) == (2, 3, [0, 0])
     assert [joint["name"] for joint in facts["joints"]] == ["hip", "shoulder"]
-    assert facts["followers"] == [
-        {"name": "knee", "type": "revolute", "leader": "hip", "multiplier": -0.5, "offset": 0.1}
+    assert facts["mimic_joints"] == [
+        {"name": "knee", "type": "revolute", "mimicked": "hip", "multiplier": -0.5, "offset": 0.1}
     ]
     assert "knee = -0.5 hip +0.1" in treesim("info", robot).stdout
     assert answer("info", robot, "--mimic", "free")["nv"] == 3

@@ -13,8 +13,14 @@ def test_the_same_bits_end_in_code_0(treesim, robot, tmp_path):
     assert treesim("simulate", robot, *options).exit_code == 0
     again = treesim("replay", out)
     assert again.exit_code == 0 and "the same bits" in again.stdout
-    told = json.loads(treesim("replay", out, "--json").stdout)
-    assert (told["same"], told["states"], told["first"], told["reasons"], told["notes"]) == (True, 51, None, [], [])
+    details = json.loads(treesim("replay", out, "--json").stdout)
+    assert (details["same"], details["states"], details["first"], details["reasons"], details["notes"]) == (
+        True,
+        51,
+        None,
+        [],
+        [],
+    )
 
 
 def test_other_bits_end_in_code_1(treesim, robot, tmp_path):
@@ -26,8 +32,8 @@ def test_other_bits_end_in_code_1(treesim, robot, tmp_path):
     replace(run, v=v).save(out)
     again = treesim("replay", out)
     assert again.exit_code == 1 and "v of 'shoulder' at step 4" in " ".join(again.stdout.split())
-    told = json.loads(treesim("replay", out, "--json").stdout)
-    assert told["first"]["step"] == 4 and told["reasons"]
+    details = json.loads(treesim("replay", out, "--json").stdout)
+    assert details["first"]["step"] == 4 and details["reasons"]
 
 
 def test_what_cannot_be_repeated_ends_in_code_2(treesim, tmp_path):

@@ -62,7 +62,7 @@ def check_text(text: str) -> None:
 RUN = ("simulate", "hostile.urdf", "--duration", 0.01, "--out", "run.npz")
 COMMANDS: dict[str, tuple[Any, ...]] = {
     "info": ("info", "hostile.urdf"),
-    "check": ("check", "hostile.urdf", "--ledger"),
+    "check": ("check", "hostile.urdf", "--usage"),
     "fix": ("check", "hostile.urdf", "--fix", "fixed.urdf"),
     "readers": ("readers", "hostile.urdf"),
     "simulate": RUN,

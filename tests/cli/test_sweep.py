@@ -94,8 +94,8 @@ def test_what_is_wrong_is_told(robot, treesim, tmp_path, options, text):
 
 def test_the_plan_tells_the_formulas_digest(robot, answer, tmp_path):
     answer("sweep", robot, "--out", tmp_path / "run.zarr", *OPTIONS)
-    told = json.loads((tmp_path / "run.zarr" / "treesim" / "plan.json").read_text())
-    assert told["samples"] == 30 and "measure['fast']" in told
+    details = json.loads((tmp_path / "run.zarr" / "treesim" / "plan.json").read_text())
+    assert details["samples"] == 30 and "measure['fast']" in details
 
 
 def test_statistics_are_those_of_finite_values_and_how_many_are_not_is_told(robot, treesim, answer, tmp_path):

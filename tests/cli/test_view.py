@@ -159,7 +159,7 @@ def test_a_page_is_opened_before_the_robot_is_shown_but_not_for_what_is_wrong(
     refused.write_text("<robot name='r'><link/></robot>")
     torn.write_text("<robot name='r'><link name='a'>")
     files = (refused,), (torn,), (tmp_path,), ("no_such_robot",), (tmp_path / "missing.urdf",)
-    options = ("--backend", "abacus"), ("--push-at", 1), ("--q0", "nowhere=1"), ("--kp", -1), ("--ghost", "wings=2")
+    options = ("--backend", "abacus"), ("--push-at", 1), ("--q0", "nowhere=1"), ("--kp", -1), ("--reference", "wings=2")
     for wrong in (*files, *(("ur5", *option) for option in options)):
         result = treesim("view", *wrong, "--no-browser", "--json")
         assert result.exit_code == 2 and result.stdout == "", wrong
@@ -249,13 +249,13 @@ class Haunted(Steered):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ghosts: list[Any] = []
+        self.references: list[Any] = []
 
     def listen(self, receive: Any) -> None:
         pass
 
-    def set_ghost(self, q: Any) -> None:
-        self.ghosts.append(q)
+    def set_reference(self, q: Any) -> None:
+        self.references.append(q)
 
     def show_state(self, state: Any) -> None:
         self.states.append(state)
@@ -271,54 +271,54 @@ def haunted(monkeypatch: pytest.MonkeyPatch) -> Haunted:
     return window
 
 
-def test_a_ghost_by_other_methods_is_shown_beside_the_robot(
+def test_a_reference_by_other_methods_is_shown_beside_the_robot(
     watch: Callable[..., Any], robot: str, haunted: Haunted
 ) -> None:
-    watch(robot, "--q0", "hip=1", "--ghost", "integrator=semi_implicit_euler,substeps=2")
+    watch(robot, "--q0", "hip=1", "--reference", "integrator=semi_implicit_euler,substeps=2")
     state = haunted.states[-1]
-    assert state["ghost"] == "simulation" and state["ghostIntegrator"] == "semi_implicit_euler"
-    assert 0 < abs(haunted.ghosts[-1][0] - haunted.shown[-1][0]) < 0.01
+    assert state["reference"] == "simulation" and state["referenceIntegrator"] == "semi_implicit_euler"
+    assert 0 < abs(haunted.references[-1][0] - haunted.shown[-1][0]) < 0.01
 
 
-def test_a_ghost_may_be_a_recording_beside_a_simulation_and_beside_another(
+def test_a_reference_may_be_a_recording_beside_a_simulation_and_beside_another(
     treesim: Callable[..., Any], watch: Callable[..., Any], robot: str, haunted: Haunted, tmp_path: Any
 ) -> None:
     for name, angle in (("one", 1), ("two", 0.5)):
         treesim("simulate", robot, "--duration", 0.2, "--q0", f"hip={angle}", "--out", tmp_path / f"{name}.npz")
-    watch(robot, "--ghost", tmp_path / "two.npz")
-    assert haunted.states[-1]["ghost"] == "two.npz" and 0.3 < haunted.ghosts[-1][0] < 0.5
+    watch(robot, "--reference", tmp_path / "two.npz")
+    assert haunted.states[-1]["reference"] == "two.npz" and 0.3 < haunted.references[-1][0] < 0.5
     haunted.states.clear()
-    watch(tmp_path / "one.npz", "--ghost", tmp_path / "two.npz")
-    assert haunted.panels[-1]["ghosts"] == ["none", "two.npz"] and haunted.states[-1]["apart"]["angle"] > 0.3
+    watch(tmp_path / "one.npz", "--reference", tmp_path / "two.npz")
+    assert haunted.panels[-1]["references"] == ["none", "two.npz"] and haunted.states[-1]["apart"]["angle"] > 0.3
 
 
 @pytest.mark.parametrize(
-    ("ghost", "why"),
+    ("reference", "why"),
     [
         ("wings=2", "'wings=2' is not one of backend="),
         ("backend=aba,backend=rjk", "each once"),
-        ("backend=magic", "unknown backend of --ghost 'magic'"),
+        ("backend=magic", "unknown backend of --reference 'magic'"),
         ("substeps=0", "whole number from 1 on"),
         ("nobody", "no engine called 'nobody'"),
         ("none.npz", "cannot read"),
     ],
 )
-def test_a_ghost_that_cannot_be_is_refused(
-    treesim: Callable[..., Any], robot: str, haunted: Haunted, ghost: str, why: str
+def test_a_reference_that_cannot_be_is_refused(
+    treesim: Callable[..., Any], robot: str, haunted: Haunted, reference: str, why: str
 ) -> None:
-    result = treesim("view", robot, "--no-browser", "--ghost", ghost)
+    result = treesim("view", robot, "--no-browser", "--reference", reference)
     assert result.exit_code == 2 and why in result.stderr, result.stderr
 
 
-def test_a_ghost_needs_a_viewer_that_shows_two_robots_and_a_recording_has_no_methods(
+def test_a_reference_needs_a_viewer_that_shows_two_robots_and_a_recording_has_no_methods(
     treesim: Callable[..., Any], robot: str, screen: Screen, haunted: Haunted, monkeypatch: Any, tmp_path: Any
 ) -> None:
     recording = tmp_path / "run.npz"
     treesim("simulate", robot, "--duration", 0.01, "--out", recording)
-    result = treesim("view", recording, "--no-browser", "--ghost", "backend=rjk")
+    result = treesim("view", recording, "--no-browser", "--reference", "backend=rjk")
     assert result.exit_code == 2 and "has no methods" in result.stderr, result.stderr
-    result = treesim("view", robot, "--html", tmp_path / "a.html", "--ghost", "backend=rjk")
+    result = treesim("view", robot, "--html", tmp_path / "a.html", "--reference", "backend=rjk")
     assert result.exit_code == 2 and "does not go with --html" in result.stderr
     monkeypatch.setattr(common, "get_viewer", lambda name: screen)
-    result = treesim("view", robot, "--no-browser", "--ghost", "backend=rjk")
+    result = treesim("view", robot, "--no-browser", "--reference", "backend=rjk")
     assert result.exit_code == 2 and "shows no second robot" in result.stderr

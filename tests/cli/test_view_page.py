@@ -55,12 +55,12 @@ def test_a_robot_that_stands_is_held(answer: Callable[..., Any], writer: Writer,
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "details"),
     [
         (("--push", "1,0,0"), "--push does not go with --html"),
         (("--substeps", 3), "--substeps does not go with --html"),
         (("--duration", 3), "--duration does not go with --html"),
-        (("--ghost", "mujoco"), "--ghost does not go with --html"),
+        (("--reference", "mujoco"), "--reference does not go with --html"),
         (("--port", 8000), "--port does not go with --html"),
         (("--no-browser",), "--no-browser does not go with --html"),
         (("--until-closed",), "--until-closed does not go with --html"),
@@ -68,10 +68,10 @@ def test_a_robot_that_stands_is_held(answer: Callable[..., Any], writer: Writer,
     ],
 )
 def test_what_a_page_does_not_know_is_refused(
-    treesim: Callable[..., Any], robot: str, writer: Writer, tmp_path: Path, options: tuple[Any, ...], told: str
+    treesim: Callable[..., Any], robot: str, writer: Writer, tmp_path: Path, options: tuple[Any, ...], details: str
 ) -> None:
     result = treesim("view", robot, "--html", tmp_path / "robot.html", *options)
-    assert result.exit_code == 2 and told in result.stderr and not (tmp_path / "robot.html").exists()
+    assert result.exit_code == 2 and details in result.stderr and not (tmp_path / "robot.html").exists()
 
 
 def test_files_and_viewers_that_do_not_fit_are_refused(

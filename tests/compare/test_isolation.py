@@ -19,7 +19,7 @@ FEW = {"base": "fixed", "states": 2, "steps": 3}
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "details"),
     [
         (faulty.crash, r"^Faulty crashed \(SIGSEGV\) on 'chain_2' \(raw\)$"),
         (faulty.leave, r"^Faulty ended its process with status 7 \(no memory left\) on"),
@@ -27,11 +27,11 @@ FEW = {"base": "fixed", "states": 2, "steps": 3}
         (faulty.fail, r"^it reads other joints$"),
     ],
 )
-def test_a_fault_is_a_finding(fault, told):
+def test_a_fault_is_a_finding(fault, details):
     with Isolated(faulty.FaultyEngine(fault)) as engine:
         report = compare(URDF, engine, **FEW)
     assert not report.passed and list(report.failures) == ["raw"]
-    assert re.search(told, report.failures["raw"])
+    assert re.search(details, report.failures["raw"])
     assert {row.level for row in report.rows} == {"canonical"} and all(row.passed for row in report.rows)
     assert report.summary.startswith("faulty failed: ")
 

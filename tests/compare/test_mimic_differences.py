@@ -30,18 +30,18 @@ def outcome(first, second):
     return compare_robots(first, second, base="fixed", states=3)
 
 
-@pytest.mark.parametrize("theirs, told", [
+@pytest.mark.parametrize("theirs, details", [
     ("", "follows none instead of follows 'first' (multiplier 0.25, offset 0.15)"),
     ('<mimic joint="first" multiplier="0.25"/>', "(multiplier 0.25, offset 0) instead of"),
     ('<mimic joint="first" multiplier="0.3" offset="0.15"/>', "(multiplier 0.3, offset 0.15) instead of"),
     ('<mimic joint="second" multiplier="-0.5" offset="0.1"/>', "(multiplier -0.25, offset 0.05) instead of"),
 ])  # fmt: skip
-def test_what_differs_is_told_with_joint_and_lines(theirs, told):
+def test_what_differs_is_told_with_joint_and_lines(theirs, details):
     ours = gears('<mimic joint="second" multiplier="0.5" offset="0.1"/>')
     found = outcome(ours, gears(theirs))
     (cause,) = found.causes.explanations
     assert not found.passed and found.summary.endswith("what differs: mimic")
-    assert (cause.kind, cause.owner) == ("mimic", "joint 'third'") and told in cause.cause
+    assert (cause.kind, cause.owner) == ("mimic", "joint 'third'") and details in cause.cause
     line = ours[: ours.rindex("<mimic")].count("\n") + 1
     assert cause.place.endswith(f":{line}") and cause.other_place.endswith(f":{line}" if theirs else f":{line - 1}")
 

@@ -51,14 +51,14 @@ class Reader(HTMLParser):
 
 
 def test_everything_is_told(text):
-    told = Reader(text).text
+    details = Reader(text).text
     for part in (
         "not passed", "Compared with one 1.0", "Compared with two 1.0", "three was not compared: it is tired",
         "it crashed",
         "mass matrix", "joint 'shoulder'", "What would explain it", "Negative controls", "missed", "Free motion",
         "are expected.", "Error of energy", "g(t): treesim from its perturbed run",
     ):  # fmt: skip
-        assert part in told, part
+        assert part in details, part
 
 
 def test_names_are_escaped_and_nothing_runs(text):

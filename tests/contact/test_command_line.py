@@ -26,7 +26,7 @@ def test_the_account_tells_of_contact(tmp_path):
     contact, kept = account["contact"], treesim.Trajectory.load(file)
     assert contact["most_contacts"] > 0 and contact["largest_penetration"] < 1e-3 and contact["left_out"] == 0
     assert contact["largest_certificate"] <= 1e-9
-    assert contact["largest_residual"] == kept.contact.told[:, 1].max()
+    assert contact["largest_residual"] == kept.contact.solver_info[:, 1].max()
     assert account["momentum"]["linear_drift"] is None and "ground" in account["momentum"]["note"]
     robot = treesim.load("simple_humanoid", base="floating")
     assert abs(treesim.lowest_point(robot, kept.q[0]).gap) < 1e-12

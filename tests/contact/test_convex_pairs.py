@@ -128,7 +128,7 @@ def test_a_cube_shaped_hull_slides_and_falls_as_a_box_does():
         q = np.r_[at((0, 0, 0.05)), at((0.1, 0.05, 0.1 + SIDE / 2), turned((0, 0, 1), 0.3))]
         runs.append(simulate(world, q, [0] * 6 + [1.0, 0.3, 0, 0, 0, 0.5], duration=0.15))
     np.testing.assert_allclose(runs[0].q, runs[1].q, rtol=0, atol=1e-7)
-    assert runs[0].told[:, 3].max() >= 8 and runs[0].q[-1, 7] > 0.15
+    assert runs[0].solver_info[:, 3].max() >= 8 and runs[0].q[-1, 7] > 0.15
 
 
 def test_rollouts_and_batches_take_the_same_steps():

@@ -30,7 +30,7 @@ def arm(axis, joints, **options):
 def test_an_arm_falls_onto_the_floor_and_rests(rule, axis, joints):
     world = treesim.World(arm(axis, joints, friction=0.05), ground=treesim.Ground(height=-0.3, friction=0.5))
     run = simulate(world, np.zeros(joints), np.full(joints, 0.1), duration=1.5, integrator=rule)
-    assert run.told[:, 1].max() < 1e-7 and run.told[:, 0].max() < 2e-5
+    assert run.solver_info[:, 1].max() < 1e-7 and run.solver_info[:, 0].max() < 2e-5
     assert np.abs(run.v[-1]).max() < 1e-8 and run.wrench[-1, joints, 2] > 0
     assert np.diff(run.energy).max() < 1e-4
 
@@ -42,7 +42,7 @@ def test_an_arm_that_turns_level_is_not_stopped_by_a_floor_it_cannot_press(heigh
     free = treesim.World(arm((0, 0, 1), 2))
     runs = [simulate(w, np.zeros(2), [0.5, -0.2], duration=0.2) for w in (world, free)]
     assert np.array_equal(runs[0].q, runs[1].q)
-    assert runs[0].told[-1, 0] == pytest.approx(0.05 + height, abs=1e-12)
+    assert runs[0].solver_info[-1, 0] == pytest.approx(0.05 + height, abs=1e-12)
 
 
 def test_rows_that_nothing_moves_do_not_matter():

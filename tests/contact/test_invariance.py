@@ -98,14 +98,14 @@ def test_a_batch_is_its_states_bit_for_bit(rule):
     touched = np.zeros(5, bool)
     for _ in range(60):
         many, report = stepper.step(many)
-        told = [stepper.step(state) for state in singles]
-        singles = [state for state, _ in told]
+        solver_info = [stepper.step(state) for state in singles]
+        singles = [state for state, _ in solver_info]
         touched = report.contact.wrench.any(axis=(1, 2)) | touched
     for b in range(5):
         assert np.array_equal(many.q[b], singles[b].q) and np.array_equal(many.v[b], singles[b].v)
         assert np.array_equal(many.contact[b], singles[b].contact)
-        for name in ("wrench", "told", "penetration", "residual", "certificate", "count"):
-            assert np.array_equal(getattr(report.contact, name)[b], getattr(told[b][1].contact, name))
+        for name in ("wrench", "solver_info", "penetration", "residual", "certificate", "count"):
+            assert np.array_equal(getattr(report.contact, name)[b], getattr(solver_info[b][1].contact, name))
     assert touched.all()
 
 
@@ -122,9 +122,9 @@ def test_copies_step_the_same_bits():
     state, report = end(stepper)
     for other in (pickle.loads(pickle.dumps(stepper)), copy.deepcopy(stepper),
                   treesim.Stepper(pickle.loads(pickle.dumps(world)))):  # fmt: skip
-        again, told = end(other)
+        again, solver_info = end(other)
         assert np.array_equal(state.q, again.q) and np.array_equal(state.contact, again.contact)
-        assert np.array_equal(report.contact.wrench, told.contact.wrench)
+        assert np.array_equal(report.contact.wrench, solver_info.contact.wrench)
     assert pickle.loads(pickle.dumps(world)).ground == world.ground
 
 
@@ -181,7 +181,7 @@ def test_trajectories_with_contact_come_back_from_files(ending, tmp_path):
     run.save(tmp_path / f"run.{ending}")
     back = treesim.Trajectory.load(tmp_path / f"run.{ending}")
     assert np.array_equal(back.contact.wrench, run.contact.wrench) and back.contact.bodies == run.contact.bodies
-    assert np.array_equal(back.contact.told, run.contact.told)
+    assert np.array_equal(back.contact.solver_info, run.contact.solver_info)
     assert np.array_equal(back.contact_wrench("body" if "body" in run.contact.bodies else run.contact.bodies[0]),
                           run.contact.wrench[:, 0])  # fmt: skip
     for name in ("penetration", "residual", "energy_certificate"):

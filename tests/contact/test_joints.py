@@ -30,7 +30,7 @@ def test_a_pendulum_stops_at_its_limit_and_rests_there(rule, dt):
     assert run.q.max() < STOP + 1e-9
     after = run.q[:, 0] > STOP - 1e-9
     assert after.sum() > 0.5 / dt and np.abs(run.v[after][1:]).max() < 1e-12
-    assert run.told[:, 2].max() <= 0 and run.told[-1, 1] < 1e-9
+    assert run.solver_info[:, 2].max() <= 0 and run.solver_info[-1, 1] < 1e-9
 
 
 @pytest.mark.parametrize("rule", RULES)

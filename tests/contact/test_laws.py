@@ -43,7 +43,7 @@ def test_a_sliding_cube_is_not_lifted_and_stops_where_it_should(rule):
     assert np.abs(run.q[:, 2] - 0.05).max() < 1e-9 and np.abs(run.q[:, 3:6]).max() < 1e-9
     expected = distance - lag * (rule == "semi_implicit_euler")
     assert run.q[-1, 0] == pytest.approx(expected, abs=3e-6) and np.abs(run.v[-1]).max() < 1e-9
-    assert run.told[:, 0].max() < 1e-12
+    assert run.solver_info[:, 0].max() < 1e-12
 
 
 def test_the_convex_relaxation_lifts_a_sliding_cube():
@@ -144,7 +144,7 @@ def test_a_soft_ground_yields_by_weight_over_stiffness(rule, stiffness):
     for robot, height in ((ball(), 0.1), (cube(), 0.05)):
         run = simulate(treesim.World(robot, ground=surface), at((0, 0, height)), duration=2.0, integrator=rule)
         assert height - run.q[-1, 2] == pytest.approx(G / stiffness, rel=1e-6)
-        assert run.told[-1, 0] == pytest.approx(G / stiffness, rel=1e-6)
+        assert run.solver_info[-1, 0] == pytest.approx(G / stiffness, rel=1e-6)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -160,7 +160,7 @@ def test_an_overlap_is_taken_back_without_speed(rule):
     )  # behind the first step, in which no impulse is known that takes the weight
     np.testing.assert_allclose(np.diff(depth)[:40], (-h * b / (1 + 0.1 * b))[:40], rtol=1e-9)
     assert abs(depth[-1] - LEFT) < 1e-9 and (np.diff(depth) < 1e-12).all()
-    np.testing.assert_allclose(run.told[:, 0], depth, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run.solver_info[:, 0], depth, rtol=0, atol=1e-12)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -172,9 +172,9 @@ def test_a_tumbling_box_never_gains_energy(rule):
         axis = rng.normal(size=3)
         q = at((0, 0, 0.4), turned(axis / np.linalg.norm(axis), rng.uniform(0, 3)))
         run = simulate(world, q, [*rng.normal(size=3), *(8 * rng.normal(size=3))], duration=0.6, integrator=rule)
-        assert np.diff(run.energy).max() < 1e-3 and run.told[:, 2].max() < 1e-9
-        assert run.told[:, 0].max() < 2e-5  # (omega h)^2 r / 2 of what turns in a step
-        assert run.told[:, 1].max() < 1e-4 and (run.told[:, 1] > 1e-9).mean() < 0.05
+        assert np.diff(run.energy).max() < 1e-3 and run.solver_info[:, 2].max() < 1e-9
+        assert run.solver_info[:, 0].max() < 2e-5  # (omega h)^2 r / 2 of what turns in a step
+        assert run.solver_info[:, 1].max() < 1e-4 and (run.solver_info[:, 1] > 1e-9).mean() < 0.05
 
 
 def test_bouncing_with_friction_and_spin_gains_no_energy_by_impulses():
@@ -185,7 +185,7 @@ def test_bouncing_with_friction_and_spin_gains_no_energy_by_impulses():
         axis = rng.normal(size=3)
         q = at((0, 0, 0.4), turned(axis / np.linalg.norm(axis), rng.uniform(0, 3)))
         run = simulate(world, q, [*rng.normal(size=3), *(8 * rng.normal(size=3))], duration=1.0)
-        assert run.told[:, 2].max() < 1e-9
+        assert run.solver_info[:, 2].max() < 1e-9
         assert run.energy.max() < run.energy[0] + 0.05
 
 
@@ -242,7 +242,7 @@ def test_wrenches_are_the_change_of_momentum(rule):
     moment = inertia * np.diff(angular, axis=0) / 1e-3
     np.testing.assert_allclose(run.wrench[:, 1, :3], force, rtol=0, atol=1e-8 * np.abs(force).max())
     np.testing.assert_allclose(run.wrench[:, 1, 3:], moment, rtol=0, atol=1e-8 * np.abs(moment).max())
-    assert np.abs(moment).max() > 1 and np.count_nonzero(run.told[:, 3]) > 20
+    assert np.abs(moment).max() > 1 and np.count_nonzero(run.solver_info[:, 3]) > 20
     np.testing.assert_allclose(run.wrench[:, 0, :3], -run.wrench[:, 1, :3], rtol=0, atol=1e-9)
 
 

@@ -49,7 +49,7 @@ def test_a_loop_stays_closed_while_its_robot_lands_and_comes_to_rest():
     run = simulate(world, q, duration=2.0, dt=1e-3)
     closed(world, run)
     assert run.q[-1, 7] == pytest.approx(1.0, abs=1e-5)  # the limit that it falls onto
-    assert np.abs(run.v[-1]).max() < 1e-6 and run.told[:, 0].max() < 1e-4
+    assert np.abs(run.v[-1]).max() < 1e-6 and run.solver_info[:, 0].max() < 1e-4
     assert run.wrench[-1, 1, 2] == pytest.approx(7 * G, rel=1e-5)
     assert np.diff(run.energy).max() < 2e-3 and run.energy[-1] < run.energy[0] - 5
 

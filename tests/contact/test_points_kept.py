@@ -21,7 +21,7 @@ def resting(tree, height, slope=0.0, mu=0.8, duration=0.5):
 def check_rest(run, q0, size):
     assert np.abs(run.q[-1] - q0).max() < 1e-6 * max(size, 1e-3)
     assert np.abs(run.v[len(run) // 2 :]).max() < 1e-8
-    assert run.residual.max() < 1e-9 and run.contact.told[10:-1, 4].max() <= FEW
+    assert run.residual.max() < 1e-9 and run.contact.solver_info[10:-1, 4].max() <= FEW
 
 
 def hull(rings, mass=1.0):

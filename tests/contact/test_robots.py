@@ -29,15 +29,15 @@ def held(robot, kp, kd, duration, push=None, integrator="implicit_midpoint"):
     """States (K, nq), reports, and the stance; push (K, 6): force and moment on the base, along its own axes."""
     q, targets = stance(robot)
     stepper = treesim.Stepper(treesim.World(robot, ground=treesim.Ground()), integrator=integrator, kp=kp, kd=kd)
-    state, states, told, force = stepper.reset(q), [], [], []
+    state, states, solver_info, force = stepper.reset(q), [], [], []
     for k in range(round(duration / stepper.dt)):
         if push is not None:
             targets[:6] = push[k]
         state, report = stepper.step(state, targets)
         states.append(state.q)
-        told.append(report.contact.told)
+        solver_info.append(report.contact.solver_info)
         force.append(report.contact.wrench[1:, :3].sum(axis=0))
-    return np.array(states), np.array(told), np.array(force), state, q
+    return np.array(states), np.array(solver_info), np.array(force), state, q
 
 
 def strong(robot):
@@ -63,11 +63,15 @@ def test_robots_stand_still(name, kp, kd):
     simple_humanoid lies on a cylinder and a hull, whose points differ by 1e-5 m in height, talos on soles of meshes,
     whose points differ by 1e-6 m: within the 1e-5 m in which overlaps are left as they are."""
     robot = strong(treesim.load(name, base="floating"))
-    states, told, force, state, q = held(robot, kp, kd, 10.0)
+    states, solver_info, force, state, q = held(robot, kp, kd, 10.0)
     half, rough = len(states) // 2, name == "simple_humanoid"
     assert np.abs(states[half:] - states[half]).max() < (1e-7 if rough else 1e-8)
-    assert told[1000:, 0].max() < SOLES.get(name, 1e-9) and told[:, 2].max() <= 1e-12 and told[half:, 1].max() <= 1e-9
-    assert told[:, 0].max() < (3e-5 if rough else SOLES.get(name, 1e-9))
+    assert (
+        solver_info[1000:, 0].max() < SOLES.get(name, 1e-9)
+        and solver_info[:, 2].max() <= 1e-12
+        and solver_info[half:, 1].max() <= 1e-9
+    )
+    assert solver_info[:, 0].max() < (3e-5 if rough else SOLES.get(name, 1e-9))
     assert np.abs(state.v).max() < 1e-9 and abs(state.q[2] - q[2]) < 1e-3
     np.testing.assert_allclose(force[-1], [0, 0, robot.mass * G], rtol=0, atol=1e-5 * robot.mass * G)
 
@@ -122,23 +126,23 @@ def squats(friction, duration, depth=0.5):
     robot = treesim.load(G1, base="floating")
     q, targets = stance(robot)
     stepper = treesim.Stepper(treesim.World(robot, ground=treesim.Ground(friction=friction)), kp=2000.0, kd=100.0)
-    state, told, heights, feet = stepper.reset(q), [], [], []
+    state, solver_info, heights, feet = stepper.reset(q), [], [], []
     for k in range(round(duration / stepper.dt)):
         state, report = stepper.step(state, squat_targets(robot, targets, (k + 1) * stepper.dt, depth))
-        told.append(report.contact.told)
+        solver_info.append(report.contact.solver_info)
         heights.append(state.q[2])
         if k % 100 == 99:
             soles = (f"{side}_ankle_roll_link" for side in ("left", "right"))
             feet.append([treesim.frame_pose(robot, state.q, sole)[:3, 3] for sole in soles])
-    return np.array(told), np.array(heights), np.array(feet)
+    return np.array(solver_info), np.array(heights), np.array(feet)
 
 
 def test_g1_squats_and_its_feet_stay():
     """C10: five squats by 8 cm; feet that stick move by 2e-6 m in each, from turning while they are held."""
-    told, heights, feet = squats(0.8, 10.0)
+    solver_info, heights, feet = squats(0.8, 10.0)
     assert np.ptp(heights) > 0.075 and np.abs(heights[1999::2000] - heights[1999]).max() < 1e-5
-    assert np.ptp(feet, axis=0).max() < 2e-5 and told[:, 3].min() == 8
-    assert told[:, 0].max() < 1e-7 and told[:, 1].max() < 1e-8 and told[:, 2].max() <= 1e-12
+    assert np.ptp(feet, axis=0).max() < 2e-5 and solver_info[:, 3].min() == 8
+    assert solver_info[:, 0].max() < 1e-7 and solver_info[:, 1].max() < 1e-8 and solver_info[:, 2].max() <= 1e-12
 
 
 def test_g1_squats_on_ice_and_its_feet_do_not_stay():
@@ -148,10 +152,10 @@ def test_g1_squats_on_ice_and_its_feet_do_not_stay():
 
 
 def test_g1_stands_by_euler_too():
-    states, told, _, _, _ = held(
+    states, solver_info, _, _, _ = held(
         treesim.load(G1, base="floating"), 2000.0, 100.0, 3.0, integrator="semi_implicit_euler"
     )
-    assert np.abs(states[-500:] - states[-500]).max() < 1e-6 and told[:, 0].max() < 1e-8
+    assert np.abs(states[-500:] - states[-500]).max() < 1e-6 and solver_info[:, 0].max() < 1e-8
 
 
 def test_g1_is_pushed_and_comes_back():
@@ -159,7 +163,7 @@ def test_g1_is_pushed_and_comes_back():
     robot = treesim.load(G1, base="floating")
     push = np.zeros((3000, 6))
     push[1000:1500, 1] = 20.0
-    states, told, force, state, _ = held(robot, 2000.0, 100.0, 3.0, push)
+    states, solver_info, force, state, _ = held(robot, 2000.0, 100.0, 3.0, push)
     sways = states[:, 1] - states[990, 1]
     assert np.abs(sways).max() > 1e-4 and abs(sways[-1]) < 1e-6
     assert force[1400:1500, 1].mean() == pytest.approx(-20.0, rel=0.01)
@@ -167,7 +171,7 @@ def test_g1_is_pushed_and_comes_back():
         foot = f"{side}_ankle_roll_link"
         places = [treesim.frame_pose(robot, q, foot)[:3, 3] for q in (states[990], states[1490], states[-1])]
         assert np.ptp(places, axis=0).max() < 1e-5
-    assert told[:, 0].max() < 1e-6 and np.abs(state.v).max() < 1e-5
+    assert solver_info[:, 0].max() < 1e-6 and np.abs(state.v).max() < 1e-5
 
 
 @pytest.mark.parametrize(("name", "kp", "kd"), STANDING)
@@ -177,9 +181,9 @@ def test_robots_are_pushed_with_50_newtons_and_stand(name, kp, kd):
     robot = strong(treesim.load(name, base="floating"))
     push = np.zeros((4000, 6))
     push[1000:1500, 1] = 5.0 if name == "solo12" else 50.0
-    states, told, force, state, q = held(robot, kp, kd, 4.0, push)
+    states, solver_info, force, state, q = held(robot, kp, kd, 4.0, push)
     assert abs(state.q[2] - q[2]) < 1e-3 and np.abs(states[-1, :2] - q[:2]).max() < 0.01
-    assert told[1000:, 0].max() < SOLES.get(name, 1e-6) and told[:, 2].max() <= 1e-12
+    assert solver_info[1000:, 0].max() < SOLES.get(name, 1e-6) and solver_info[:, 2].max() <= 1e-12
     assert np.abs(state.v).max() < 1e-4
     assert force[-1, 2] == pytest.approx(robot.mass * G, rel=1e-3)
     pushed_back = force[1400:1500, 1].mean()

@@ -25,8 +25,8 @@ def test_none_of_many_bodies_falls_through_the_floor(count, kind, size, height):
     run = Simulation(world, dt=2e-3).run(0.02, q0)
     z = run.q[-1].reshape(count, 7)[:, 2]
     assert np.abs(z - height).max() < 1e-6
-    assert run.contact.told[:-1, stage.LEFT_OUT].max() == 0 and run.penetration.max() < 1e-6
-    assert run.contact.told[:-1, 3].min() >= min(count, 129)
+    assert run.contact.solver_info[:-1, stage.LEFT_OUT].max() == 0 and run.penetration.max() < 1e-6
+    assert run.contact.solver_info[:-1, 3].min() >= min(count, 129)
 
 
 def test_ten_thin_sheets_lie_on_each_other():

@@ -48,7 +48,7 @@ def test_the_top_of_a_box_is_a_plane(robot):
         for g in (treesim.Ground(height=0.1, friction=0.5), treesim.StaticBox((4, 4, 0.2), friction=0.5))
     ]
     np.testing.assert_allclose(on[1].q, on[0].q, rtol=0, atol=1e-9)
-    assert on[0].told[:, 3].max() > 0
+    assert on[0].solver_info[:, 3].max() > 0
 
 
 @pytest.mark.parametrize("robot", [ball(), cube()], ids=["ball", "cube"])
@@ -75,15 +75,15 @@ def test_a_ball_falls_into_a_bowl_of_heights_and_stays():
     heights = 0.5 * (x[:, None] ** 2 + x[None, :] ** 2)
     world = treesim.World(ball(), ground=treesim.HeightField(heights, friction=0.6))
     run = simulate(world, at((0.35, 0.22, 0.5)), duration=4.0)
-    assert run.told[:, 0].max() < 3e-3 and np.abs(run.q[:, :2]).max() < 0.6
-    assert run.energy[-1] < run.energy[0] - 1.0 and run.told[-1, 0] < 1e-4
+    assert run.solver_info[:, 0].max() < 3e-3 and np.abs(run.q[:, :2]).max() < 0.6
+    assert run.energy[-1] < run.energy[0] - 1.0 and run.solver_info[-1, 0] < 1e-4
 
 
 def test_a_ball_leaves_the_edge_of_a_box_and_falls():
     world = treesim.World(ball(), ground=[treesim.StaticBox((1, 1, 0.5)), treesim.Ground(height=-0.25)])
     run = simulate(world, at((0.4, 0, 0.35)), [1.0, 0, 0, 0, 10.0, 0], duration=1.0)
     assert run.q[-1, 0] > 0.7 and run.q[-1, 2] == pytest.approx(-0.15, abs=1e-6)
-    assert run.told[:, 0].max() < 1e-4 and np.diff(run.energy).max() < 1e-6
+    assert run.solver_info[:, 0].max() < 1e-4 and np.diff(run.energy).max() < 1e-6
 
 
 def test_friction_of_each_surface_is_its_own():

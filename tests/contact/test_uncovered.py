@@ -24,7 +24,7 @@ def body(kind):
     )
 
 
-def told(robot, *surfaces, **options):
+def reported(robot, *surfaces, **options):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         treesim.World(robot, ground=surfaces, **options)
@@ -34,12 +34,12 @@ def told(robot, *surfaces, **options):
 @pytest.mark.parametrize("kind", SHAPES)
 def test_edges_of_static_boxes_and_height_fields_are_told_with_links_and_surfaces(kind):
     robot = body(kind)
-    assert told(robot, Ground()) == []
-    on_post = told(robot, Ground(), POST)
+    assert reported(robot, Ground()) == []
+    on_post = reported(robot, Ground(), POST)
     assert len(on_post) == (kind in ("cylinder", "hull"))
     for text in on_post:
         assert "'post'" in text and f"'{kind}_link'" in text and 'collision="coal"' in text
-    (on_field,) = told(robot, FIELD)
+    (on_field,) = reported(robot, FIELD)
     assert "'hills'" in on_field and f"'{kind}_link'" in on_field and "StaticBox" in on_field
 
 
@@ -69,8 +69,8 @@ def test_friction_of_single_links_is_told_where_something_is_met(way):
     robot = treesim.load(
         LINK.format(**{name: text if name == way else "" for name, text in WAYS.items()}), base="floating"
     )
-    assert told(robot) == []
-    (text,) = told(robot, Ground())
+    assert reported(robot) == []
+    (text,) = reported(robot, Ground())
     assert "friction of links is left out: that of 'it'" in text and "treesim.Ground(friction=" in text
     (note,) = (note for note in robot.notes if note.code == "U511")
     assert note.line and note.severity == "info"
@@ -78,4 +78,4 @@ def test_friction_of_single_links_is_told_where_something_is_met(way):
 
 def test_no_friction_of_links_is_not_told():
     robot = treesim.load(LINK.format(bullet="", drake="", gazebo="<gazebo><mu1>1</mu1></gazebo>"), base="floating")
-    assert told(robot, Ground()) == [] and "U511" not in {note.code for note in robot.notes}
+    assert reported(robot, Ground()) == [] and "U511" not in {note.code for note in robot.notes}

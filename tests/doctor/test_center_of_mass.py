@@ -8,17 +8,17 @@ from tests.doctor.robots import codes, joint, robot, shape, solid
 BOX = shape('<box size="0.2 0.2 0.2"/>')
 
 
-def told(com, *parts, **links):
+def reported(com, *parts, **links):
     return treesim.check(robot(*parts, block=solid(1.0, com) + BOX, **links), tiers=["physics"])
 
 
 @pytest.mark.parametrize("com", ["0 0 0", "0.099 0.099 -0.099", "0.11 0 0"])
 def test_inside_or_nearly_so_is_passed(com):
-    assert codes(told(com)) == []
+    assert codes(reported(com)) == []
 
 
 def test_outside_is_told_in_the_link_s_axes():
-    (found,) = told("0.3 0 0").findings
+    (found,) = reported("0.3 0 0").findings
     assert found.code == "U604" and found.link == "block"
     assert "(0.3, 0, 0)" in found.message and "0.2 m outside" in found.message
 
@@ -31,6 +31,6 @@ def test_shapes_between_which_the_centre_lies_count_together():
 
 def test_what_is_fixed_to_the_link_counts_with_it():
     flange = joint("flange", "block", "tool", "fixed", xyz="0.4 0 0")
-    assert codes(told("0.3 0 0", flange, tool=BOX)) == []
+    assert codes(reported("0.3 0 0", flange, tool=BOX)) == []
     far = BOX + solid(1.0, "0.7 0 0")
-    assert "U604" in codes(told("0.3 0 0", flange, tool=far)), "the centre of both is at 0.7"
+    assert "U604" in codes(reported("0.3 0 0", flange, tool=far)), "the centre of both is at 0.7"

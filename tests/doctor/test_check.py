@@ -22,7 +22,7 @@ BAD = (
     .replace('<capsule radius="0.03" length="0.34"/>', "")
     .replace("</robot>", "<gazebo/></robot>")
 )
-TOLD = {"syntax": {"U209"}, "structure": {"U403"}, "physics": {"U307"}, "assets": {"U505"}}
+CODES = {"syntax": {"U209"}, "structure": {"U403"}, "physics": {"U307"}, "assets": {"U505"}}
 
 
 def test_a_good_robot_passes_with_nothing_to_say():
@@ -42,13 +42,13 @@ def test_what_load_says_check_says():
 
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_tier_alone(tier):
-    assert set(codes(treesim.check(BAD, tiers=[tier]))) == TOLD[tier]
+    assert set(codes(treesim.check(BAD, tiers=[tier]))) == CODES[tier]
 
 
 def test_findings_come_by_tier_and_line():
     diagnosis = treesim.check(BAD)
     order = [(TIERS.index(TIER_OF[found.code]), found.line) for found in diagnosis.findings]
-    assert order == sorted(order) and set(codes(diagnosis)) == set().union(*TOLD.values())
+    assert order == sorted(order) and set(codes(diagnosis)) == set().union(*CODES.values())
     assert diagnosis.counts == {"error": 0, "warning": 3, "info": 1}
     assert set(codes(diagnosis.without_notes())) == set(codes(diagnosis)) - {"U209"}
 

@@ -27,8 +27,8 @@ def condition(inner):
 
 def test_joints_that_together_move_next_to_nothing_are_named():
     (found,) = [one for one in treesim.check(coaxial(1e-10)).findings if one.code == "U605"]
-    told = float(found.message.partition("condition number ")[2].split()[0])
-    assert told == pytest.approx(condition(1e-10), rel=0.05), "two digits are told"
+    details = float(found.message.partition("condition number ")[2].split()[0])
+    assert details == pytest.approx(condition(1e-10), rel=0.05), "two digits are told"
     assert "'spin', 'turn' together" in found.message and found.link == "ring"
 
 

@@ -99,7 +99,9 @@ def test_what_is_no_document_has_one_error(row, monkeypatch):
     monkeypatch.setenv("PATH", "")
     text, code = WHOLE[row]
     diagnosis = treesim.check(text)
-    assert [found.code for found in diagnosis.findings] == [code] and not diagnosis.passed and not diagnosis.ledger
+    assert (
+        [found.code for found in diagnosis.findings] == [code] and not diagnosis.passed and not diagnosis.element_usage
+    )
 
 
 CARRIER = '<joint name="a" type="continuous"><parent link="base"/><child link="carrier"/></joint><link name="carrier"/>'

@@ -6,7 +6,7 @@ import treesim
 from tests.doctor.robots import joint, robot, solid
 
 
-def told(limits, kind="revolute"):
+def reported(limits, kind="revolute"):
     text = robot(joint("hinge", "base", "rod", kind, more=f"<limit {limits}/>"), base="", rod=solid())
     return [one.code for one in treesim.check(text).findings]
 
@@ -25,7 +25,7 @@ def told(limits, kind="revolute"):
     ],
 )
 def test_limits(limits, expected):
-    assert told(limits) == expected
+    assert reported(limits) == expected
 
 
 def test_both_zeros_are_told_at_once():

@@ -11,7 +11,7 @@ BALL = solid() + shape('<sphere radius="0.1"/>')
 NEEDS_COAL = pytest.mark.skipif(not importlib.util.find_spec("coal"), reason="hulls and cylinders meet by coal")
 
 
-def told(first, second, distance):
+def reported(first, second, distance):
     text = robot(
         joint("one", "base", "first"), joint("two", "base", "second", xyz=f"{distance} 0 0"),
         base="", first=solid() + first, second=solid() + second,
@@ -26,16 +26,16 @@ def test_spheres_overlap_by_the_sum_of_their_radii_less_the_distance(with_coal, 
     elif not importlib.util.find_spec("coal"):
         pytest.skip("coal is not installed")
     sphere = shape('<sphere radius="0.1"/>')
-    (found,) = told(sphere, sphere, 0.15)
+    (found,) = reported(sphere, sphere, 0.15)
     assert found.message == "in the neutral pose links overlap: 'first' and 'second' by 50 mm"
-    assert told(sphere, sphere, 0.1995) == [], "less than 1 mm is a touch"
-    assert told(sphere, sphere, 0.25) == []
+    assert reported(sphere, sphere, 0.1995) == [], "less than 1 mm is a touch"
+    assert reported(sphere, sphere, 0.25) == []
 
 
 @NEEDS_COAL
 def test_cylinders_overlap():
     cylinder = shape('<cylinder radius="0.1" length="0.5"/>')
-    (found,) = told(cylinder, cylinder, 0.18)
+    (found,) = reported(cylinder, cylinder, 0.18)
     assert "by 20 mm" in found.message
 
 

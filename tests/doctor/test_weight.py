@@ -9,23 +9,23 @@ MASS, LENGTH = 2.0, 0.5
 WEIGHT = 9.81 * MASS * LENGTH
 
 
-def told(effort, com="0.5 0 0", limits='lower="-0.1" upper="0.1"', kind="revolute"):
+def reported(effort, com="0.5 0 0", limits='lower="-0.1" upper="0.1"', kind="revolute"):
     limit = f'<limit {limits} effort="{effort}" velocity="1"/>'
     text = robot(joint("hinge", "base", "rod", kind, more=limit), base="", rod=solid(MASS, com))
     return [one for one in treesim.check(text).findings if one.code in ("U606", "U607")]
 
 
 def test_a_level_rod_needs_mgl():
-    assert told(1.01 * WEIGHT) == []
-    (found,) = told(0.99 * WEIGHT)
+    assert reported(1.01 * WEIGHT) == []
+    (found,) = reported(0.99 * WEIGHT)
     assert found.code == "U606" and found.element.endswith("/limit")
     assert f"asks for {WEIGHT:.3g} N m" in found.message and "in the neutral pose" in found.message
 
 
 def test_a_hanging_rod_is_too_heavy_where_its_limits_let_it_rise():
-    (found,) = told(0.5 * WEIGHT, "0 0 -0.5", 'lower="-1.5" upper="1.5"')
+    (found,) = reported(0.5 * WEIGHT, "0 0 -0.5", 'lower="-1.5" upper="1.5"')
     assert found.code == "U607" and found.severity == "info" and "of 33 poses" in found.message
-    assert told(0.5 * WEIGHT, "0 0 -0.5", 'lower="-0.5" upper="0.5"') == [], "sin(0.5) is below one half"
+    assert reported(0.5 * WEIGHT, "0 0 -0.5", 'lower="-0.5" upper="0.5"') == [], "sin(0.5) is below one half"
 
 
 @pytest.mark.parametrize("limits", ["", 'effort="0" velocity="0"'])

@@ -199,7 +199,7 @@ def test_few_states_go_on_lanes_if_asked(batch, monkeypatch):
 @pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 def test_why_there_is_no_specialized_code_is_told(batch, monkeypatch):
     q, v, tau = batch
-    with pytest.raises(treesim.UnsupportedError, match="'reference' brings its own code"):
+    with pytest.raises(treesim.UnsupportedError, match="'reference' has its own code"):
         treesim.forward_dynamics(ROBOT, q, v, tau, backend="reference", engine="specialized")
     with pytest.raises(treesim.UnsupportedError, match="depends on the values of its inputs"):
         treesim.forward_dynamics(ROBOT, q, v, tau, backend="conjugate_gradient", engine="specialized")

@@ -52,7 +52,7 @@ def test_a_cache_that_cannot_be_is_named_once(
 ) -> None:
     (tmp_path / "file").touch()
     monkeypatch.delenv("TREESIM_QUIET", raising=False)
-    monkeypatch.setattr(object_cache, "_told", set())
+    monkeypatch.setattr(object_cache, "_warned", set())
     monkeypatch.setattr(
         object_cache.os, "environ", {**object_cache.os.environ, "TREESIM_CACHE_DIR": f"{tmp_path}/{place}"}
     )

@@ -120,9 +120,9 @@ class Stage(Instance):
         while True:
             assert self.call("call", module.base, module.heap) == FINE
             found, room = self.arrays, self.memory.view(np.int64)[module.capacity // 8 :][:1]
-            if not found["told"][5] or room[0] >= module.most_contacts:
+            if not found["solver_info"][5] or room[0] >= module.most_contacts:
                 return found
-            room[0] = min(room[0] + found["told"][5], module.most_contacts)
+            room[0] = min(room[0] + found["solver_info"][5], module.most_contacts)
 
     def step(self, machine: Machine) -> dict[str, np.ndarray]:
         """Step the machine, and turn that into a step with contact; return the arrays."""

@@ -64,7 +64,7 @@ def test_contacts_beyond_the_room_are_made_room_for():
     q = np.array([0, 0, 0.1, 0, 0, 0, 1.0])
     world = World(table, ground=treesim.Ground())
     _, found = compared(world, "implicit_midpoint", q, np.zeros(6), 3, accuracy=1e-9)
-    assert found["told"][3] == len(feet) and found["told"][5] == 0
+    assert found["solver_info"][3] == len(feet) and found["solver_info"][5] == 0
 
 
 def test_worlds_without_a_stage_of_contact_are_refused():
@@ -83,5 +83,5 @@ def test_a_humanoid_stands_as_in_python():
     stage, found = compared(
         world, "implicit_midpoint", treesim.standing(robot, robot.neutral()), np.zeros(robot.nv), 100
     )
-    assert found["told"][3] > 0, "it touches"
+    assert found["solver_info"][3] > 0, "it touches"
     assert len(stage.module.code) < 100_000

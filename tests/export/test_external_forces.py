@@ -11,7 +11,7 @@ from treesim.export.contact_module import contact_module
 from treesim.export.webassembly import step_module
 from treesim.viewing.live.controller import Drive, without_effort_limits
 from treesim.viewing.live.forces import Force
-from treesim.viewing.live.mouse_spring import Pull
+from treesim.viewing.live.mouse_spring import MouseSpring
 
 from .machine import Machine, Stage
 
@@ -52,18 +52,18 @@ def start_of(world: World, case: Case) -> tuple[np.ndarray, np.ndarray]:
     return q, np.where(np.arange(robot.nv) % 2, 1.0, -1.0)
 
 
-def acting(world: World, q: np.ndarray) -> list[Pull | Force]:
+def acting(world: World, q: np.ndarray) -> list[MouseSpring | Force]:
     """A pull on the last body, which is strong enough to move it, and a force on one in the middle."""
     robot, names = world.robot, world.robot.body_names
     point = np.array([0.01, 0.02, 0.03])
     place = treesim.body_poses(robot, q)[-1] @ [*point, 1]
-    pull = Pull(robot, names[-1], point, place[:3] + np.array([0.2, -0.3, 0.25]), H)
+    pull = MouseSpring(robot, names[-1], point, place[:3] + np.array([0.2, -0.3, 0.25]), H)
     pull.tune(q)
     size = robot.mass * 9.81 + 100 * robot.friction.max()  # [N]: no joint sticks
     return [pull, Force(robot, names[len(names) // 2], [0.0, 0.05, 0.0], size * np.array([0.2, 0.1, 0.3]))]
 
 
-def wrenches(robot: Tree, hands: list[Pull | Force], q: np.ndarray) -> np.ndarray:
+def wrenches(robot: Tree, hands: list[MouseSpring | Force], q: np.ndarray) -> np.ndarray:
     """f_ext of what acts, of the forces as they were asked for last: force and moment in each body's own axes."""
     f_ext, poses = np.zeros((robot.n_bodies, 6)), treesim.body_poses(robot, q)
     for hand in hands:
@@ -104,7 +104,7 @@ def python_steps(world: World, rule: str, q, v, hands, kp: float, kd: float) -> 
     robot = world.robot
     drive = Drive(robot, "hold" if kp else "none", q, kp, kd)
     for k, hand in enumerate(hands):
-        if isinstance(hand, Pull):
+        if isinstance(hand, MouseSpring):
             drive.pull = hand
         else:
             drive.forces = {**drive.forces, str(k): hand}

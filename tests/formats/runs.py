@@ -17,7 +17,7 @@ def with_odd_numbers() -> Trajectory:
     run = example(8, dt=1e-3, note="Größe", stopped=None)
     v = run.v.copy()
     v[0, :6] = -0.0, np.nextafter(1.0, 2.0), 5e-324, 1.7976931348623157e308, np.nan, -np.inf
-    return replace(run, v=v, followers={"left": ("hip", -2.0, 0.5)})
+    return replace(run, v=v, mimic_joints={"left": ("hip", -2.0, 0.5)})
 
 
 @cache
@@ -33,11 +33,11 @@ def assert_same(read: Trajectory, written: Trajectory) -> None:
     for label in ("t", "q", "v", "tau", "energy", "work"):
         one, other = (np.ascontiguousarray(getattr(run, label)).view(np.int64) for run in (read, written))
         np.testing.assert_array_equal(one, other, err_msg=label)
-    for label in ("robot_name", "joint_names", "joint_types", "metadata", "followers"):
+    for label in ("robot_name", "joint_names", "joint_types", "metadata", "mimic_joints"):
         assert getattr(read, label) == getattr(written, label), label
     assert (read.contact is None) == (written.contact is None)
     if read.contact is not None and written.contact is not None:
         for label in ("bodies", "surfaces", "pairs"):
             assert getattr(read.contact, label) == getattr(written.contact, label), label
-        for label in ("wrench", "told", "pair_wrench"):
+        for label in ("wrench", "solver_info", "pair_wrench"):
             np.testing.assert_array_equal(getattr(read.contact, label), getattr(written.contact, label), err_msg=label)

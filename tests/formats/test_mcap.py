@@ -183,7 +183,7 @@ def test_the_program_of_mcap_finds_no_fault(tmp_path: Path) -> None:
 
 def test_a_trajectory_of_no_simulation_needs_its_robot(tmp_path: Path) -> None:
     robot = generators.chain(2)
-    run = replace(swing(robot), recipe=None)
+    run = replace(swing(robot), provenance=None)
     with pytest.raises(ArgumentError, match=r"holds the robot.*treesim\.formats\.write_mcap"):
         run.save(tmp_path / "run.mcap")
     assert_same(Trajectory.load(write_mcap(run, tmp_path / "run.mcap", robot)), run)

@@ -35,12 +35,15 @@ SEEDS = [pytest.param(seed, marks=[pytest.mark.slow] * (seed > 0)) for seed in r
 @cache
 def recordings() -> tuple[Trajectory, ...]:
     """Between them, everything that a recipe can hold."""
-    hinge, follower = treesim.Joint("a", "revolute"), treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2, 0.5))
+    hinge, mimic_joint = (
+        treesim.Joint("a", "revolute"),
+        treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2, 0.5)),
+    )
     third = treesim.Joint(
         "c", "revolute", placement=treesim.Placement(translation=(0, 0, 0.1)), axis=(0, 1, 0), armature=0.1
     )
     weight = treesim.Inertia(1.0, (0, 0, 0.2), np.eye(3) * 0.01)
-    bodies = [treesim.Body(f"{joint.name}_link", 0, joint, weight) for joint in (hinge, follower, third)]
+    bodies = [treesim.Body(f"{joint.name}_link", 0, joint, weight) for joint in (hinge, mimic_joint, third)]
     hull = treesim.CollisionShape(3, treesim.Placement(), "hull", vertices=np.eye(3), link="c_link")
     gear = treesim.Tree("gear", bodies, frames=[treesim.Frame("tip", 3)], shapes=[hull])
     held = treesim.FrameConstraint("tip", rows="linear")
@@ -120,10 +123,12 @@ def tried(action: Any) -> bool:
 @pytest.mark.parametrize("number", range(4))
 def test_changed_recipes_are_repeated_or_refused(number: int, seed: int) -> None:
     run, rng = recordings()[number], random.Random(100 * seed + number)
-    values = json.loads(zlib.decompress(base64.b64decode(run.recipe())))  # type: ignore[operator, misc]
-    assert tried(lambda: treesim.replay(replace(run, recipe=packed(values))))
+    values = json.loads(zlib.decompress(base64.b64decode(run.provenance())))  # type: ignore[operator, misc]
+    assert tried(lambda: treesim.replay(replace(run, provenance=packed(values))))
     count = 150 if seed else 50
-    worked = [tried(lambda: treesim.replay(replace(run, recipe=packed(spoiled(values, rng))))) for _ in range(count)]
+    worked = [
+        tried(lambda: treesim.replay(replace(run, provenance=packed(spoiled(values, rng))))) for _ in range(count)
+    ]
     assert 0 < sum(worked) < 0.93 * count, "some changes do no harm, such as names"
 
 
@@ -141,8 +146,10 @@ def test_changed_descriptions_are_loaded_or_refused(tmp_path: Path, number: int,
         treesim.replay(read)
 
     assert tried(lambda: used(json.dumps(values)))
-    small = {name: value for name, value in values.items() if name != "recipe"} | {"recipe": None}
-    worked = [tried(lambda: used(text_of(spoiled(small, rng) | {"recipe": values["recipe"]}))) for _ in range(60)]
+    small = {name: value for name, value in values.items() if name != "provenance"} | {"provenance": None}
+    worked = [
+        tried(lambda: used(text_of(spoiled(small, rng) | {"provenance": values["provenance"]}))) for _ in range(60)
+    ]
     assert 0 < sum(worked) < 60
 
 
@@ -151,4 +158,4 @@ def test_a_recipe_as_large_as_it_may_be_is_not_unpacked_further() -> None:
     for text in (b"[" * (1 << 25), b"0," * (1 << 24), b'"' + b"a" * (1 << 28) + b'"', b"[[],[],"):
         bomb = base64.b64encode(zlib.compress(text)).decode()
         with pytest.raises(treesim.ArgumentError, match=r"at most|too large|no text of JSON"):
-            treesim.replay(replace(run, recipe=bomb))
+            treesim.replay(replace(run, provenance=bomb))

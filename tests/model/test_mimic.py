@@ -1,4 +1,4 @@
-"""Followers in a tree: coordinates, limits, what acts on their leaders, names, copies, and what is refused."""
+"""Mimic joints in a tree: coordinates, limits, what acts on their leaders, names, copies, and what is refused."""
 
 import copy
 import pickle
@@ -28,11 +28,11 @@ HAND = Tree(
 
 
 def test_followers_have_no_coordinates():
-    assert (HAND.nq, HAND.nv, HAND.followers, HAND.joint_names) == (5, 4, ("b", "c"), ("a", "b", "c", "d"))
+    assert (HAND.nq, HAND.nv, HAND.mimic_joints, HAND.joint_names) == (5, 4, ("b", "c"), ("a", "b", "c", "d"))
     assert HAND.q_index["d"] == slice(1, 5) and HAND.dof_names == ("a", "d[0]", "d[1]", "d[2]")
-    with pytest.raises(UnknownNameError, match="'c' follows 'a' and has no coordinate of its own"):
+    with pytest.raises(UnknownNameError, match="'c' mimics 'a' and has no independent coordinate"):
         HAND.q_index["c"]
-    assert HAND.spanning.nv == 6 and HAND.spanning.spanning is HAND.spanning and not HAND.spanning.followers
+    assert HAND.spanning.nv == 6 and HAND.spanning.spanning is HAND.spanning and not HAND.spanning.mimic_joints
     assert trees.tree("tree_1").spanning is trees.tree("tree_1")
 
 
@@ -62,7 +62,7 @@ def test_effort_limits_add_up():
 def test_random_configurations_are_within_the_followers_limits(seed):
     robot, rng = coupled(seed), np.random.default_rng(seed)
     whole = robot.spanning
-    assert robot.nv == whole.nv - len(robot.followers)
+    assert robot.nv == whole.nv - len(robot.mimic_joints)
     q = robot.expand(robot.random(rng))
     assert (q >= whole.lower - 1e-12).all() and (q <= whole.upper + 1e-12).all()
     v = rng.normal(size=robot.nv)
@@ -79,7 +79,7 @@ def test_limits_of_several_followers_meet():
 
 def test_configurations_by_name_are_those_of_leaders():
     np.testing.assert_array_equal(HAND.configuration({"a": 0.5}), [0.5, 0, 0, 0, 1])
-    with pytest.raises(UnknownNameError, match="'b' follows 'a'"):
+    with pytest.raises(UnknownNameError, match="'b' mimics 'a'"):
         HAND.configuration({"b": 0.5})
 
 
@@ -98,7 +98,7 @@ def test_rotors_are_shared_without_a_change_of_the_whole():
     shared = robot.mimic_map.shared(robot.armature)
     G = robot.mimic_map.G
     np.testing.assert_allclose(G.T @ np.diag(shared) @ G, np.diag(robot.armature), rtol=1e-15, atol=1e-16)
-    np.testing.assert_allclose(robot.as_felt().armature, shared, rtol=1e-15)
+    np.testing.assert_allclose(robot.with_shared_rotors().armature, shared, rtol=1e-15)
 
 
 def test_the_mass_matrix_may_differ_from_zero_where_the_pattern_says():
@@ -113,8 +113,8 @@ def test_the_mass_matrix_may_differ_from_zero_where_the_pattern_says():
 
 def test_copies_and_pickles_follow():
     again = pickle.loads(pickle.dumps(HAND))
-    assert copy.deepcopy(HAND) is HAND and again.followers == HAND.followers
-    assert all(np.array_equal(x, y) for x, y in zip(again.tied_tables(), HAND.tied_tables(), strict=True))
+    assert copy.deepcopy(HAND) is HAND and again.mimic_joints == HAND.mimic_joints
+    assert all(np.array_equal(x, y) for x, y in zip(again.spanning_tables(), HAND.spanning_tables(), strict=True))
     assert "follows b" in HAND._repr_html_() and "follows 'a'" in repr(HAND.joint("b"))
 
 
@@ -139,9 +139,9 @@ def test_the_reduced_matrix_has_a_tree_of_its_own():
 WRONG = {
     "itself": ({"a": Mimic("a")}, "in a cycle: 'a' -> 'a'"),
     "each other": ({"a": Mimic("b"), "b": Mimic("a")}, "in a cycle"),
-    "nobody": ({"a": Mimic("ghost")}, "'a' follows 'ghost', which is no joint"),
+    "nobody": ({"a": Mimic("ghost")}, "'a' mimics 'ghost', which is not a joint"),
     "several degrees of freedom": ({"a": Mimic("d")}, "'d', a spherical joint of 3 degrees of freedom"),
-    "no position": ({"a": Mimic("c"), "b": Mimic("c", 1, 9)}, "limits of joints that follow it leave no position"),
+    "no position": ({"a": Mimic("c"), "b": Mimic("c", 1, 9)}, "limits of joints that mimic it leave no position"),
 }
 
 
@@ -153,11 +153,11 @@ def test_followers_that_cannot_be(what):
 
 
 def test_lines_that_cannot_be():
-    with pytest.raises(ModelError, match="multiplier 0 holds it still"):
+    with pytest.raises(ModelError, match="multiplier 0 locks it"):
         Mimic("a", 0)
     with pytest.raises(ModelError, match="offset inf"):
         Mimic("a", 1, np.inf)
-    with pytest.raises(ModelError, match="'ball': a spherical joint cannot follow"):
+    with pytest.raises(ModelError, match="'ball': a spherical joint cannot mimic"):
         Joint("ball", "spherical", mimic=Mimic("a"))
 
 

@@ -68,7 +68,7 @@ def test_work_energy_and_error_are_those_of_simulations(engine):  # noqa: F811
     runs = treesim.rollout(robot, q, v, forces, engine=engine, work=True)
     assert runs.work.shape == (2, 20, 2) and runs.energy.shape == runs.energy_error.shape == (2, 20)
     run = treesim.Simulation(robot, controller=Recorded(forces, 1e-3)).run(0.02, q[1], v[1])
-    scale = run.metadata["energy_in_play"]
+    scale = run.metadata["energy_range"]
     np.testing.assert_allclose(runs.work[1], run.work[1:], rtol=1e-9, atol=1e-12 * scale)
     np.testing.assert_allclose(runs.energy[1], run.energy[1:], rtol=1e-11)
     np.testing.assert_allclose(runs.energy_error[1], run.energy_error[1:], atol=1e-11 * scale)
@@ -108,7 +108,7 @@ def test_neither_threads_nor_slices_nor_company_change_the_work(monkeypatch, eng
         monkeypatch.setattr(module, "thread_count", lambda: 1)
     assert np.array_equal(work(), found)
     monkeypatch.setattr(rollout, "CHUNK_BYTES", 1)
-    monkeypatch.setattr(rollout.Pace, "end", lambda pace, step, last, rows, every: step + 1)
+    monkeypatch.setattr(rollout.SliceScheduler, "end", lambda pace, step, last, rows, every: step + 1)
     assert np.array_equal(work(), found)
 
 
@@ -127,13 +127,13 @@ def test_one_warning_tells_how_many_are_off_and_what_to_do():
     robot = generators.chain(2)
     speeds = np.array([[0.0, 0.0], [20.0, -20.0], [0.0, 0.1], [30.0, 30.0]])
     how = {"dt": 0.01, "steps": 100, "work": True}
-    with pytest.warns(EnergyWarning) as told:
+    with pytest.warns(EnergyWarning) as details:
         runs = treesim.rollout(robot, np.zeros(2), speeds, integrator="explicit_euler", **how)
-    assert len(told) == 1 and told[0].filename == __file__
+    assert len(details) == 1 and details[0].filename == __file__
     worst = np.abs(runs.energy_error).max(axis=1)
-    text = str(told[0].message)
-    assert "of 4 rollouts is off by more than 1% of what is in play; in number" in text
-    assert "J in play: take a smaller dt than 0.01 s, or the integrator 'implicit_midpoint'" in text
+    text = str(details[0].message)
+    assert "of 4 rollouts is off by more than 1% of the energy range; in number" in text
+    assert "J energy range: take a smaller dt than 0.01 s, or the integrator 'implicit_midpoint'" in text
     assert worst[1] > 1.0 and worst[3] > 1.0
     with warnings.catch_warnings():
         warnings.simplefilter("error", EnergyWarning)
@@ -149,17 +149,17 @@ def test_the_largest_error_is_judged_beside_what_is_in_play():
     found = energy.balance(robot, (np.array([[0.5]]), np.zeros((1, 1))), q, v, np.zeros((1, 2, 2)), 1000)
     height = 9.81 * (1 - np.cos([0.5, 0.0, 1.0]))  # m g l with m l = 1 kg m
     assert found.error[0] == pytest.approx(height[2] + 0.25 * 9.0 - height[0], rel=1e-9) and found.record[0] == 1
-    assert found.in_play[0] == pytest.approx(0.25 * 9.0 + height[2], rel=1e-9)
+    assert found.energy_range[0] == pytest.approx(0.25 * 9.0 + height[2], rel=1e-9)
 
 
 def test_rollouts_that_diverge_have_no_energy_and_are_told_once():
     robot = trees.tree("tree_1")
     q, v, _ = start(robot, 9)
     v[6] = 1e200
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as details:
         warnings.simplefilter("always")
         runs = treesim.rollout(robot, q, v, steps=10, work=True)
-    kinds = [warning.category for warning in told if issubclass(warning.category, (DivergedWarning, EnergyWarning))]
+    kinds = [warning.category for warning in details if issubclass(warning.category, (DivergedWarning, EnergyWarning))]
     assert kinds == [DivergedWarning]
     assert np.isnan(runs.energy_error[6]).all() and np.isfinite(np.delete(runs.energy_error, 6, axis=0)).all()
 
@@ -206,7 +206,7 @@ def test_work_goes_into_arrays_and_files_that_are_asked_for(tmp_path, monkeypatc
     found = rollout.read_unfinished(tmp_path / "run", robot)
     assert np.array_equal(found.work, whole.work[:2]) and np.array_equal(found.energy, whole.energy[:2])
     assert np.array_equal(stopped.energy_error, whole.energy_error[:2])
-    with pytest.raises(treesim.ArgumentError, match="energy at the start is not kept"):
+    with pytest.raises(treesim.ArgumentError, match="energy at the start is not stored"):
         found.energy_error  # noqa: B018
     with pytest.raises(treesim.ArgumentError, match="energies need the robot"):
         rollout.read_unfinished(tmp_path / "run").energy  # noqa: B018

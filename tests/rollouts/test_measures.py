@@ -92,7 +92,7 @@ def test_what_is_kept_changes_no_measure(keep, robot, engine):
         assert np.array_equal(less.q[:, 0], found.q[:, -1]) and less.t[0] == found.t[-1]
 
 
-class ShortPace(rollout.Pace):
+class ShortPace(rollout.SliceScheduler):
     """A pace of a few steps a slice, which end anywhere."""
 
     def rows(self, left, steps, most):
@@ -108,7 +108,7 @@ def test_neither_slices_nor_threads_nor_company_change_a_measure(monkeypatch, ro
     given = {"steps": STEPS, "measure": of_ur5(), "engine": engine}
     found = treesim.rollout(robot, q0, v0, threads=2, **given)
     alone = treesim.rollout(robot, q0[3:4], v0[3:4], threads=1, **given)
-    monkeypatch.setattr(rollout, "Pace", ShortPace)
+    monkeypatch.setattr(rollout, "SliceScheduler", ShortPace)
     sliced = [treesim.rollout(robot, q0, v0, keep=keep, **given) for keep in KEPT]
     sliced.append(treesim.rollout(robot, q0, v0, every=9, **given))
     for name, x in found.measures.items():
@@ -216,7 +216,7 @@ def test_robots_at_their_limits(monkeypatch, engine):
         assert found.measures["mean"][b] == pytest.approx(found.v[b, :n].mean(), rel=1e-13, abs=1e-15)
         assert (found.q[b, n:] == found.q[b, n - 1]).all()
     assert (found.ended >= 0).any()
-    monkeypatch.setattr(rollout, "Pace", ShortPace)
+    monkeypatch.setattr(rollout, "SliceScheduler", ShortPace)
     again = treesim.rollout(robot, q0, v0, keep="none", **given)
     assert np.array_equal(again.ended, found.ended) and np.array_equal(again.residual, found.residual)
     assert all(np.array_equal(x, again.measures[name]) for name, x in found.measures.items())

@@ -225,7 +225,7 @@ def test_a_block_slides_as_far_as_the_ground_lets_it():
 
 
 @pytest.mark.parametrize(
-    ("fields", "told"),
+    ("fields", "solver_info"),
     [
         ({"mass": np.array([[1.0], [-1.0]])}, "sample 1: mass of link 'pole' is -1 kg; it must be 0 or more"),
         ({"inertia": np.diag([1.0, 1, 3])[None]}, "inertia of link 'pole' .* none is above the sum of the others"),
@@ -241,8 +241,8 @@ def test_a_block_slides_as_far_as_the_ground_lets_it():
         ({"mass": np.ones((2, 1)), "gravity": np.ones((3, 3))}, "do not fit together"),
     ],
 )
-def test_what_no_body_or_joint_has_is_refused(fields, told):
-    with pytest.raises(treesim.TreesimError, match=told):
+def test_what_no_body_or_joint_has_is_refused(fields, details):
+    with pytest.raises(treesim.TreesimError, match=details):
         treesim.rollout(pendulum(), [0.1], [0.0], steps=2, model_parameters=fields)
 
 

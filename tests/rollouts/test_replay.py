@@ -89,11 +89,11 @@ def test_the_reason_is_what_differs(monkeypatch):
     run = swing()
     then = dict(provenance.surroundings(), numpy="0.1", processor="abacus")
     monkeypatch.setattr(provenance, "surroundings", lambda: then)
-    text = run.recipe()
+    text = run.provenance()
     monkeypatch.undo()
-    same = treesim.replay(replace(run, recipe=text))
+    same = treesim.replay(replace(run, provenance=text))
     assert same.same and same.reasons == () and any(note.endswith("abacus then") for note in same.notes)
-    other = treesim.replay(replace(run, recipe=text, v=run.v + 1e-9))
+    other = treesim.replay(replace(run, provenance=text, v=run.v + 1e-9))
     assert any(reason.startswith("numpy: ") and reason.endswith("0.1 then") for reason in other.reasons)
     assert OTHER_PROCESSOR in other.reasons and any(note.endswith("abacus then") for note in other.notes)
     unknown = treesim.replay(replace(run, v=run.v + 1e-9))
@@ -159,10 +159,10 @@ def test_runs_that_diverged_diverge_again():
 def test_recordings_that_tell_nothing_are_refused(tmp_path):
     run = swing(duration=0.002)
     with pytest.raises(ArgumentError, match="does not tell how it was made"):
-        treesim.replay(replace(run, recipe=None).save(tmp_path / "old.npz"))
-    for damaged in ("", "!!", run.recipe()[:-8], "eJyrVgoAAVUAqw=="):
+        treesim.replay(replace(run, provenance=None).save(tmp_path / "old.npz"))
+    for damaged in ("", "!!", run.provenance()[:-8], "eJyrVgoAAVUAqw=="):
         with pytest.raises(ArgumentError):
-            treesim.replay(replace(run, recipe=damaged))
+            treesim.replay(replace(run, provenance=damaged))
 
 
 @pytest.mark.parametrize("name", ["run_q.npy", "run_work.npy.part", "run_unfinished.json"])
@@ -174,14 +174,14 @@ def test_files_of_rollouts_are_refused_with_what_they_lack(name):
 def test_settings_that_do_not_fit_are_refused():
     run = swing(duration=0.002)
     for settings in ({"colour": 1}, {"backend": "none of these"}):
-        wrong = provenance.PackedLater(
+        wrong = provenance.DeferredProvenance(
             treesim.World(CHAIN), treesim.Hold(CHAIN, START), {"duration": 0.002, **settings}
         )
         with pytest.raises(ArgumentError, match=r"colour|none of these"):
-            treesim.replay(replace(run, recipe=wrong))
-    without = provenance.PackedLater(treesim.World(CHAIN), treesim.Hold(CHAIN, START), {})
+            treesim.replay(replace(run, provenance=wrong))
+    without = provenance.DeferredProvenance(treesim.World(CHAIN), treesim.Hold(CHAIN, START), {})
     with pytest.raises(ArgumentError, match="duration"):
-        treesim.replay(replace(run, recipe=without))
+        treesim.replay(replace(run, provenance=without))
 
 
 def test_a_changed_description_is_told_and_changes_nothing(tmp_path):
@@ -201,9 +201,9 @@ def test_a_changed_description_is_told_and_changes_nothing(tmp_path):
 
 def repacked(run, change):
     """Return the run with another recipe."""
-    values = json.loads(zlib.decompress(base64.b64decode(run.recipe())))
+    values = json.loads(zlib.decompress(base64.b64decode(run.provenance())))
     change(values)
-    return replace(run, recipe=base64.b64encode(zlib.compress(json.dumps(values).encode())).decode())
+    return replace(run, provenance=base64.b64encode(zlib.compress(json.dumps(values).encode())).decode())
 
 
 HOOKED = """

@@ -91,10 +91,10 @@ def test_neither_threads_nor_chunks_nor_company_change_a_rollout(monkeypatch, en
     assert np.array_equal(treesim.rollout(robot, q0[4:9], v0[4:9], steps=15, engine=engine).q, found.q[4:9])
     whole = rollout.CHUNK_BYTES
     monkeypatch.setattr(rollout, "CHUNK_BYTES", 1)
-    told = []
-    tell = lambda done, total: told.append((done, total))  # noqa: E731
-    again = treesim.rollout(robot, q0, v0, steps=15, progress=tell, engine=engine)
-    assert np.array_equal(again.q, found.q) and told == [(k, 21) for k in range(1, 22)]
+    details = []
+    save_progress = lambda done, total: details.append((done, total))  # noqa: E731
+    again = treesim.rollout(robot, q0, v0, steps=15, progress=save_progress, engine=engine)
+    assert np.array_equal(again.q, found.q) and details == [(k, 21) for k in range(1, 22)]
     monkeypatch.setattr(rollout, "CHUNK_BYTES", whole)
     for module in (specialized, threads):
         monkeypatch.setattr(module, "thread_count", lambda: 1)

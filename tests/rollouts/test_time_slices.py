@@ -12,13 +12,13 @@ import treesim
 from tests.rollouts.test_rollouts import engine, pd_to_a_sine, start  # noqa: F401
 from treesim.model import generators
 from treesim.rollouts import rollout
-from treesim.rollouts.time_slices import Done, Pace
+from treesim.rollouts.time_slices import Progress, SliceScheduler
 
 ROBOT = generators.chain(4)
 COUNT, STEPS = 21, 23
 
 
-class Cut(Pace):
+class Cut(SliceScheduler):
     """Slices of any size, drawn at random."""
 
     seed = 0
@@ -46,7 +46,7 @@ class Single(Cut):
 
     def end(self, step, last, rows, every):
         self.work = 5
-        return Pace.end(self, step, last, rows, every)
+        return SliceScheduler.end(self, step, last, rows, every)
 
 
 def arguments(law, number):
@@ -66,20 +66,20 @@ def test_no_slicing_changes_a_bit(monkeypatch, engine, law, number, every):  # n
     positional, named = arguments(law, number)
     whole = treesim.rollout(ROBOT, *positional, dt=2e-3, every=every, engine=engine, **named)
     assert whole.q.dtype == number and (whole.done == STEPS // every).all() and whole.stopped is None
-    monkeypatch.setattr(rollout, "Pace", Cut)
+    monkeypatch.setattr(rollout, "SliceScheduler", Cut)
     for seed in range(4):
         monkeypatch.setattr(Cut, "seed", seed)
-        told = []
-        tell = lambda done, total: told.append((done, total))  # noqa: B023, E731
-        cut = treesim.rollout(ROBOT, *positional, dt=2e-3, every=every, engine=engine, progress=tell, **named)
+        details = []
+        save_progress = lambda done, total: details.append((done, total))  # noqa: B023, E731
+        cut = treesim.rollout(ROBOT, *positional, dt=2e-3, every=every, engine=engine, progress=save_progress, **named)
         assert np.array_equal(cut.q, whole.q) and np.array_equal(cut.v, whole.v)
-        assert told[-1] == (COUNT, COUNT) and told == sorted(set(told))
+        assert details[-1] == (COUNT, COUNT) and details == sorted(set(details))
 
 
 @pytest.mark.parametrize("every", [1, 7, 100])
 def test_a_pace_ends_slices_within_bounds_and_on_records_where_it_can(every):
     for work in (1, 5, 64, 10**6):
-        pace = Pace(4)
+        pace = SliceScheduler(4)
         pace.work = work
         for rows, last in ((1, 3 * every), (10, 60 * every)):
             step = 0
@@ -93,7 +93,7 @@ def test_a_pace_ends_slices_within_bounds_and_on_records_where_it_can(every):
 
 
 def test_a_pace_learns_what_fits_its_time():
-    pace = Pace(4)
+    pace = SliceScheduler(4)
     before = pace.work
     pace.learn(before, 1e-6)
     assert before < pace.work <= 32 * before, "never much more than was seen to be quick"
@@ -119,7 +119,7 @@ class AfterSlices:
             return counted
 
         monkeypatch.setattr(rollout, "under_controls", under_controls)
-        monkeypatch.setattr(rollout, "Pace", Single)
+        monkeypatch.setattr(rollout, "SliceScheduler", Single)
 
 
 def test_ctrl_c_keeps_what_is_done(monkeypatch, engine):  # noqa: F811
@@ -127,9 +127,9 @@ def test_ctrl_c_keeps_what_is_done(monkeypatch, engine):  # noqa: F811
     whole = treesim.rollout(ROBOT, q0, v0, forces, every=2, engine=engine)
     # 23 steps, 11 records of 2, in slices of 4, 4, 4, 4, 4, 2 steps
     AfterSlices(monkeypatch, 2 * 6 + 3)
-    with pytest.warns(rollout.StoppedWarning, match="2 of 21 rollouts are done, and 6 records of 1 more") as told:
+    with pytest.warns(rollout.StoppedWarning, match="2 of 21 rollouts are done, and 6 records of 1 more") as details:
         found = treesim.rollout(ROBOT, q0, v0, forces, every=2, engine=engine)
-    assert told[0].filename == __file__
+    assert details[0].filename == __file__
     assert found.stopped == "interrupted" and found.done.tolist() == [11, 11, 6]
     assert np.array_equal(found.q[:2], whole.q[:2]) and np.array_equal(found.v[2, :6], whole.v[2, :6])
     assert np.isnan(found.q[2, 6:]).all() and np.isnan(found.v[2, 6:]).all()
@@ -176,7 +176,7 @@ def no_memory():
 def test_an_error_of_progress_carries_what_is_done(monkeypatch):
     (q0, v0, forces), _ = arguments("forces", np.float64)
     whole = treesim.rollout(ROBOT, q0, v0, forces)
-    monkeypatch.setattr(rollout, "Pace", Single)
+    monkeypatch.setattr(rollout, "SliceScheduler", Single)
 
     def fails(done, total):
         if done == 3:
@@ -191,7 +191,7 @@ def test_an_error_of_progress_carries_what_is_done(monkeypatch):
 
 def test_controls_that_are_no_numbers_end_the_run_where_they_are_met(monkeypatch, engine):  # noqa: F811
     (q0, v0, forces), _ = arguments("forces", np.float64)
-    monkeypatch.setattr(rollout, "Pace", Single)
+    monkeypatch.setattr(rollout, "SliceScheduler", Single)
     forces[4, 7, 1] = np.inf
     with pytest.raises(treesim.NonFiniteError, match=r"control\[4, 7, 1\]") as caught:
         treesim.rollout(ROBOT, q0, v0, forces, engine=engine)
@@ -200,16 +200,18 @@ def test_controls_that_are_no_numbers_end_the_run_where_they_are_met(monkeypatch
 
 def test_a_state_that_is_not_finite_warns_where_rollout_is_called():
     v0 = np.full((3, 4), 1e200)
-    with pytest.warns(treesim.DivergedWarning) as told:
+    with pytest.warns(treesim.DivergedWarning) as details:
         treesim.rollout(ROBOT, np.zeros(4), v0, steps=3)
-    assert told[0].filename == __file__
+    assert details[0].filename == __file__
 
 
 def test_robots_that_cannot_move():
     still = treesim.Tree("still", [])
-    told = []
-    found = treesim.rollout(still, np.zeros((3, 0)), np.zeros(0), steps=5, every=2, progress=lambda *x: told.append(x))
-    assert found.q.shape == found.v.shape == (3, 2, 0) and found.done.tolist() == [2, 2, 2] and told == [(3, 3)]
+    details = []
+    found = treesim.rollout(
+        still, np.zeros((3, 0)), np.zeros(0), steps=5, every=2, progress=lambda *x: details.append(x)
+    )
+    assert found.q.shape == found.v.shape == (3, 2, 0) and found.done.tolist() == [2, 2, 2] and details == [(3, 3)]
     assert (found.diverged == -1).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -218,4 +220,4 @@ def test_robots_that_cannot_move():
 
 
 def test_done_counts_from_nothing():
-    assert Done() == (0, 0, 0)
+    assert Progress() == (0, 0, 0)

@@ -36,14 +36,14 @@ def joined(first, rest):
     arrays["energy"] = np.concatenate([first.energy[:-1], rest.energy])
     if first.contact is not None:
         arrays["wrench"] = np.concatenate([first.contact.wrench[:-1], rest.contact.wrench])
-        arrays["told"] = np.concatenate([first.contact.told[:-1], rest.contact.told])
+        arrays["solver_info"] = np.concatenate([first.contact.solver_info[:-1], rest.contact.solver_info])
     return arrays
 
 
 def same(whole, first, rest):
     found = joined(first, rest)
     for name, array in found.items():
-        known = getattr(whole.contact if name in ("wrench", "told") else whole, name)
+        known = getattr(whole.contact if name in ("wrench", "solver_info") else whole, name)
         assert np.array_equal(np.asarray(known).view(np.int64), np.asarray(array).view(np.int64)), name
     return True
 
@@ -132,7 +132,7 @@ def test_a_file_goes_on_in_a_new_simulation(tmp_path, suffix):
 
 def test_the_impulses_matter():
     first = crate_on_ground().run(0.03, LEANING, PUSHED)
-    cold = replace(first, recipe=None)
+    cold = replace(first, provenance=None)
     with pytest.warns(ContinuationWarning, match="no impulses of contact"):
         rest = crate_on_ground().run_from(0.03, cold)
     assert not np.array_equal(rest.v, crate_on_ground().run_from(0.03, first).v)

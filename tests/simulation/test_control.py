@@ -220,4 +220,4 @@ def test_a_standing_humanoid_is_pushed_over_and_comes_to_rest() -> None:
     weight = robot.mass * 9.81
     assert fallen.contact.wrench[-2, :, 2].sum() == pytest.approx(weight, rel=1e-2)
     # Of first order in dt at each impact, and a fall is chaotic: what it may be is what a run does not warn of.
-    assert np.abs(fallen.energy_error).max() < 1e-2 * fallen.metadata["energy_in_play"]
+    assert np.abs(fallen.energy_error).max() < 1e-2 * fallen.metadata["energy_range"]

@@ -22,7 +22,7 @@ def test_damping_and_controls_are_accounted_for(integrator):
         2.0, [1.0]
     )
     assert abs(run.work[-1, 0]) > 0.5 and run.work[-1, 1] < -0.5
-    assert np.abs(run.energy_error).max() < 1e-4 * run.metadata["energy_in_play"]
+    assert np.abs(run.energy_error).max() < 1e-4 * run.metadata["energy_range"]
     assert run.work[-1, 1] == pytest.approx(-0.4 * 1e-3 * np.sum(run.v[1:, 0] ** 2 + run.v[:-1, 0] ** 2) / 2, rel=1e-3)
 
 
@@ -43,9 +43,9 @@ def test_a_held_robot_at_rest_has_no_error_to_tell_of():
 
 def test_large_errors_are_warned_of_with_a_remedy():
     remedy = "take a smaller dt than 0.02 s, or the integrator 'implicit_midpoint'"
-    with pytest.warns(EnergyWarning, match=remedy) as told:
+    with pytest.warns(EnergyWarning, match=remedy) as details:
         run = treesim.Simulation(arm(), integrator="explicit_euler", dt=0.02).run(0.4, [1.0])
-    assert run.stopped is None and told[0].filename == __file__
+    assert run.stopped is None and details[0].filename == __file__
 
 
 def test_finite_nonsense_is_a_failure_that_keeps_its_states():
@@ -75,7 +75,7 @@ def test_humanoids_keep_their_energy_by_default(name, base):
     robot = treesim.load(name, base=base)
     rng = np.random.default_rng(1)
     run = treesim.Simulation(robot, dt=2e-3).run(3.0, robot.random(rng), rng.normal(size=robot.nv))
-    assert run.stopped is None and np.abs(run.energy_error).max() < 2e-3 * run.metadata["energy_in_play"]
+    assert run.stopped is None and np.abs(run.energy_error).max() < 2e-3 * run.metadata["energy_range"]
 
 
 def test_free_flight_by_default_keeps_momentum():
@@ -103,4 +103,4 @@ def test_finite_states_whose_energy_is_no_number_are_a_failure():
 
 def test_weight_that_is_switched_off_is_not_in_play():
     run = treesim.Simulation(arm(), gravity=(0, 0, 0)).run(0.01, v0=[1e-3])
-    assert run.metadata["energy_in_play"] == pytest.approx(run.energy.max(), rel=1e-6)
+    assert run.metadata["energy_range"] == pytest.approx(run.energy.max(), rel=1e-6)

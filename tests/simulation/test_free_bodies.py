@@ -8,7 +8,7 @@ import pytest
 
 import treesim
 from treesim import ArgumentError
-from treesim.simulation.control import PD, BesideBodies, Zero, make_controller
+from treesim.simulation.control import PD, ExtendedController, Zero, make_controller
 from treesim.simulation.controlled import ControllerError
 
 ROBOT = treesim.load("ur5")
@@ -63,7 +63,7 @@ def test_copies_pickles_and_recordings_go_on_with_the_same_bits(tmp_path):
 
 def test_gains_of_the_users_object_are_read_when_they_are_asked_for():
     hold = treesim.Hold(ROBOT, Q0, kp=1.0, kd=2.0)
-    beside = BesideBodies(hold, ROBOT, WORLD.robot)
+    beside = ExtendedController(hold, ROBOT, WORLD.robot)
     hold.stiffness = np.arange(6.0)
     assert beside.stiffness.tolist() == [0, 1, 2, 3, 4, 5] + [0] * 6
     assert beside.damping.tolist() == [2] * 6 + [0] * 6

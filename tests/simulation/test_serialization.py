@@ -28,7 +28,7 @@ def same_bits(one, other):
 def is_same_tree(one, other):
     arrays = ("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "armature", "gravity")
     assert one.name == other.name and one.body_names == other.body_names and one.frame_names == other.frame_names
-    tables = zip(one.tied_tables(), other.tied_tables(), strict=True)
+    tables = zip(one.spanning_tables(), other.spanning_tables(), strict=True)
     assert all(same_bits(a, b) for a, b in tables)
     assert all(same_bits(getattr(one, name), getattr(other, name)) for name in arrays)
 
@@ -56,8 +56,11 @@ def test_unit_vectors_come_back_as_they_were_rounded(axis, height):
 
 
 def test_followers_loops_and_shapes_come_back():
-    hinge, follower = treesim.Joint("a", "revolute"), treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2, 0.5))
-    bodies = [treesim.Body("first", 0, hinge), treesim.Body("second", 0, follower, treesim.Inertia(1.0))]
+    hinge, mimic_joint = (
+        treesim.Joint("a", "revolute"),
+        treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2, 0.5)),
+    )
+    bodies = [treesim.Body("first", 0, hinge), treesim.Body("second", 0, mimic_joint, treesim.Inertia(1.0))]
     ends = [treesim.Frame(f"end{i}", i) for i in (1, 2)]
     vertices = treesim.CollisionShape(1, treesim.Placement(), "hull", vertices=np.eye(3), link="first")
     loop = treesim.Loop("pin", "end1", "end2", type="revolute", axis=(1, 2, 3))

@@ -114,8 +114,8 @@ def test_the_farthest_state_and_joint_are_named():
 
 def test_limits_of_mimic_joints_are_the_leaders():
     line = Joint("b", "revolute", axis=(0, 1, 0), mimic=Mimic("hinge", 2.0, 0.0), lower=-0.4, upper=0.4)
-    leader = pendulum(-1, 1).bodies[0]
-    robot = treesim.Tree("pair", [leader, treesim.Body("second", 1, line, ARM)])
+    mimicked = pendulum(-1, 1).bodies[0]
+    robot = treesim.Tree("pair", [mimicked, treesim.Body("second", 1, line, ARM)])
     (text,) = warned(lambda: treesim.Simulation(robot).run(0.0, [0.5]))
     assert "'hinge' at 0.5 rad" in text and "upper limit of 0.2 rad" in text
     assert warned(lambda: treesim.Simulation(robot).run(0.0, robot.clamp([0.5]))) == []

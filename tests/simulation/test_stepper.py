@@ -34,9 +34,9 @@ def test_a_batch_is_its_states(engine):
     many, report = through(stepper, q, v, u)
     assert many.t == pytest.approx(5e-3) and report.energy.shape == report.control_work.shape == (70,)
     for b in (0, 33, 69):
-        one, told = through(stepper, q[b], v[b], u)
+        one, details = through(stepper, q[b], v[b], u)
         np.testing.assert_allclose(many.q[b], one.q, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(report.control_work[b], told.control_work, rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(report.control_work[b], details.control_work, rtol=1e-9, atol=1e-14)
 
 
 def test_steps_are_those_of_simulations_and_rollouts():
@@ -68,8 +68,8 @@ def test_pickles_and_copies_give_the_same_bits():
         found = through(other, q, v, None)[0]
         assert np.array_equal(found.q, expected.q) and np.array_equal(found.v, expected.v)
     state, report = pickle.loads(pickle.dumps(stepper.step(expected)))
-    again, told = stepper.step(pickle.loads(pickle.dumps(expected)))
-    assert np.array_equal(state.q, again.q) and np.array_equal(report.energy, told.energy)
+    again, details = stepper.step(pickle.loads(pickle.dumps(expected)))
+    assert np.array_equal(state.q, again.q) and np.array_equal(report.energy, details.energy)
 
 
 def test_failed_states_are_told_and_the_others_stepped():

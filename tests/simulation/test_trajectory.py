@@ -70,7 +70,7 @@ def test_csv_names_every_column(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])
 def test_followers_are_given_by_name_and_column(tmp_path: Path, suffix: str) -> None:
-    before = replace(example(), followers={"left": ("hip", -2.0, 0.5), "slide2": ("slide", 1.0, 0.0)})
+    before = replace(example(), mimic_joints={"left": ("hip", -2.0, 0.5), "slide2": ("slide", 1.0, 0.0)})
     hip, left = before["hip"], before["left"]
     np.testing.assert_array_equal(left.q, 0.5 - 2 * hip.q)
     np.testing.assert_array_equal(left.v, -2 * hip.v)
@@ -79,7 +79,7 @@ def test_followers_are_given_by_name_and_column(tmp_path: Path, suffix: str) -> 
         before["slid2"]
     path = before.save(tmp_path / f"run{suffix}")
     assert_same(load(path), before)
-    assert load(path).followers == before.followers
+    assert load(path).mimic_joints == before.mimic_joints
     if suffix == ".csv":
         header = path.read_text().splitlines()[1].split(",")
         assert header.index("v.root_joint.vx") - header.index("q.left") == 2 and "tau.left" not in header
@@ -259,10 +259,10 @@ try:
 except Exception as error:
     print(type(error).__name__, error)
 """
-    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
+    details = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout
     needed = "192,000" if suffix == ".npz" else "more than [0-9,]+"
     pattern = rf"ArgumentError cannot write .*run{suffix}: File too large: it needs {needed} bytes, and this process"
-    assert re.match(pattern, told), told
+    assert re.match(pattern, details), details
     assert path.read_bytes() == old and list(tmp_path.iterdir()) == [path]
 
 
@@ -311,14 +311,15 @@ def test_times_are_finite_and_rise(t: list[float]) -> None:
     "change",
     [
         {"joint_names": ("a", "a")}, {"joint_types": ("revolute", "bent")}, {"joint_types": ("revolute",)},
-        {"followers": {"a": ("b", 1.0, 0.0)}}, {"followers": {"c": ("d", 1.0, 0.0)}}, {"followers": {"c": ("a", 1.0)}},
-        {"followers": {"c": ("a", np.nan, 0.0)}}, {"followers": {"c": ["a", "1", 0.0]}}, {"followers": {"c": None}},
+        {"mimic_joints": {"a": ("b", 1.0, 0.0)}}, {"mimic_joints": {"c": ("d", 1.0, 0.0)}},
+        {"mimic_joints": {"c": ("a", 1.0)}}, {"mimic_joints": {"c": ("a", np.nan, 0.0)}},
+        {"mimic_joints": {"c": ["a", "1", 0.0]}}, {"mimic_joints": {"c": None}},
     ],
 )  # fmt: skip
 def test_joints_that_do_not_fit_are_named(change: dict) -> None:
     q = np.zeros((3, 2))
     good = Trajectory("two", np.arange(3.0), q, q, q, q[:, 0], ("a", "b"), ("revolute", "prismatic"))
-    with pytest.raises(ArgumentError, match=r"joint_names|joint_types|followers\['[ac]'\]"):
+    with pytest.raises(ArgumentError, match=r"joint_names|joint_types|mimic_joints\['[ac]'\]"):
         replace(good, **change)
 
 
@@ -333,9 +334,9 @@ SUFFIXES = [".npz", ".csv", ".parquet", ".nc"]
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_a_follower_called_as_a_coordinate_is_read_back(tmp_path: Path, suffix: str) -> None:
-    run = replace(example(3), followers={"root_joint.x": ("hip", 1.0, 0.0)})
+    run = replace(example(3), mimic_joints={"root_joint.x": ("hip", 1.0, 0.0)})
     back = load(run.save(tmp_path / f"run{suffix}"))
-    assert back.followers == run.followers and np.array_equal(back.q, run.q) and np.array_equal(back.v, run.v)
+    assert back.mimic_joints == run.mimic_joints and np.array_equal(back.q, run.q) and np.array_equal(back.v, run.v)
 
 
 ODD_NAMES = [

@@ -11,7 +11,7 @@ import treesim
 from tests import trees
 from treesim.dynamics.conjugate_gradient import solve
 from treesim.simulation import control
-from treesim.states.arguments import checked_progress, positive_number, told, whole_number
+from treesim.states.arguments import checked_progress, positive_number, short_repr, whole_number
 from treesim.system.memory import check_memory, free_memory
 
 ROBOT = trees.tree("tree_1")
@@ -144,7 +144,7 @@ def test_a_policy_in_single_precision_takes_no_more_steps_than_it_can_count():
 
 
 def test_values_in_errors_stay_short():
-    assert told(list(range(1000))).endswith("... (list)") and len(told("x" * 500)) < 70
+    assert short_repr(list(range(1000))).endswith("... (list)") and len(short_repr("x" * 500)) < 70
 
 
 def test_memory_that_is_free():

@@ -5,7 +5,7 @@ import pytest
 from treesim import SweepError
 from treesim.sweeps.chunk import Task
 from treesim.sweeps.rounds import culprits, finish
-from treesim.sweeps.workers import Done, Failed
+from treesim.sweeps.workers import Failed, TaskResult
 
 
 class Blames:
@@ -21,7 +21,7 @@ class Blames:
         dies = any(t.start <= self.kills < t.stop and self.kills not in t.left_out for t in tasks)
         for task in tasks:
             wrong = dies or (task.writes and task.start in self.always)
-            yield task, Failed("killed its workers", kills=True) if wrong else Done({"start": task.start})
+            yield task, Failed("killed its workers", kills=True) if wrong else TaskResult({"start": task.start})
 
     def close(self):
         pass

@@ -355,6 +355,6 @@ def test_folders_that_hold_no_sweep_are_refused(tmp_path):
 
 
 def test_the_plan_is_readable(whole):
-    told = json.loads((whole.path / "treesim" / "plan.json").read_text())
-    assert told["seed"] == 5 and told[f"vary['mass[{LINK}]']"] == "scale(Uniform(low=0.5, high=2.0))"
+    details = json.loads((whole.path / "treesim" / "plan.json").read_text())
+    assert details["seed"] == 5 and details[f"vary['mass[{LINK}]']"] == "scale(Uniform(low=0.5, high=2.0))"
     assert repr(whole) == "<Study of 'chain_2': 40 samples of 10 steps>"

@@ -30,19 +30,19 @@ def with_followers(arm):
     return text
 
 
-def mimic(leader="hinge", **numbers):
+def mimic(mimicked="hinge", **numbers):
     words = "".join(f' {label}="{value}"' for label, value in numbers.items())
-    return f'<mimic joint="{leader}"{words}/>'
+    return f'<mimic joint="{mimicked}"{words}/>'
 
 
 def test_followers_follow(with_followers, noted):
     text = with_followers(b=[mimic(multiplier=-2, offset=0.5)], c=[mimic("b")], d=[""])
     tree = load(text)
-    assert (tree.followers, tree.dof_names) == (("b", "c"), ("hinge", "d"))
+    assert (tree.mimic_joints, tree.dof_names) == (("b", "c"), ("hinge", "d"))
     assert tree.joint("b").mimic == Mimic("hinge", -2, 0.5) and tree.joint("c").mimic == Mimic("b", 1, 0)
     np.testing.assert_array_equal(tree.expand([0.25, 1]), [0.25, 0, 0, 1])
     free, message = noted(text, mimic="free")
-    assert free.nv == 4 and not free.followers and "U409" in message and "'b' mimics 'hinge'" in message
+    assert free.nv == 4 and not free.mimic_joints and "U409" in message and "'b' mimics 'hinge'" in message
 
 
 def test_what_comes_out_comes_back(with_followers):
@@ -52,7 +52,7 @@ def test_what_comes_out_comes_back(with_followers):
     )
     again = load(to_urdf(tree))
     assert again.mimic_map.lines() == tree.mimic_map.lines()
-    for x, y in zip(again.tied_tables(), tree.tied_tables(), strict=True):
+    for x, y in zip(again.spanning_tables(), tree.spanning_tables(), strict=True):
         np.testing.assert_array_equal(x, y)
     for label in ("lower", "upper", "effort_limit", "velocity_limit"):
         np.testing.assert_array_equal(getattr(again, label), getattr(tree, label))
@@ -72,9 +72,9 @@ def test_what_is_held_still_is_fixed_where_it_is(with_followers, how, kind):
     limits = '<limit lower="-1" upper="1"/>' if kind == "prismatic" else ""
     lines["b"] = [*lines["b"], kind] if not limits else [lines["b"][0] + limits, kind]
     tree = load(with_followers(**lines))
-    assert not tree.followers and "b" not in tree.joint_names
-    told = [note.message for note in tree.notes if note.code == "U413"]
-    assert any("joint 'b' is held at 0.6" in message for message in told)
+    assert not tree.mimic_joints and "b" not in tree.joint_names
+    details = [note.message for note in tree.notes if note.code == "U413"]
+    assert any("joint 'b' is held at 0.6" in message for message in details)
     free = load_quietly(with_followers(**lines))
     q = free.configuration({name: at for name, at in (("b", 0.6), ("a", 0.2)) if name in free.joint_names})
     np.testing.assert_allclose(
@@ -119,7 +119,7 @@ def test_followers_without_inertia_are_noted_where_their_leader_has_none_either(
     text = arm(END, line + END)
     tree = load(text)  # the follower is on the rod, whose inertia its leader moves
     alone = load(arm())
-    assert tree.followers == ("b",) and "U310" not in [note.code for note in tree.notes]
+    assert tree.mimic_joints == ("b",) and "U310" not in [note.code for note in tree.notes]
     found, expected = (treesim.forward_dynamics(one, [0.1], [0.2], [0.3]) for one in (tree, alone))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
     weightless = text.replace('<mass value="2"/>', '<mass value="0"/>').replace('"0.2"', '"0"').replace('"0.01"', '"0"')

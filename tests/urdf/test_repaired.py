@@ -21,14 +21,14 @@ NONE = '<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz=
 AXIS, LIMIT = '<axis xyz="0 1 0"/>', '<limit lower="-1" upper="2" effort="10" velocity="3"/>'
 FOLLOWER = (
     '<link name="left_tip">{inertial}</link><joint name="left_b" type="revolute"><parent link="rod"/>'
-    '<child link="left_tip"/><limit lower="-9" upper="9" effort="1" velocity="1"/><mimic joint="{leader}"/></joint>'
+    '<child link="left_tip"/><limit lower="-9" upper="9" effort="1" velocity="1"/><mimic joint="{mimicked}"/></joint>'
 )
 
 
-def mimics(leader):
+def mimics(mimicked):
     """Two hinges called left_..., of which the second mimics a leader."""
     text = ARM.replace('"hinge"', '"left_a"')
-    return text.replace("</robot>", FOLLOWER.format(inertial=INERTIAL, leader=leader) + "</robot>")
+    return text.replace("</robot>", FOLLOWER.format(inertial=INERTIAL, mimicked=mimicked) + "</robot>")
 
 
 def arm(old, new):
@@ -69,7 +69,7 @@ CASES = {
         "U202",
         ARM,
     ),
-    "leader": ("leaders", mimics("a"), "U407", mimics("left_a")),
+    "leader": ("mimicked", mimics("a"), "U407", mimics("left_a")),
     "commas": ("commas", arm('xyz="0 0 1"', 'xyz="0, 0,  1"'), "U301", arm('xyz="0 0 1"', 'xyz="0 0  1"')),
     "limits": ("limits", arm('upper="2"', 'upper="-2"'), "U404", arm('lower="-1" upper="2" ', "")),
     "fixed": ("fixed", arm(INERTIAL, ""), "U310", arm(INERTIAL, "").replace('"revolute"', '"fixed"')),

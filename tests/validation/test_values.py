@@ -15,7 +15,7 @@ from treesim.validation.values import (
     checked_text,
     finite_or_nan,
     finite_vector,
-    told,
+    short_repr,
 )
 
 
@@ -27,8 +27,8 @@ class NoText:
 
 
 def test_what_has_no_text_is_called_by_its_type():
-    assert told(NoText()) == quoted(NoText()) == "<an object of type NoText>"
-    assert told(10**5000) == "<an object of type int>"
+    assert short_repr(NoText()) == quoted(NoText()) == "<an object of type NoText>"
+    assert short_repr(10**5000) == "<an object of type int>"
     assert "unknown thing <an object of type NoText>: known are: a" in str(unknown_name("thing", NoText(), ["a"]))
 
 

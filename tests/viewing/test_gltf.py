@@ -39,12 +39,12 @@ def robot() -> Tree:
     return Tree("limbs", bodies, visuals=visuals)
 
 
-def motion(robot: Tree, states: int, **told: object) -> Trajectory:
+def motion(robot: Tree, states: int, **details: object) -> Trajectory:
     t = 3.0 + np.linspace(0, 1, states)
     velocity = np.random.default_rng(0).normal(size=robot.nv)
     q = np.array([robot.integrate(robot.neutral(), velocity * (s - 3.0)) for s in t])
     zero = np.zeros((states, robot.nv))
-    return Trajectory.of(robot, t, q, zero, zero, np.zeros(states), told)
+    return Trajectory.of(robot, t, q, zero, zero, np.zeros(states), details)
 
 
 def chunks(data: bytes) -> tuple[dict, bytes]:

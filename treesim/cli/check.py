@@ -50,7 +50,9 @@ def check(
     mimic: MimicOption = None,
     meshes: Annotated[bool, typer.Option(help="Read mesh files, to compare masses with shapes.")] = True,
     notes: Annotated[bool, typer.Option(help="Print notes, too.")] = True,
-    ledger: Annotated[bool, typer.Option("--ledger", help="List how each element and attribute is used.")] = False,
+    element_usage: Annotated[
+        bool, typer.Option("--usage", help="List how each element and attribute is used.")
+    ] = False,
     format: Annotated[str, typer.Option(help="Output: text, json, sarif (2.1.0), or github (annotations).")] = "text",
     readers: Annotated[
         bool | None,
@@ -97,7 +99,7 @@ def check(
     if not notes:
         found = [diagnosis.without_notes() for diagnosis in found]
     if form == "text":
-        _print_reports(robots, found, ledger, importers)
+        _print_reports(robots, found, element_usage, importers)
     else:
         _write(form, found)
     if not all(diagnosis.passed for diagnosis in found):
@@ -132,7 +134,7 @@ def _importers(asked: bool | None) -> list[Importer]:
 
 
 def _print_reports(
-    names: Sequence[str], found: Sequence[Diagnosis], ledger: bool, importers: Sequence[Importer]
+    names: Sequence[str], found: Sequence[Diagnosis], element_usage: bool, importers: Sequence[Importer]
 ) -> None:
     from .check_report import print_report
 
@@ -140,7 +142,7 @@ def _print_reports(
     for number, (name, diagnosis) in enumerate(zip(names, found, strict=True)):
         if number:
             console.print()
-        print_report(name, diagnosis, console, ledger, importers)
+        print_report(name, diagnosis, console, element_usage, importers)
 
 
 def _write(form: str, found: Sequence[Diagnosis]) -> None:

@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..doctor import Diagnosis
-    from ..doctor.ledger import Entry
+    from ..doctor.element_usage import Entry
 
     Importer: TypeAlias = Callable[[str, Console], None]  # of a robot's source; prints how other programs read it
 
 STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 LABELS = {"error": "error", "warning": "warning", "info": "note"}
-MOST = 5  # findings of one code that are printed in full
+MOST = 5  # findings of one code that are told in full
 MOST_PLACES = 6  # kinds of elements that a line names
 
 
 def print_report(
-    name: str, diagnosis: Diagnosis, console: Console, ledger: bool, importers: Sequence[Importer] = ()
+    name: str, diagnosis: Diagnosis, console: Console, element_usage: bool, importers: Sequence[Importer] = ()
 ) -> None:
     """Print the report on one robot, under the name on the command line.
 
@@ -36,8 +36,8 @@ def print_report(
     console.print(f"{named(name)}: {about}", style="bold", soft_wrap=True)
     for section in SECTIONS:
         section(diagnosis, console)
-    if ledger:
-        _print_entries(diagnosis.ledger, console)
+    if element_usage:
+        _print_entries(diagnosis.element_usage, console)
     for report in importers:
         report(name, console)
     style = "green" if diagnosis.passed else "bold red"
@@ -79,22 +79,22 @@ def _print_code(code: str, found: Sequence[Finding], console: Console) -> None:
     console.print(Padding(table, (0, 0, 0, 2)))
 
 
-def _print_ledger(diagnosis: Diagnosis, console: Console) -> None:
-    if not diagnosis.ledger:
+def _print_element_usage(diagnosis: Diagnosis, console: Console) -> None:
+    if not diagnosis.element_usage:
         return
-    told = []
+    details = []
     for fate in ("honoured", "altered", "ignored"):
-        entries = [entry for entry in diagnosis.ledger if entry.fate == fate]
+        entries = [entry for entry in diagnosis.element_usage if entry.fate == fate]
         count = sum(entry.count + entry.inside for entry in entries)
         names = f" ({', '.join(_places(entries))})" if entries and fate != "honoured" else ""
-        told.append(f"{count} {fate}{names}")
-    console.print(f"\nelements and attributes: {', '.join(told)}")
+        details.append(f"{count} {fate}{names}")
+    console.print(f"\nelements and attributes: {', '.join(details)}")
 
 
 def _places(entries: Sequence[Entry]) -> Iterator[str]:
     yield from (entry.path for entry in entries[:MOST_PLACES])
     if len(entries) > MOST_PLACES:
-        yield f"and {len(entries) - MOST_PLACES} more; --ledger lists all"
+        yield f"and {len(entries) - MOST_PLACES} more; --usage lists all"
 
 
 def _print_entries(entries: Sequence[Entry], console: Console) -> None:
@@ -113,4 +113,4 @@ def _print_skipped(diagnosis: Diagnosis, console: Console) -> None:
         console.print(f"not looked at: {'; '.join(diagnosis.skipped)}")
 
 
-SECTIONS = (_print_findings, _print_ledger, _print_skipped)  # of a report, in order
+SECTIONS = (_print_findings, _print_element_usage, _print_skipped)  # of a report, in order

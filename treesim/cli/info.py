@@ -73,7 +73,7 @@ def robot_facts(robot: Tree) -> dict[str, Any]:
         "shapes": shape_counts(robot),
         "shape_links": shape_links(robot),
         "joints": [_joint_facts(robot, name) for name in robot.q_index],
-        "followers": [_follower_facts(robot, name) for name in robot.followers],
+        "mimic_joints": [_mimic_facts(robot, name) for name in robot.mimic_joints],
         "loops": [_loop_facts(loop) for loop in robot.loops],
         "notes": [str(note) for note in robot.notes],
     }
@@ -96,11 +96,11 @@ def _joint_facts(robot: Tree, name: str) -> dict[str, Any]:
     }
 
 
-def _follower_facts(robot: Tree, name: str) -> dict[str, Any]:
+def _mimic_facts(robot: Tree, name: str) -> dict[str, Any]:
     assert robot.mimic_map is not None
-    leader, multiplier, offset = robot.mimic_map.lines()[name]
+    mimicked, multiplier, offset = robot.mimic_map.lines()[name]
     kind = robot.joint(name).type
-    return {"name": name, "type": kind, "leader": leader, "multiplier": multiplier, "offset": offset}
+    return {"name": name, "type": kind, "mimicked": mimicked, "multiplier": multiplier, "offset": offset}
 
 
 def _loop_facts(loop: Loop) -> dict[str, Any]:
@@ -126,29 +126,31 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
         ("mass matrix", f"{entries}, {robot.nnz} numbers when packed"),
         ("λ", " ".join(map(str, robot.parent.tolist()))),
         ("λe", " ".join(map(str, robot.dof_parent.tolist()))),
-        *_followers(robot),
+        *_mimic_joints(robot),
         *_loops(robot),
     ):
         table.add_row(label, value)
     return table
 
 
-def _followers(robot: Tree) -> list[tuple[str, str]]:
+def _mimic_joints(robot: Tree) -> list[tuple[str, str]]:
     """Return a table row with one line for each mimic joint, if there are any."""
     if robot.mimic_map is None:
         return []
     lines = robot.mimic_map.lines().items()
-    told = [f"{named(name)} = {k:g} {named(leader)}" + (f" {o:+g}" if o else "") for name, (leader, k, o) in lines]
-    return [("mimic joints", "\n".join(told))]
+    details = [
+        f"{named(name)} = {k:g} {named(mimicked)}" + (f" {o:+g}" if o else "") for name, (mimicked, k, o) in lines
+    ]
+    return [("mimic joints", "\n".join(details))]
 
 
 def _loops(robot: Tree) -> list[tuple[str, str]]:
     """Return a table row with one line for each closed loop, if there are any."""
-    told = []
+    details = []
     for loop in robot.loops:
         about = f" about {' '.join(f'{x:g}' for x in loop.axis)}" if loop.type == "revolute" else ""
-        told.append(f"{named(loop.name)}: {loop.type}{about}, {named(loop.first)} to {named(loop.second)}")
-    return [("loops", "\n".join(told))] if told else []
+        details.append(f"{named(loop.name)}: {loop.type}{about}, {named(loop.first)} to {named(loop.second)}")
+    return [("loops", "\n".join(details))] if details else []
 
 
 def _mass_text(mass: float, fixed_mass: float | None) -> str:
@@ -164,7 +166,7 @@ def _joint_table(robot: Tree) -> Table:
     table = Table("i", "λ(i)", "joint", "type", "moves body", "mass [kg]", "limits [rad, m]", "effort")
     for i, body in enumerate(robot.bodies, start=1):
         joint = body.joint
-        whole = robot.spanning  # limits of the joint itself
+        whole = robot.spanning  # limits as the joint itself has them
         q, v = whole.q_index[joint.name], whole.v_index[joint.name]
         table.add_row(
             str(i),

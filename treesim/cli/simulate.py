@@ -64,14 +64,14 @@ class Outputs:
         cls, out: Path | None, plot: Path | None, html: Path | None, record: Path | None, viewer: str | None
     ) -> Outputs:
         """Return the outputs if each can be written; otherwise raises ArgumentError or PluginError."""
-        from ..formats import SUFFIXES
+        from ..formats import suffixes
         from ..plotting import require_matplotlib
         from ..simulation.trajectory import PLOT_SUFFIXES
         from ..system.files import checked_output
 
-        for path, suffixes in ((out, SUFFIXES), (plot, PLOT_SUFFIXES), (html, (".html", ".htm"))):
+        for path, allowed in ((out, suffixes()), (plot, PLOT_SUFFIXES), (html, (".html", ".htm"))):
             if path is not None:
-                checked_output(path, suffixes)
+                checked_output(path, allowed)
         if plot is not None:
             require_matplotlib()
         if viewer is not None and html is None and record is None:

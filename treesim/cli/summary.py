@@ -46,7 +46,7 @@ def _energy(trajectory: Trajectory) -> dict[str, Any]:
     import numpy as np
 
     error, work = trajectory.energy_error, trajectory.work
-    in_play = float(trajectory.metadata["energy_in_play"])
+    energy_range = float(trajectory.metadata["energy_range"])
     with np.errstate(invalid="ignore"):  # states whose energy overflows
         change = float(trajectory.energy[-1] - trajectory.energy[0])
     largest = float(abs(error).max())
@@ -57,8 +57,8 @@ def _energy(trajectory: Trajectory) -> dict[str, Any]:
         "work_of_damping_and_friction": float(work[-1, 1]),
         "error": float(error[-1]),
         "largest_error": largest,
-        "in_play": in_play,
-        "relative_error": largest / in_play if in_play > 0 and np.isfinite(largest) else None,
+        "energy_range": energy_range,
+        "relative_error": largest / energy_range if energy_range > 0 and np.isfinite(largest) else None,
     }
 
 
@@ -67,17 +67,17 @@ def _contact(trajectory: Trajectory) -> dict[str, Any] | None:
     from ..contact.unsolved import UNSOLVED, worst_residual
     from ..kernels.contact import contact_step as at
 
-    if trajectory.contact is None or not trajectory.contact.told[:, at.ITERATIONS].any():
+    if trajectory.contact is None or not trajectory.contact.solver_info[:, at.ITERATIONS].any():
         return None
-    told = trajectory.contact.told
+    solver_info = trajectory.contact.solver_info
     return {
-        "most_contacts": int(told[:, at.CONTACTS].max()),
-        "largest_penetration": float(told[:, at.PENETRATION].max()),
-        "largest_residual": float(told[:, at.RESIDUAL].max()),
-        "largest_position_residual": float(told[:, at.POSITION_RESIDUAL].max()),
-        "missed": int((worst_residual(told) > UNSOLVED).sum()),
-        "largest_certificate": float(told[:, at.CERTIFICATE].max()),
-        "left_out": int(told[:, at.LEFT_OUT].max()),
+        "most_contacts": int(solver_info[:, at.CONTACTS].max()),
+        "largest_penetration": float(solver_info[:, at.PENETRATION].max()),
+        "largest_residual": float(solver_info[:, at.RESIDUAL].max()),
+        "largest_position_residual": float(solver_info[:, at.POSITION_RESIDUAL].max()),
+        "missed": int((worst_residual(solver_info) > UNSOLVED).sum()),
+        "largest_certificate": float(solver_info[:, at.CERTIFICATE].max()),
+        "left_out": int(solver_info[:, at.LEFT_OUT].max()),
     }
 
 
@@ -151,7 +151,7 @@ def _energy_text(energy: dict[str, Any]) -> str:
         f"{energy['start']:.6g} J, change {energy['change']:+.4g} J: controls {energy['work_of_controls']:+.4g} J, "
         f"damping, friction and contact {energy['work_of_damping_and_friction']:+.4g} J\n"
         f"error {energy['error']:+.2e} J, at most {energy['largest_error']:.2e} J on the way{share} of the "
-        f"energy range of {energy['in_play']:.3g} J"
+        f"energy range of {energy['energy_range']:.3g} J"
     )
 
 

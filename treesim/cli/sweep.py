@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .simulation_options import SimulationSetup
 
 
-class Enough(Exception):
+class StopCriterionMet(Exception):
     """Raised to end after the estimate, if only that was requested."""
 
 
@@ -108,7 +108,7 @@ def sweep(
         if show:
             common.messages().print(sentence(estimate), soft_wrap=True)
         if dry_run:
-            raise Enough
+            raise StopCriterionMet
 
     began = time.perf_counter()
     client = None if scheduler is None else _client(scheduler)
@@ -121,7 +121,7 @@ def sweep(
                 progress=progress, announce=announce, backend=backend, integrator=integrator, substeps=substeps,
                 contact_solver=contact_solver, **_holding(setup, steps),
             )  # fmt: skip
-    except Enough:
+    except StopCriterionMet:
         if json:
             common.print_json(vars(estimates[0]))
         return

@@ -37,9 +37,9 @@ from .simulation_options import (
     checked_steps,
 )
 from .streams import json_text
-from .view_ghost import GhostOption, Start, ghost_of
 from .view_page import HtmlOption, checked_page, write_page
 from .view_recording import checked_options, is_recording, open_replay, play, write_record
+from .view_reference import ReferenceOption, Start, reference_of
 from .view_robots import InstalledRobots, scene_of
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def view(
     push: PushOption = None,
     push_at: PushAtOption = None,
     push_for: PushForOption = None,
-    ghost: GhostOption = None,
+    reference: ReferenceOption = None,
     duration: Annotated[
         float | None, typer.Option(help="End after this time (s); by default only at Ctrl-C.", show_default=False)
     ] = None,
@@ -134,7 +134,9 @@ def view(
         _record(context, robot, record, viewer, base, mimic, json)
         return
     if is_recording(robot):
-        _replay(checked_options(context), robot, base, mimic, viewer, port, speed, ghost, duration, no_browser, json)
+        _replay(
+            checked_options(context), robot, base, mimic, viewer, port, speed, reference, duration, no_browser, json
+        )
         return
     if duration is not None:
         checked_steps(duration, dt)
@@ -162,7 +164,7 @@ def view(
         "push_for": push_for,
     }
     if html is not None:
-        others = {"ghost": ghost, "duration": duration, "port": port}
+        others = {"reference": reference, "duration": duration, "port": port}
         others |= {"no_browser": no_browser, "until_closed": until_closed}
         checked_page(html, window, viewer, options | others)
         write_page(html, window, build_simulation(robot, base=base, **options), options, speed, json)  # type: ignore[arg-type]
@@ -171,14 +173,14 @@ def view(
     if until_closed and not (interactive and hasattr(window, "when_left")):
         raise UnsupportedError(f"--until-closed: viewer {viewer!r} does not report when its pages are closed")
     _set_port(window, viewer, port)
-    _check_ghost(ghost, window, viewer)
+    _check_reference(reference, window, viewer)
     if not interactive:
         options["ground"], options["controller"] = bool(ground), controller or "none"
     try:
         if interactive:
             page = _Page(window, no_browser, until_closed, json)
             setup = build_simulation(robot, base=base, **options)  # type: ignore[arg-type]
-            shown = _interact(page, setup, robot, base, options, ghost, speed, duration)
+            shown = _interact(page, setup, robot, base, options, reference, speed, duration)
         else:
             setup = build_simulation(robot, base=base, **options)  # type: ignore[arg-type]
             shown = _show(window, setup, speed, duration, no_browser, json)
@@ -209,7 +211,7 @@ def _replay(
     viewer: str,
     port: int | None,
     speed: float,
-    ghost: str | None,
+    reference: str | None,
     duration: float | None,
     no_browser: bool,
     json: bool,
@@ -219,9 +221,9 @@ def _replay(
         common.checked_seconds("--duration", duration)
     window = common.get_viewer(viewer)
     _set_port(window, viewer, port)
-    _check_ghost(ghost, window, viewer)
+    _check_reference(reference, window, viewer)
     try:
-        replay = open_replay(path, window, base if "base" in given else None, mimic, speed, ghost)
+        replay = open_replay(path, window, base if "base" in given else None, mimic, speed, reference)
         _announce(getattr(window, "url", None), no_browser, json)
         shown = play(replay, duration)
     finally:
@@ -240,12 +242,12 @@ def _set_port(window: Any, viewer: str, port: int | None) -> None:
         raise UnsupportedError(f"--port: viewer {viewer!r} serves no page")
 
 
-def _check_ghost(ghost: str | None, window: Any, viewer: str) -> None:
+def _check_reference(reference: str | None, window: Any, viewer: str) -> None:
     """Raise UnsupportedError if the viewer cannot show an overlay."""
-    from ..viewing.protocols import GhostViewer, InteractiveViewer
+    from ..viewing.protocols import InteractiveViewer, ReferenceViewer
 
-    if ghost is not None and not (isinstance(window, GhostViewer) and isinstance(window, InteractiveViewer)):
-        raise UnsupportedError(f"--ghost: viewer {viewer!r} shows no second robot")
+    if reference is not None and not (isinstance(window, ReferenceViewer) and isinstance(window, InteractiveViewer)):
+        raise UnsupportedError(f"--reference: viewer {viewer!r} shows no second robot")
 
 
 def _check_frames(speed: float, dt: float) -> None:
@@ -294,7 +296,7 @@ def _interact(
     source: str,
     base: str,
     options: dict[str, Any],
-    ghost: str | None,
+    reference: str | None,
     speed: float,
     duration: float | None,
 ) -> float:
@@ -303,9 +305,9 @@ def _interact(
 
     scene, settings = scene_of(setup, base, options, speed)
     library = InstalledRobots(setup.robot.name, source, options)
-    chosen = ghost_of(ghost, setup.robot, Start(setup.q, setup.v, settings.dt)) if ghost else (None, None)
+    chosen = reference_of(reference, setup.robot, Start(setup.q, setup.v, settings.dt)) if reference else (None, None)
     page.open_early()  # only after all checks of files and options
-    session = LiveSession(scene, page.window, settings, library, ghost=chosen[0], recordings=chosen[1])
+    session = LiveSession(scene, page.window, settings, library, reference=chosen[0], recordings=chosen[1])
     page.end_with(session)
     page.announce(page.window.url)
     with suppress(KeyboardInterrupt):  # the usual end; nothing is to be saved

@@ -26,7 +26,7 @@ HtmlOption = Annotated[
 UNKNOWN = {  # options that such a file does not support, and why
     "push": "the page steps as it needs, and nobody pushes in it",
     "substeps": "the page steps as it needs, and nobody pushes in it",
-    "ghost": "the page simulates one robot",
+    "reference": "the page simulates one robot",
     "duration": "the page plays until it is closed",
     "port": "the page is a file, which no server serves",
     "no_browser": "no browser is opened for a file",

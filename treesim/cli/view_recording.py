@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import ArgumentError, TreesimError, listed
 from . import common
 from .simulation_options import DT
-from .view_ghost import Start, recorded_ghost
+from .view_reference import Start, recorded_reference
 
 if TYPE_CHECKING:
     import typer
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
     from ..viewing.live import Replay
 
-KNOWN = {"robot", "base", "mimic", "ghost", "duration", "speed", "viewer", "port", "no_browser", "json", "record"}
+KNOWN = {"robot", "base", "mimic", "reference", "duration", "speed", "viewer", "port", "no_browser", "json", "record"}
 
 
 def is_recording(source: str) -> bool:
     """Return whether the source is a trajectory file rather than a robot."""
-    from ..formats import SUFFIXES
+    from ..formats import suffixes
 
-    return Path(source).suffix.lower() in SUFFIXES
+    return Path(source).suffix.lower() in suffixes()
 
 
 def checked_options(context: typer.Context) -> set[str]:
@@ -40,10 +40,12 @@ def checked_options(context: typer.Context) -> set[str]:
     return given
 
 
-def open_replay(path: str, window: Any, base: str | None, mimic: str | None, speed: float, ghost: str | None) -> Replay:
+def open_replay(
+    path: str, window: Any, base: str | None, mimic: str | None, speed: float, reference: str | None
+) -> Replay:
     """Load a trajectory and its robot, and show its first state.
 
-    base: that of the recording by default. ghost: a motion to overlay.
+    base: that of the recording by default. reference: a motion to overlay.
     """
     import numpy as np
 
@@ -52,13 +54,13 @@ def open_replay(path: str, window: Any, base: str | None, mimic: str | None, spe
 
     robot, trajectory = _loaded(path, base, mimic)
     check_fits(robot, trajectory)
-    ghosts = {}
-    if ghost is not None:
+    references = {}
+    if reference is not None:
         steps = np.diff(trajectory.t[:2])
         start = Start(trajectory.q[0], trajectory.v[0], float(steps[0]) if len(steps) else DT, float(trajectory.t[0]))
-        name, motion = recorded_ghost(ghost, robot, start)
-        ghosts[name] = motion
-    return Replay(robot, trajectory, window, speed, ghosts=ghosts)
+        name, motion = recorded_reference(reference, robot, start)
+        references[name] = motion
+    return Replay(robot, trajectory, window, speed, references=references)
 
 
 def write_record(path: str, record: Path, viewer: str, base: str | None, mimic: str | None, json: bool) -> None:
@@ -135,6 +137,6 @@ def _moves_alike(one: Tree, other: Tree) -> bool:
 def play(replay: Replay, duration: float | None) -> float:
     """Play until the duration [s] is over, or Ctrl-C; return the played seconds of the motion."""
     began = replay.t
-    with suppress(KeyboardInterrupt):  # the usual end; nothing is to be saved
+    with suppress(KeyboardInterrupt):  # the way to end; what was shown needs no saving
         replay.run(duration)
     return replay.t - began

@@ -1,6 +1,6 @@
 """Compare treesim with other engines: adapter protocol, numerical checks, and reports."""
 
-from .cases import BenchmarkCase, Motion, Standing, States, Stepping
+from .cases import BenchmarkCase, Motion, StandingScene, States, Stepping
 from .causes import Causes, Explanation, explain
 from .census import Census, CensusRow, take_census
 from .comparison import Comparison, compare
@@ -46,7 +46,7 @@ __all__ = [
     "Results",
     "RobotSource",
     "Row",
-    "Standing",
+    "StandingScene",
     "StateBatch",
     "States",
     "Stepping",

@@ -70,7 +70,7 @@ class Motion(NamedTuple):
     dt: float
 
 
-class Standing(NamedTuple):
+class StandingScene(NamedTuple):
     """Scene of the stepping benchmark: a floating-base robot under PD control on a plane through the origin.
 
     Parameters
@@ -102,7 +102,7 @@ class Standing(NamedTuple):
 
 
 class Stepping(NamedTuple):
-    """One method of stepping the robot of a `Standing` scene.
+    """One method of stepping the robot of a `StandingScene` scene.
 
     Parameters
     ----------

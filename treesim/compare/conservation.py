@@ -20,10 +20,10 @@ def conservation(run: str, robot: Tree, q: np.ndarray, v: np.ndarray, dt: float)
     q, v, t = q[:K], v[:K], dt * np.arange(K)
     if K == 0:
         return Conservation(run, (), ())
-    kinetic, potential, in_play = energies(robot, q, v, None)
+    kinetic, potential, energy_range = energies(robot, q, v, None)
     E = kinetic + potential
     kept = _momenta(robot, q, v, t) if is_floating(robot) and robot.mass > 0 else ()
-    return Conservation(run, as_curve(t), as_curve((E - E[0]) / in_play), *kept)
+    return Conservation(run, as_curve(t), as_curve((E - E[0]) / energy_range), *kept)
 
 
 def _momenta(robot: Tree, q: np.ndarray, v: np.ndarray, t: np.ndarray) -> tuple[Curve, Curve]:

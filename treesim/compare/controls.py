@@ -158,8 +158,8 @@ def _news(wrong: Report, right: Report) -> str:
     known = {(row.quantity, row.level) for row in right.rows if not row.passed}
     rows = [row for row in wrong.rows if not row.passed and (row.quantity, row.level) not in known]
     failures = [why for level, why in wrong.failures.items() if level not in right.failures]
-    told = [f"{row.quantity.replace('_', ' ')} ({row.level} level) at {row.where}" for row in rows]
-    return next(iter(told + failures), "")
+    details = [f"{row.quantity.replace('_', ' ')} ({row.level} level) at {row.where}" for row in rows]
+    return next(iter(details + failures), "")
 
 
 def _unnoticed(name: str, applies: bool) -> Control:

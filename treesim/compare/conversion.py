@@ -24,7 +24,7 @@ from .source import canonical
 from .treesim_engine import TreesimModel, random_batch
 
 TREESIM, DRAKE = "treesim", "drake"
-STATES = 5  # at which a converted model is checked
+STATES = 5  # that a converted model is checked on
 
 
 @runtime_checkable
@@ -41,7 +41,7 @@ class ModelMaker(Protocol):
 
 
 @runtime_checkable
-class HeldFollowers(Protocol):
+class MimicConstrained(Protocol):
     """Converted model of the spanning tree in which the engine enforces mimic joints by constraints."""
 
     def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -72,11 +72,11 @@ def converted(robot: Tree, engine: str) -> Any:
                 f"{robot.name!r} in {adapter.title} is not the same: {row.quantity} of {row.where} is off by "
                 f"{row.largest:.2g}, more than {row.tolerance:.2g}"
             )
-    told = list(made.changes)
+    details = list(made.changes)
     if robot.loops:
         names = listed([loop.name for loop in robot.loops])
-        told.append(f"it is open where {names} closed it: add the engine's own constraints")
-    for change in told:
+        details.append(f"it is open where {names} closed it: add the engine's own constraints")
+    for change in details:
         warnings.warn(f"{robot.name!r} in {adapter.title}: {change}", ConversionWarning, stacklevel=3)
     return made
 
@@ -95,11 +95,11 @@ def held_rows(robot: Tree, model: EngineModel, states: int = STATES, seed: int =
     With A v = 0 for the mimic joints and constraints that yield by R to a unit force, A a = -R lambda, the acceleration
     solves (M + A' R^-1 A) a = tau - C (Todorov 2014, eq. 8 and 12, with no position or velocity error to correct).
     """
-    if robot.mimic_map is None or not isinstance(model, HeldFollowers):
+    if robot.mimic_map is None or not isinstance(model, MimicConstrained):
         return
     batch, A, whole = random_batch(robot, states, seed, 0, 1e-3), robot.mimic_map.A, model.robot
     tau = np.zeros((states, whole.nv))
-    tau[:, robot.mimic_map.kept_v] = batch.tau
+    tau[:, robot.mimic_map.independent_v] = batch.tau
     ours, theirs, worst_condition = np.empty_like(tau), np.empty_like(tau), 0.0
     for k, (q, v) in enumerate(zip(robot.expand(batch.q), robot.expand_velocity(batch.v), strict=True)):
         theirs[k], R = model.held(q, v, tau[k])
@@ -128,16 +128,16 @@ def _made_layout(robot: Tree, engine: str) -> Layout:
     if engine == TREESIM:
         return cast(Layout, Reordered(np.arange(robot.nq), np.arange(robot.nv)))
     if engine == DRAKE:
-        return _with_followers(robot, DrakeLayout(robot.spanning))
+        return _with_mimic_joints(robot, DrakeLayout(robot.spanning))
     adapter = find_engine(engine)
     if reason := adapter.refuses(robot):
         raise UnsupportedError(f"{adapter.name} takes no states of {robot.name!r}: {reason}")
     if isinstance(adapter, ModelMaker):
         made = adapter.convert(robot)
-        return made.layout if made.robot is robot else _with_followers(robot, made.layout)
-    return _with_followers(robot, adapter.read(robot.spanning, canonical(robot.spanning), CANONICAL).layout)
+        return made.layout if made.robot is robot else _with_mimic_joints(robot, made.layout)
+    return _with_mimic_joints(robot, adapter.read(robot.spanning, canonical(robot.spanning), CANONICAL).layout)
 
 
-def _with_followers(robot: Tree, whole: Layout) -> Layout:
+def _with_mimic_joints(robot: Tree, whole: Layout) -> Layout:
     """Return the layout of a robot in an engine that has coordinates for all joints of the spanning tree."""
     return whole if robot.mimic_map is None else cast(Layout, SpanningLayout(robot, whole))

@@ -65,11 +65,11 @@ class Description:
     def mimics(self) -> dict[str, Line]:
         """Mimicked joint, multiplier and offset of each mimic joint; chains of mimic joints are resolved."""
         lines, found = Mimics(self.joints, None).lines, {}
-        for name, (leader, multiplier, offset) in lines.items():
-            while leader in lines:
-                leader, k, o = lines[leader]
+        for name, (mimicked, multiplier, offset) in lines.items():
+            while mimicked in lines:
+                mimicked, k, o = lines[mimicked]
                 multiplier, offset = multiplier * k, multiplier * o + offset
-            found[name] = leader, multiplier, offset
+            found[name] = mimicked, multiplier, offset
         return found
 
     @cached_property

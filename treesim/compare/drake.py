@@ -6,7 +6,7 @@ import numpy as np
 
 from ..errors import UnsupportedError
 from ..model.tree import Tree
-from ..states.arguments import refuse_followers
+from ..states.arguments import refuse_mimic_joints
 from .layouts import WorldAxes
 
 KNOWN = ("revolute", "continuous", "prismatic", "planar")
@@ -24,7 +24,7 @@ class DrakeLayout(WorldAxes):
     """
 
     def __init__(self, robot: Tree) -> None:
-        refuse_followers(robot, "a state of Drake")
+        refuse_mimic_joints(robot, "a state of Drake")
         q_order, v_order = np.arange(robot.nq), np.arange(robot.nv)
         floating = bool(robot.bodies) and robot.bodies[0].joint.type == "floating"
         for body in robot.bodies[floating:]:

@@ -12,9 +12,9 @@ import numpy as np
 from .. import plugins
 from ..errors import PluginError, TreesimError, UnsupportedError, installed_by
 from ..model.tree import Tree
-from ..states.arguments import refuse_followers
+from ..states.arguments import refuse_mimic_joints
 from ..validation.values import checked_parts
-from .cases import BenchmarkCase, Motion, Standing, States, Stepping
+from .cases import BenchmarkCase, Motion, StandingScene, States, Stepping
 from .layouts import Layout
 
 RAW = "raw"  # the user's own file: tests our reading of it
@@ -126,11 +126,11 @@ class EngineModel:
     changes: tuple[str, ...] = ()
     known_faults: tuple[str, ...] = ()
     integrators: tuple[str, ...] = ()
-    followers = False
+    mimic_joints = False
 
     def __init__(self, robot: Tree) -> None:
-        if not self.followers:
-            refuse_followers(robot, "a model in another engine")
+        if not self.mimic_joints:
+            refuse_mimic_joints(robot, "a model in another engine")
         self.robot = robot
 
     # single states, in treesim's layout; UnsupportedError is raised for functions that the engine lacks, and a
@@ -397,7 +397,7 @@ class EngineModel:
         """
         return []
 
-    def steppings(self, scene: Standing) -> list[Stepping]:
+    def steppings(self, scene: StandingScene) -> list[Stepping]:
         """Return the methods of stepping the robot on a plane.
 
         Parameters
@@ -412,7 +412,7 @@ class EngineModel:
         """
         return []
 
-    def standing_rollouts(self, scene: Standing, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
+    def standing_rollouts(self, scene: StandingScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
         """Return the timed calls that simulate many copies of the robot on a plane.
 
         Parameters

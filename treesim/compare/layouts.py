@@ -252,7 +252,7 @@ class SpanningLayout:
 
     def __init__(self, robot: Tree, whole: Layout) -> None:
         self.robot, self.whole = robot, whole
-        self.kept_q, self.kept_v = robot.kept()
+        self.independent_q, self.independent_v = robot.kept()
         self.G = np.eye(robot.nv) if robot.mimic_map is None else robot.mimic_map.G
 
     def configuration_to_engine(self, q: np.ndarray) -> np.ndarray:
@@ -261,7 +261,7 @@ class SpanningLayout:
 
     def configuration_from_engine(self, theirs: np.ndarray) -> np.ndarray:
         """Return the engine's configuration as q (..., nq), ignoring mimic joints."""
-        return self.whole.configuration_from_engine(theirs)[..., self.kept_q]
+        return self.whole.configuration_from_engine(theirs)[..., self.independent_q]
 
     def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return v (..., nv) in the engine's layout, including mimic joints."""
@@ -269,7 +269,7 @@ class SpanningLayout:
 
     def velocity_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
         """Return the engine's velocity as v (..., nv), ignoring mimic joints."""
-        return self.whole.velocity_from_engine(self.robot.expand(q), theirs)[..., self.kept_v]
+        return self.whole.velocity_from_engine(self.robot.expand(q), theirs)[..., self.independent_v]
 
     def acceleration_to_engine(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """Return a, the derivative of v (..., nv), in the engine's layout, including mimic joints."""
@@ -279,12 +279,12 @@ class SpanningLayout:
     def acceleration_from_engine(self, q: np.ndarray, v: np.ndarray, theirs: np.ndarray) -> np.ndarray:
         """Return the derivative of the engine's velocity as that of v (..., nv), ignoring mimic joints."""
         v = self.robot.expand_velocity(v)
-        return self.whole.acceleration_from_engine(self.robot.expand(q), v, theirs)[..., self.kept_v]
+        return self.whole.acceleration_from_engine(self.robot.expand(q), v, theirs)[..., self.independent_v]
 
     def force_to_engine(self, q: np.ndarray, tau: np.ndarray) -> np.ndarray:
         """Return tau (..., nv) in the engine's layout, with zeros for mimic joints."""
         whole = np.zeros((*tau.shape[:-1], len(self.G)))
-        whole[..., self.kept_v] = tau
+        whole[..., self.independent_v] = tau
         return self.whole.force_to_engine(self.robot.expand(q), whole)
 
     def force_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:
@@ -294,7 +294,7 @@ class SpanningLayout:
     def matrix_to_engine(self, q: np.ndarray, M: np.ndarray) -> np.ndarray:
         """Return M (..., nv, nv) in the engine's layout, with zero rows and columns for mimic joints."""
         whole = np.zeros((*M.shape[:-2], len(self.G), len(self.G)))
-        whole[..., self.kept_v[:, None], self.kept_v] = M
+        whole[..., self.independent_v[:, None], self.independent_v] = M
         return self.whole.matrix_to_engine(self.robot.expand(q), whole)
 
     def matrix_from_engine(self, q: np.ndarray, theirs: np.ndarray) -> np.ndarray:

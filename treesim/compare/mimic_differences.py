@@ -26,7 +26,7 @@ def mimic_row(
     if not found:
         return
     name, largest = max(found.items(), key=lambda item: item[1])
-    where = f"joint {name!r}" + (f": {_told(ours.get(name))}, {_told(theirs.get(name))}" if largest else "")
+    where = f"joint {name!r}" + (f": {_line_text(ours.get(name))}, {_line_text(theirs.get(name))}" if largest else "")
     sizes = list(found.values())
     yield Row("mimic", RAW, len(found), largest, float(np.median(sizes)), tolerance, largest <= tolerance, where)
 
@@ -50,7 +50,7 @@ def mimic_causes(
         place = ours.line("joint", name, "mimic")
         other_place = other and other.line("joint", name, "mimic")
         yield Explanation(
-            kind="mimic", owner=f"joint {name!r}", cause=f"{_told(another)} instead of {_told(line)}",
+            kind="mimic", owner=f"joint {name!r}", cause=f"{_line_text(another)} instead of {_line_text(line)}",
             place=f"{ours.file}:{place}" if place else "", effect=0.0, unit="", joint=name, before=0.0, after=0.0,
             other_place=f"{label}:{other_place}" if other_place else "",
         )  # fmt: skip
@@ -65,5 +65,5 @@ def _apart(ours: Line | None, theirs: Line | None) -> float:
     return max(scaled, abs(o - other_o) / max(abs(o), abs(other_o), 1.0))
 
 
-def _told(line: Line | None) -> str:
+def _line_text(line: Line | None) -> str:
     return LEFT if line is None else f"follows {line[0]!r} (multiplier {line[1]:.6g}, offset {line[2]:.6g})"

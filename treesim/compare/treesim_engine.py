@@ -22,7 +22,7 @@ class TreesimModel(EngineModel):
     """
 
     engine = "treesim"
-    followers = True
+    mimic_joints = True
 
     def __init__(self, robot: Tree, integrator: str | None, engine_of_runs: Engine = "auto") -> None:
         super().__init__(robot)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from .. import plugins
 from ..errors import ArgumentError
-from ..states.arguments import told
+from ..states.arguments import short_repr
 from ..system.display import Implementation
 
 
@@ -38,5 +38,5 @@ def chosen_solver(solver: str | ContactSolver) -> ContactSolver:
     """Return the contact solver of a name, or the one given; raises UnknownNameError or ArgumentError."""
     found = plugins.get("contact_solvers", solver) if isinstance(solver, str) else solver
     if not (hasattr(type(found), "kernel") and hasattr(type(found), "memory")):
-        raise ArgumentError(f"contact_solver must be a name or a ContactSolver, got {told(solver)}")
+        raise ArgumentError(f"contact_solver must be a name or a ContactSolver, got {short_repr(solver)}")
     return found

@@ -14,7 +14,7 @@ from ..model.joints import Joint
 from ..model.shapes import SIZES, CollisionShape
 from ..model.tree import Body, Tree, Visual
 from ..types import CollisionKind
-from ..validation.values import LONGEST, checked_text, finite_vector, is_name_of, positive_number, told
+from ..validation.values import LONGEST, checked_text, finite_vector, is_name_of, positive_number, short_repr
 from .solid import Solid
 
 SOLIDS = {"sphere": SPHERE, "capsule": CAPSULE, "box": BOX}
@@ -55,7 +55,7 @@ def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float
         raise ArgumentError(f"kind: a free body is a sphere, capsule, cylinder or box, not {quoted(kind)}")
     lengths = tuple(finite_vector(f"size of {quoted(name)}", size, SIZES[kind], LONGEST).tolist())
     if min(lengths) <= 0:
-        raise ArgumentError(f"size of {quoted(name)} must be {len(lengths)} lengths above 0, got {told(size)}")
+        raise ArgumentError(f"size of {quoted(name)} must be {len(lengths)} lengths above 0, got {short_repr(size)}")
     shape = CollisionShape(1, Placement(), kind, size=lengths, link=name)
     weight = positive_number(f"mass of {quoted(name)}", mass, "number of kilograms")
     inertia = Inertia(weight, (0, 0, 0), np.diag(weight * _gyration(kind, lengths)))

@@ -14,7 +14,7 @@ from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..states.support import POSES
 from .convex_shapes import ConvexShape, convex_shape
-from .tables import MOST_TOLD
+from .tables import MOST_EXTERNAL
 
 HOW_TO_GET_IT = "`python -m pip install coal` brings it"
 ALONG_FACE = 5e-7  # 1 - cosine: a normal so near that of a face, 1e-3 rad, is that of the face
@@ -66,7 +66,7 @@ class ConvexPairs:
             np.array([getattr(shape, name) for shape in self._shapes]) for name in ("rotation", "translation", "center")
         )
         self._radii = np.array([shape.radius for shape in self._shapes])
-        self._room = min(PER_PAIR * len(pairs), MOST_TOLD)
+        self._room = min(PER_PAIR * len(pairs), MOST_EXTERNAL)
 
     def found(self, q: np.ndarray, q_free: np.ndarray, good: np.ndarray | None = None) -> np.ndarray:
         """Return the external contacts (..., F, 9) at q (..., nq), whose gaps may close in a step to q_free.
@@ -140,7 +140,7 @@ def unmet(pairs: Sequence[tuple[CollisionShape, CollisionShape]]) -> str:
     named = [f"{a.kind} of {quoted(a.link)} and {b.kind} of {quoted(b.link)}" for a, b in pairs[:MOST_PAIRS]]
     more = f", and {len(pairs) - MOST_PAIRS} more pairs" if len(pairs) > MOST_PAIRS else ""
     return (
-        f"shapes pass through each other: {'; '.join(named)}{more}. Hulls and cylinders meet in a World with "
+        f"shapes pass through each other: {'; '.join(named)}{more}. Hulls and cylinders collide in a World with "
         f'collision="coal", which needs the package coal: {HOW_TO_GET_IT}'
     )
 

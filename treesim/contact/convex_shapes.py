@@ -97,7 +97,8 @@ def _faces(shape: CollisionShape) -> tuple[np.ndarray, np.ndarray]:
         planes = ConvexHull(shape.vertices).equations
     except QhullError:
         raise ArgumentError(
-            f"link {quoted(shape.link)}: its hull is flat, and meets no other body: give it a thickness, or a box"
+            f"link {quoted(shape.link)}: its hull is flat, so it cannot collide with other bodies: give it a "
+            "thickness, or use a box"
         ) from None
     kept = np.unique(np.round(planes / SAME).astype(np.int64), axis=0, return_index=True)[1]
     return planes[kept, :3], -planes[kept, 3]

@@ -12,7 +12,7 @@ from ..errors import ArgumentError
 from ..model.inertia import Placement, unit_vector
 from ..system.display import ReprMixin, vector
 from ..validation.arrays import real_numbers
-from ..validation.values import checked_part, checked_text, finite_or_nan, finite_vector, told
+from ..validation.values import checked_part, checked_text, finite_or_nan, finite_vector, short_repr
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
@@ -93,10 +93,6 @@ class Ground(Surface):
 
     Parameters
     ----------
-    normal : array_like
-        (3,) normal n in world axes, scaled to length 1. z by default.
-    height : float
-        Distance of the plane from the origin along the normal [m]. 0 by default.
     friction, restitution : float
         As in `treesim.Surface`.
     stiffness : float, optional
@@ -105,6 +101,10 @@ class Ground(Surface):
         As in `treesim.Surface`.
     name : str
         As in `treesim.Surface`.
+    normal : array_like
+        (3,) normal n in world axes, scaled to length 1. z by default.
+    height : float
+        Distance of the plane from the origin along the normal [m]. 0 by default.
 
     Examples
     --------
@@ -119,7 +119,7 @@ class Ground(Surface):
         super().__post_init__()
         n = finite_vector("normal", self.normal, 3)
         if not n.any():
-            raise ArgumentError(f"normal must be a direction, got {told(self.normal)}")
+            raise ArgumentError(f"normal must be a direction, got {short_repr(self.normal)}")
         object.__setattr__(self, "normal", tuple(unit_vector(n).tolist()))
         object.__setattr__(self, "height", _within("height", self.height, -FARTHEST, FARTHEST))
 
@@ -162,7 +162,9 @@ class StaticBox(Surface):
         super().__post_init__()
         size = finite_vector("size", self.size, 3, FARTHEST)
         if not (size >= LEAST).all():
-            raise ArgumentError(f"size must be three positive lengths [m], {LEAST:g} at least, got {told(self.size)}")
+            raise ArgumentError(
+                f"size must be three positive lengths [m], {LEAST:g} at least, got {short_repr(self.size)}"
+            )
         checked_part("placement of a static box", self.placement, Placement)
         object.__setattr__(self, "size", tuple(size.tolist()))
 
@@ -230,14 +232,14 @@ class HeightField(Surface):
         if heights.ndim != 2 or min(heights.shape) < 2 or not (np.abs(heights) <= FARTHEST).all():
             raise ArgumentError(
                 f"heights must be finite numbers (nx, ny), two or more each way, none beyond {FARTHEST:g} m, got "
-                f"{told(self.heights)}"
+                f"{short_repr(self.heights)}"
             )
         heights.setflags(write=False)
         object.__setattr__(self, "heights", heights)
         for name in ("spacing", "center"):
             object.__setattr__(self, name, tuple(finite_vector(name, getattr(self, name), 2, FARTHEST).tolist()))
         if not (np.asarray(self.spacing) >= LEAST).all():
-            given = told(self.spacing)
+            given = short_repr(self.spacing)
             raise ArgumentError(f"spacing must be two positive lengths [m], {LEAST:g} at least, got {given}")
 
     def _place(self) -> str:
@@ -276,5 +278,5 @@ def _within(name: str, value: Any, low: float, high: float) -> float:
     number = finite_or_nan(value)
     if not low <= number <= high:
         allowed = "finite" if low == -np.inf else f"{low:g} or more" if high == np.inf else f"{low:g} ... {high:g}"
-        raise ArgumentError(f"{name} must be a number, {allowed}, got {told(value)}")
+        raise ArgumentError(f"{name} must be a number, {allowed}, got {short_repr(value)}")
     return number

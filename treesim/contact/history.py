@@ -9,15 +9,23 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, unknown_name
-from ..kernels.contact.contact_step import TOLD
+from ..kernels.contact.contact_step import SOLVER_INFO
 from ..model.coordinates import distinct
 from ..system.display import ReprMixin, arrays
 from ..validation.arrays import real_numbers
-from ..validation.values import checked_parts, checked_texts, told
+from ..validation.values import checked_parts, checked_texts, short_repr
 from .pairs import between
 
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")
-TOLD_NAMES = ("penetration", "residual", "certificate", "contacts", "iterations", "left_out", "position_residual")
+SOLVER_INFO_NAMES = (
+    "penetration",
+    "residual",
+    "certificate",
+    "contacts",
+    "iterations",
+    "left_out",
+    "position_residual",
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,7 +49,7 @@ class ContactHistory(ReprMixin):
 
     bodies: tuple[str, ...]
     wrench: np.ndarray
-    told: np.ndarray
+    solver_info: np.ndarray
     surfaces: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
     pair_wrench: np.ndarray = None  # type: ignore[assignment]  # none, see __post_init__
@@ -51,12 +59,12 @@ class ContactHistory(ReprMixin):
             object.__setattr__(self, label, checked_texts(label, getattr(self, label)))
         ends = [checked_texts(f"pairs[{k}]", pair) for k, pair in enumerate(checked_parts("pairs", self.pairs, object))]
         if any(len(pair) != 2 for pair in ends):
-            raise ArgumentError(f"pairs must be pairs of names, got {told(self.pairs)}")
+            raise ArgumentError(f"pairs must be pairs of names, got {short_repr(self.pairs)}")
         object.__setattr__(self, "pairs", tuple(ends))
-        count = len(real_numbers("told", self.told)) if np.ndim(self.told) else 0
+        count = len(real_numbers("solver_info", self.solver_info)) if np.ndim(self.solver_info) else 0
         if self.pair_wrench is None:
             object.__setattr__(self, "pair_wrench", np.zeros((count, len(ends), 12)))
-        shapes = {"told": (TOLD,), "wrench": (len(self.bodies), 6), "pair_wrench": (len(ends), 12)}
+        shapes = {"solver_info": (SOLVER_INFO,), "wrench": (len(self.bodies), 6), "pair_wrench": (len(ends), 12)}
         for label, shape in shapes.items():
             array = real_numbers(label, getattr(self, label))
             if array.shape != (count, *shape):
@@ -81,8 +89,8 @@ class ContactHistory(ReprMixin):
                 yield f"contact.{body}.{part}", self.wrench[:, b, p]
         for p, name in enumerate(pair_columns(self.pairs)):
             yield name, self.pair_wrench.reshape(len(self), -1)[:, p]
-        for k, name in enumerate(TOLD_NAMES):
-            yield f"contact:{name}", self.told[:, k]
+        for k, name in enumerate(SOLVER_INFO_NAMES):
+            yield f"contact:{name}", self.solver_info[:, k]
 
     def description(self) -> dict[str, Any]:
         """Return the names, for storage in files."""
@@ -99,26 +107,26 @@ class ContactHistory(ReprMixin):
     ) -> ContactHistory | None:
         """Return the contact results in columns `names` of a table; None if it has no contact columns."""
         at = {name: k for k, name in enumerate(names)}
-        if f"contact:{TOLD_NAMES[0]}" not in at:
+        if f"contact:{SOLVER_INFO_NAMES[0]}" not in at:
             return None
         places = [[at[f"contact.{body}.{part}"] for part in PARTS] for body in bodies]
         wrench = table[:, np.array(places, int).ravel()].reshape(len(table), len(bodies), 6)
-        told = np.zeros((len(table), TOLD))
-        for k, name in enumerate(TOLD_NAMES):
+        solver_info = np.zeros((len(table), SOLVER_INFO))
+        for k, name in enumerate(SOLVER_INFO_NAMES):
             if f"contact:{name}" in at:  # older files have fewer
-                told[:, k] = table[:, at[f"contact:{name}"]]
+                solver_info[:, k] = table[:, at[f"contact:{name}"]]
         pair_wrench = table[:, np.array([at[name] for name in pair_columns(pairs)], int)]
-        return cls(bodies, wrench, told, surfaces, pairs, pair_wrench.reshape(len(table), len(pairs), 12))
+        return cls(bodies, wrench, solver_info, surfaces, pairs, pair_wrench.reshape(len(table), len(pairs), 12))
 
     def __len__(self) -> int:
-        return len(self.told)
+        return len(self.solver_info)
 
     def __repr__(self) -> str:
-        most = int(self.told[:, 3].max(initial=0))
+        most = int(self.solver_info[:, 3].max(initial=0))
         return f"<ContactHistory: {len(self)} steps, at most {most} contacts>"
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("bodies", self.bodies), ("pairs", self.pairs), *arrays(self, "wrench", "told", "pair_wrench")]
+        return [("bodies", self.bodies), ("pairs", self.pairs), *arrays(self, "wrench", "solver_info", "pair_wrench")]
 
 
 def pair_columns(pairs: Sequence[tuple[str, str]]) -> list[str]:
@@ -129,4 +137,4 @@ def pair_columns(pairs: Sequence[tuple[str, str]]) -> list[str]:
 
 def no_contact(count: int) -> np.ndarray:
     """Return zero diagnostics (count, 7) of steps without contact."""
-    return np.zeros((count, TOLD))
+    return np.zeros((count, SOLVER_INFO))

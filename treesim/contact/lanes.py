@@ -11,11 +11,11 @@ from ..engine.threads import over_threads
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
 from ..kernels.contact.simd_collision import MOST
-from ..kernels.contact.simd_contact_step import FOR_ONE, TOLD, contact_step_on_lanes
+from ..kernels.contact.simd_contact_step import FOR_ONE, SIMD_SOLVER_INFO, contact_step_on_lanes
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE
+from .contact_solve import ContactSolve
 from .convex_pairs import nothing_found
-from .stage import ContactStage
 from .unsolved import worst_residual
 
 WIDTH = 8  # states per vector
@@ -31,7 +31,7 @@ class ContactLanes:
     result does not depend, to the bit, on the other states or on their number.
     """
 
-    def __init__(self, stage: ContactStage) -> None:
+    def __init__(self, stage: ContactSolve) -> None:
         self.stage = stage
         *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
         layout = layout.copy()
@@ -45,38 +45,38 @@ class ContactLanes:
         inputs (count, n): q, v, q_free, v_free, force, the unconstrained step's work, and impulses for the warm start.
         results (count, n), overwritten: q_new, v_new, impulses, work.
         """
-        told = self._on_lanes(inputs, results)
-        left = np.flatnonzero(told[:, 1] == FOR_ONE)
+        solver_info = self._on_lanes(inputs, results)
+        left = np.flatnonzero(solver_info[:, 1] == FOR_ONE)
         if left.size:
             own = [np.empty((left.size, x.shape[1])) for x in results]
-            told[left, 0] = self._one_by_one([x[left] for x in inputs], own)
+            solver_info[left, 0] = self._one_by_one([x[left] for x in inputs], own)
             for x, found in zip(results, own, strict=True):
                 x[left] = found
-        return told[:, 0]
+        return solver_info[:, 0]
 
     def _on_lanes(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
         """Solve all states on SIMD lanes; return the diagnostics (count, TOLD)."""
         q_new, v_new, impulses, work = results
-        told = np.empty((len(q_new), TOLD))
+        solver_info = np.empty((len(q_new), SIMD_SOLVER_INFO))
         impulses[...] = 0.0
 
         def part(first: int, last: int) -> int:
-            given = [x[first:last].reshape(-1) for x in (*inputs, q_new, v_new, impulses, told, work)]
+            given = [x[first:last].reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
             return self.code(*given)
 
         if over_threads(part, len(q_new), STATES_PER_TASK) != FINE:
-            told[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1)), 1] = FOR_ONE
-        return told
+            solver_info[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1)), 1] = FOR_ONE
+        return solver_info
 
     def _one_by_one(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
         """Solve states one by one; return the larger residual (count,) of each."""
         q_new, v_new, impulses, work = results
-        _, wrench, pairs, told = self.stage.memory((len(q_new),))
-        self.stage.run(*inputs, nothing_found(q_new), q_new, v_new, impulses, wrench, pairs, told, work)
-        return worst_residual(told)
+        _, wrench, pairs, solver_info = self.stage.memory((len(q_new),))
+        self.stage.run(*inputs, nothing_found(q_new), q_new, v_new, impulses, wrench, pairs, solver_info, work)
+        return worst_residual(solver_info)
 
 
-def begin_lanes(stage: ContactStage) -> bool:
+def begin_lanes(stage: ContactSolve) -> bool:
     """Return whether SIMD code supports a contact solve, and start its background compilation.
 
     It does not support solids with edges, contact between points (of capsules and boxes), constrained frames and loops,

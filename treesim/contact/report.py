@@ -16,7 +16,7 @@ from ..kernels.contact.contact_step import (
     PENETRATION,
     POSITION_RESIDUAL,
     RESIDUAL,
-    TOLD,
+    SOLVER_INFO,
 )
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
@@ -53,7 +53,7 @@ class ContactReport(ReprMixin):
     """
 
     wrench: np.ndarray
-    told: np.ndarray
+    solver_info: np.ndarray
     touching: Touching
     pairs: np.ndarray
 
@@ -76,7 +76,7 @@ class ContactReport(ReprMixin):
             Report of zeros.
         """
         pairs = np.zeros((*batch, int(touching.layout[8]), 12))
-        return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, TOLD)), touching, pairs)
+        return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, SOLVER_INFO)), touching, pairs)
 
     @classmethod
     def of(cls, touching: Touching, parts: Sequence[tuple[np.ndarray, ...]]) -> ContactReport:
@@ -95,14 +95,14 @@ class ContactReport(ReprMixin):
             Mean wrenches; the largest diagnostics, but sums of energy dissipation and iterations, and the last number
             of contacts.
         """
-        wrench, pairs, told = parts[-1]
+        wrench, pairs, solver_info = parts[-1]
         if len(parts) > 1:
             wrench, pairs = (np.stack(each).mean(axis=0) for each in list(zip(*parts, strict=True))[:2])
             every = np.stack([each for *_, each in parts])
-            told = every.max(axis=0)
-            told[..., SUMS] = every[..., SUMS].sum(axis=0)
-            told[..., LAST] = every[-1][..., LAST]
-        return cls(wrench, told, touching, pairs)
+            solver_info = every.max(axis=0)
+            solver_info[..., SUMS] = every[..., SUMS].sum(axis=0)
+            solver_info[..., LAST] = every[-1][..., LAST]
+        return cls(wrench, solver_info, touching, pairs)
 
     def between(self, body: str, other: str) -> np.ndarray:
         """Return the mean wrench that one body or surface exerts on another in the step.
@@ -131,12 +131,12 @@ class ContactReport(ReprMixin):
     @property
     def penetration(self) -> np.ndarray:
         """Largest overlap (...) at the end of the step [m]."""
-        return self.told[..., PENETRATION]
+        return self.solver_info[..., PENETRATION]
 
     @property
     def residual(self) -> np.ndarray:
         """Largest complementarity residual (...) of velocities [m/s, rad/s] of contacts, limits and friction."""
-        return self.told[..., RESIDUAL]
+        return self.solver_info[..., RESIDUAL]
 
     @property
     def position_residual(self) -> np.ndarray:
@@ -144,7 +144,7 @@ class ContactReport(ReprMixin):
 
         The conditions on positions are that no gap becomes negative and overlaps shrink.
         """
-        return self.told[..., POSITION_RESIDUAL]
+        return self.solver_info[..., POSITION_RESIDUAL]
 
     @property
     def certificate(self) -> np.ndarray:
@@ -152,22 +152,22 @@ class ContactReport(ReprMixin):
 
         Impulses of the springs of soft surfaces are excluded.
         """
-        return self.told[..., CERTIFICATE]
+        return self.solver_info[..., CERTIFICATE]
 
     @property
     def count(self) -> np.ndarray:
         """Number of contacts (...) in the contact problem."""
-        return self.told[..., CONTACTS].astype(int)
+        return self.solver_info[..., CONTACTS].astype(int)
 
     @property
     def iterations(self) -> np.ndarray:
         """Number of sweeps and iterations (...) of the contact solver."""
-        return self.told[..., ITERATIONS].astype(int)
+        return self.solver_info[..., ITERATIONS].astype(int)
 
     @property
     def left_out(self) -> np.ndarray:
         """Number of contacts (...) that were omitted because memory was exceeded."""
-        return self.told[..., LEFT_OUT].astype(int)
+        return self.solver_info[..., LEFT_OUT].astype(int)
 
     def __repr__(self) -> str:
         most = int(self.count.max(initial=0))

@@ -23,7 +23,7 @@ from .solid import Solid
 
 SHARED_SLOTS = 32  # of a hull with more points
 CAPACITY = 128  # initial capacity for contacts of one state, see `stage`
-MOST_TOLD = 4096  # largest number of external contacts of one state
+MOST_EXTERNAL = 4096  # largest number of external contacts of one state
 RECOVERY = 0.2  # fraction of an overlap that a step recovers
 FASTEST = 1.0  # m/s, rad/s: largest speed at which overlaps open
 REBOUND_SPEED = 0.05  # m/s
@@ -60,7 +60,7 @@ class Touching:
         return 3 * self.slots + self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
 
     @property
-    def told(self) -> int:
+    def external(self) -> int:
         """Largest number of external contacts of one state."""
         return int(self.layout[9])
 
@@ -113,7 +113,7 @@ def touching(
         made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), surface or Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])
     rough = np.flatnonzero(robot.friction) if friction else np.empty(0, np.int64)
-    _, kept_v = robot.kept()
+    _, independent_v = robot.kept()
     speed, fastest, braking = _speeds(robot) if speed_limits else ([], [], [])
     sizes = [
         len(made.ints),
@@ -125,10 +125,10 @@ def touching(
         made.most,
         len(speed),
         max(1, len(made.groups)),  # arrays that are never empty, for fast calls
-        max(1, min(MOST_TOLD, PER_PAIR * len(convex))),
+        max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
         1,
     ]
-    rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), kept_v[rough], np.ravel(speed)]
+    rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), independent_v[rough], np.ravel(speed)]
     layout = np.concatenate(rows).astype(np.int64)
     parts: list[Any] = [
         [RECOVERY, FASTEST, REBOUND_SPEED, LEFT],
@@ -145,9 +145,9 @@ def touching(
     geometry.setflags(write=False)
     bodies = tuple(sorted({body for row in made.ints for body in row[:2] if body}))
     static = [shape.link for pair in (*pairs, *convex) for shape in pair if not shape.body]
-    names, told = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
+    names, external = (*surface_names(grounds), *dict.fromkeys(static)), (first_convex, len(made.ints))
     counts = [min(CAPACITY, made.capacity), made.capacity, made.slots, len(bound), len(rough), len(speed)]
-    return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), told, held, *counts)
+    return Touching(layout, geometry, tuple(made.links), bodies, names, tuple(made.groups), external, held, *counts)
 
 
 def surface_names(grounds: Sequence[Surface]) -> tuple[str, ...]:
@@ -169,14 +169,14 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
     names = surface_names(grounds)
     for shape in shapes:
         for solid, ground, name in zip(solids, grounds, names, strict=True):
-            made.add(shape, solid, ground, name, seams=len(made.ints) + 1 if len(grounds) > 1 else 0)
+            made.add(shape, solid, ground, name, internal_edges=len(made.ints) + 1 if len(grounds) > 1 else 0)
     for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
         if isinstance(ground, StaticBox):
             corners = CollisionShape(0, ground.placement, "box", size=tuple(np.asarray(ground.size)), link=name)
             for s, shape in enumerate(shapes):
                 if shape.kind == "box":
-                    seams = len(grounds) * s + g + 1 if len(grounds) > 1 else 0
-                    made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link, seams)
+                    internal_edges = len(grounds) * s + g + 1 if len(grounds) > 1 else 0
+                    made.add(corners, cast("Solid", solid_of_shape(shape)), ground, shape.link, internal_edges)
 
 
 def solid_of_surface(surface: Surface) -> Solid:
@@ -210,7 +210,7 @@ class _Pairs:
         self.slots = self.most = self.capacity = 0
         self._first: dict[int, tuple[CollisionShape, int, np.ndarray]] = {}
 
-    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, seams: int = 0) -> None:
+    def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, internal_edges: int = 0) -> None:
         """Add the pair of one shape's points and one solid.
 
         met: name of the solid's link, or of the surface of the world. seams: 1 + number of the pair whose solid other
@@ -225,7 +225,7 @@ class _Pairs:
         group, flipped = self._group(shape, solid, met)
         row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
         shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" else slots
-        row += [between, group, flipped, seams, shared]
+        row += [between, group, flipped, internal_edges, shared]
         assert len(row) == COLUMNS
         stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(slots, PER_PAIR, max(len(points), 1))
         law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time]
@@ -308,8 +308,8 @@ def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
 def _speeds(robot: Tree) -> tuple[list[list[int]], list[float], list[float]]:
     """Return the speed limits: rows (degree of freedom, side), speeds, and the efforts that enforce them."""
     limited = np.flatnonzero(np.isfinite(robot.velocity_limit) & (robot.velocity_limit > 0)).tolist()
-    _, kept_v = robot.kept()
-    rows = [[int(kept_v[k]), side] for k in limited for side in (1, -1)]
+    _, independent_v = robot.kept()
+    rows = [[int(independent_v[k]), side] for k in limited for side in (1, -1)]
     efforts = np.minimum(robot.effort_limit, UNLIMITED)
     pairs = [(float(robot.velocity_limit[k]), float(efforts[k])) for k in limited for _ in range(2)]
     return rows, [speed for speed, _ in pairs], [effort for _, effort in pairs]
@@ -320,9 +320,12 @@ def _limits(robot: Tree) -> tuple[list[list[int]], list[float]]:
 
     Indices are those of the spanning tree. Limits of mimic joints are included in those of their mimicked joints.
     """
-    kept_q, kept_v = robot.kept()
+    independent_q, independent_v = robot.kept()
     found: Iterable[tuple[list[int], float]] = (
-        ([int(kept_v[robot.v_index[name].start]), int(kept_q[where.start]), side], float(bounds[where.start]))
+        (
+            [int(independent_v[robot.v_index[name].start]), int(independent_q[where.start]), side],
+            float(bounds[where.start]),
+        )
         for name, where in robot.q_index.items()
         if where.stop - where.start == 1
         for side, bounds in ((1, robot.lower), (-1, robot.upper))

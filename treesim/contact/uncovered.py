@@ -31,8 +31,8 @@ def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], stacklevel: int)
     ):
         if names and links:
             warnings.warn(
-                f"edges of {kind} {listed(names)} are met by points of shapes alone: they may pierce those of links "
-                f"{listed(links)}. {_REMEDY[kind]}",
+                f"edges of {kind} {listed(names)} collide only with points of the robot's shapes: they may penetrate "
+                f"those of links {listed(links)}. {_REMEDY[kind]}",
                 ShapeWarning,
                 stacklevel=stacklevel + 1,
             )
@@ -43,10 +43,10 @@ def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], stacklevel: int)
 
 
 _REMEDY = {
-    "StaticBox": "Boxes and capsules meet all of a StaticBox: give these links such shapes, or take, in its place, a "
+    "StaticBox": "Boxes and capsules collide with all of a StaticBox: give these links such shapes, or replace it by a "
     'tree with a fixed base and a box, bodies=[...] with collision="coal"',
-    "HeightField": "Ridges, peaks and the border are met right by StaticBox surfaces, or where cells are larger than "
-    "what stands on them",
+    "HeightField": "Ridges, peaks and the border collide as they should if they are StaticBox surfaces, or if cells "
+    "are larger than what stands on them",
 }
 
 

@@ -20,28 +20,28 @@ REMEDY = (
 )
 
 
-def is_solved(told: np.ndarray) -> np.ndarray:
+def is_solved(solver_info: np.ndarray) -> np.ndarray:
     """Return whether the contact problems of steps (...) are solved, from diagnostics (..., 7) (`ContactReport`)."""
-    if told.ndim == 1:  # of one state, many thousand times a second
-        within = told.item(RESIDUAL) <= UNSOLVED and told.item(POSITION_RESIDUAL) <= UNSOLVED
-        return np.array(within and told.item(LEFT_OUT) == 0)
-    return (worst_residual(told) <= UNSOLVED) & (told[..., LEFT_OUT] == 0)
+    if solver_info.ndim == 1:  # of one state, many thousand times a second
+        within = solver_info.item(RESIDUAL) <= UNSOLVED and solver_info.item(POSITION_RESIDUAL) <= UNSOLVED
+        return np.array(within and solver_info.item(LEFT_OUT) == 0)
+    return (worst_residual(solver_info) <= UNSOLVED) & (solver_info[..., LEFT_OUT] == 0)
 
 
-def worst_residual(told: np.ndarray) -> np.ndarray:
+def worst_residual(solver_info: np.ndarray) -> np.ndarray:
     """Return the larger residual (...) of velocities and positions [m/s, rad/s]."""
-    worst: np.ndarray = np.maximum(told[..., RESIDUAL], told[..., POSITION_RESIDUAL])
+    worst: np.ndarray = np.maximum(solver_info[..., RESIDUAL], solver_info[..., POSITION_RESIDUAL])
     return worst
 
 
-def misses(told: np.ndarray) -> list[str]:
+def misses(solver_info: np.ndarray) -> list[str]:
     """Return texts that describe the residuals of unsolved steps, from diagnostics (K, 7)."""
     facts = []
-    for k, what in ((RESIDUAL, "law of contact missed"), (POSITION_RESIDUAL, "positions, which may sink, missed")):
-        worst = told[:, k].max()
+    for k, what in ((RESIDUAL, "contact law violated"), (POSITION_RESIDUAL, "position constraints violated")):
+        worst = solver_info[:, k].max()
         facts += [f"{what} by up to {worst:.3g} m/s or rad/s"] * (not worst <= UNSOLVED)  # so that NaN is reported
-    left_out = int(told[:, LEFT_OUT].max())
-    return facts + [f"up to {left_out} contacts without room"] * bool(left_out)
+    left_out = int(solver_info[:, LEFT_OUT].max())
+    return facts + [f"up to {left_out} contacts beyond the capacity"] * bool(left_out)
 
 
 def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: float, stacklevel: int) -> None:
@@ -51,16 +51,20 @@ def warn_of_run(history: ContactHistory | None, t: np.ndarray, energy_range: flo
     """
     if history is None or not len(history):
         return
-    told = history.told
+    solver_info = history.solver_info
     with np.errstate(invalid="ignore"):
-        gave = told[:, CERTIFICATE] > ENERGY * energy_range
-    wrong = ~is_solved(told) | gave
+        gave = solver_info[:, CERTIFICATE] > ENERGY * energy_range
+    wrong = ~is_solved(solver_info) | gave
     if not wrong.any():
         return
-    residual, left_out = worst_residual(told), told[:, LEFT_OUT]
-    worst = int(np.argmax(told[:, CERTIFICATE] if is_solved(told).all() else np.where(left_out > 0, np.inf, residual)))
-    facts = misses(told)
-    facts += [f"up to {told[:, CERTIFICATE].max():.3g} J given in a step"] * bool(gave.any())
+    residual, left_out = worst_residual(solver_info), solver_info[:, LEFT_OUT]
+    worst = int(
+        np.argmax(
+            solver_info[:, CERTIFICATE] if is_solved(solver_info).all() else np.where(left_out > 0, np.inf, residual)
+        )
+    )
+    facts = misses(solver_info)
+    facts += [f"up to {solver_info[:, CERTIFICATE].max():.3g} J of energy gained in a step"] * bool(gave.any())
     warnings.warn(
         f"contact was not solved in {int(wrong.sum())} of {max(len(t) - 1, 1)} steps: {', '.join(facts)}; worst in the "
         f"step at t = {t[worst]:.6g} s, in which {_touching(history, worst)}: {REMEDY}",
@@ -89,16 +93,16 @@ def warn_of_states(residual: np.ndarray, what: str, stacklevel: int) -> None:
         )
 
 
-def warn_of_step(told: np.ndarray, wrench: np.ndarray, bodies: Sequence[str], stacklevel: int) -> None:
+def warn_of_step(solver_info: np.ndarray, wrench: np.ndarray, bodies: Sequence[str], stacklevel: int) -> None:
     """Warn of an unsolved step of one state or a batch.
 
     told (..., 7): diagnostics. wrench (..., N + 1, 6): contact wrenches of the bodies.
     """
-    flat, forces = told.reshape(-1, told.shape[-1]), wrench.reshape(-1, *wrench.shape[-2:])
+    flat, forces = solver_info.reshape(-1, solver_info.shape[-1]), wrench.reshape(-1, *wrench.shape[-2:])
     worst = int(np.argmax(np.where(flat[:, LEFT_OUT] > 0, np.inf, worst_residual(flat))))
     size = np.linalg.norm(forces[worst, 1:, :3], axis=1)
     names = listed([bodies[b] for b in np.argsort(-size)[:NAMED] if size[b] > 0])
-    which = f" of state {worst}" if told.ndim > 1 else ""
+    which = f" of state {worst}" if solver_info.ndim > 1 else ""
     facts = misses(flat[worst : worst + 1])
     facts += [f"largest contact forces on {names}"] * bool(names)
     warnings.warn(

@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from .check import check
 from .diagnosis import Diagnosis
-from .ledger import Entry
+from .element_usage import Entry
 
 __all__ = ["Diagnosis", "Entry", "check"]

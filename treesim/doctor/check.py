@@ -20,9 +20,9 @@ from .center_of_mass import check_center_of_mass
 from .conditioning import check_conditioning
 from .density import check_density
 from .diagnosis import Diagnosis
+from .element_usage import element_usage
 from .gyration import check_gyration
 from .hull import Meshes
-from .ledger import ledger_of
 from .limits import check_limits
 from .links import Group, rigid_groups
 from .overlaps import check_overlaps
@@ -109,9 +109,9 @@ def check(
         skipped.append("the robot as a whole: it cannot be built")
     if examined is not None:
         skipped += _examine(examined, robot, find_mesh, Meshes() if meshes else None, tiers, findings)
-    ledger = () if examined is None else ledger_of(examined, findings, find_mesh)
+    usage = () if examined is None else element_usage(examined, findings, find_mesh)
     kept = tuple(_wanted(findings, tiers, strict))
-    return Diagnosis(findings.file, kept, ledger, robot, tuple(tiers), tuple(skipped), strict)
+    return Diagnosis(findings.file, kept, usage, robot, tuple(tiers), tuple(skipped), strict)
 
 
 def _wanted(findings: Findings, tiers: Sequence[str], strict: bool) -> Iterator[Finding]:

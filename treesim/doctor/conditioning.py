@@ -28,8 +28,8 @@ def check_conditioning(robot: Tree, joints: Mapping[str, _Element], findings: Fi
     units. cond(S M S) with S = diag(M)^-1/2 is independent of them, and within a factor nv of the minimum over
     all diagonal scalings (van der Sluis 1969). joints: elements of the document, by name.
     """
-    told = {found.code for found in findings}
-    if robot.nv == 0 or told & {"U310", "U311"}:
+    details = {found.code for found in findings}
+    if robot.nv == 0 or details & {"U310", "U311"}:
         return
     poses = poses_of(robot)[: 1 + int(WORK / robot.nv**3)]
     M = mass_matrix(robot, poses)

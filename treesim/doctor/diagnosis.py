@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..system.display import ReprMixin
 from ..urdf.findings import CODES, Finding, Severity
 from .advice import ADVICE, TIER_OF
-from .ledger import Entry
+from .element_usage import Entry
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
@@ -28,8 +28,8 @@ class Diagnosis(ReprMixin):
         Name of the source in messages.
     findings : tuple of Finding
         Findings, by tier, then by line.
-    ledger : tuple of Entry
-        Element usage report: how every element and attribute is used (`treesim.doctor.ledger.Entry`).
+    element_usage : tuple of Entry
+        Element usage report: how every element and attribute is used (`treesim.doctor.element_usage.Entry`).
     robot : Tree, optional
         The tree; None if it cannot be built.
     tiers : sequence of str
@@ -47,7 +47,7 @@ class Diagnosis(ReprMixin):
 
     file: str
     findings: tuple[Finding, ...]
-    ledger: tuple[Entry, ...] = ()
+    element_usage: tuple[Entry, ...] = ()
     robot: Tree | None = field(default=None, compare=False)
     tiers: Sequence[str] = ()
     skipped: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ class Diagnosis(ReprMixin):
             "tiers": list(self.tiers),
             "counts": self.counts,
             "findings": [finding_facts(found) for found in self.findings],
-            "ledger": [entry.to_dict() for entry in self.ledger],
+            "element_usage": [entry.to_dict() for entry in self.element_usage],
             "skipped": list(self.skipped),
         }
 

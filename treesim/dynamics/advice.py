@@ -34,7 +34,7 @@ def advise(robot: Tree, purpose: str = "speed") -> Advice:
     if purpose == "mass_matrix" and depth <= LONGEST_FACTORED:
         return Advice(
             "crba_ltdl",
-            f"it leaves H and its factors behind; with {depth} degrees of freedom on the longest path they are "
+            f"it computes H and its factors anyway; with {depth} degrees of freedom on the longest path they are "
             f"accurate, and cost D1 = {tree.D1} divisions and D2 = {tree.D2} multiply-adds",
         )
     return Advice("aba", _why_articulated_bodies(robot.nv, depth, tree.D2))
@@ -44,7 +44,7 @@ def _why_articulated_bodies(nv: int, depth: int, D2: int) -> str:
     if depth > LONGEST_FACTORED:
         return (
             f"O(N), and accurate: with {depth} degrees of freedom on one path the mass matrix is so ill-conditioned "
-            "that its factors keep fewer than ten digits"
+            "that its factors are accurate to fewer than ten digits"
         )
     return (
         f"O(N), one pass less than the methods that form the bias first; with {nv} degrees of freedom, "

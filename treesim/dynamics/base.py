@@ -15,15 +15,15 @@ from ..engine.call.fast_entry import FastEntry
 from ..errors import ArgumentError, NonFiniteError, SingularInertiaError, UnsupportedError, quoted
 from ..kernels.dynamics.pivots import pivots_states
 from ..kernels.entries.status import FINE, NOT_FINITE
-from ..kernels.mimic.mimic_entry import serves_followers, tied_entry
+from ..kernels.mimic.mimic_entry import mimic_entry, serves_mimic_joints
 from ..model.tree import Tree
-from ..states.arguments import refuse_lent_rotors
+from ..states.arguments import refuse_regularized_rotors
 from ..states.physics import Numbers
 from ..states.pivots import first_massless_dof
 from ..states.states import on_states
 from ..system.display import Implementation
 from ..types import Engine
-from .tables import constants_of, kernel_wrenches, on_leaders, shared_rotors, spanning_constants
+from .tables import constants_of, kernel_wrenches, on_mimicked, shared_rotors, spanning_constants
 
 NO_FORCES = np.empty(0)
 
@@ -42,7 +42,7 @@ class Capabilities:
     external_forces: bool = True
     armature: bool = True
     batches: bool = True
-    followers: bool = False
+    mimic_joints: bool = False
     error_factor: float = 1.0
     cost: str = ""
     source: str = ""
@@ -85,7 +85,7 @@ class Backend(Implementation):
 class CompiledBackend(Backend):
     """A backend that is one kernel entry `(ints, reals, q, v, tau, f_ext, qdd)`.
 
-    planned: whether a subclass overrides `integers` or `runner`. serves_followers: whether the entry supports mimic
+    planned: whether a subclass overrides `integers` or `runner`. serves_mimic_joints: whether the entry supports mimic
     joints (`kernels.entries.entry`, follows="qdd"). negative_rotors: whether the method allows negative rotor inertias
     where the mass matrix is positive definite; the regularization of mimic joints needs them (`model.mimic`).
     """
@@ -94,12 +94,12 @@ class CompiledBackend(Backend):
     capabilities: ClassVar[Capabilities]
     entry: ClassVar[Callable[..., int]]
     planned: ClassVar[bool] = False
-    serves_followers: ClassVar[bool] = False
+    serves_mimic_joints: ClassVar[bool] = False
     negative_rotors: ClassVar[bool] = True
 
     def __init_subclass__(cls) -> None:
         cls.planned = cls.integers is not CompiledBackend.integers or cls.runner is not CompiledBackend.runner
-        cls.serves_followers = serves_followers(getattr(cls, "entry", None))
+        cls.serves_mimic_joints = serves_mimic_joints(getattr(cls, "entry", None))
 
     def __init__(self) -> None:
         self._fast = FastEntry(type(self).entry)
@@ -181,14 +181,14 @@ class CompiledBackend(Backend):
         if singular is not None:
             return singular
         whole = {"q": robot.expand(named["q"]), "v": robot.expand_velocity(named["v"])}
-        whole["tau"] = on_leaders(robot, named["tau"])
+        whole["tau"] = on_mimicked(robot, named["tau"])
         return self.explain(
             robot.spanning, {**named, **whole}, gravity, np.maximum(shared_rotors(robot, armature), 0.0)
         )
 
     def entry_for(self, robot: Tree) -> Any:
         """Return the entry for a robot: the variant for mimic joints if it has any."""
-        return type(self).entry if robot.mimic_map is None else tied_entry(type(self).entry)
+        return type(self).entry if robot.mimic_map is None else mimic_entry(type(self).entry)
 
     def integers(self, robot: Tree) -> np.ndarray:
         """Return the integer table that the entry reads: the robot's, followed by the backend's plan, if any."""
@@ -199,7 +199,7 @@ class CompiledBackend(Backend):
     ) -> tuple[Any, ...]:
         """Return the entry's leading arguments, which do not depend on the state."""
         if not self.negative_rotors:
-            refuse_lent_rotors(robot, f"backend {self.name!r}", "aba")
+            refuse_regularized_rotors(robot, f"backend {self.name!r}", "aba")
         integers = self.integers(robot.spanning) if self.planned else robot.ints
         return integers, constants_of(robot, gravity, armature)[1]
 
@@ -218,7 +218,7 @@ def is_one_kernel(backend: Any, robot: Tree) -> TypeGuard[CompiledBackend]:
     """Return whether a backend computes forward dynamics of a robot by one call of its entry or its mimic variant."""
     if not isinstance(backend, CompiledBackend):
         return False
-    return backend.runner(robot) is None if robot.mimic_map is None else backend.serves_followers
+    return backend.runner(robot) is None if robot.mimic_map is None else backend.serves_mimic_joints
 
 
 def chosen_backend(backend: str | DynamicsBackend) -> Any:

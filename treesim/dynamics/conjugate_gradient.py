@@ -145,8 +145,8 @@ def not_converged(robot: Tree, solution: Solution, way_out: str) -> ConvergenceE
     state = f" in state {worst}" if worst else ""
     return ConvergenceError(
         f"conjugate gradients on {robot.name!r} did not converge{state}: {solution.iterations[worst]} iterations "
-        f"leave a residual of {solution.residual[worst]:.1e} of |tau - C|, where {TOLERANCE:.0e} is wanted; {way_out}, "
-        f"and treesim.dynamics.conjugate_gradient.solve takes a tolerance (this error's qdd, iterations and residual "
-        f"hold what was reached)",
+        f"leave a residual of {solution.residual[worst]:.1e} of |tau - C|, where {TOLERANCE:.0e} is required; "
+        f"{way_out}, and treesim.dynamics.conjugate_gradient.solve takes a tolerance (this error's qdd, iterations and "
+        f"residual are those of the last iterate)",
         *solution,
     )

@@ -94,10 +94,10 @@ class HeavyPathBackend(CompiledBackend):
     ) -> Exception:
         """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
         constants = self.constants(robot, gravity, armature)
-        return explain_lost_digits(robot, named, constants, explain_failure(robot, named, armature), self.name)
+        return explain_lost_precision(robot, named, constants, explain_failure(robot, named, armature), self.name)
 
 
-def explain_lost_digits(
+def explain_lost_precision(
     robot: Tree,
     named: dict[str, np.ndarray],
     constants: tuple[np.ndarray, np.ndarray],
@@ -161,7 +161,7 @@ class ChainsBackend(CompiledBackend):
     ) -> Exception:
         """Return the error: a singular mass matrix, loss of accuracy, or an overflow."""
         constants = self.constants(robot, gravity, armature)
-        return explain_lost_digits(robot, named, constants, explain_failure(robot, named, armature), self.name)
+        return explain_lost_precision(robot, named, constants, explain_failure(robot, named, armature), self.name)
 
     def schedule(self, robot: Tree) -> Schedule:
         """Return the stages in which the blocks of `robot` are eliminated; see `treesim.schedule`."""

@@ -27,7 +27,7 @@ from ..types import Engine, InverseDynamicsMethod, MassMatrixMethod
 from ..validation.arrays import check_out
 from .auto import Auto
 from .base import CompiledBackend, DynamicsBackend, chosen_backend
-from .mimic import HeldFollowers, takes_followers
+from .mimic import MimicConstrained, takes_mimic_joints
 from .packed_mass_matrix import mass_matrix_pattern
 from .physics import ModelParameters, check_physics_of_backend, physics_of
 from .tables import constants_of, kernel_wrenches
@@ -176,7 +176,7 @@ def _of_own_physics(
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
     check_physics_of_backend(solver, robot, model_parameters)
     if refinements:
-        raise UnsupportedError("refinements take no model_parameters: leave out one of them")
+        raise UnsupportedError("refinement does not support model_parameters: leave out one of the two")
     physics = physics_of(robot, model_parameters, "forward_dynamics", gravity, armature)
     found: np.ndarray = solver.of_own_physics(physics, robot, q, v, tau, f_ext, gravity, armature, engine, out)
     return found
@@ -188,7 +188,7 @@ def held_backend(solver: Any, robot: Tree) -> Any:
     "auto" is replaced by the backend that it selects.
     """
     solver = solver.taken(robot) if isinstance(solver, Auto) else solver
-    return solver if takes_followers(solver) else HeldFollowers(solver)
+    return solver if takes_mimic_joints(solver) else MimicConstrained(solver)
 
 
 def _with_engine(solver: DynamicsBackend, robot: Tree, engine: Engine) -> Callable[..., np.ndarray]:
@@ -201,7 +201,7 @@ def _with_engine(solver: DynamicsBackend, robot: Tree, engine: Engine) -> Callab
     if isinstance(taken, CompiledBackend):
         return partial(taken.forward_dynamics, engine=engine)
     if engine != "auto":
-        raise UnsupportedError(f"the backend {taken.name!r} brings its own code: it takes no engine but 'auto'")
+        raise UnsupportedError(f"the backend {taken.name!r} has its own code: it supports only engine='auto'")
     return lambda *arguments, out=None: _copied(taken.forward_dynamics(*arguments), out)
 
 
@@ -242,14 +242,14 @@ def inverse_dynamics(
         (..., nv) accelerations [m/s^2, rad/s^2].
     f_ext, gravity, armature : array_like, optional
         As in `treesim.forward_dynamics`.
+    method : str
+        "rnea", recursive Newton-Euler (RBDA Table 5.1), or "composite", by composite-body inertias (Jain 1991, eq. 29).
     engine : str
         As in `treesim.forward_dynamics`.
     out : numpy.ndarray, optional
         As in `treesim.forward_dynamics`.
     model_parameters : mapping, optional
         As in `treesim.forward_dynamics`.
-    method : str
-        "rnea", recursive Newton-Euler (RBDA Table 5.1), or "composite", by composite-body inertias (Jain 1991, eq. 29).
 
     Returns
     -------
@@ -343,19 +343,19 @@ def mass_matrix(
     q : array_like
         (..., nq) configurations.
     armature : array_like, optional
-        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
-    engine : str
-        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
-    out : numpy.ndarray, optional
-        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
-    model_parameters : mapping, optional
-        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; `out` saves the allocation.
+        As in `treesim.forward_dynamics`.
     method : str
         One of the three of Jain 1991, section 3. "crba": composite rigid bodies (RBDA Table 6.2), O(n d) for depth d.
         "symmetry": inverse dynamics of each joint's subtree, O(n N). "direct": inverse dynamics of the whole tree for
         each column, O(n N). Writing the full matrix takes O(n^2) in addition.
+    engine : str
+        As in `treesim.forward_dynamics`.
+    out : numpy.ndarray, optional
+        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; it saves the allocation.
     packed : bool
         Return only the entries of the lower triangle that can differ from zero, row by row. Only for "crba".
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
 
     Returns
     -------

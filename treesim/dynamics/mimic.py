@@ -18,17 +18,17 @@ from ..model.tree import Tree
 from ..states.states import on_states
 from ..validation.arrays import Argument, coerce, refuse_non_finite
 from .base import CompiledBackend, DynamicsBackend, explain_failure
-from .tables import on_leaders, shared_rotors, spanning_constants
+from .tables import on_mimicked, shared_rotors, spanning_constants
 
 
-def takes_followers(backend: DynamicsBackend | CompiledBackend) -> bool:
+def takes_mimic_joints(backend: DynamicsBackend | CompiledBackend) -> bool:
     """Return whether a backend's own `forward_dynamics` supports robots with mimic joints."""
     if isinstance(backend, CompiledBackend):
-        return backend.serves_followers
-    return backend.capabilities.followers
+        return backend.serves_mimic_joints
+    return backend.capabilities.mimic_joints
 
 
-class HeldFollowers:
+class MimicConstrained:
     """A backend on the spanning tree, whose result is corrected by the constraints of mimic joints."""
 
     def __init__(self, backend: Any) -> None:
@@ -49,13 +49,13 @@ class HeldFollowers:
         arrays = [coerce(argument) for argument in given]
         refuse_non_finite(given, arrays)
         whole, state = robot.spanning, (robot.expand(arrays[0]), robot.expand_velocity(arrays[1]))
-        forces = on_leaders(robot, arrays[2])
+        forces = on_mimicked(robot, arrays[2])
         rotors = shared_rotors(robot, armature)
         if (rotors < 0).any():
             joint = robot.dof_names[int(np.argmin(rotors[robot.kept()[1]]))]
             raise UnsupportedError(
-                f"backend {self.name!r} knows no joints that follow others, and some of {robot.name!r} carry no "
-                f"inertia: give those that move with {joint!r} some, or take a backend of treesim's"
+                f"backend {self.name!r} does not support mimic joints, and some of {robot.name!r} carry no "
+                f"inertia: give those that move with {joint!r} some, or use one of treesim's backends"
             )
         free = self._backend.forward_dynamics(whole, *state, forces, f_ext, gravity, rotors)
         return held(robot, state[0], free, armature)
@@ -67,12 +67,12 @@ def held(robot: Tree, q: np.ndarray, qdd: np.ndarray, armature: ArrayLike | None
     q (..., spanning.nq): configurations. qdd (..., spanning.nv): accelerations of the spanning tree. Likewise returns
     M_y^-1 G' x from M^-1 x.
     """
-    tied, whole = robot.mimic_map, robot.spanning
-    assert tied is not None
-    constants = (*spanning_constants(robot, armature), tied.ints, tied.reals)
+    mimic_map, whole = robot.mimic_map, robot.spanning
+    assert mimic_map is not None
+    constants = (*spanning_constants(robot, armature), mimic_map.ints, mimic_map.reals)
 
     def explain(named: dict[str, np.ndarray]) -> Exception:
-        return explain_failure(robot, {"q": named["q"][..., tied.kept_q]}, armature)
+        return explain_failure(robot, {"q": named["q"][..., mimic_map.independent_q]}, armature)
 
     found = on_states(follow_states, whole, constants, {"q": q, "free": qdd}, explain)[0]
-    return np.ascontiguousarray(found[..., tied.kept_v])
+    return np.ascontiguousarray(found[..., mimic_map.independent_v])

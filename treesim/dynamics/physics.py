@@ -35,8 +35,6 @@ def physics_of(
 def check_physics_of_backend(solver: Any, robot: Tree, model_parameters: ModelParameters) -> None:
     """Raise UnsupportedError for a backend that does not support batched model parameters, or armature among them."""
     if not is_one_kernel(solver, robot):
-        raise UnsupportedError(
-            f"backend {solver.name!r} takes no model_parameters, as no kernel reads them: take 'aba'"
-        )
+        raise UnsupportedError(f"backend {solver.name!r} does not support model_parameters: use 'aba'")
     if isinstance(model_parameters, Numbers) or "armature" in model_parameters:
         check_supported(solver, robot, 1.0)

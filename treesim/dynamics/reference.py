@@ -15,7 +15,7 @@ class Reference(Backend):
     """Dense reference: M from CRBA and bias from RNEA, solved by scipy's Cholesky factorization."""
 
     name = "reference"
-    capabilities = Capabilities(cost="O(n^3)", source="Walker and Orin 1982; dense Cholesky", followers=True)
+    capabilities = Capabilities(cost="O(n^3)", source="Walker and Orin 1982; dense Cholesky", mimic_joints=True)
 
     def forward_dynamics(
         self,

@@ -28,12 +28,12 @@ def constants_of(
         values = _finite("armature", armature, robot.nv)
         if (values < 0).any():
             raise ArgumentError(f"armature of joint {robot.dof_name(int(np.argmin(values)))!r} is negative")
-        reals[reals.size - 3 - robot.spanning.nv : reals.size - 3] = on_leaders(robot, values)
+        reals[reals.size - 3 - robot.spanning.nv : reals.size - 3] = on_mimicked(robot, values)
     reals.setflags(write=False)
     return robot.ints, reals
 
 
-def on_leaders(robot: Tree, values: np.ndarray, others: float = 0.0) -> np.ndarray:
+def on_mimicked(robot: Tree, values: np.ndarray, others: float = 0.0) -> np.ndarray:
     """Return numbers (..., n) of the spanning tree's degrees of freedom from those (..., nv) of the independent ones.
 
     Mimic joints get the value `others`.
@@ -41,7 +41,7 @@ def on_leaders(robot: Tree, values: np.ndarray, others: float = 0.0) -> np.ndarr
     if robot.mimic_map is None:
         return values
     whole = np.full((*values.shape[:-1], robot.spanning.nv), others)
-    whole[..., robot.mimic_map.kept_v] = values
+    whole[..., robot.mimic_map.independent_v] = values
     return whole
 
 

@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
-from ..kernels.entries.entry import KERNELS, is_tied, made_function
+from ..kernels.entries.entry import KERNELS, is_mimic_entry, made_function
 from ..kernels.entries.status import (
     NOT_FINITE,
+    mimic_quaternion_start,
     quaternion_start,
     status_of,
+    status_of_mimic_quaternions,
     status_of_quaternions,
-    status_of_tied_quaternions,
-    tied_quaternion_start,
 )
 
 CONFIGURATIONS = ("q", "q0", "q1")  # names of an entry's arguments that hold configurations
@@ -49,8 +49,8 @@ def admitted(entry: Kernel) -> FunctionType:
     names = ", ".join(name for name, _ in parameters)
     tables = parameters[0][0]
     of_quaternions = f"status_of_quaternions({tables}"
-    if is_tied(entry):
-        of_quaternions = f"status_of_tied_quaternions({tables}, followers"
+    if is_mimic_entry(entry):
+        of_quaternions = f"status_of_mimic_quaternions({tables}, mimic_ints"
     checks = [f"{of_quaternions}, {name})" for name, _ in parameters if name in CONFIGURATIONS]
     checks += [f"status_of({name})" for name, kind in parameters if kind == "Reals"]
     worst = f"max(status, {', '.join(checks)})" if checks else "status"
@@ -66,7 +66,7 @@ def {entry.__name__}({names}):
         "NOT_FINITE": NOT_FINITE,
         "status_of": status_of,
         "status_of_quaternions": status_of_quaternions,
-        "status_of_tied_quaternions": status_of_tied_quaternions,
+        "status_of_mimic_quaternions": status_of_mimic_quaternions,
     }
     kernel = made_function(f"<checks of {entry.__module__}.{entry.__name__}>", text, entry.__name__, namespace)
     kernel.__module__ = entry.__module__
@@ -89,7 +89,11 @@ def quaternion_places(entry: Kernel, constants: Sequence[Any], sizes: Sequence[i
 
 def _start(entry: Kernel, constants: Sequence[Any], i: int) -> Any:
     """Return the start of joint i's quaternion in a configuration, or -1."""
-    return tied_quaternion_start(constants[0], constants[2], i) if is_tied(entry) else quaternion_start(constants[0], i)
+    return (
+        mimic_quaternion_start(constants[0], constants[2], i)
+        if is_mimic_entry(entry)
+        else quaternion_start(constants[0], i)
+    )
 
 
 def _parameters(entry: Kernel) -> list[tuple[str, str]]:

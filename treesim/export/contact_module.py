@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.base import ContactSolver
-from ..contact.stage import CAPACITY_AT, SHARE, ContactStage
+from ..contact.contact_solve import CAPACITY_AT, SHARE, ContactSolve
 from ..engine.call.generic import kernel_webassembly
 from ..engine.llvm.webassembly import PAGE
 from ..errors import UnsupportedError
@@ -81,10 +81,10 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
         )
     robot, rule = world.robot, "implicit_midpoint"
     settings = StepSettings.of(robot, rule, 1e-3)
-    stage = ContactStage(robot, world.touching, rule, settings.table, None, solver, work=False)
+    stage = ContactSolve(robot, world.touching, rule, settings.table, None, solver, work=False)
     nq, nv = robot.nq, robot.nv
     inputs = [nq, nv, nq, nv, nv, nv, 2, world.touching.rows]
-    none_outside = np.full(world.touching.told * FOUND, -1.0)
+    none_outside = np.full(world.touching.external * FOUND, -1.0)
     results = [np.zeros(math.prod(shape)) for shape in stage.shapes]
     arrays = [*stage.constants, *map(np.zeros, inputs), none_outside, *results]
     entry = stage.pushed_entry()

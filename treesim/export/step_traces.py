@@ -25,19 +25,19 @@ from ..kernels.algebra.tables import motion_at, transform_at, tree_tables, with_
 from ..kernels.entries.status import FINE
 from ..kernels.kinematics.bodies import body_poses, energy_and_momentum, motions_for, placements_for
 from ..kernels.mimic.mimic import (
-    Followers,
+    MimicJoints,
     contract_force,
     expand_force,
     expand_motion,
     expand_positions,
-    followers_of,
+    mimic_joints_of,
     pick_motion,
     pick_positions,
 )
 from ..kernels.stepping.external_forces import joint_forces
 from ..kernels.stepping.step import COLUMNS, RULES, actuate, settings_of, step_memory
 from ..model.tree import Tree
-from ..states.states import tied_constants
+from ..states.states import mimic_constants
 
 EXTERNAL = "external"  # input that `push` computes
 CALLS = 4  # of the forward dynamics at most: the stages of rk4, the passes of implicit_midpoint
@@ -82,7 +82,7 @@ class _Source:
     def __init__(self, robot: Tree, solver: CompiledBackend) -> None:
         whole = robot.spanning
         self.robot, self.whole = robot, whole
-        self.ints, self.reals, *self.ties = tied_constants(robot, solver.constants(robot))
+        self.ints, self.reals, *self.ties = mimic_constants(robot, solver.constants(robot))
         self.entry = solver.entry_for(robot)
         q, v, N = whole.nq, whole.nv, whole.n_bodies
         self.dynamics = {"q": q, "v": v, "tau": v, "armature": v, "gravity": 3}
@@ -108,9 +108,9 @@ class _Source:
         inputs = sum(self.inputs.values()) + CALLS * self.whole.nv
         tree = self._tree(graph, x["gravity"])
         q, v = self._expanded(graph, x)
-        control = self._on_leaders(graph, x["control"])
+        control = self._on_mimicked(graph, x["control"])
         s = settings_of(tree, self._settings(graph, x["settings"]))
-        external, calls = self._on_leaders(graph, x[EXTERNAL]), []
+        external, calls = self._on_mimicked(graph, x[EXTERNAL]), []
 
         def forward(moved: TreeTables, at: Any, velocity: Any, tau: Any, _: Any, qdd: Any, memory: Any) -> int:
             arguments = at, velocity, tau + external, moved.armature, x["gravity"]
@@ -131,10 +131,10 @@ class _Source:
         for R, wrench in zip(self.robot.body_rotations[1:], x["f_ext"].reshape(-1, 6), strict=True):
             turned += [*(R.T.tolist() @ wrench[3:]), *(R.T.tolist() @ wrench[:3])]
         joint_forces(tree, q, np.array(turned, dtype=object).reshape(-1, 6), forces)
-        tied, own = self._followers(graph), _empty(self.robot.nv)
-        if tied is not None:
-            contract_force(tied, forces, own)
-        return Trace(graph, _nodes(forces if tied is None else own), sum(self.inputs.values()))
+        mimic_map, own = self._mimic_joints(graph), _empty(self.robot.nv)
+        if mimic_map is not None:
+            contract_force(mimic_map, forces, own)
+        return Trace(graph, _nodes(forces if mimic_map is None else own), sum(self.inputs.values()))
 
     def view(self) -> Trace:
         """Trace the bodies' poses and velocities, and kinetic and potential energy [J]."""
@@ -159,43 +159,43 @@ class _Source:
         """Return the tables of mimic joints; empty for robots without."""
         return [x if x.dtype.kind in "iu" else _constants(graph, x) for x in self.ties]
 
-    def _followers(self, graph: Graph) -> Followers | None:
-        return followers_of(*self._ties(graph)) if self.ties else None
+    def _mimic_joints(self, graph: Graph) -> MimicJoints | None:
+        return mimic_joints_of(*self._ties(graph)) if self.ties else None
 
     def _expanded(self, graph: Graph, x: Arrays) -> tuple[np.ndarray, np.ndarray]:
         """Return q and v of the spanning tree."""
-        tied = self._followers(graph)
-        if tied is None:
+        mimic_map = self._mimic_joints(graph)
+        if mimic_map is None:
             return x["q"], x["v"]
         q, v = _empty(self.whole.nq), _empty(self.whole.nv)
-        expand_positions(tied, x["q"], q)
-        expand_motion(tied, x["v"], v)
+        expand_positions(mimic_map, x["q"], q)
+        expand_motion(mimic_map, x["v"], v)
         return q, v
 
     def _picked(self, graph: Graph, q: np.ndarray, v: np.ndarray, force: np.ndarray) -> tuple[np.ndarray, ...]:
         """Return the independent entries of q, v and force."""
-        tied = self._followers(graph)
-        if tied is None:
+        mimic_map = self._mimic_joints(graph)
+        if mimic_map is None:
             return q, v, force
         own = _empty(self.robot.nq), _empty(self.robot.nv), _empty(self.robot.nv)
-        pick_positions(tied, q, own[0])
-        pick_motion(tied, v, own[1])
-        pick_motion(tied, force, own[2])
+        pick_positions(mimic_map, q, own[0])
+        pick_motion(mimic_map, v, own[1])
+        pick_motion(mimic_map, force, own[2])
         return own
 
-    def _on_leaders(self, graph: Graph, values: np.ndarray) -> np.ndarray:
+    def _on_mimicked(self, graph: Graph, values: np.ndarray) -> np.ndarray:
         """Expand values of independent velocities to the spanning tree, with 0 for mimic joints."""
-        tied = self._followers(graph)
-        if tied is None:
+        mimic_map = self._mimic_joints(graph)
+        if mimic_map is None:
             return values
         whole = _empty(self.whole.nv)
-        expand_force(tied, values, whole)
+        expand_force(mimic_map, values, whole)
         return whole
 
     def _settings(self, graph: Graph, table: np.ndarray) -> np.ndarray:
         """Expand a table of step settings (see `StepSettings`) from independent coordinates to the spanning tree."""
         columns = table[1:].reshape(COLUMNS, self.robot.nv)
-        return np.concatenate([table[:1], *(self._on_leaders(graph, column) for column in columns)])
+        return np.concatenate([table[:1], *(self._on_mimicked(graph, column) for column in columns)])
 
 
 # ---- numbers of a graph

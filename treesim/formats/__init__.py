@@ -1,7 +1,7 @@
 """Import and export of trajectories and rollouts in formats that other programs read: one module per format."""
 
-from .files import SUFFIXES, load, save
+from ..simulation.files import load, save, suffixes
 from .lerobot import write_lerobot
 from .mcap import write_mcap
 
-__all__ = ["SUFFIXES", "load", "save", "write_lerobot", "write_mcap"]
+__all__ = ["load", "save", "suffixes", "write_lerobot", "write_mcap"]

@@ -29,9 +29,9 @@ def table_of(trajectory: Trajectory) -> tuple[list[str], np.ndarray]:
     Columns: t, q.NAME, v.NAME, tau.NAME, energy, work, and contact. Mimic joints follow the other joints' q and
     v. Equal names are numbered in their order, as "q.p.x" and "q.p.x (2)" of a planar joint p and a joint p.x.
     """
-    led = [trajectory[name] for name in trajectory.followers]
-    names = ["t", *(f"q.{n}" for n in (*trajectory.q_names, *trajectory.followers))]
-    names += [f"v.{n}" for n in (*trajectory.v_names, *trajectory.followers)]
+    led = [trajectory[name] for name in trajectory.mimic_joints]
+    names = ["t", *(f"q.{n}" for n in (*trajectory.q_names, *trajectory.mimic_joints))]
+    names += [f"v.{n}" for n in (*trajectory.v_names, *trajectory.mimic_joints)]
     names += [*(f"tau.{n}" for n in trajectory.v_names), "energy", *WORK]
     columns = [] if trajectory.contact is None else list(trajectory.contact.columns())
     last = np.stack([x for _, x in columns], axis=1) if columns else np.empty((len(trajectory), 0))
@@ -44,7 +44,7 @@ def units_of(trajectory: Trajectory) -> list[str]:
     """Return the unit of each column of the table."""
     types = trajectory.joint_types
     of = dict(zip(trajectory.joint_names, types, strict=True))
-    led = [of[leader] for leader, *_ in trajectory.followers.values()]
+    led = [of[mimicked] for mimicked, *_ in trajectory.mimic_joints.values()]
     moved = ["s", *configuration_units((*types, *led)), *velocity_units((*types, *led)), *force_units(types)]
     return [*moved, "J", "J", "J", *_contact_units(trajectory.contact)]
 
@@ -65,7 +65,7 @@ def arrays_of(description: Description, names: Sequence[str], table: np.ndarray)
 
     def block(label: str) -> np.ndarray:
         own = [i for i, name in enumerate(names) if name.startswith(label + ".")]
-        led = len(description.followers) if label in ("q", "v") else 0
+        led = len(description.mimic_joints) if label in ("q", "v") else 0
         return table[:, own[: len(own) - led]]
 
     return {

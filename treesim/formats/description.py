@@ -15,6 +15,10 @@ from ..simulation.trajectory import Trajectory
 from ..validation.schema import fits, parsed, record_of
 from .digests import check_arrays, check_description, with_digests
 
+# names of fields in files of older versions
+OLD_NAMES = {"followers": "mimic_joints", "recipe": "provenance"}
+OLD_METADATA = {"energy_in_play": "energy_range"}
+
 
 def described(trajectory: Trajectory) -> str:
     """Return names, metadata, mimic joints, provenance, number of states, and digests of all data as JSON.
@@ -27,15 +31,15 @@ def described(trajectory: Trajectory) -> str:
         >>> json.loads(described(treesim.Simulation(treesim.load("ur5")).run(0.01)))["states"]
         11
     """
-    recipe = trajectory.recipe() if callable(trajectory.recipe) else trajectory.recipe
+    provenance = trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance
     content = {
         "robot_name": trajectory.robot_name,
         "joint_names": trajectory.joint_names,
         "joint_types": trajectory.joint_types,
         "metadata": dict(trajectory.metadata),
         "states": len(trajectory),
-        **({"followers": trajectory.followers} if trajectory.followers else {}),
-        **({} if recipe is None else {"recipe": recipe}),
+        **({"mimic_joints": trajectory.mimic_joints} if trajectory.mimic_joints else {}),
+        **({} if provenance is None else {"provenance": provenance}),
         **({"touching": []} if trajectory.contact is None else trajectory.contact.description()),
     }
     try:
@@ -61,27 +65,37 @@ class Description:
     joint_types: tuple[str, ...]
     metadata: Mapping[str, Any]
     states: int | None = None
-    followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
-    recipe: str | None = None
+    mimic_joints: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+    provenance: str | None = None
     touching: tuple[str, ...] = ()
     surfaces: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
     digests: Mapping[str, str] = field(default_factory=dict)
 
-    def contact(self, wrench: np.ndarray, told: np.ndarray, pair_wrench: np.ndarray | None) -> ContactHistory:
+    def contact(self, wrench: np.ndarray, solver_info: np.ndarray, pair_wrench: np.ndarray | None) -> ContactHistory:
         """Return the contact history with these arrays.
 
         told: diagnostics of contact. pair_wrench: None in files of older versions.
         """
-        return ContactHistory(self.touching, wrench, told, self.surfaces, self.pairs, pair_wrench)  # type: ignore[arg-type]
+        return ContactHistory(self.touching, wrench, solver_info, self.surfaces, self.pairs, pair_wrench)  # type: ignore[arg-type]
 
 
 def read_description(text: str | bytes) -> Description:
     """Return the description in a JSON text; raises ArgumentError if it is damaged or not written by treesim."""
     values = parsed(text, "its description")
-    description = record_of(Description, values, "its description", extra=True)
+    description = record_of(Description, _renamed(values), "its description", extra=True)
     check_description(values, description.digests)
     return description
+
+
+def _renamed(values: Any) -> Any:
+    """Return parsed values with the present names of fields."""
+    if not isinstance(values, dict):
+        return values
+    found = {OLD_NAMES.get(name, name): value for name, value in values.items()}
+    if isinstance(found.get("metadata"), dict):
+        found["metadata"] = {OLD_METADATA.get(name, name): value for name, value in found["metadata"].items()}
+    return found
 
 
 def restored(description: Description, arrays: Mapping[str, Any]) -> Trajectory:
@@ -89,7 +103,7 @@ def restored(description: Description, arrays: Mapping[str, Any]) -> Trajectory:
 
     Raises ArgumentError if they do not match each other, or their digests differ.
     """
-    names = ("robot_name", "joint_names", "joint_types", "metadata", "followers", "recipe")
+    names = ("robot_name", "joint_names", "joint_types", "metadata", "mimic_joints", "provenance")
     trajectory = Trajectory(**{name: getattr(description, name) for name in names}, **arrays)
     if description.states not in (None, len(trajectory)):  # None in files of older versions
         raise ArgumentError(f"it holds {len(trajectory)} states, but {description.states} were written")

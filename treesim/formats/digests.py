@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 KEY, DESCRIPTION = "digests", "description"  # in a description, and there that of the description itself
 LABELS = ("t", "q", "v", "tau", "energy", "work")
-CONTACT_LABELS = ("wrench", "told", "pair_wrench")
+# by label, which is part of a digest: files of older versions have these
+CONTACT_LABELS = {"wrench": "wrench", "told": "solver_info", "pair_wrench": "pair_wrench"}
 AT_ONCE = 1 << 18  # numbers that are copied at a time
 
 
@@ -38,9 +39,9 @@ def check_description(values: Mapping[str, Any], digests: Mapping[str, str]) -> 
 
 def check_arrays(digests: Mapping[str, str], trajectory: Trajectory) -> None:
     """Raise ArgumentError, naming the arrays, if arrays do not match the digests of a description, if it has any."""
-    told = {name: digest for name, digest in digests.items() if name != DESCRIPTION}
-    found = array_digests(trajectory) if told else {}
-    wrong = [name for name in {**told, **found} if told.get(name) != found.get(name)]
+    written = {name: digest for name, digest in digests.items() if name != DESCRIPTION}
+    found = array_digests(trajectory) if written else {}
+    wrong = [name for name in {**written, **found} if written.get(name) != found.get(name)]
     if wrong:
         raise _differs(f"numbers of {', '.join(wrong)} are not those that were")
 
@@ -56,7 +57,8 @@ def array_digests(trajectory: Trajectory) -> dict[str, str]:
     """Return a digest of each array's name, shape and numbers, by name. About 1 s for 1 GB."""
     found = {label: _digest(label, getattr(trajectory, label)) for label in LABELS}
     if trajectory.contact is not None:
-        found |= {f"contact.{x}": _digest(f"contact.{x}", getattr(trajectory.contact, x)) for x in CONTACT_LABELS}
+        for label, name in CONTACT_LABELS.items():
+            found[f"contact.{label}"] = _digest(f"contact.{label}", getattr(trajectory.contact, name))
     return found
 
 

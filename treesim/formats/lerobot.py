@@ -209,7 +209,7 @@ def _statistics_of(x: np.ndarray) -> dict[str, list[Any]]:
 def _tasks(arrow: Any, task: str) -> Any:
     """Return the table of tasks, with the index column of pandas."""
     index = "__index_level_0__"
-    told = {
+    details = {
         "index_columns": [index], "column_indexes": [], "pandas_version": "2.2.0",
         "columns": [
             {"name": "task_index", "field_name": "task_index", "pandas_type": "int64", "numpy_type": "int64",
@@ -217,7 +217,7 @@ def _tasks(arrow: Any, task: str) -> Any:
             {"name": None, "field_name": index, "pandas_type": "unicode", "numpy_type": "object", "metadata": None},
         ],
     }  # fmt: skip
-    return arrow.table({"task_index": [0], index: [task]}).replace_schema_metadata({"pandas": json.dumps(told)})
+    return arrow.table({"task_index": [0], index: [task]}).replace_schema_metadata({"pandas": json.dumps(details)})
 
 
 def _frames(arrow: Any, frames: Frames) -> Any:
@@ -231,8 +231,8 @@ def _frames(arrow: Any, frames: Frames) -> Any:
         else:
             columns[name] = arrow.FixedSizeListArray.from_arrays(arrow.array(x.ravel()), x.shape[1])
             types[name] = {"feature": value, "length": x.shape[1], "_type": "List"}
-    told = json.dumps({"info": {"features": types}})
-    return arrow.table(columns).replace_schema_metadata({"huggingface": told})
+    details = json.dumps({"info": {"features": types}})
+    return arrow.table(columns).replace_schema_metadata({"huggingface": details})
 
 
 def _episode(frames: Frames, task: str) -> dict[str, Any]:

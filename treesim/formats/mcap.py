@@ -27,7 +27,7 @@ from lxml import etree
 from ..dynamics.operational.frames import body_poses
 from ..errors import ArgumentError
 from ..model.tree import Tree
-from ..simulation.provenance import PackedLater, unpacked, world_of
+from ..simulation.provenance import DeferredProvenance, unpacked, world_of
 from ..simulation.trajectory import Trajectory
 from ..states.arguments import checked_robot
 from ..system.files import checked_output, write_whole
@@ -43,7 +43,7 @@ LATCHED = (  # keep the last message, reliably, for readers that come later
     f"- {{history: 1, depth: 1, reliability: 1, durability: 1, deadline: {FOREVER}, lifespan: {FOREVER}, "
     f"liveliness: 1, liveliness_lease_duration: {FOREVER}, avoid_ros_namespace_conventions: false}}"
 )
-Told = tuple[str, str, Any]  # a topic, its type, a message
+RosMessage = tuple[str, str, Any]  # a topic, its type, a message
 Placed = tuple[tuple[str, str], np.ndarray, np.ndarray]  # parent and child, translations (K, 3), quaternions (K, 4)
 
 
@@ -136,14 +136,16 @@ class _Bounded:
 
 def _robot_of(trajectory: Trajectory) -> Tree:
     """Return the robot that moved; without visuals if the trajectory was read from a file, which stores none."""
-    if isinstance(trajectory.recipe, PackedLater):
-        return trajectory.recipe.world.robot
-    if trajectory.recipe is None:
+    if isinstance(trajectory.provenance, DeferredProvenance):
+        return trajectory.provenance.world.robot
+    if trajectory.provenance is None:
         raise ArgumentError(
             "an MCAP file holds the robot, which this trajectory does not tell, as no simulation made it: "
             "treesim.formats.write_mcap(trajectory, path, robot) takes it"
         )
-    return world_of(unpacked(trajectory.recipe() if callable(trajectory.recipe) else trajectory.recipe)).robot
+    return world_of(
+        unpacked(trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance)
+    ).robot
 
 
 def _stamps(t: np.ndarray) -> np.ndarray:
@@ -154,9 +156,11 @@ def _stamps(t: np.ndarray) -> np.ndarray:
     return np.rint(t * 1e9).astype(np.int64)
 
 
-def _add(writer: Any, ros: _Ros, channels: dict[str, int], told: Iterator[Told], stamp: int, qos: str = "") -> None:
+def _add(
+    writer: Any, ros: _Ros, channels: dict[str, int], details: Iterator[RosMessage], stamp: int, qos: str = ""
+) -> None:
     """Write messages, and register channels for new topics."""
-    for topic, kind, message in told:
+    for topic, kind, message in details:
         if topic not in channels:
             schema = writer.register_schema(kind, "ros2msg", ros.definition(kind).encode())
             channels[topic] = writer.register_channel(topic, "cdr", schema, {"offered_qos_profiles": qos})
@@ -213,7 +217,7 @@ class _Motion:
         self._set_contacts(trajectory, robot)
 
     def _set_joints(self, trajectory: Trajectory) -> None:
-        found = {name: trajectory[name] for name in (*trajectory.joint_names, *trajectory.followers)}
+        found = {name: trajectory[name] for name in (*trajectory.joint_names, *trajectory.mimic_joints)}
         single = {name: joint for name, joint in found.items() if joint.q.ndim == 1}
         self.joints = list(single)
         numbers = [(joint.q, joint.v, joint.tau) for joint in single.values()]
@@ -251,13 +255,13 @@ class _Motion:
             if wrench.any():
                 self.contacts.append((body, np.einsum("kji,knj->kni", R, wrench)))
 
-    def latched(self, ros: _Ros, stamp: Any) -> Iterator[Told]:
+    def latched(self, ros: _Ros, stamp: Any) -> Iterator[RosMessage]:
         """Yield the messages written once: the robot, and links fixed to their parents."""
         yield "/robot_description", "std_msgs/msg/String", ros.new("std_msgs/String", self.urdf)
         fixed = [ros.transform(stamp, *names, place[0], turn[0]) for names, place, turn in self.fixed]
         yield "/tf_static", "tf2_msgs/msg/TFMessage", ros.new("tf2_msgs/TFMessage", fixed)
 
-    def state(self, ros: _Ros, stamp: Any, k: int) -> Iterator[Told]:
+    def state(self, ros: _Ros, stamp: Any, k: int) -> Iterator[RosMessage]:
         """Yield the messages of state k."""
         joints = ros.new("sensor_msgs/JointState", ros.header(stamp, ""), self.joints, *self.numbers[k])
         yield "/joint_states", "sensor_msgs/msg/JointState", joints
@@ -266,8 +270,8 @@ class _Motion:
         if self.odometry is not None:
             yield "/odom", "nav_msgs/msg/Odometry", self._odometry(ros, stamp, k)
         for body, wrench in self.contacts:
-            told = ros.new("geometry_msgs/Wrench", *map(ros.vector, wrench[k]))
-            message = ros.new("geometry_msgs/WrenchStamped", ros.header(stamp, body), told)
+            details = ros.new("geometry_msgs/Wrench", *map(ros.vector, wrench[k]))
+            message = ros.new("geometry_msgs/WrenchStamped", ros.header(stamp, body), details)
             yield f"/contact/{re.sub(r'[^A-Za-z0-9_]', '_', body)}", "geometry_msgs/msg/WrenchStamped", message
 
     def _odometry(self, ros: _Ros, stamp: Any, k: int) -> Any:

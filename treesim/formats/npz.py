@@ -13,6 +13,7 @@ from ..simulation.trajectory import Trajectory
 from .bounds import STORED, check_unpacked
 from .description import described, read_description, restored
 
+OLD_SOLVER_INFO = "told"  # its name in files of older versions
 ARRAYS = ("t", "q", "v", "tau", "energy", "work")
 
 
@@ -26,7 +27,7 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     arrays = {name: getattr(trajectory, name) for name in ARRAYS}
     contact = trajectory.contact
     if contact is not None:
-        arrays |= {"wrench": contact.wrench, "told": contact.told, "pairs": contact.pair_wrench}
+        arrays |= {"wrench": contact.wrench, "solver_info": contact.solver_info, "pairs": contact.pair_wrench}
     np.savez(stream, description=np.array(described(trajectory)), **arrays)
 
 
@@ -42,6 +43,7 @@ def read(source: Path | BytesIO) -> Trajectory:
         check_unpacked(sum(member.file_size for member in members), size, STORED)
         arrays: dict[str, Any] = {name: archive[name] for name in ARRAYS if name != "work" or name in archive}
         description = read_description(str(archive["description"]))
-        if "told" in archive:
-            arrays["contact"] = description.contact(archive["wrench"], archive["told"], archive.get("pairs"))
+        solver_info = next((archive[name] for name in ("solver_info", OLD_SOLVER_INFO) if name in archive), None)
+        if solver_info is not None:
+            arrays["contact"] = description.contact(archive["wrench"], solver_info, archive.get("pairs"))
         return restored(description, arrays)

@@ -39,10 +39,10 @@ def table_of_rollouts(rollouts: Rollouts) -> Any:
     names, units, blocks = _joint_columns(rollouts)
     numbers = [np.repeat(np.arange(count), records), np.tile(rollouts.t, count)]
     columns = [x.reshape(count * records, -1)[:, k] for x in blocks for k in range(x.shape[2])]
-    told = {"stopped": rollouts.stopped, "diverged": rollouts.diverged.tolist(), "done": rollouts.done.tolist()}
+    details = {"stopped": rollouts.stopped, "diverged": rollouts.diverged.tolist(), "done": rollouts.done.tolist()}
     if rollouts.robot is not None:
-        told["robot_name"] = rollouts.robot.name
-    return _table(["rollout", "t", *names], ["1", "s", *units], [*numbers, *columns], {KEY: json.dumps(told)})
+        details["robot_name"] = rollouts.robot.name
+    return _table(["rollout", "t", *names], ["1", "s", *units], [*numbers, *columns], {KEY: json.dumps(details)})
 
 
 def _joint_columns(rollouts: Rollouts) -> tuple[list[str], list[str], list[np.ndarray]]:
@@ -62,14 +62,14 @@ def _joint_columns(rollouts: Rollouts) -> tuple[list[str], list[str], list[np.nd
     return [*names, *WORK], [*units, "J", "J"], [*blocks, rollouts.work]
 
 
-def _table(names: Sequence[str], units: Sequence[str], columns: Sequence[np.ndarray], told: dict[bytes, str]) -> Any:
+def _table(names: Sequence[str], units: Sequence[str], columns: Sequence[np.ndarray], details: dict[bytes, str]) -> Any:
     arrow = required("pyarrow", "tables")
     arrays = [arrow.array(column) for column in columns]
     fields = [
         arrow.field(name, array.type, nullable=False, metadata={"unit": unit} if unit else None)
         for name, unit, array in zip(names, units, arrays, strict=True)
     ]
-    return arrow.Table.from_arrays(arrays, schema=arrow.schema(fields, told))
+    return arrow.Table.from_arrays(arrays, schema=arrow.schema(fields, details))
 
 
 def write(trajectory: Trajectory, stream: IO[bytes]) -> None:

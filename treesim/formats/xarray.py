@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..contact.history import PARTS, TOLD_NAMES, ContactHistory
+from ..contact.history import PARTS, SOLVER_INFO_NAMES, ContactHistory
 from ..errors import ArgumentError
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
 from ..simulation.trajectory import Trajectory
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..rollouts.rollout import Rollouts
 
 LARGEST = 1 << 31  # bytes of one variable in a file of netCDF 3 with 64-bit offsets
+OLD_SOLVER_INFO = "contact_told"  # its name in files of older versions
 NUMBERS = {  # of a trajectory: axes and attributes
     "q": (("time", "coordinate"), {"long_name": "configuration"}),
     "v": (("time", "dof"), {"long_name": "velocity"}),
@@ -82,8 +83,8 @@ def _contact(contact: ContactHistory) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return variables and names of contact; empty axes are left out, as netCDF has none of length 0."""
     forces = contact.pair_wrench.reshape(len(contact), len(contact.pairs), 2, len(PARTS))
     axes = {"long_name": "mean force [N] and moment [N m] in the step, along the world's axes"}
-    variables: dict[str, Any] = {"contact_told": (("time", "told"), contact.told)}
-    names: dict[str, Sequence[str]] = {"told": TOLD_NAMES}
+    variables: dict[str, Any] = {"contact_solver_info": (("time", "solver_info"), contact.solver_info)}
+    names: dict[str, Sequence[str]] = {"solver_info": SOLVER_INFO_NAMES}
     if contact.bodies:
         variables["contact_wrench"] = ("time", "body", "part"), contact.wrench, axes
         names |= {"body": contact.bodies, "part": PARTS}
@@ -103,7 +104,9 @@ def trajectory_of(dataset: Any) -> Trajectory:
         description = read_description(dataset.attrs["treesim"])
         arrays: dict[str, Any] = {label: np.asarray(dataset[label].values) for label in NUMBERS}
         arrays["t"] = np.asarray(dataset["time"].values)
-        if "contact_told" in dataset:
+        if OLD_SOLVER_INFO in dataset:
+            dataset = dataset.rename({OLD_SOLVER_INFO: "contact_solver_info"})
+        if "contact_solver_info" in dataset:
             arrays["contact"] = _contact_of(dataset, description)
         return restored(description, arrays)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
@@ -111,10 +114,12 @@ def trajectory_of(dataset: Any) -> Trajectory:
 
 
 def _contact_of(dataset: Any, description: Description) -> ContactHistory:
-    told, pairs = dataset["contact_told"].values, description.pairs
-    wrench = dataset["contact_wrench"].values if description.touching else np.zeros((len(told), 0, 6))
-    forces = dataset["contact_pair_wrench"].values.reshape(len(told), len(pairs), 2 * len(PARTS)) if pairs else None
-    return description.contact(wrench, told, forces)
+    solver_info, pairs = dataset["contact_solver_info"].values, description.pairs
+    wrench = dataset["contact_wrench"].values if description.touching else np.zeros((len(solver_info), 0, 6))
+    forces = (
+        dataset["contact_pair_wrench"].values.reshape(len(solver_info), len(pairs), 2 * len(PARTS)) if pairs else None
+    )
+    return description.contact(wrench, solver_info, forces)
 
 
 def dataset_of_rollouts(rollouts: Rollouts) -> Any:

@@ -53,7 +53,7 @@ def distinct(names: Sequence[str]) -> list[str]:
     return result
 
 
-def place_of(types: Sequence[str], k: int, parts: Mapping[str, tuple[str, ...]]) -> int | slice:
+def index_of(types: Sequence[str], k: int, parts: Mapping[str, tuple[str, ...]]) -> int | slice:
     """Return the index of joint k among all coordinates, or a slice if the joint has several.
 
     parts: names of the coordinates of each joint type that has several (`Q_PARTS` or `V_PARTS`).

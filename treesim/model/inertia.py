@@ -13,7 +13,7 @@ from ..engine.trigonometry import sincos
 from ..errors import ModelError
 from ..system.display import ReprMixin, matrix, vector
 from ..validation.arrays import real_numbers
-from ..validation.values import finite_or_nan, finite_vector, told
+from ..validation.values import finite_or_nan, finite_vector, short_repr
 from .frozen import frozen, record
 
 
@@ -198,7 +198,7 @@ class Inertia(ReprMixin):
     def __post_init__(self) -> None:
         mass = finite_or_nan(self.mass)
         if not mass >= 0:
-            raise ModelError(f"mass must be a finite number >= 0, got {told(self.mass)}")
+            raise ModelError(f"mass must be a finite number >= 0, got {short_repr(self.mass)}")
         object.__setattr__(self, "mass", mass)
         object.__setattr__(self, "com", _finite(self.com, (3,), "com"))
         rotational = _finite(self.rotational, (3, 3), "rotational")

@@ -19,7 +19,7 @@ from ..kernels.algebra.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHE
 from ..kernels.algebra.spatial import VX, VY, VZ, WX, WY, WZ
 from ..system.display import ReprMixin, vector
 from ..validation.arrays import real_numbers
-from ..validation.values import checked_part, checked_text, is_name_of, told
+from ..validation.values import checked_part, checked_text, is_name_of, short_repr
 from .frozen import frozen, record
 from .inertia import Placement, cross_matrix, unit_vector
 from .mimic import Mimic
@@ -147,7 +147,7 @@ class Joint(ReprMixin):
         if np.any(np.asarray(self.armature) < 0):
             raise ModelError(f"joint {self.name!r}: armature {self.armature} is negative")
         if self.mimic is not None and kind.nv != 1:
-            raise ModelError(f"joint {self.name!r}: a {self.type} joint cannot follow another one")
+            raise ModelError(f"joint {self.name!r}: a {self.type} joint cannot mimic another one")
 
     def __repr__(self) -> str:
         axis = f", axis {vector(np.asarray(self.axis, float))}" if self.kind.has_axis else ""
@@ -183,11 +183,11 @@ class Joint(ReprMixin):
         )
         fault = None
         if value.shape not in ((), (1,), (size,)):
-            fault = f"must be {'one number' if size == 1 else f'one number, or {size}'}, got {told(given)}"
+            fault = f"must be {'one number' if size == 1 else f'one number, or {size}'}, got {short_repr(given)}"
         elif np.isnan(value).any():
             fault = "is not a number"
         elif label in FINITE and not np.isfinite(value).all():
-            fault = f"must be finite, got {told(given)}"
+            fault = f"must be finite, got {short_repr(given)}"
         if fault is not None:
             raise ModelError(f"joint {quoted(self.name)}: {label} {fault}")
         return frozen(np.full(size, value))

@@ -13,7 +13,7 @@ from ..errors import ModelError, quoted
 from ..system.display import ReprMixin, vector
 from ..types import LoopType
 from ..validation.arrays import real_numbers
-from ..validation.values import checked_text, is_name_of, told
+from ..validation.values import checked_text, is_name_of, short_repr
 from .frozen import frozen, record
 from .inertia import unit_vector
 from .names import unique
@@ -71,7 +71,7 @@ class Loop(ReprMixin):
             )
         axis = real_numbers(f"axis of loop {quoted(self.name)}", self.axis)
         if axis.shape != (3,) or not np.isfinite(axis).all() or not axis.any():
-            given = told(self.axis)
+            given = short_repr(self.axis)
             raise ModelError(f"axis of loop {quoted(self.name)} must be a direction of three numbers, got {given}")
         object.__setattr__(self, "axis", frozen(unit_vector(axis)))
 

@@ -27,14 +27,16 @@ def unique(kind: str, names: list[str]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def slices(robot: str, joints: Sequence[Joint], sizes: Sequence[int], tied: MimicMap | None) -> Mapping[str, slice]:
+def slices(
+    robot: str, joints: Sequence[Joint], sizes: Sequence[int], mimic_map: MimicMap | None
+) -> Mapping[str, slice]:
     """Return a table {joint: slice of its coordinates}, from the joints' numbers of coordinates `sizes`.
 
     Looking up a mimic joint raises UnknownNameError, which names its mimicked joint.
     """
     edges = np.cumsum([0, *sizes]).tolist()
     table = {joint.name: slice(edges[i], edges[i + 1]) for i, joint in enumerate(joints)}
-    led = {} if tied is None else dict(zip(tied.names, tied.leaders, strict=True))
+    led = {} if mimic_map is None else dict(zip(mimic_map.names, mimic_map.mimicked_joints, strict=True))
     return named(f"joint of {robot!r}", table, led)
 
 
@@ -50,7 +52,7 @@ class _Named(dict[str, T]):
     def __missing__(self, name: str) -> T:
         if name in self.led:
             raise UnknownNameError(
-                f"{self.kind}: {name!r} follows {self.led[name]!r} and has no coordinate of its own; "
+                f"{self.kind}: {name!r} mimics {self.led[name]!r} and has no independent coordinate; "
                 f"`expand` gives its position, in the order of `spanning.q_index`"
             )
         raise unknown_name(self.kind, name, self)

@@ -16,7 +16,7 @@ from ..validation.values import (  # fmt: skip
     finite_vector,
     index_or_none,
     is_name_of,
-    told,
+    short_repr,
     whole_number,
 )
 from .frozen import record
@@ -176,7 +176,7 @@ class Visual(ReprMixin):
         checked_part(f"placement of a {self.kind}", self.placement, Placement)
         size = finite_vector(f"size of a {self.kind}", self.size, LENGTHS[self.kind])
         if self.kind != "mesh" and size.min() < 0:
-            raise ModelError(f"size of a {self.kind} must be {len(size)} lengths [m], got {told(self.size)}")
+            raise ModelError(f"size of a {self.kind} must be {len(size)} lengths [m], got {short_repr(self.size)}")
         object.__setattr__(self, "size", tuple(size.tolist()))
         object.__setattr__(self, "file", checked_file(f"file of a {self.kind}", self.file))
         object.__setattr__(self, "texture", checked_file(f"texture of a {self.kind}", self.texture))
@@ -196,5 +196,5 @@ def body_number(label: str, value: Any) -> int:
     """Return `value` as an int; raises ModelError, naming `label`, unless it is an integer of 0 or more."""
     number = index_or_none(value)
     if number is None or not 0 <= number <= MOST:
-        raise ModelError(f"{label} must be the number of a body, got {told(value)}")
+        raise ModelError(f"{label} must be the number of a body, got {short_repr(value)}")
     return number

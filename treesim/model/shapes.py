@@ -13,7 +13,7 @@ from ..errors import ModelError, listed, quoted
 from ..system.display import ReprMixin, vector
 from ..types import CollisionKind
 from ..validation.arrays import real_numbers
-from ..validation.values import checked_file, checked_part, checked_text, finite_vector, is_name_of, told
+from ..validation.values import checked_file, checked_part, checked_text, finite_vector, is_name_of, short_repr
 from .frozen import Immutable, frozen
 from .hulls import hull_of_file
 from .inertia import Placement
@@ -91,7 +91,7 @@ class CollisionShape(Immutable, ReprMixin):
         lengths = real_numbers(f"size of a {kind}", size)
         self.size = tuple(lengths.ravel().tolist())
         if lengths.shape != (SIZES[kind],) or not all(0 <= length < np.inf for length in self.size):
-            raise ModelError(f"size of a {kind} must be {SIZES[kind]} lengths [m], got {told(size)}")
+            raise ModelError(f"size of a {kind} must be {SIZES[kind]} lengths [m], got {short_repr(size)}")
         if (kind == "hull") != ((vertices is None) != (file is None)):
             raise ModelError(
                 f"a {kind} is made of "

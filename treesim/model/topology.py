@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, ModelError
 from ..system.display import ReprMixin
-from ..validation.values import told
+from ..validation.values import short_repr
 from .frozen import Immutable, frozen
 
 MOST_DOFS = 1 << 24  # whose tables take gigabytes
@@ -277,5 +277,5 @@ def _whole_numbers(label: str, value: ArrayLike) -> np.ndarray:
     except (TypeError, ValueError):
         given = np.asarray(None)
     if given.dtype.kind not in "iu" and (given.size or given.dtype.kind != "f"):
-        raise ArgumentError(f"{label} must be an array of whole numbers, got {told(value)}")
+        raise ArgumentError(f"{label} must be an array of whole numbers, got {short_repr(value)}")
     return frozen(given, np.int64)

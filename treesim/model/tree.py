@@ -13,12 +13,12 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..system.display import html_table
 from ..validation.arrays import Argument, coerce, real_numbers
-from ..validation.values import checked_parts, checked_text, told
+from ..validation.values import checked_parts, checked_text, short_repr
 from .coordinates import position_of
 from .frozen import Immutable, frozen
 from .joints import Joint
 from .loops import Loop, checked_loops
-from .mimic import MimicMap, Withheld, coupling_of, no_followers
+from .mimic import MimicMap, Withheld, mimic_map_of, no_mimic_joints
 from .names import named, slices, unique
 from .pack import pack
 from .parts import Body, Frame, Visual
@@ -158,7 +158,7 @@ class Tree(Immutable):
         self.body_names = unique("body", [body.name for body in self.bodies])
         self.joint_names = unique("joint", [joint.name for joint in joints])
         self.n_bodies = len(self.bodies)
-        self.mimic_map: MimicMap | None = coupling_of(self.bodies)
+        self.mimic_map: MimicMap | None = mimic_map_of(self.bodies)
         moving = [joint for joint in joints if joint.mimic is None]
         self.nq, self.nv = sum(joint.nq for joint in moving), sum(joint.nv for joint in moving)
         self.q_index = slices(name, moving, [joint.nq for joint in moving], self.mimic_map)
@@ -172,7 +172,7 @@ class Tree(Immutable):
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
         self.gravity = frozen(real_numbers("gravity", gravity))
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
-            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {told(gravity)}")
+            raise ModelError(f"gravity must be three finite numbers [m/s^2], got {short_repr(gravity)}")
         for label, source in (
             ("lower", "lower"), ("upper", "upper"), ("velocity_limit", "velocity"), ("effort_limit", "effort"),
             ("damping", "damping"), ("friction", "friction"), ("armature", "armature"),
@@ -188,7 +188,7 @@ class Tree(Immutable):
             self._reduce(self.mimic_map)
         self._frozen = True
 
-    def _reduce(self, tied: MimicMap) -> None:
+    def _reduce(self, mimic_map: MimicMap) -> None:
         """Set limits, tables and topology of a tree with mimic joints, from those of its spanning tree."""
         alone = [replace(body, joint=replace(body.joint, mimic=None)) for body in self.bodies]
         frames = tuple(self.frames.values())[self.n_bodies :]
@@ -202,24 +202,24 @@ class Tree(Immutable):
             shapes=self.shapes,
             loops=self.loops,
         )
-        lower, upper = tied.limited(whole.lower, whole.upper)
+        lower, upper = mimic_map.limited(whole.lower, whole.upper)
         for joint, where in self.q_index.items():
             if (lower[where] > upper[where]).any():
-                raise ModelError(f"joint {joint!r}: the limits of joints that follow it leave no position")
-        slowest = whole.velocity_limit[tied.kept_v]
-        np.minimum.at(slowest, tied.onto, whole.velocity_limit[tied.v] / np.abs(tied.multiplier))
+                raise ModelError(f"joint {joint!r}: the limits of joints that mimic it leave no position")
+        slowest = whole.velocity_limit[mimic_map.independent_v]
+        np.minimum.at(slowest, mimic_map.onto, whole.velocity_limit[mimic_map.v] / np.abs(mimic_map.multiplier))
         self.lower, self.upper, self.velocity_limit = frozen(lower), frozen(upper), frozen(slowest)
         for label, powers in (("effort_limit", 1), ("friction", 1), ("damping", 2), ("armature", 2)):
-            setattr(self, label, frozen(tied.gathered(getattr(whole, label), powers)))
+            setattr(self, label, frozen(mimic_map.gathered(getattr(whole, label), powers)))
         pattern = self.sparsity()
         self.nnz = int(np.tril(pattern).sum())
         self._dof_topology = Topology(elimination_tree(pattern))
         self.body_rotations = whole.body_rotations
-        reason = no_followers(self.name, tied.names, "this")
+        reason = no_mimic_joints(self.name, mimic_map.names, "this")
         self.ints, self.reals = (Withheld.instead_of(table, reason) for table in (whole.ints, whole.reals))
 
     @property
-    def followers(self) -> tuple[str, ...]:
+    def mimic_joints(self) -> tuple[str, ...]:
         """Names of the mimic joints, in the order of their bodies."""
         return () if self.mimic_map is None else self.mimic_map.names
 
@@ -228,7 +228,7 @@ class Tree(Immutable):
         """The spanning tree, in which mimic joints move independently; the tree itself if it has none."""
         return self if self._spanning is None else self._spanning
 
-    def as_felt(self) -> Tree:
+    def with_shared_rotors(self) -> Tree:
         """Return the spanning tree with rotor inertias that are equivalent to the armature of y.
 
         The armature of an independent joint is spread evenly over it and its mimic joints (`MimicMap.shared`). Negative
@@ -248,14 +248,14 @@ class Tree(Immutable):
             replace(body, joint=replace(body.joint, armature=np.maximum(rotors[whole.v_index[body.joint.name]], 0.0)))
             for body in whole.bodies
         ]
-        felt = Tree(
+        effective = Tree(
             self.name, bodies, frames=tuple(whole.frames.values())[self.n_bodies :], visuals=(), gravity=self.gravity
         )
         if (rotors < 0).any():
-            reals = felt.reals.copy()
+            reals = effective.reals.copy()
             reals[reals.size - 3 - whole.nv : reals.size - 3] = rotors
-            object.__setattr__(felt, "reals", frozen(reals))
-        return felt
+            object.__setattr__(effective, "reals", frozen(reals))
+        return effective
 
     def kept(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the indices of the tree's coordinates and degrees of freedom in the spanning tree.
@@ -269,9 +269,9 @@ class Tree(Immutable):
         """
         if self.mimic_map is None:
             return np.arange(self.nq), np.arange(self.nv)
-        return self.mimic_map.kept_q, self.mimic_map.kept_v
+        return self.mimic_map.independent_q, self.mimic_map.independent_v
 
-    def tied_tables(self) -> tuple[np.ndarray, ...]:
+    def spanning_tables(self) -> tuple[np.ndarray, ...]:
         """Return the tables that entries take first: the spanning tree's, followed by those of mimic joints, if any.
 
         Returns
@@ -332,15 +332,17 @@ class Tree(Immutable):
         return self._expanded(coerce(Argument("v", v, (self.nv,))), "v")
 
     def _expanded(self, y: np.ndarray, which: str) -> np.ndarray:
-        tied = self.mimic_map
-        if tied is None:
+        mimic_map = self.mimic_map
+        if mimic_map is None:
             return y
-        size, kept = (self.spanning.nq, tied.kept_q) if which == "q" else (self.spanning.nv, tied.kept_v)
+        size, kept = (
+            (self.spanning.nq, mimic_map.independent_q) if which == "q" else (self.spanning.nv, mimic_map.independent_v)
+        )
         whole = np.empty((*y.shape[:-1], size))
         whole[..., kept] = y
-        F, first = len(tied.names), 3 if which == "q" else 3 + 4 * len(tied.names)
-        own, leader = tied.ints[first : first + F], tied.ints[first + F : first + 2 * F]
-        whole[..., own] = tied.multiplier * whole[..., leader] + (tied.offset if which == "q" else 0.0)
+        F, first = len(mimic_map.names), 3 if which == "q" else 3 + 4 * len(mimic_map.names)
+        own, mimicked = mimic_map.ints[first : first + F], mimic_map.ints[first + F : first + 2 * F]
+        whole[..., own] = mimic_map.multiplier * whole[..., mimicked] + (mimic_map.offset if which == "q" else 0.0)
         return whole
 
     def sparsity(self) -> np.ndarray:

@@ -107,7 +107,7 @@ def _touching(contact: ContactHistory) -> tuple[list[str], np.ndarray]:
 def _contact_panel(axes: Any, trajectory: Trajectory, forces: list[tuple[str, np.ndarray]]) -> None:
     """Draw forces at the start of each step, with peaks cut off, and mark steps whose contact solve failed."""
     assert trajectory.contact is not None  # as there are forces
-    t, missed = trajectory.t[:-1], ~is_solved(trajectory.contact.told[:-1])
+    t, missed = trajectory.t[:-1], ~is_solved(trajectory.contact.solver_info[:-1])
     largest = np.max([np.where(force < FARTHEST, force, 0.0) for _, force in forces], axis=0)
     peak, usual = largest.max(), HEADROOM * np.percentile(largest[largest > 0], USUAL)
     cut = peak > HEADROOM * usual

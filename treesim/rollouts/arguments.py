@@ -22,7 +22,7 @@ from ..simulation.step_settings import StepSettings, check_inertia, gains_of, su
 from ..simulation.stepper import warn_of_friction, warn_of_limits
 from ..simulation.world import World
 from ..states.arguments import whole_number
-from ..states.states import tied_constants
+from ..states.states import mimic_constants
 from ..types import Engine
 from ..validation.arrays import Argument, coerce, precision, refuse_non_finite
 
@@ -118,7 +118,7 @@ def _method(
     settings = StepSettings.of(robot, rule, dt / substeps, kp, kd)
     check_diagonal(dynamics, robot, settings)
     step_entry = ENTRIES[bool(world.m), work]
-    constants = (*tied_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
+    constants = (*mimic_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
     code = None
     if touching:
         code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work)

@@ -32,7 +32,7 @@ from ..validation.arrays import Argument, coerce, refuse_non_finite
 from .arguments import Method, Start, method_of
 from .joint_limits import under_contact
 from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
-from .rollout import varied_of
+from .rollout import batched_of
 
 
 class BatchStepper(ReprMixin):
@@ -158,7 +158,7 @@ class BatchStepper(ReprMixin):
         held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
         start = Start(float, self._q, self._v, held, np.empty((self.count, 0)), None)
         if self.residual is None:
-            how = method.substeps, varied_of(method, start, physics)
+            how = method.substeps, batched_of(method, start, physics)
             return under_controls(method.entry, method.constants, method.sizes, held, float, engine, *how)
         self._kept = under_contact(method, start, None, engine, self.residual, physics)
         return self._kept.carry

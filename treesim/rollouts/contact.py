@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from ..contact.lanes import ContactLanes, begin_lanes
+from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import lanes_for, run_states
 from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured
-from ..engine.call.varied import Varied
 from ..engine.graph.policies import Policy
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
@@ -52,20 +52,20 @@ class ContactSteps:
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
         self.residual = residual
         assert method.code.stage is not None
-        self.free, self.touching = self._varied(physics)
+        self.free, self.touching = self._batched(physics)
         # parameters of the current rollouts: inputs of unconstrained steps, and constants of the contact solve
         self.own: list[np.ndarray] = []
-        self.own_touching: Varied | None = None
+        self.own_touching: BatchedTables | None = None
         self.wrenches = measured is not None and measured.reduction.contact  # which SIMD contact solves do not return
-        told_by_lanes = self.touching is None and not self.wrenches
-        on_lanes = engine != "generic" and told_by_lanes and begin_lanes(method.code.stage)
+        simd_reports = self.touching is None and not self.wrenches
+        on_lanes = engine != "generic" and simd_reports and begin_lanes(method.code.stage)
         self.lanes = None if engine == "generic" else self._lane_code(engine)
         self.touch = ContactLanes(method.code.stage) if on_lanes else None
         # first of the current rollouts, their impulses, and memory for those of the next step
         self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
         self.wrench = np.empty(0)  # mean wrenches in the current step, times substeps
 
-    def _varied(self, physics: Physics | None) -> tuple[Varied | None, Varied | None]:
+    def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
         """Return the batched model parameters in the constants of unconstrained steps, and of the contact solve."""
         if physics is None:
             return None, None
@@ -120,13 +120,13 @@ class ContactSteps:
             control = np.array(controls(step, now), dtype=float, order="C")
             finite = bool(np.isfinite(control).all()) and finite
             before, self.wrench = now, np.zeros(1)
-            told = np.zeros_like(worst)
+            residuals = np.zeros_like(worst)
             for _ in range(self.method.substeps):
-                now = self._substep(control, now, told)
+                now = self._substep(control, now, residuals)
             if measured:
-                told[kept[0][:, ENDED] != 0] = 0.0
+                residuals[kept[0][:, ENDED] != 0] = 0.0
                 now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
-            np.maximum(worst, told, out=worst)
+            np.maximum(worst, residuals, out=worst)
             if (step - steps.start + 1) % every == 0:
                 finite = all(np.isfinite(x).all() for x in now) and finite
                 for result, x in zip(results, now, strict=not kept):
@@ -142,12 +142,12 @@ class ContactSteps:
         q, v, *total = now
         q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
         if self.touch is not None:
-            told = self._step_on_lanes(self.touch, q, v, control, q_new, v_new, force, work)
-            np.maximum(worst, told, out=worst)
+            residuals = self._step_on_lanes(self.touch, q, v, control, q_new, v_new, force, work)
+            np.maximum(worst, residuals, out=worst)
             return [q_new, v_new, *(x + work for x in total)]
         rows = self.code.row_results((len(q),), self.kept)
         arrays = q, v, control, q_new, v_new, force, work, *rows
-        self.code.with_contact(self._free, *arrays, varied=self.own_touching)
+        self.code.with_contact(self._free, *arrays, batched=self.own_touching)
         self.kept = rows[-4]
         if self.wrenches:
             self.wrench = self.wrench + rows[-3].reshape(len(q), -1)
@@ -164,16 +164,16 @@ class ContactSteps:
         status = self._free(q, v, control, *ends, force, done)
         inputs, results = (q, v, *ends, force, done, self.kept), (q_new, v_new, impulses, work)
         if status == FINE:
-            told = touch.run(inputs, results)
+            residuals = touch.run(inputs, results)
         else:
             good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
             q_new[...], v_new[...], impulses[...], work[...] = *ends, 0.0, done
-            part, told = [x[good] for x in results], np.zeros(len(q))
-            told[good] = touch.run([x[good] for x in inputs], part)
+            part, residuals = [x[good] for x in results], np.zeros(len(q))
+            residuals[good] = touch.run([x[good] for x in inputs], part)
             for x, own in zip(results, part, strict=True):
                 x[good] = own
         self.kept, self.next = impulses, self.kept
-        return told
+        return residuals
 
     def _free(self, *arrays: Any) -> int:
         """Take the unconstrained step of a batch, by the same code for any number of states."""

@@ -13,27 +13,27 @@ from ..engine.call.evaluate import specialized_first
 from ..errors import EnergyWarning
 from ..model.quaternions import of_unit_length
 from ..model.tree import Tree
-from ..simulation.energy_balance import ROUNDING, TOLERATED, in_play, off_by, remedy_of
+from ..simulation.energy_balance import ROUNDING, TOLERATED, energy_range, off_by, remedy_of
 from ..states.physics import Numbers
 
 RECORDS = 32  # of a rollout, at most, at which its energy is checked, including the last,
 STEPS = 50  # and one for this many steps: an energy costs as much as a few steps
 STATES = 8192  # processed together, to limit the memory
 LARGEST = 1e75  # of a coordinate or velocity: energies of larger ones may overflow
-ROUNDING_SINGLE = 1e-3  # of kinetic energy, in single precision: smallest energy range
+ROUNDING_SINGLE = 1e-3  # of kinetic energy, in single precision: a smaller energy range counts as none
 
 
 class Balance(NamedTuple):
     """Energy balance of B rollouts, all arrays (B,).
 
     start: energy at the start [J]. error: largest energy error [J], NaN if a state has no energy. record: the
-    record with this error. in_play: energy range [J].
+    record with this error. energy_range: energy range [J].
     """
 
     start: np.ndarray
     error: np.ndarray
     record: np.ndarray
-    in_play: np.ndarray
+    energy_range: np.ndarray
 
 
 class BatchedRobots(NamedTuple):
@@ -120,11 +120,11 @@ def _balance(
     good, worst = np.isfinite(errors).all(axis=1), np.argmax(np.abs(errors), axis=1)
     error, most = np.where(good, errors[np.arange(len(q)), worst], np.nan), np.full(len(q), np.nan)
     if good.any():
-        most[good] = _in_play(robot, q[good], v[good], kinetic[good], potential[good], rounding, own, good)
+        most[good] = _energy_range(robot, q[good], v[good], kinetic[good], potential[good], rounding, own, good)
     return Balance(total[:, 0], error, np.concatenate([[0], picked])[worst], most)
 
 
-def _in_play(
+def _energy_range(
     robot: Tree,
     q: np.ndarray,
     v: np.ndarray,
@@ -136,10 +136,10 @@ def _in_play(
 ) -> np.ndarray:
     """Return the energy range [J] of the rollouts in the mask `good`."""
     if own is None:
-        return in_play(robot, q, v, kinetic, potential, rounding=rounding)
+        return energy_range(robot, q, v, kinetic, potential, rounding=rounding)
     part = own.of(good)
     physics = Numbers(part.numbers.places, part.numbers.values[:, None])
-    return in_play(
+    return energy_range(
         robot, q, v, kinetic, potential, part.gravity[:, None], rounding, mass=part.mass, model_parameters=physics
     )
 
@@ -151,17 +151,17 @@ def warn_of_errors(
 
     finite (B,): rollouts that are complete and finite. t (K,): times of records [s].
     """
-    parts = np.abs(found.error) / found.in_play
+    parts = np.abs(found.error) / found.energy_range
     parts[finite & np.isnan(parts)] = np.inf
     wrong = int(np.count_nonzero(parts > TOLERATED))
     if not wrong:
         return
     b = int(np.nanargmax(parts))
-    measured = off_by(found.error[b], t[found.record[b]], found.in_play[b])
-    told = measured if np.isfinite(parts[b]) else "the energy is too large for a number"
+    measured = off_by(found.error[b], t[found.record[b]], found.energy_range[b])
+    details = measured if np.isfinite(parts[b]) else "the energy is too large for a number"
     warnings.warn(
-        f"the energy of {wrong} of {len(parts)} rollouts is off by more than {TOLERATED:.0%} of what is in play; "
-        f"in number {b} {told}: {remedy_of(robot, dt, integrator)}",
+        f"the energy of {wrong} of {len(parts)} rollouts is off by more than {TOLERATED:.0%} of the energy range; "
+        f"in number {b} {details}: {remedy_of(robot, dt, integrator)}",
         EnergyWarning,
         stacklevel=stacklevel,
     )

@@ -24,7 +24,7 @@ import numpy as np
 from ..errors import ArgumentError
 from ..states.arguments import positive_number, whole_number
 from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
-from .time_slices import Done
+from .time_slices import Progress
 
 RECORD_BYTES = 1024  # of a record: a constant size, so that it is overwritten at once
 LABELS = ("q", "v", "work")
@@ -58,12 +58,12 @@ class ResultFiles:
         self._record.truncate(0)  # it belongs to files that are removed
         for part in (*self._parts, *map(_part, self._others)):
             _removed(part)
-        self.tell(Done())  # its disk space, too, is allocated before the computation
+        self.save_progress(Progress())  # its disk space, too, is allocated before the computation
         for path, part, shape in zip(self.paths, self._parts, shapes, strict=True):
             _reserved(path, part, shape, np.dtype(number))
         return [_mapped(part, "r+") for part in self._parts]
 
-    def tell(self, done: Done) -> None:
+    def save_progress(self, done: Progress) -> None:
         """Record the progress, after the results are in the files."""
         record = {**self._repr_fields, **done._asdict()}
         text = json.dumps({**record, "digest": digest_of(record)}).ljust(RECORD_BYTES - 1) + "\n"

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ..engine.call.batched import BatchedTables
 from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured, carried_on_lanes, held_controls, step_code
-from ..engine.call.varied import Varied
 from ..engine.graph.policies import Policy
 from ..kernels.contact.limit_watching_step import watched_step_entry
 from ..kernels.entries.status import FINE
@@ -80,13 +80,13 @@ class WatchedSteps(ContactSteps):
         inputs, held = [*sizes, *fixed, self.method.world.robot.nv], self.method.substeps
         return step_code(entry, constants, inputs, sizes, float, engine, self.measured, held, invariant=len(fixed))
 
-    def _varied(self, physics: Physics | None) -> tuple[Varied | None, Varied | None]:
+    def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
         """Return the batched model parameters, which here include limits monitored by the unconstrained steps."""
         entry = watched_step_entry(self.code.rule, self.method.dynamics)
         tables, count = ("reals", "settings", "geometry"), len(self.start.q)
         self.watched = None if physics is None else physics.within(entry, *tables, count=count)
         self.own_watched: list[np.ndarray] = []
-        return super()._varied(physics)
+        return super()._batched(physics)
 
     def _begin(self, rows: slice, steps: slice, count: int) -> None:
         super()._begin(rows, steps, count)

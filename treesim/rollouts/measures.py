@@ -26,7 +26,7 @@ from ..errors import ArgumentError
 from ..kernels.algebra.numbers import less, select
 from ..kernels.kinematics.bodies import energy_and_momentum_states, frame_pose_states
 from ..model.tree import Tree
-from ..states.arguments import checked_robot, told, whole_number
+from ..states.arguments import checked_robot, short_repr, whole_number
 from ..states.states import serving
 
 MOST_BINS = 64
@@ -46,7 +46,7 @@ class Measure:
 
     def __post_init__(self) -> None:
         if not callable(self.function):
-            raise ArgumentError(f"a measure needs a function of (t, q, v), got {told(self.function)}")
+            raise ArgumentError(f"a measure needs a function of (t, q, v), got {short_repr(self.function)}")
 
     def begin(self, largest: float) -> list[float]:
         """Return the memory before the first step; largest: the largest finite number of its type."""
@@ -452,7 +452,7 @@ def histogram(function: Function, bins: int, range: tuple[float, float]) -> Meas
     except (TypeError, ValueError):
         low, high = 0.0, 0.0
     if not -np.inf < low < high < np.inf:
-        raise ArgumentError(f"range must be two finite numbers, the first the smaller one, got {told(range)}")
+        raise ArgumentError(f"range must be two finite numbers, the first the smaller one, got {short_repr(range)}")
     return Histogram(function, tuple(np.linspace(low, high, bins + 1).tolist()))
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from ..engine.call.buffer_pool import empty
 from ..errors import ArgumentError
-from ..states.arguments import told
+from ..states.arguments import short_repr
 from ..system.memory import check_memory
 from ..validation.arrays import Shape, check_out
 from .files import ResultFiles
-from .time_slices import Done
+from .time_slices import Progress
 
 
 class Results:
@@ -35,23 +35,23 @@ class Results:
             given, missing = shapes[: len(out)], shapes[len(out) :]
             self.arrays = [*_given(out, given, number, arguments), *(empty(shape, number) for shape in missing)]
         else:
-            raise ArgumentError(f"out must be a file name or two arrays (q, v), got {told(out)}")
+            raise ArgumentError(f"out must be a file name or two arrays (q, v), got {short_repr(out)}")
 
-    def tell(self, done: Done) -> None:
+    def save_progress(self, done: Progress) -> None:
         """Record the progress, after the results are in their place."""
         if self.files is not None:
-            self.files.tell(done)
+            self.files.save_progress(done)
 
     def finish(self) -> None:
         """Complete the results."""
         if self.files is not None:
             self.arrays = self.files.finish()
 
-    def leave(self, done: Done) -> str:
+    def leave(self, done: Progress) -> str:
         """Stop before completion; return a sentence on where unfinished files are, empty without files."""
         if self.files is None:
             return ""
-        if done == Done():
+        if done == Progress():
             self.files.remove()
             return ""
         return f"; {self.files.leave()}"

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..contact.stage import SHARE
+from ..contact.contact_solve import SHARE
 from ..dynamics.functions import mass_matrix
 from ..dynamics.physics import Parameters
-from ..engine.call.varied import Varied
+from ..engine.call.batched import BatchedTables
 from ..errors import ArgumentError, UnsupportedError
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.contact.tables import COLUMNS as PAIR_COLUMNS
@@ -78,7 +78,7 @@ class Physics(NamedTuple):
         sizes = {x.values.shape[0] for x in self.tables.values() if x.values.ndim > 1}
         return sizes - {1}
 
-    def within(self, entry: Any, *names: str, count: int, number: Any = float) -> Varied | None:
+    def within(self, entry: Any, *names: str, count: int, number: Any = float) -> BatchedTables | None:
         """Return the entries of the named tables for `count` rollouts, as varied constants of an entry; or None."""
         constants = ["ints", "reals", *entry.signature.tables]
         used = [name for name in names if self.tables[name].places.size]
@@ -88,7 +88,7 @@ class Physics(NamedTuple):
             [np.broadcast_to(self.tables[name].values, (count, self.tables[name].places.size)) for name in used], axis=1
         )
         places = tuple(self.tables[name].places for name in used)
-        return Varied(tuple(constants.index(name) for name in used), places, numbers.astype(number, copy=False))
+        return BatchedTables(tuple(constants.index(name) for name in used), places, numbers.astype(number, copy=False))
 
     def of_robots(self, robot: Tree, count: int) -> BatchedRobots:
         """Return the model parameters of the first `count` rollouts' robots."""
@@ -117,7 +117,9 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
     limits, friction or ground that the world leaves out. Raises UnsupportedError for these under integrators
     without a contact solve.
     """
-    fields = {} if model_parameters is None else given_physics(world.robot, model_parameters, FIELDS, "rollouts")
+    if model_parameters is None:
+        return {}
+    fields = given_physics(world.robot, model_parameters, FIELDS, "rollouts")
     for name, given in fields.items():
         if given.values.ndim - 1 - len(FIELDS[name].shape) > 1:
             raise ArgumentError(f"model_parameters[{name!r}] has more than one batch axis: rollouts have one, (B, ...)")
@@ -187,6 +189,8 @@ def world_with_rows(world: World, fields: Mapping[str, Given]) -> World:
 
     The rows of a step's contact solve then depend on the names of given fields, not on their values.
     """
+    if not fields:
+        return world
     robot, simple = world.robot, simple_joints(world.robot) > 0
     wanted = []
     for name, there in (

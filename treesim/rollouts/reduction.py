@@ -14,7 +14,7 @@ from ..engine.graph.expressions import HELP, Expression, is_number
 from ..errors import ArgumentError, TreesimError, UnsupportedError
 from ..kernels.algebra.numbers import absolute, less, select
 from ..kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
-from ..states.arguments import told
+from ..states.arguments import short_repr
 from .arguments import Method, Start, check_clock
 from .measures import Measure
 
@@ -88,7 +88,7 @@ class Reduction(Expression):
                 f"of t, q[...], v[...] by + - * / **, comparisons, and functions as np.sin; {HELP}"
             ) from error
         if not is_number(x, t.graph):
-            what = f"an array of shape {x.shape}" if isinstance(x, np.ndarray) else told(x)
+            what = f"an array of shape {x.shape}" if isinstance(x, np.ndarray) else short_repr(x)
             raise ArgumentError(f"measure {name!r} must return one number or condition, got {what}")
         return x if hasattr(x, "graph") else t.constant(float(x))
 
@@ -134,7 +134,7 @@ class Measuring:
         wrong = (self.seen < self.kept[:, STEP]) & (self.kept[:, ENDED] == 0)
         return np.where(wrong[: len(diverged)] & (diverged < 0), 0, diverged)
 
-    def told(self, count: int) -> dict[str, Any]:
+    def fields(self, count: int) -> dict[str, Any]:
         """Return the arguments of `Rollouts` on measures, for the first `count` rollouts."""
         measures = {name: x[:count] for name, x in self._values().items()}
         return {"measures": measures, "measured": self.seen[:count], "ended": self.ended[:count]}
@@ -172,7 +172,9 @@ def _taken(name: str, function: Callable[..., Any]) -> int:
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
-        raise ArgumentError(f"measure {name!r}: {told(function)} has no signature: give lambda t, q, v: ...") from None
+        raise ArgumentError(
+            f"measure {name!r}: {short_repr(function)} has no signature: give lambda t, q, v: ..."
+        ) from None
     for count in (3, 4, 5):
         try:
             signature.bind(*range(count))
@@ -187,10 +189,10 @@ def checked_measures(measure: Any) -> dict[str, Measure]:
     if measure is None:
         return {}
     if not isinstance(measure, Mapping) or not all(isinstance(name, str) for name in measure):
-        raise ArgumentError(f"measure must be a dict of measures by name, got {told(measure)}")
+        raise ArgumentError(f"measure must be a dict of measures by name, got {short_repr(measure)}")
     for name, one in measure.items():
         if not isinstance(one, Measure):
             raise ArgumentError(
-                f"measure {name!r} is {told(one)}: make it by a function of treesim.measures, such as any_ or minimum"
+                f"measure {name!r} is {short_repr(one)}: make it by a function of treesim.measures, as any_"
             )
     return dict(measure)

@@ -17,7 +17,7 @@ from ..errors import ArgumentError, ContactWarning, EnergyWarning, TreesimError,
 from ..model.tree import Tree
 from ..simulation.continuation import first_state
 from ..simulation.control import Controller
-from ..simulation.provenance import Recipe, controller_of, surroundings, unpacked, world_of
+from ..simulation.provenance import Provenance, controller_of, surroundings, unpacked, world_of
 from ..simulation.serialization import restored
 from ..simulation.simulation import Simulation
 from ..simulation.trajectory import Trajectory
@@ -26,7 +26,7 @@ from ..system.files import path_of
 from ..urdf.findings import Findings
 from ..urdf.read import Source
 from ..urdf.resolve import open_source
-from ..validation.values import positive_number, told
+from ..validation.values import positive_number, short_repr
 from .files import LABELS
 
 UNKNOWN = "unknown: versions and arguments are those of the recording"
@@ -163,8 +163,8 @@ def replay(
     trajectory = run if isinstance(run, Trajectory) else _loaded(run)
     if not len(trajectory):
         raise ArgumentError("the recording has no states: there is nothing to repeat")
-    recipe = _recipe(trajectory)
-    simulation, duration = _simulation(recipe, controller)
+    provenance = _provenance(trajectory)
+    simulation, duration = _simulation(provenance, controller)
     cut = _is_cut(trajectory)
     steps = len(trajectory) - cut  # one more than recorded, in which a stopped run stops again
     duration = steps * simulation.dt if cut else min(duration, steps * simulation.dt)
@@ -173,7 +173,7 @@ def replay(
             warnings.simplefilter("ignore", known)
         again = simulation.run_from(duration, first_state(trajectory), progress)
     first = first_difference(trajectory, again, cut)
-    then, now = recipe.surroundings, surroundings()
+    then, now = provenance.surroundings, surroundings()
     processor = changes(*({name: some[name] for name in PROCESSOR if name in some} for some in (then, now)))
     others = tuple(change for change in changes(then, now) if change not in processor)
     causes = (*others, *((OTHER_PROCESSOR,) if processor else ())) or (UNKNOWN,)
@@ -193,13 +193,13 @@ def _loaded(path: str | os.PathLike[str]) -> Trajectory:
     return Trajectory.load(path)
 
 
-def _recipe(trajectory: Trajectory) -> Recipe:
-    if trajectory.recipe is None:
+def _provenance(trajectory: Trajectory) -> Provenance:
+    if trajectory.provenance is None:
         raise ArgumentError(
             "the recording does not tell how it was made: an older version of treesim wrote it, or it is no "
             "simulation's"
         )
-    return unpacked(trajectory.recipe() if callable(trajectory.recipe) else trajectory.recipe)
+    return unpacked(trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance)
 
 
 def recorded_robot(trajectory: Trajectory) -> Tree | None:
@@ -207,23 +207,23 @@ def recorded_robot(trajectory: Trajectory) -> Tree | None:
 
     Raises ArgumentError if it is damaged.
     """
-    if trajectory.recipe is None:
+    if trajectory.provenance is None:
         return None
-    recipe = _recipe(trajectory)
-    return None if "world" in recipe.missing else world_of(recipe).robot
+    provenance = _provenance(trajectory)
+    return None if "world" in provenance.missing else world_of(provenance).robot
 
 
-def _simulation(recipe: Recipe, controller: Any) -> tuple[Simulation, float]:
+def _simulation(provenance: Provenance, controller: Any) -> tuple[Simulation, float]:
     """Return the simulation of a provenance, and its duration [s]."""
-    for label, reason in recipe.missing.items():
+    for label, reason in provenance.missing.items():
         if label not in ("world", "controller"):
             raise ArgumentError(f"it cannot be repeated: {reason}")
-    world = world_of(recipe)
-    drive = controller_of(recipe, world) if controller is None else controller
-    others = [name for name in recipe.settings if name not in SETTINGS]
+    world = world_of(provenance)
+    drive = controller_of(provenance, world) if controller is None else controller
+    others = [name for name in provenance.settings if name not in SETTINGS]
     if others:
         raise unknown_name("setting of the recording", others[0], SETTINGS)
-    settings = {name: restored(value) for name, value in recipe.settings.items()}
+    settings = {name: restored(value) for name, value in provenance.settings.items()}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # the recorded run has warned
         try:
@@ -278,7 +278,7 @@ def _pairs(recorded: Trajectory, repeated: Trajectory) -> dict[str, tuple[np.nda
         axes = ("fx", "fy", "fz", "mx", "my", "mz")
         bodies = tuple(f"{body}.{axis}" for body in one.bodies for axis in axes)
         pairs["contact wrench"] = _rows(one.wrench), _rows(other.wrench), bodies
-        pairs["contact"] = one.told, other.told, ("penetration", "residual", "energy certificate")
+        pairs["contact"] = one.solver_info, other.solver_info, ("penetration", "residual", "energy certificate")
     return pairs
 
 
@@ -370,11 +370,11 @@ def _source_notes(trajectory: Trajectory, source: Any) -> Iterator[str]:
         return
     now, then = source_digest(source), trajectory.metadata.get("sha256")
     if now is None:
-        raise ArgumentError(f"source: the description {told(source)} cannot be read")
+        raise ArgumentError(f"source: the description {short_repr(source)} cannot be read")
     if not isinstance(then, str):
         yield "the recording does not tell the SHA-256 of the robot's description"
     elif now != then:
         yield (
-            f"the robot's description {told(source)} has changed (SHA-256 {now[:DIGITS]}... now, "
+            f"the robot's description {short_repr(source)} has changed (SHA-256 {now[:DIGITS]}... now, "
             f"{then[:DIGITS]}... then): the recording's own robot ran"
         )

@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from ..contact.base import ContactSolver
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..dynamics.physics import Parameters
+from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import check_engine
 from ..engine.call.steps import Measured, RolloutSegment, under_controls, under_policy
-from ..engine.call.varied import Varied
 from ..engine.graph.policies import Policy
 from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError, StoppedWarning, keep_with, unknown_name
@@ -35,7 +35,7 @@ from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, 
 from .reduction import Measuring, measuring_of
 from .rollouts import Rollouts as Rollouts
 from .rollouts import begun, first_diverged, outcome, times
-from .time_slices import Done, Pace, Slice, slices
+from .time_slices import Progress, RolloutSlice, SliceScheduler, slices
 
 CHUNK_BYTES = 1 << 28  # of results between two reports of progress, at most
 
@@ -258,7 +258,7 @@ def _steps(
             return under_contact(method, start, None, engine, residual, physics, measured).carry
         return under_controls(
             method.entry, method.constants, method.sizes, u, number, engine, method.substeps,
-            varied_of(method, start, physics), measured,
+            batched_of(method, start, physics), measured,
         )  # fmt: skip
     policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1])
     check_clock(start.steps, number)
@@ -269,11 +269,11 @@ def _steps(
     entries = method.entry, policy_step_entry(method.entry)
     return under_policy(
         entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps,
-        varied_of(method, start, physics), measured,
+        batched_of(method, start, physics), measured,
     )  # fmt: skip
 
 
-def varied_of(method: Method, start: Start, physics: Physics | None) -> Varied | None:
+def batched_of(method: Method, start: Start, physics: Physics | None) -> BatchedTables | None:
     """Return the batched model parameters in the constants of unconstrained steps, in the rollouts' number type."""
     if physics is None:
         return None
@@ -310,7 +310,7 @@ def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> R
     treesim.errors.ArgumentError: no unfinished rollouts of 'no_such_run': ...
     """
     record, arrays = read_record(out)
-    done = Done(*(record[label] for label in Done._fields))
+    done = Progress(*(record[label] for label in Progress._fields))
     t = times(record["dt"], record["every"], arrays[0].shape[1])
     t, (q, v, *work), counts = begun(done, arrays, t)
     return Rollouts(t, q, v, first_diverged(q, v, counts), counts, "unfinished", next(iter(work), None), robot)
@@ -329,14 +329,14 @@ def _run(
     """Step all rollouts through all steps, until Ctrl-C."""
     count, records = results.arrays[0].shape[:2]
     t = times(**results.facts, records=records)
-    done, finite = Done(), True
+    done, finite = Progress(), True
     try:
         for part in _slices(piece, start, results, measuring is not None):
             if not part.finite:
                 finite = False
                 refuse_non_finite_controls(start.u[part.rows, part.steps], start.u)
             before, done = done, part.done
-            results.tell(done)
+            results.save_progress(done)
             if progress is not None and done.complete > before.complete:
                 progress(done.complete, count)
         results.finish()
@@ -354,7 +354,7 @@ def _run(
     return outcome(method, start, t, results.arrays, np.full(count, records), residual, own, measuring, finite=finite)
 
 
-def _slices(piece: RolloutSegment | None, start: Start, results: Results, measured: bool) -> Iterator[Slice]:
+def _slices(piece: RolloutSegment | None, start: Start, results: Results, measured: bool) -> Iterator[RolloutSlice]:
     arrays, every = results.arrays, results.facts["every"]
     count, records = arrays[0].shape[:2]
     last = start.steps if measured else records * every
@@ -362,14 +362,14 @@ def _slices(piece: RolloutSegment | None, start: Start, results: Results, measur
         for done in arrays[2:]:
             done[...] = 0
         if count:
-            yield Slice(slice(0, count), slice(0, 0), True, Done(count))
+            yield RolloutSlice(slice(0, count), slice(0, 0), True, Progress(count))
         return
     most = max(1, CHUNK_BYTES // (max(1, records) * sum(x.shape[2] for x in arrays) * arrays[0].itemsize))
     none_done = [np.broadcast_to(np.zeros((1, x.shape[2]), x.dtype), (count, x.shape[2])) for x in arrays[2:]]
     states = [start.q, start.v, *none_done]
-    yield from slices(piece, states, arrays, every, most, Pace(start.v.shape[1]), last)
+    yield from slices(piece, states, arrays, every, most, SliceScheduler(start.v.shape[1]), last)
 
 
-def _warn_of_stop(found: Rollouts, done: Done, count: int, ending: str) -> None:
+def _warn_of_stop(found: Rollouts, done: Progress, count: int, ending: str) -> None:
     also = f", and {done.records} records of {done.partial} more" if done.partial else ""
     warnings.warn(f"Ctrl-C: {done.complete} of {count} rollouts are done{also}{ending}", StoppedWarning, stacklevel=4)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import plugins
 from ..contact.unsolved import warn_of_states
 from ..errors import ArgumentError, DivergedWarning
 from ..model.tree import Tree
@@ -17,7 +18,7 @@ from ..system.display import ReprMixin, arrays
 from .arguments import Method, Start
 from .energy import BatchedRobots, balance, total_energy, warn_of_errors
 from .reduction import Measuring
-from .time_slices import Done
+from .time_slices import Progress
 
 BLOCK = 256  # rollouts searched together for states that are not finite
 
@@ -141,9 +142,7 @@ class Rollouts(ReprMixin):
         >>> bool(runs.to_xarray().q.sel(coordinate="elbow_joint").isel(time=0).max() == runs.q[:, 0, 2].max())
         True
         """
-        from ..formats.xarray import dataset_of_rollouts
-
-        return dataset_of_rollouts(self)
+        return plugins.get("formats", "nc").dataset_of_rollouts(self)
 
     def to_arrow(self) -> Any:
         """Return the rollouts as a pyarrow Table with one row per recorded state; arrays are copied.
@@ -167,9 +166,7 @@ class Rollouts(ReprMixin):
         >>> runs.to_arrow().num_rows
         200
         """
-        from ..formats.parquet import table_of_rollouts
-
-        return table_of_rollouts(self)
+        return plugins.get("formats", "parquet").table_of_rollouts(self)
 
     def __repr__(self) -> str:
         count, records, _ = self.q.shape
@@ -192,14 +189,16 @@ def times(dt: float, every: int, records: int) -> np.ndarray:
     return dt * every * np.arange(1, records + 1)
 
 
-def begun(done: Done, arrays: Sequence[np.ndarray], t: np.ndarray) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+def begun(
+    done: Progress, arrays: Sequence[np.ndarray], t: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
     """Return times, arrays and numbers of records of the rollouts that were begun; missing records become NaN.
 
     arrays: q, v and, if it is integrated, the work of all rollouts.
     """
     records = len(t)
     if not done.records:
-        done = Done(done.complete)
+        done = Progress(done.complete)
     if not done.complete and done.partial:
         records = done.records
     end = done.complete + done.partial
@@ -237,15 +236,15 @@ def outcome(
     if residual is not None:
         warn_of_states(residual[: len(q)], "rollouts", stacklevel=5)
     own = None if own is None else own.of(slice(len(q)))
-    told: dict[str, Any] = {"residual": None if residual is None else residual[: len(q)], "own": own}
+    details: dict[str, Any] = {"residual": None if residual is None else residual[: len(q)], "own": own}
     if measuring is not None:
-        told |= measuring.told(len(q))
+        details |= measuring.fields(len(q))
     if not work:
-        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **told)
+        return Rollouts(t, q, v, diverged, done, stopped, robot=robot, **details)
     found = balance(robot, (start.q[: len(q)], start.v[: len(q)]), q, v, work[0], start.steps, own)
     finite_ones = (diverged < 0) & (done == len(t))
     warn_of_errors(robot, found, finite_ones, t, method.dt, method.integrator, stacklevel=5)
-    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **told)
+    return Rollouts(t, q, v, diverged, done, stopped, work[0], robot, found.start, **details)
 
 
 def first_diverged(q: np.ndarray, v: np.ndarray, done: np.ndarray) -> np.ndarray:

@@ -24,7 +24,7 @@ ROWS = 64  # rollouts for each thread: smaller slices have fewer steps instead
 VECTOR = 16  # rollouts: slices are multiples of a vector
 
 
-class Done(NamedTuple):
+class Progress(NamedTuple):
     """Progress: number of `complete` rollouts, and `records` records of each of the next `partial` ones."""
 
     complete: int = 0
@@ -32,16 +32,16 @@ class Done(NamedTuple):
     records: int = 0
 
 
-class Slice(NamedTuple):
+class RolloutSlice(NamedTuple):
     """Computed slice: its rollouts, its steps, whether all states are finite, and the progress after it."""
 
     rows: slice
     steps: slice
     finite: bool
-    done: Done
+    done: Progress
 
 
-class Pace:
+class SliceScheduler:
     """Slice scheduler: work of a slice, in rollouts times steps, estimated from the slices before."""
 
     def __init__(self, nv: int) -> None:
@@ -68,8 +68,14 @@ class Pace:
 
 
 def slices(
-    piece: RolloutSegment, states: Arrays, results: Sequence[np.ndarray], every: int, most: int, pace: Pace, last: int
-) -> Iterator[Slice]:
+    piece: RolloutSegment,
+    states: Arrays,
+    results: Sequence[np.ndarray],
+    every: int,
+    most: int,
+    pace: SliceScheduler,
+    last: int,
+) -> Iterator[RolloutSlice]:
     """Step states (count, n) through `last` steps, slice by slice, and yield the slices.
 
     results: arrays (count, records, n), overwritten by one record after every `every` steps. most: largest
@@ -83,8 +89,14 @@ def slices(
 
 
 def _carried(
-    piece: RolloutSegment, rows: slice, now: Arrays, results: Sequence[np.ndarray], every: int, pace: Pace, last: int
-) -> Iterator[Slice]:
+    piece: RolloutSegment,
+    rows: slice,
+    now: Arrays,
+    results: Sequence[np.ndarray],
+    every: int,
+    pace: SliceScheduler,
+    last: int,
+) -> Iterator[RolloutSlice]:
     """Step some rollouts from the first step to the last."""
     step, number = 0, rows.stop - rows.start
     while step < last:
@@ -94,8 +106,8 @@ def _carried(
         now, finite = piece(rows, steps, now, own, own_every)
         pace.learn(number * (steps.stop - step), time.perf_counter() - began)
         step = steps.stop
-        done = Done(rows.stop) if step == last else Done(rows.start, number, step // every)
-        yield Slice(rows, steps, finite, done)
+        done = Progress(rows.stop) if step == last else Progress(rows.start, number, step // every)
+        yield RolloutSlice(rows, steps, finite, done)
 
 
 def _places(rows: slice, steps: slice, results: Sequence[np.ndarray], every: int) -> tuple[list[np.ndarray], int]:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..dynamics.operational.frames import frame_pose
 from ..errors import ArgumentError, listed, quoted, unknown_name
 from ..model.tree import Body, Tree
-from ..states.arguments import checked_robot, positive_number, told
+from ..states.arguments import checked_robot, positive_number, short_repr
 from ..system.display import ReprMixin, span, vector
 from ..types import ControllerName
 from ..validation.arrays import Argument, coerce
@@ -36,7 +36,7 @@ class Controller(Protocol):
         ...
 
 
-class Pure:
+class StatelessController:
     """Base class of controllers without a state, whose `torque` is evaluated at every substep.
 
     Subclasses must have `stiffness` and `damping`, (nv,) each: the derivatives of the latest torque, 0 where a
@@ -82,7 +82,8 @@ def as_controller(robot: Tree, given: Any) -> Controller:
     torque = getattr(given, "torque", given)
     if not callable(torque):
         raise ArgumentError(
-            f"controller must have a method torque(t, q, v), be a function of (t, q, v), or None, got {told(given)}"
+            "controller must have a method torque(t, q, v), be a function of (t, q, v), or None, got "
+            + short_repr(given)
         )
     controller: Controller = Function(given) if torque is given else given
     try:
@@ -96,7 +97,7 @@ def as_controller(robot: Tree, given: Any) -> Controller:
 
 def controller_name(controller: Controller) -> str:
     """Return the name of a controller's class, or of the function that it wraps."""
-    if isinstance(controller, BesideBodies):
+    if isinstance(controller, ExtendedController):
         return controller_name(controller.controller)
     what: Any = controller.function if isinstance(controller, Function) else type(controller)
     return str(getattr(what, "__name__", type(what).__name__))
@@ -166,7 +167,7 @@ class PD(ReprMixin):
     def __init__(self, robot: Tree, target: ArrayLike, *, kp: ArrayLike, kd: ArrayLike) -> None:
         self.target = coerce(Argument(self._argument, target, ())).copy()
         if self.target.shape != (checked_robot(robot).nq,) or not np.isfinite(self.target).all():
-            raise ArgumentError(f"{self._argument} must be {robot.nq} finite numbers (nq), got {told(target)}")
+            raise ArgumentError(f"{self._argument} must be {robot.nq} finite numbers (nq), got {short_repr(target)}")
         actuated = _actuated(robot)
         self.stiffness = checked_gain("kp", kp, robot.nv) * actuated
         self.damping = checked_gain("kd", kd, robot.nv) * actuated
@@ -282,7 +283,7 @@ class Pushed(ReprMixin):
         self._root = _floating_root(robot)
         self.force = coerce(Argument("force", force, (3,))).copy()
         if self.force.ndim != 1 or not np.isfinite(self.force).all():
-            raise ArgumentError(f"force must be three finite numbers [N], got {told(force)}")
+            raise ArgumentError(f"force must be three finite numbers [N], got {short_repr(force)}")
         self.start = positive_number("start", start, zero=True)
         self.duration = positive_number("duration", duration)
         self.stiffness, self.damping = (
@@ -324,7 +325,7 @@ class Pushed(ReprMixin):
         return np.add(given, push)
 
 
-class BesideBodies(ReprMixin):
+class ExtendedController(ReprMixin):
     """Controller of a robot that shares a world with free bodies; the torque on the bodies is 0.
 
     controller: a controller of the robot `alone`, whose coordinates are the first ones of `whole`, the tree of
@@ -380,7 +381,7 @@ def in_world_of(controller: Controller, alone: Tree, whole: Tree) -> Controller:
             f"the controller {controller_name(controller)!r} is of {quoted(controller.robot.name)}, which has "
             f"{controller.robot.nv} degrees of freedom, but {quoted(whole.name)} has {whole.nv}: make it of {which}"
         )
-    return Zero(whole) if isinstance(controller, Zero) else BesideBodies(controller, alone, whole)
+    return Zero(whole) if isinstance(controller, Zero) else ExtendedController(controller, alone, whole)
 
 
 def _sizes(robot: Tree) -> tuple[int, int]:
@@ -479,9 +480,9 @@ def is_own(controller: Controller) -> bool:
     True for the controllers of this module and for subclasses of Pure.
     """
     inner: Any = controller
-    while type(inner) in (Pushed, BesideBodies):
+    while type(inner) in (Pushed, ExtendedController):
         inner = inner.controller
-    return type(inner) in (Zero, PD, Hold) or isinstance(inner, Pure)
+    return type(inner) in (Zero, PD, Hold) or isinstance(inner, StatelessController)
 
 
 def _floating_root(robot: Tree) -> Body:

@@ -14,9 +14,9 @@ from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, NonFiniteError
 from ..kernels.entries.status import FINE
 from ..model.tree import Tree
-from ..states.arguments import told
+from ..states.arguments import short_repr
 from ..types import Engine
-from .control import Pure, Zero, as_controller, controller_name, in_world_of, is_own
+from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own
 from .step import StepCode, forward_solver
 from .step_settings import StepSettings, check_inertia, substeps_of
 from .stepper import warn_of_limits
@@ -99,14 +99,14 @@ class ControlledRobot:
         self._stiffness = self._gains_of("stiffness")
         self._gain = self._gains_of("damping")
         has_gains = bool(self._stiffness.any() or self._gain.any())
-        self._pure = self.controller if isinstance(self.controller, Pure) else None
-        self._follows = has_gains or self._pure is not None  # whether the torque changes within a step
+        self._stateless = self.controller if isinstance(self.controller, StatelessController) else None
+        self._follows = has_gains or self._stateless is not None  # whether the torque changes within a step
 
     def _gains_of(self, label: str) -> np.ndarray:
         gains = coerce(Argument(f"the controller's {label}", getattr(self.controller, label, self._zero), ()))
         if gains.shape not in ((), self._shape) or not np.isfinite(gains).all():
             raise ArgumentError(
-                f"the controller's {label} must be {self.robot.nv} finite numbers (nv), got {told(gains)}"
+                f"the controller's {label} must be {self.robot.nv} finite numbers (nv), got {short_repr(gains)}"
             )
         return gains
 
@@ -157,7 +157,7 @@ class ControlledRobot:
         except ValueError:  # lists of unequal lengths
             what = np.empty(0, object)
         if masked or what.dtype.kind not in "fiu":
-            came = "an array with masked entries" if masked else told(given)
+            came = "an array with masked entries" if masked else short_repr(given)
             raise ControllerError(f"the controller {name!r} returned {came}, but {nv} real numbers (nv) are needed")
         if what.shape != self._shape:
             free = f", {nv - self.world.alone.nv} of them of free bodies" if self.world.bodies else ""
@@ -196,8 +196,8 @@ class ControlledRobot:
             rows = code.row_results()
             if self.impulses is not None:
                 rows[-5][:] = self.impulses
-            if self._pure is not None:
-                code.settings.put_gains(self.robot, self._pure.stiffness, self._pure.damping)
+            if self._stateless is not None:
+                code.settings.put_gains(self.robot, self._stateless.stiffness, self._stateless.damping)
             results = q_new, v_new, force, work, *rows
             if code.call(*now, held, *results) != FINE:
                 self._explained_call(code, *now, held, *results)
@@ -227,7 +227,7 @@ class ControlledRobot:
         substeps = substeps_of(self.robot, rule, dt, self.substeps)
         settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
         solver, engine = forward_solver(self.robot, self.backend), self._engine
-        if self._pure is not None:
+        if self._stateless is not None:
             settings, engine = settings.copy(), "generic"  # gains change, so they cannot be constants of the code
         code = StepCode(self.world, rule, solver, self._gravity, settings, engine, self.contact_solver)
         return code, substeps

@@ -15,14 +15,14 @@ from ..model.tree import Tree
 from .step_settings import speed_hint
 from .trajectory import Trajectory
 
-TOLERATED = 0.01  # of the energy range: a larger error causes a warning
+TOLERATED = 0.01  # of the energy range: a larger error is warned of
 NONSENSE = 0.5  # of the energy range: a run with a larger error has failed
-ROUNDING = 1e-9  # of kinetic energy: smallest energy range
+ROUNDING = 1e-9  # of kinetic energy: a smaller energy range counts as none
 LEAST_HEIGHT = 1e-3  # m: smallest energy range, as height of the robot's weight; for rest, and for single steps
 
 
 class Energies(NamedTuple):
-    """Kinetic and potential energy (K,) of K states, and the energy range `in_play`, one number [J].
+    """Kinetic and potential energy (K,) of K states, and the energy range `energy_range`, one number [J].
 
     The energy range is what could turn into joint motion: the largest kinetic energy without that of a free
     robot's centre of mass. A robot on a fixed base adds the range of its potential energy. At least
@@ -31,7 +31,7 @@ class Energies(NamedTuple):
 
     kinetic: np.ndarray
     potential: np.ndarray
-    in_play: float
+    energy_range: float
 
 
 def energies(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray | None) -> Energies:
@@ -46,10 +46,10 @@ def energies(robot: Tree, q: np.ndarray, v: np.ndarray, gravity: np.ndarray | No
             except NonFiniteError:
                 break
         return Energies(kinetic, potential, np.inf)
-    return Energies(kinetic, potential, float(in_play(robot, q, v, kinetic, potential, gravity)))
+    return Energies(kinetic, potential, float(energy_range(robot, q, v, kinetic, potential, gravity)))
 
 
-def in_play(
+def energy_range(
     robot: Tree,
     q: np.ndarray,
     v: np.ndarray,
@@ -93,23 +93,26 @@ def work_of(robot: Tree, t: np.ndarray, v: np.ndarray, tau: np.ndarray, start: n
 
 def judged(trajectory: Trajectory, robot: Tree) -> Trajectory:
     """Return a finished run with its energy checked: marked as stopped for an absurd error; warns of a large one."""
-    error, in_play = trajectory.energy_error, trajectory.metadata["energy_in_play"]
-    if not (np.isfinite(in_play) and np.isfinite(error).all()):
+    error, energy_range = trajectory.energy_error, trajectory.metadata["energy_range"]
+    if not (np.isfinite(energy_range) and np.isfinite(error).all()):
         return trajectory.with_metadata(stopped="the motion is not to be trusted: its energy is too large for a number")
     worst = int(np.argmax(np.abs(error)))
-    if not abs(error[worst]) > TOLERATED * in_play:
+    if not abs(error[worst]) > TOLERATED * energy_range:
         return trajectory
     made: Any = trajectory.metadata
-    told, remedy = off_by(error[worst], trajectory.t[worst], in_play), remedy_of(robot, made["dt"], made["integrator"])
-    if abs(error[worst]) > NONSENSE * in_play:
-        return trajectory.with_metadata(stopped=f"the motion is not to be trusted: {told}; {remedy}")
-    warnings.warn(f"{told}: {remedy}", EnergyWarning, stacklevel=4)
+    details, remedy = (
+        off_by(error[worst], trajectory.t[worst], energy_range),
+        remedy_of(robot, made["dt"], made["integrator"]),
+    )
+    if abs(error[worst]) > NONSENSE * energy_range:
+        return trajectory.with_metadata(stopped=f"the motion is not to be trusted: {details}; {remedy}")
+    warnings.warn(f"{details}: {remedy}", EnergyWarning, stacklevel=4)
     return trajectory
 
 
-def off_by(error: float, t: float, in_play: float) -> str:
-    """Return a sentence with the energy error [J] at time t [s], relative to the energy range `in_play` [J]."""
-    part = f"{abs(error) / in_play:.2g} of the {in_play:.3g} J in play"
+def off_by(error: float, t: float, energy_range: float) -> str:
+    """Return a sentence with the energy error [J] at time t [s], relative to the energy range `energy_range` [J]."""
+    part = f"{abs(error) / energy_range:.2g} of the {energy_range:.3g} J energy range"
     return f"the energy is off by {error:+.3g} J at t = {t:.6g} s, {part}"
 
 

@@ -119,7 +119,7 @@ class Player(ReprMixin):
         self.simulation, self.fps = simulation, positive_number("fps", fps, "number")
         self._show, self._clock, self._sleep = show, clock, sleep
         self._events: queue.SimpleQueue[Callable[[Player], object]] = queue.SimpleQueue()
-        self.paused = self._told = False
+        self.paused = self._reported = False
         self.steps, self._since = 0, (0.0, 0)
         self.speed = speed
 
@@ -310,8 +310,8 @@ class Player(ReprMixin):
         if left >= 0:
             self._sleep(left)
         elif -left > LATE:
-            if not self._told:
-                self._told = True
+            if not self._reported:
+                self._reported = True
                 warnings.warn(
                     f"the simulation cannot keep up: it runs at {self.speed * played / (played - left):.2g} times real "
                     f"time, not {self.speed:g}: take a larger dt, fewer substeps, or a lower speed",

@@ -20,7 +20,7 @@ from ..engine.call.generic import runs_compiled
 from ..engine.llvm.machine_code import processor
 from ..errors import ArgumentError, TreesimError, UnsupportedError, shortened
 from ..validation.schema import LARGEST, fits, parsed, record_of
-from ..validation.values import told
+from ..validation.values import short_repr
 from .control import Controller, controller_name
 from .serialization import plain, restored
 from .trajectory import Trajectory
@@ -32,7 +32,7 @@ ALONE = "robot alone"  # and without free bodies
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Provenance:
     """Arguments of a simulation and the software that ran it, in serialized form.
 
     world, controller: as `treesim.simulation.serialization` writes them. settings: the other arguments of
@@ -51,7 +51,7 @@ class Recipe:
     format: int = FORMAT
 
 
-class PackedLater:
+class DeferredProvenance:
     """Provenance of a simulation; the immutable world is serialized on demand, the controller at once.
 
     start: contact impulses (R,) before the first step. end: those of the last step, set after the run.
@@ -98,7 +98,7 @@ class PackedLater:
         return base64.b64encode(zlib.compress(text.encode())).decode()
 
 
-def unpacked(text: str) -> Recipe:
+def unpacked(text: str) -> Provenance:
     """Parse the text of a provenance; raises ArgumentError if it is damaged or of a newer format."""
     try:
         opened = zlib.decompressobj()
@@ -108,34 +108,34 @@ def unpacked(text: str) -> Recipe:
         values = parsed(found, "it")
         if isinstance(values, dict) and values.get("format") != FORMAT:
             raise ArgumentError(
-                f"it is of format {told(values.get('format'))}, but {FORMAT} is known: take a later version"
+                f"it is of format {short_repr(values.get('format'))}, but {FORMAT} is known: take a later version"
             )
-        return record_of(Recipe, values, "it")
+        return record_of(Provenance, values, "it")
     except (ValueError, zlib.error, binascii.Error) as error:
         raise ArgumentError(f"the recording does not tell how it was made, or is damaged: {error}") from None
 
 
-def world_of(recipe: Recipe) -> World:
+def world_of(provenance: Provenance) -> World:
     """Return the world of the run, equal to the bit.
 
     Raises UnsupportedError if the world was not serialized, ArgumentError if it is damaged.
     """
-    if "world" in recipe.missing:
-        raise UnsupportedError(f"it cannot be repeated: {recipe.missing['world']}")
-    world = restored(recipe.world)
+    if "world" in provenance.missing:
+        raise UnsupportedError(f"it cannot be repeated: {provenance.missing['world']}")
+    world = restored(provenance.world)
     if not isinstance(world, World):
         raise ArgumentError("the recording holds no world")
     return world
 
 
-def controller_of(recipe: Recipe, world: World) -> Any:
+def controller_of(provenance: Provenance, world: World) -> Any:
     """Return the controller of the run, None for none; raises UnsupportedError if it was not serialized."""
-    if "controller" in recipe.missing:
-        reason = shortened(recipe.missing["controller"], 300)
+    if "controller" in provenance.missing:
+        reason = shortened(provenance.missing["controller"], 300)
         raise UnsupportedError(
             f"it cannot be repeated: {reason}: give treesim.replay(run, controller=...) an equal one"
         )
-    return restored(recipe.controller, _named(world))
+    return restored(provenance.controller, _named(world))
 
 
 def _named(world: World) -> dict[str, Any]:
@@ -148,15 +148,15 @@ def contact_impulses(trajectory: Trajectory, where: Literal["start", "end"]) -> 
 
     None if they are unknown or there is no contact. Raises ArgumentError if the recording is damaged.
     """
-    recipe = trajectory.recipe
-    if recipe is None:
+    provenance = trajectory.provenance
+    if provenance is None:
         return None
-    if isinstance(recipe, PackedLater):
-        known: np.ndarray | None = getattr(recipe, where)
+    if isinstance(provenance, DeferredProvenance):
+        known: np.ndarray | None = getattr(provenance, where)
         return known
-    found = restored(getattr(unpacked(recipe() if callable(recipe) else recipe), where))
+    found = restored(getattr(unpacked(provenance() if callable(provenance) else provenance), where))
     if found is not None and not isinstance(found, np.ndarray):
-        raise ArgumentError(f"the recording's impulses of contact are damaged: {told(found)} is no array")
+        raise ArgumentError(f"the recording's impulses of contact are damaged: {short_repr(found)} is no array")
     return found
 
 

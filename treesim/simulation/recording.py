@@ -29,7 +29,7 @@ class Recording:
         self.work = np.empty((capacity, 2))
         self._bodies = [] if touching is None else list(touching.bodies)
         kept = 0 if touching is None else capacity
-        self.wrench, self.told = np.zeros((kept, len(self._bodies), 6)), no_contact(kept)
+        self.wrench, self.solver_info = np.zeros((kept, len(self._bodies), 6)), no_contact(kept)
         self._latest: list[tuple[int, np.ndarray]] = []  # states, and wrenches (P, 12) of all pairs
         self._met: list[tuple[list[int], np.ndarray, np.ndarray]] = []  # states, pairs that touch, (states, pairs, 12)
 
@@ -45,7 +45,7 @@ class Recording:
         """Record the contact report of the step that starts at the last state."""
         if self._touching is not None:
             k = self.count - 1
-            self.wrench[k], self.told[k] = contact.wrench[self._bodies], contact.told
+            self.wrench[k], self.solver_info[k] = contact.wrench[self._bodies], contact.solver_info
             self._latest.append((k, contact.pairs))
             if len(self._latest) == BLOCK:
                 self._keep_what_touched()
@@ -77,9 +77,9 @@ class Recording:
         t, q, v, tau = self.t[:n], self.q[:n], self.v[:n], self.tau[:n]
         found = energies(self.robot, q, v, gravity)
         work = self.work[:n] if counted else work_of(self.robot, t, v, tau, self.work[0])
-        told = {**metadata, "energy_in_play": found.in_play}
+        facts = {**metadata, "energy_range": found.energy_range}
         total = found.kinetic + found.potential
-        return Trajectory.of(self.robot, t, q, v, tau, total, told, work, self._contact())
+        return Trajectory.of(self.robot, t, q, v, tau, total, facts, work, self._contact())
 
     def _contact(self) -> ContactHistory | None:
         """Return the contact history of the states so far, for all pairs that ever touched."""
@@ -92,5 +92,5 @@ class Recording:
         for numbers, met, given in self._met:
             wrench[np.array(numbers)[:, None], np.searchsorted(ever, met)] = given
         pairs = tuple(self._touching.groups[g] for g in ever)
-        states = self.wrench[: self.count], self.told[: self.count]
+        states = self.wrench[: self.count], self.solver_info[: self.count]
         return ContactHistory(names, *states, self._touching.surfaces, pairs, wrench)

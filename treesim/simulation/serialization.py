@@ -21,8 +21,8 @@ from ..model.mimic import Mimic
 from ..model.parts import Body, Frame
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
-from ..validation.values import checked_parts, is_name_of, told, whole_number
-from .control import PD, BesideBodies, Hold, Pushed, Zero
+from ..validation.values import checked_parts, is_name_of, short_repr, whole_number
+from .control import PD, ExtendedController, Hold, Pushed, Zero
 from .world import World
 
 RECORDS: dict[str, Any] = {
@@ -93,7 +93,7 @@ def _push(controller: Any, robot: Any, force: Any, start: Any, duration: Any) ->
     return Pushed(controller, robot, force, start=start, duration=duration)
 
 
-def _beside_parts(controller: BesideBodies) -> tuple[Any, ...]:
+def _extended_parts(controller: ExtendedController) -> tuple[Any, ...]:
     return controller.controller, controller.alone, controller.whole
 
 
@@ -104,7 +104,7 @@ MADE: dict[type, Made] = {
     PD: Made(partial(_spring, PD), _spring_parts),
     Hold: Made(partial(_spring, Hold), _spring_parts),
     Pushed: Made(_push, _push_parts),
-    BesideBodies: Made(BesideBodies, _beside_parts),
+    ExtendedController: Made(ExtendedController, _extended_parts),
 }
 MAKERS = {kind.__name__: made.make for kind, made in MADE.items()}
 
@@ -157,7 +157,7 @@ def plain(value: Any, named: Mapping[str, Any] | None = None) -> Any:
         }
     if type(value) in MADE:
         return {"is": type(value).__name__, "of": plain(MADE[type(value)].arguments(value), named)}
-    raise UnsupportedError(f"{told(value)} is nothing that a recording can hold")
+    raise UnsupportedError(f"{short_repr(value)} is nothing that a recording can hold")
 
 
 def restored(description: Any, named: Mapping[str, Any] | None = None) -> Any:
@@ -220,7 +220,7 @@ def _array(of: Any, shape: Any, numbers: Any) -> np.ndarray:
     found = np.array(numbers) if isinstance(numbers, list) else np.array(None)
     kinds = {"float64": "fi", "int64": "i", "bool": "b"}[of]
     if found.ndim != 1 or (found.size and found.dtype.kind not in kinds):
-        raise ArgumentError(f"numbers of an array of {of} must be a list of such, got {told(numbers)}")
+        raise ArgumentError(f"numbers of an array of {of} must be a list of such, got {short_repr(numbers)}")
     sizes = [whole_number("shape of an array", size) for size in checked_parts("shape of an array", shape, int)]
     if math.prod(sizes) != found.size:
         raise ArgumentError(f"an array of shape {sizes} does not hold {found.size} numbers")

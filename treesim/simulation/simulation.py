@@ -30,7 +30,7 @@ from .controlled import ControlledRobot, NonFiniteTorqueError
 from .energy_balance import judged
 from .integrators import CompiledRule
 from .pickling import Carried
-from .provenance import PackedLater
+from .provenance import DeferredProvenance
 from .recording import Recording
 from .start_limits import warn_of_start
 from .step import check_rows, touches
@@ -343,16 +343,16 @@ class Simulation(ReprMixin):
     def _run(self, duration: float, begin: RunStart, progress: Progress | None) -> Trajectory:
         steps = step_count(duration, self.dt)
         check_room(self.robot, steps)
-        recipe = self._recipe(duration, begin)
+        provenance = self._provenance(duration, begin)
         recording = Recording(self.robot, steps + 1, self.world.touching if self.touches else None)
         start = time.perf_counter()
 
         def trajectory(stopped: str | None) -> Trajectory:
             metadata = self._metadata(duration, time.perf_counter() - start, stopped)
             made = recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
-            warn_of_run(made.contact, made.t, made.metadata["energy_in_play"], stacklevel=4)
-            recipe.end = self._impulses()
-            return replace(made, recipe=recipe)
+            warn_of_run(made.contact, made.t, made.metadata["energy_range"], stacklevel=4)
+            provenance.end = self._impulses()
+            return replace(made, provenance=provenance)
 
         try:
             self._advance(recording, steps, begin, progress)
@@ -408,10 +408,10 @@ class Simulation(ReprMixin):
         own = error is not self.system.failure
         return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
 
-    def _recipe(self, duration: float, begin: RunStart) -> PackedLater:
+    def _provenance(self, duration: float, begin: RunStart) -> DeferredProvenance:
         names = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver")
         settings = {name: getattr(self, name) for name in names} | {"duration": float(duration)}
-        return PackedLater(self.world, self.system.controller, settings, begin.impulses)
+        return DeferredProvenance(self.world, self.system.controller, settings, begin.impulses)
 
     def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
         ground = [described(surface) for surface in self.world.ground]

@@ -9,24 +9,24 @@ import numpy as np
 
 from .. import plugins
 from ..contact.base import ContactSolver
+from ..contact.contact_solve import SHARE, ContactSolve
 from ..contact.convex_pairs import nothing_found
-from ..contact.stage import SHARE, ContactStage
 from ..dynamics.auto import Auto
 from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
 from ..dynamics.functions import held_backend
-from ..dynamics.tables import constants_of, on_leaders
+from ..dynamics.tables import constants_of, on_mimicked
+from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
-from ..engine.call.varied import Varied
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import NonFiniteError, UnsupportedError
 from ..kernels.algebra.tables import tree_tables
-from ..kernels.constrained.rows import plain_held_tables, row_memory, tied_held_tables
+from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, row_memory
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..kernels.stepping.constrained_step import RULES_WITH_ROWS, world_step_entry
 from ..kernels.stepping.step import RULES, actuate, settings_of, step_entry, step_memory
 from ..model.tree import Tree
-from ..states.states import tied_constants
+from ..states.states import mimic_constants
 from ..types import Engine
 from .integrators import CompiledRule
 from .step_settings import StepSettings
@@ -61,7 +61,7 @@ class StepCode:
         if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
             entry, constants = solver.entry_for(robot), solver.constants(robot, gravity)
             entry = (world_step_entry if world.m else step_entry)(rule, entry)
-            self.constants = (*tied_constants(robot, constants), *world.held, settings.table)
+            self.constants = (*mimic_constants(robot, constants), *world.held, settings.table)
             rows = ((world.m,), (world.m,)) if world.m else ()
             n = (robot.nv,)
             inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,), *rows)
@@ -69,9 +69,9 @@ class StepCode:
             self.call = self._first_call
         elif engine == "specialized" and robot.nv:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
-        self.stage: ContactStage | None = None
+        self.stage: ContactSolve | None = None
         if touches(world, rule):
-            self.stage = ContactStage(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
+            self.stage = ContactSolve(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
             self._free, self.call = self.call, self._call_with_contact
         self._outside = bool(world.convex.pairs)
 
@@ -79,7 +79,7 @@ class StepCode:
         """Step one state: unconstrained step, then contact solve."""
         return self.with_contact(self._free, *arrays)
 
-    def with_contact(self, free: Callable[..., int], *arrays: Any, varied: Varied | None = None) -> int:
+    def with_contact(self, free: Callable[..., int], *arrays: Any, batched: BatchedTables | None = None) -> int:
         """Take the unconstrained step by `free` into memory of its own, then solve contact; returns the worst status.
 
         States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
@@ -93,41 +93,41 @@ class StepCode:
         status = free(q, v, control, q_free, v_free, force, work_free, *held)
         if status == BAD_LAYOUT:
             return status
-        good = self._to_touch(status, q, q_free, v_free, varied)
+        good = self._to_touch(status, q, q_free, v_free, batched)
         found = self.world.convex.found(q, q_free, good) if self._outside else nothing_found(q)
         inputs, results = (q, v, q_free, v_free, force, work_free, before, found), (q_new, v_new, *given, work)
         if good is None or good.all():
-            status = max(status, self._touch(varied, *inputs, *results))
+            status = max(status, self._touch(batched, *inputs, *results))
         else:
             q_new[...], v_new[...], work[...] = q_free, v_free, work_free
             for x in given:
                 x[...] = 0.0
-            self._touch_some(good, inputs, results, varied)
+            self._touch_some(good, inputs, results, batched)
         return status
 
-    def _touch(self, varied: Varied | None, *arrays: np.ndarray) -> int:
+    def _touch(self, batched: BatchedTables | None, *arrays: np.ndarray) -> int:
         """Solve contact of all states given."""
         assert self.stage is not None
-        return self.stage.run(*arrays) if varied is None else self.stage.run_varied(varied, *arrays)
+        return self.stage.run(*arrays) if batched is None else self.stage.run_batched(batched, *arrays)
 
     def _to_touch(
-        self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray, varied: Varied | None
+        self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray, batched: BatchedTables | None
     ) -> np.ndarray | None:
         """Return the mask (...) of states whose contact has to be solved; None for all."""
         assert self.stage is not None
-        near = self.stage.near(q, q_free, varied)
+        near = self.stage.near(q, q_free, batched)
         if status == FINE:
             return near
         finite = np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
         return finite if near is None else finite & near
 
     def _touch_some(
-        self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...], varied: Varied | None
+        self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...], batched: BatchedTables | None
     ) -> None:
         """Solve contact of the states in the mask `good`."""
         if np.any(good):
             part = [x[good] for x in results]
-            self._touch(None if varied is None else varied.of(good), *(x[good] for x in inputs), *part)
+            self._touch(None if batched is None else batched.of(good), *(x[good] for x in inputs), *part)
             for x, own in zip(results, part, strict=True):
                 x[good] = own
 
@@ -209,15 +209,19 @@ class StepCode:
         self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
     ) -> int:
         """Run the kernel's source in the interpreter with the backend's forward dynamics in Python."""
-        robot, tied = self.robot, self.robot.mimic_map
+        robot, mimic_map = self.robot, self.robot.mimic_map
         if not robot.nv:
             work[:] = 0.0
             return FINE
-        if tied is not None:
+        if mimic_map is not None:
             ends = [np.empty(n) for n in (robot.spanning.nq, robot.spanning.nv, robot.spanning.nv)]
-            state = robot.expand(q), robot.expand_velocity(v), on_leaders(robot, control)
+            state = robot.expand(q), robot.expand_velocity(v), on_mimicked(robot, control)
             status = self._on_spanning_tree(*state, *ends, work, *rows)
-            q_new[:], v_new[:], force[:] = ends[0][tied.kept_q], ends[1][tied.kept_v], ends[2][tied.kept_v]
+            q_new[:], v_new[:], force[:] = (
+                ends[0][mimic_map.independent_q],
+                ends[1][mimic_map.independent_v],
+                ends[2][mimic_map.independent_v],
+            )
             return status
         return self._on_spanning_tree(q, v, control, q_new, v_new, force, work, *rows)
 
@@ -247,18 +251,20 @@ class StepCode:
     def _held(self, tree: Any, q: np.ndarray) -> Any:
         """Return the tables of the world's constrained rows, with memory for mimic joints."""
         if self.robot.mimic_map is None:
-            return plain_held_tables(*self.world.constants)
-        followers, ratios = self.robot.tied_tables()[2:]
-        return tied_held_tables(tree, followers, ratios, *self.world.constants, q)
+            return plain_world_tables(*self.world.constants)
+        mimic_joints, ratios = self.robot.spanning_tables()[2:]
+        return mimic_world_tables(tree, mimic_joints, ratios, *self.world.constants, q)
 
     def _accelerations(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, armature: np.ndarray) -> np.ndarray:
         """Return the backend's accelerations in coordinates of the spanning tree."""
-        robot, tied = self.robot, self.robot.mimic_map
-        if tied is None:
+        robot, mimic_map = self.robot, self.robot.mimic_map
+        if mimic_map is None:
             return self.solver.forward_dynamics(robot, q, v, tau, None, self.gravity, armature)
-        state = q[tied.kept_q], v[tied.kept_v], tau[tied.kept_v]
+        state = q[mimic_map.independent_q], v[mimic_map.independent_v], tau[mimic_map.independent_v]
         solver = held_backend(self.solver, robot)
-        qdd = solver.forward_dynamics(robot, *state, None, self.gravity, np.maximum(tied.gathered(armature, 2), 0.0))
+        qdd = solver.forward_dynamics(
+            robot, *state, None, self.gravity, np.maximum(mimic_map.gathered(armature, 2), 0.0)
+        )
         return robot.expand_velocity(qdd)
 
     def _refuse_infinite(self, diagonal: np.ndarray) -> None:
@@ -328,6 +334,6 @@ def _has_kernel(solver: DynamicsBackend | CompiledBackend) -> TypeGuard[Compiled
 def forward_kernel(robot: Tree, backend: str | DynamicsBackend) -> CompiledBackend:
     """Return a backend that is one kernel; raises UnsupportedError, naming it, for others."""
     solver = forward_solver(robot, backend)
-    if _has_kernel(solver) and (robot.mimic_map is None or solver.serves_followers):
+    if _has_kernel(solver) and (robot.mimic_map is None or solver.serves_mimic_joints):
         return solver
     raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: rollouts need one, such as 'aba'")

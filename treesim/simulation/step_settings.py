@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..dynamics.base import singular_inertia
-from ..dynamics.tables import constants_of, on_leaders
+from ..dynamics.tables import constants_of, on_mimicked
 from ..errors import ArgumentError, LightJointWarning, UnsupportedError
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.dynamics.crba import mass_matrix_full_states
 from ..kernels.stepping.step import COLUMNS
-from ..model.tree import Body, Tree
+from ..model.frozen import frozen
+from ..model.tree import Tree
 from ..states.arguments import whole_number
-from ..states.states import for_followers
+from ..states.states import for_mimic_joints
 from .control import checked_gain
 
 LONGEST = {"implicit_midpoint": 5e-4}  # s: longest substep, by integrator; see docs/simulation.md
@@ -65,7 +66,7 @@ class StepSettings(NamedTuple):
     def put_gains(self, robot: Tree, kp: np.ndarray, kd: np.ndarray) -> None:
         """Overwrite the gains (nv,) without changing theta, for controllers that leave out saturated joints."""
         columns = self.table[1:].reshape(COLUMNS, robot.spanning.nv)
-        columns[0], columns[1] = on_leaders(robot, kp), on_leaders(robot, kd)
+        columns[0], columns[1] = on_mimicked(robot, kp), on_mimicked(robot, kd)
 
     @staticmethod
     def _table(robot: Tree, rule: str, h: float, kp: ArrayLike, kd: ArrayLike, driven: bool = True) -> np.ndarray:
@@ -78,7 +79,7 @@ class StepSettings(NamedTuple):
         effort = np.minimum(robot.effort_limit, UNLIMITED)
         theta = _theta(robot, rule, h, gains)
         columns = [*gains, robot.damping, effort, followed.astype(float), theta]
-        table = np.concatenate([[h], *(on_leaders(robot, column) for column in columns)])
+        table = np.concatenate([[h], *(on_mimicked(robot, column) for column in columns)])
         assert table.size == 1 + COLUMNS * robot.spanning.nv
         table.setflags(write=False)
         return table
@@ -186,7 +187,7 @@ def check_inertia(robot: Tree, rule: str | None, h: float, kp: np.ndarray, kd: n
     """
     stiffness = step_stiffness(h, robot.damping, kp, kd) if rule in IMPLICIT else 0.0
     diagonal = robot.armature + stiffness
-    if (diagonal > 0).all() or all(map(_is_solid, robot.bodies)):
+    if (diagonal > 0).all() or _are_solid(robot):
         return
     for q in tried_configurations(robot)[1:]:  # singular in one general configuration means in all
         error = singular_inertia(robot, np.fmod(q, REACH), diagonal)
@@ -194,8 +195,10 @@ def check_inertia(robot: Tree, rule: str | None, h: float, kp: np.ndarray, kd: n
             raise error
 
 
-def _is_solid(body: Body) -> bool:
-    return bool(body.inertia.mass > 0 and np.linalg.eigvalsh(body.inertia.rotational)[0] > 0)
+@lru_cache(maxsize=64)
+def _are_solid(robot: Tree) -> bool:
+    """Return whether each body has mass, and inertia about every axis."""
+    return all(body.inertia.mass > 0 and np.linalg.eigvalsh(body.inertia.rotational)[0] > 0 for body in robot.bodies)
 
 
 def speed_hint(robot: Tree) -> str:
@@ -269,7 +272,7 @@ def lightest(robot: Tree) -> np.ndarray:
     entry = mass_matrix_full_states
     tables: tuple[np.ndarray, ...] = constants_of(robot)
     if robot.mimic_map is not None:
-        entry, tables = for_followers(entry, robot, tables)
+        entry, tables = for_mimic_joints(entry, robot, tables)
     least, M = np.full(robot.nv, np.inf), np.zeros((robot.nv, robot.nv))
     for q in tried_configurations(robot):
         entry(*tables, q, M.reshape(-1))  # in the interpreter, without waiting for compilation
@@ -280,10 +283,11 @@ def lightest(robot: Tree) -> np.ndarray:
     return np.maximum(least, 0)
 
 
+@lru_cache(maxsize=64)
 def simple_joints(robot: Tree) -> np.ndarray:
-    """Return 1 for the degrees of freedom (nv,) of joints with one degree of freedom, else 0."""
-    joints = [body.joint for body in robot.bodies if body.joint.mimic is None]
-    return np.concatenate([np.full(joint.nv, joint.nv == 1) for joint in joints] or [np.empty(0)])
+    """Return 1 for the degrees of freedom (nv,) of joints with one degree of freedom, else 0; read-only."""
+    sizes = np.array([body.joint.nv for body in robot.bodies if body.joint.mimic is None], int)
+    return frozen(np.repeat(sizes == 1, sizes).astype(float))
 
 
 def tried_configurations(robot: Tree) -> list[np.ndarray]:

@@ -21,7 +21,7 @@ from ..dynamics.base import DynamicsBackend
 from ..dynamics.functions import energy
 from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError, ConvergenceError, EffortWarning, FrictionWarning, NonFiniteError
-from ..kernels.contact.contact_step import TOLD
+from ..kernels.contact.contact_step import SOLVER_INFO
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
@@ -126,7 +126,7 @@ class Report(ReprMixin):
     @property
     def ok(self) -> bool:
         """True if all states were stepped and contact was solved in all of them (see `ContactWarning`)."""
-        return not self.status.any() and bool(is_solved(self.contact.told).all())
+        return not self.status.any() and bool(is_solved(self.contact.solver_info).all())
 
     @property
     def energy(self) -> np.ndarray:
@@ -154,9 +154,9 @@ class Report(ReprMixin):
         if self.ok:
             return
         if not self.status.any():
-            k = int(np.flatnonzero(~is_solved(self.contact.told))[0])
+            k = int(np.flatnonzero(~is_solved(self.contact.solver_info))[0])
             where = f"state {k}: " if self.status.ndim else ""
-            missed = ", ".join(misses(self.contact.told.reshape(-1, TOLD)[k : k + 1]))
+            missed = ", ".join(misses(self.contact.solver_info.reshape(-1, SOLVER_INFO)[k : k + 1]))
             raise ConvergenceError(f"{where}contact was not solved: {missed}: {REMEDY}")
         k = int(np.flatnonzero(self.status)[0])
         state = (np.atleast_2d(x)[k] for x in (self._before.q, self._before.v, self._control))
@@ -414,11 +414,11 @@ class Stepper(ReprMixin):
                 parts.append(rows[-3:])
             q, v = q_new, v_new
         after = State(state.t + self.dt, q, v, impulses, contact)
-        told = ContactReport.of(self.world.touching, parts) if parts else self._no_contact(batch)
-        if parts and not self._has_warned and not is_solved(told.told).all():
+        solver_info = ContactReport.of(self.world.touching, parts) if parts else self._no_contact(batch)
+        if parts and not self._has_warned and not is_solved(solver_info.solver_info).all():
             self._has_warned = True
-            warn_of_step(told.told, told.wrench, self.robot.body_names, stacklevel=3)
-        rest = self._status(after, status), impulses, residual, told
+            warn_of_step(solver_info.solver_info, solver_info.wrench, self.robot.body_names, stacklevel=3)
+        rest = self._status(after, status), impulses, residual, solver_info
         return after, Report(force, total[..., 0], total[..., 1], *rest, self, state, u, after)
 
     def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:

@@ -12,17 +12,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .. import plugins
 from ..contact.description import surface_of
 from ..contact.ground import Surface
 from ..contact.history import ContactHistory, no_contact
 from ..errors import ArgumentError, quoted, unknown_name
-from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, place_of, velocity_names
+from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, index_of, velocity_names
 from ..model.joints import JOINT_TYPES
 from ..states.arguments import checked_robot
 from ..system.display import ReprMixin, arrays, html_table, span
 from ..system.files import checked_output, write_whole
 from ..validation.arrays import Argument, coerce
-from ..validation.values import checked_part, checked_parts, checked_text, checked_texts, finite_or_nan, told
+from ..validation.values import checked_part, checked_parts, checked_text, checked_texts, finite_or_nan, short_repr
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
@@ -75,7 +76,7 @@ class Trajectory(ReprMixin):
     joint_types : sequence of str
         Types of these joints.
     metadata : mapping, optional
-        Plain values on how the run was made: dt, backend, integrator, base, seed, energy_in_play (the energy
+        Plain values on how the run was made: dt, backend, integrator, base, seed, energy_range (the energy
         range [J]), `ground`, and `stopped`, the reason for an early end, or None.
     work : array_like, shape (K, 2), optional
         Work up to each state [J]: of the controls, and of damping, friction, joint limits and contacts. NaN if
@@ -111,21 +112,23 @@ class Trajectory(ReprMixin):
     metadata: Mapping[str, Any] = field(default_factory=dict)
     work: np.ndarray = None  # type: ignore[assignment]  # NaN, see __post_init__
     contact: ContactHistory | None = None
-    followers: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
-    recipe: str | Callable[[], str] | None = None
+    mimic_joints: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
+    provenance: str | Callable[[], str] | None = None
 
     def __post_init__(self) -> None:
         checked_text("robot_name", self.robot_name)
         for label in ("joint_names", "joint_types"):
             object.__setattr__(self, label, checked_texts(label, getattr(self, label)))
         _check_joints(self.joint_names, self.joint_types)
-        _check_followers(self.followers, dict(zip(self.joint_names, self.joint_types, strict=True)))
+        _check_mimic_joints(self.mimic_joints, dict(zip(self.joint_names, self.joint_types, strict=True)))
         if checked_part("metadata", self.metadata, Mapping).get("stopped") is not None:  # type: ignore[type-abstract]
             checked_text("metadata: stopped", self.metadata["stopped"])
         if self.contact is not None:
             checked_part("contact", self.contact, ContactHistory)
-        if self.recipe is not None and not (isinstance(self.recipe, str) or callable(self.recipe)):
-            raise ArgumentError(f"recipe must be a text, or a function that returns one, got {told(self.recipe)}")
+        if self.provenance is not None and not (isinstance(self.provenance, str) or callable(self.provenance)):
+            raise ArgumentError(
+                f"provenance must be a text, or a function that returns one, got {short_repr(self.provenance)}"
+            )
         t = coerce(Argument("trajectory: t", self.t, ()))
         count = t.shape[:1] or (1,)
         nq, nv = len(self.q_names), len(self.v_names)
@@ -179,9 +182,9 @@ class Trajectory(ReprMixin):
         """
         moving = [body.joint for body in checked_robot(robot).bodies if body.joint.mimic is None]
         names, types = tuple(joint.name for joint in moving), tuple(joint.type for joint in moving)
-        followers = {} if robot.mimic_map is None else robot.mimic_map.lines()
+        mimic_joints = {} if robot.mimic_map is None else robot.mimic_map.lines()
         made = dict(metadata or {})
-        return cls(robot.name, t, q, v, tau, energy, names, types, made, work, contact, followers)  # type: ignore[arg-type]
+        return cls(robot.name, t, q, v, tau, energy, names, types, made, work, contact, mimic_joints)  # type: ignore[arg-type]
 
     def __repr__(self) -> str:
         span = f"{self.t[0]:g} ... {self.t[-1]:g} s" if len(self) else "empty"
@@ -201,14 +204,14 @@ class Trajectory(ReprMixin):
     __iter__ = None  # ambiguous: joints or states
 
     def __getitem__(self, joint: str) -> JointStates:
-        if joint in self.followers:
-            leader, multiplier, offset = self.followers[joint]
-            led = self[leader]
+        if joint in self.mimic_joints:
+            mimicked, multiplier, offset = self.mimic_joints[joint]
+            led = self[mimicked]
             return JointStates(multiplier * led.q + offset, multiplier * led.v, np.zeros_like(led.tau))
         if joint not in self.joint_names:
-            raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.followers))
+            raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.mimic_joints))
         k = self.joint_names.index(joint)
-        q, v = (place_of(self.joint_types, k, parts) for parts in (Q_PARTS, V_PARTS))
+        q, v = (index_of(self.joint_types, k, parts) for parts in (Q_PARTS, V_PARTS))
         return JointStates(self.q[:, q], self.v[:, v], self.tau[:, v])
 
     @property
@@ -252,21 +255,21 @@ class Trajectory(ReprMixin):
     @property
     def penetration(self) -> np.ndarray:
         """Largest penetration (K,) of two shapes at the end of the step that starts at each state [m]."""
-        return self._told[:, 0]
+        return self._solver_info[:, 0]
 
     @property
     def residual(self) -> np.ndarray:
         """Largest complementarity residual (K,) of contacts, joint limits and joint friction [m/s, rad/s]."""
-        return self._told[:, 1]
+        return self._solver_info[:, 1]
 
     @property
     def energy_certificate(self) -> np.ndarray:
         """Change of kinetic energy (K,) by impulses [J], without springs of soft surfaces; not positive."""
-        return self._told[:, 2]
+        return self._solver_info[:, 2]
 
     @property
-    def _told(self) -> np.ndarray:
-        return no_contact(len(self)) if self.contact is None else self.contact.told
+    def _solver_info(self) -> np.ndarray:
+        return no_contact(len(self)) if self.contact is None else self.contact.solver_info
 
     @property
     def ground(self) -> tuple[Surface, ...]:
@@ -324,7 +327,7 @@ class Trajectory(ReprMixin):
             If the file is missing, has an unknown suffix, was not written by treesim, or is damaged. Digests in the
             file detect every flipped bit in its numbers and description.
         """
-        from ..formats import load
+        from .files import load
 
         return load(path)
 
@@ -360,7 +363,7 @@ class Trajectory(ReprMixin):
         >>> np.array_equal(treesim.Trajectory.load(path).q, run.q)
         True
         """
-        from ..formats import save
+        from .files import save
 
         return save(self, path)
 
@@ -378,13 +381,11 @@ class Trajectory(ReprMixin):
         ArgumentError
             If pandas is not installed.
         """
-        from ..formats.columns import table_of
-
         try:
             import pandas
         except ImportError:
             raise ArgumentError("data frames need pandas: `python -m pip install pandas` brings it") from None
-        names, table = table_of(self)
+        names, table = plugins.get("formats", "csv").table_of(self)
         index = pandas.Index(self.t, name="t")
         frame = pandas.DataFrame(table[:, 1:], index, names[1:])
         frame.attrs = {**self.metadata, "robot_name": self.robot_name}
@@ -410,9 +411,7 @@ class Trajectory(ReprMixin):
         >>> table.num_rows, table.schema.field("v.elbow_joint").metadata
         (11, {b'unit': b'rad/s'})
         """
-        from ..formats.parquet import table_of_trajectory
-
-        return table_of_trajectory(self)
+        return plugins.get("formats", "parquet").table_of_trajectory(self)
 
     def to_xarray(self) -> Any:
         """Return an xarray Dataset; `from_xarray` converts it back, also after `to_zarr` and `to_netcdf`.
@@ -437,9 +436,7 @@ class Trajectory(ReprMixin):
         >>> run.to_xarray().v.sel(dof="elbow_joint").shape
         (11,)
         """
-        from ..formats.xarray import dataset_of
-
-        return dataset_of(self)
+        return plugins.get("formats", "nc").dataset_of(self)
 
     @classmethod
     def from_xarray(cls, dataset: Any) -> Trajectory:
@@ -460,9 +457,8 @@ class Trajectory(ReprMixin):
         ArgumentError
             For another dataset, and if a digest shows that numbers or the description were changed.
         """
-        from ..formats.xarray import trajectory_of
-
-        return trajectory_of(dataset)
+        found: Trajectory = plugins.get("formats", "nc").trajectory_of(dataset)
+        return found
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
         """Plot positions and velocities of the joints that move most, a floating base, contact forces and energy.
@@ -482,8 +478,7 @@ class Trajectory(ReprMixin):
         ArgumentError
             If matplotlib is not installed, or the place cannot be written.
         """
-        from ..plotting import draw
-
+        draw = plugins.get("plots", "trajectory")
         path = checked_output(path, PLOT_SUFFIXES)
         return write_whole(path, lambda stream: draw(self, stream, path.suffix[1:].lower()))
 
@@ -500,19 +495,19 @@ def _check_joints(names: tuple[str, ...], types: tuple[str, ...]) -> None:
         raise ArgumentError(f"joint_types must be {len(names)}, as joint_names are, got {len(types)}")
 
 
-def _check_followers(followers: Any, types: Mapping[str, str]) -> None:
-    """Raise ArgumentError unless `followers` is {name: (mimicked joint, multiplier, offset)}.
+def _check_mimic_joints(mimic_joints: Any, types: Mapping[str, str]) -> None:
+    """Raise ArgumentError unless `mimic_ints` is {name: (mimicked joint, multiplier, offset)}.
 
     The mimicked joint must have one coordinate.
     """
-    for name, line in checked_part("followers", followers, Mapping).items():  # type: ignore[type-abstract]
-        whose = f"followers[{quoted(name)}]"
-        leader, *numbers = checked_parts(whose, line, object) or (None,)
-        fits = checked_text("name among followers", name) not in types and len(numbers) == 2
+    for name, line in checked_part("mimic_joints", mimic_joints, Mapping).items():  # type: ignore[type-abstract]
+        whose = f"mimic_joints[{quoted(name)}]"
+        mimicked, *numbers = checked_parts(whose, line, object) or (None,)
+        fits = checked_text("name of a mimic joint", name) not in types and len(numbers) == 2
         if not fits or any(map(isnan, map(finite_or_nan, numbers))):
-            raise ArgumentError(f"{whose} must be (mimicked joint, multiplier, offset), got {told(line)}")
-        if not isinstance(leader, str) or types.get(leader, "") not in ONE_COORDINATE:
-            raise ArgumentError(f"{whose} must mimic a joint of one coordinate, got {told(leader)}")
+            raise ArgumentError(f"{whose} must be (mimicked joint, multiplier, offset), got {short_repr(line)}")
+        if not isinstance(mimicked, str) or types.get(mimicked, "") not in ONE_COORDINATE:
+            raise ArgumentError(f"{whose} must mimic a joint of one coordinate, got {short_repr(mimicked)}")
 
 
 def _check_times(t: np.ndarray) -> None:

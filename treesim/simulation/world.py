@@ -37,7 +37,7 @@ from ..states.states import on_states
 from ..states.support import candidates, gaps
 from ..system.display import ReprMixin
 from ..types import Engine
-from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, told
+from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, short_repr
 
 CLOSED = 1e-6  # m, rad: starts with larger gaps are rejected
 CLOSE_STEPS = 100
@@ -150,7 +150,7 @@ class World(ReprMixin):
         if surface is not None:
             checked_part("surface", surface, Surface)
         if collision is not None and not is_name_of(collision, ("coal",)):
-            raise ArgumentError(f'collision must be None or "coal", got {told(collision)}')
+            raise ArgumentError(f'collision must be None or "coal", got {short_repr(collision)}')
         flags = {"self_collision": self_collision, "limits": limits, "friction": friction}
         flags |= {"speed_limits": speed_limits, "loops": loops}
         flags = {name: checked_flag(name, value) for name, value in flags.items()}

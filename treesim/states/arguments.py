@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import ArgumentError, UnsupportedError, listed, quoted
-from ..model.mimic import no_followers
+from ..model.mimic import no_mimic_joints
 from ..model.tree import Tree
-from ..validation.values import LONGEST, MOST, positive_number, told, whole_number
+from ..validation.values import LONGEST, MOST, positive_number, short_repr, whole_number
 
 __all__ = [
-    "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_followers",
-    "refuse_lent_rotors", "told", "whole_number",
+    "LONGEST", "MOST", "checked_frames", "checked_progress", "checked_robot", "positive_number", "refuse_mimic_joints",
+    "refuse_regularized_rotors", "short_repr", "whole_number",
 ]  # fmt: skip
 
 
@@ -23,14 +23,14 @@ def checked_robot(value: Any) -> Tree:
     """Return `value` if it is a Tree; raises ArgumentError otherwise."""
     if not isinstance(value, Tree):
         hint = ": give its robot" if isinstance(getattr(value, "robot", None), Tree) else ""
-        raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {told(value)}{hint}")
+        raise ArgumentError(f"robot must be a Tree, as treesim.load returns it, not {short_repr(value)}{hint}")
     return value
 
 
-def refuse_followers(robot: Tree, what: str) -> None:
+def refuse_mimic_joints(robot: Tree, what: str) -> None:
     """Raise UnsupportedError for a robot with mimic joints, which the feature `what` does not support."""
     if robot.mimic_map is not None:
-        raise no_followers(robot.name, robot.followers, what)
+        raise no_mimic_joints(robot.name, robot.mimic_joints, what)
 
 
 def checked_frames(value: Any) -> tuple[str, ...]:
@@ -38,21 +38,22 @@ def checked_frames(value: Any) -> tuple[str, ...]:
     try:
         return (value,) if isinstance(value, str) else tuple(value)
     except TypeError:
-        raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {told(value)}") from None
+        raise ArgumentError(f"frames must be a frame's name, or a sequence of names, not {short_repr(value)}") from None
 
 
-def refuse_lent_rotors(robot: Tree, what: str, instead: str) -> None:
+def refuse_regularized_rotors(robot: Tree, what: str, instead: str) -> None:
     """Raise UnsupportedError for a robot with mimic joints whose mass matrix needs regularization.
 
     Such joints, or their mimicked joints, move no inertia. `what` names the feature that does not support the negative
-    rotor inertias of the regularization (`MimicMap.lent`). `instead` is the alternative that the error suggests.
+    rotor inertias of the regularization (`MimicMap.regularization`). `instead` is the alternative that the error
+    suggests.
     """
-    lent = np.zeros(0) if robot.mimic_map is None else robot.mimic_map.lent
-    if (lent > 0).any():
-        names = listed([robot.spanning.dof_name(int(k)) for k in np.flatnonzero(lent > 0)], limit=3)
+    regularization = np.zeros(0) if robot.mimic_map is None else robot.mimic_map.regularization
+    if (regularization > 0).any():
+        names = listed([robot.spanning.dof_name(int(k)) for k in np.flatnonzero(regularization > 0)], limit=3)
         raise UnsupportedError(
-            f"{what} does not serve joints that carry no inertia and follow others, or are followed, as {names} of "
-            f"{quoted(robot.name)}: give their links some, or take {instead!r}"
+            f"{what} does not support mimic joints, or mimicked joints, that carry no inertia, such as {names} of "
+            f"{quoted(robot.name)}: give their links some, or use {instead!r}"
         )
 
 
@@ -61,7 +62,7 @@ def checked_progress(value: Any) -> Callable[[int, int], None] | None:
     if value is None:
         return None
     if not callable(value):
-        raise ArgumentError(f"progress must be a function progress(done, total) or None, got {told(value)}")
+        raise ArgumentError(f"progress must be a function progress(done, total) or None, got {short_repr(value)}")
     try:
         inspect.signature(value).bind(0, 1)
     except TypeError as error:

@@ -157,10 +157,10 @@ def refuse_first(
         return
     *sample, k = (int(x) for x in np.argwhere(wrong)[0])
     value = found.values[(*sample, k)]
-    told = f"sample {', '.join(map(str, sample))}: " if sample else ""
+    details = f"sample {', '.join(map(str, sample))}: " if sample else ""
     shown = np.array2string(value, precision=6, separator=", ").replace("\n", "") if value.ndim else f"{value:.6g}"
     place = name_of(robot, field, int(found.which[k]))
-    raise error(f"model_parameters: {told}{name}{place} is {shown} {field.unit}".rstrip() + f"; {right}")
+    raise error(f"model_parameters: {details}{name}{place} is {shown} {field.unit}".rstrip() + f"; {right}")
 
 
 def _check(robot: Tree, name: str, found: Given, field: Field) -> None:
@@ -243,13 +243,13 @@ def _put_inertia(robot: Tree, given: Given) -> Numbers:
 
 def _put_armature(robot: Tree, given: Given) -> Numbers:
     """Rotor inertias of independent joints; zero for their mimic joints, whose rotors are included."""
-    whole, tied = robot.spanning, robot.mimic_map
+    whole, mimic_map = robot.spanning, robot.mimic_map
     first = whole.reals.size - 3 - whole.nv
-    if tied is None:
+    if mimic_map is None:
         return Numbers(first + given.which, given.values)
-    led = tied.v[np.isin(tied.onto, given.which)]
+    led = mimic_map.v[np.isin(mimic_map.onto, given.which)]
     values = np.concatenate([given.values, np.zeros((*given.values.shape[:-1], led.size))], axis=-1)
-    return Numbers(first + np.concatenate([tied.kept_v[given.which], led]), values)
+    return Numbers(first + np.concatenate([mimic_map.independent_v[given.which], led]), values)
 
 
 def _put_gravity(robot: Tree, given: Given) -> Numbers:

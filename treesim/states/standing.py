@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, quoted
 from ..model.tree import Body, Tree
 from ..validation.arrays import Argument, coerce
-from .arguments import checked_robot, told
+from .arguments import checked_robot, short_repr
 from .support import checked_plane, gaps
 
 
@@ -98,7 +98,7 @@ def _plane_of(ground: Any) -> tuple[Any, Any]:
         return ground.normal, ground.height
     except AttributeError:
         what = "ground must have a normal (3,) and a height [m], or be a StaticBox or HeightField"
-        raise ArgumentError(f"{what}, got {told(ground)}") from None
+        raise ArgumentError(f"{what}, got {short_repr(ground)}") from None
 
 
 def _floating_base(robot: Tree) -> Body:

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.argument_checks import CONFIGURATIONS
+from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import Argument, evaluate, precision, specialized_or_generic
 from ..engine.call.fast_entry import FastEntry
-from ..engine.call.varied import Varied
 from ..engine.graph.trace import is_traced, on_traced
 from ..errors import ArgumentError
-from ..kernels.entries.entry import SYMBOLS, Signature, is_tied, made_function
+from ..kernels.entries.entry import SYMBOLS, Signature, is_mimic_entry, made_function
 from ..kernels.entries.status import FINE
-from ..kernels.mimic.mimic_entry import serves_followers, tied_entry
-from ..model.mimic import no_followers
+from ..kernels.mimic.mimic_entry import mimic_entry, serves_mimic_joints
+from ..model.mimic import no_mimic_joints
 from ..model.quaternions import configuration
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def on_states(
     if OBJECT in [getattr(value, "dtype", None) for value in values.values()] and any(map(is_traced, values.values())):
         return _on_traced_numbers(entry, robot, constants, values)
     if robot.mimic_map is not None:
-        entry, constants = for_followers(entry, robot, constants)
+        entry, constants = for_mimic_joints(entry, robot, constants)
         found = _one_state(entry, robot, constants, values, **options) if physics is None else None
         if found is not None:
             return found
@@ -58,7 +58,7 @@ def on_states(
     if physics is None:
         return evaluate(entry, constants, arguments, results, explain, **options)
     own = physics.values.astype(precision(*(a.value for a in arguments if a.value is not None)), copy=False)
-    varied = Varied((1,), (physics.places,), own)
+    varied = BatchedTables((1,), (physics.places,), own)
     entry, constants = varied.taken_by(entry, constants, len(arguments) + len(results), len(arguments))
     arguments.append(Argument("model_parameters", own, physics.places.shape))
     return specialized_or_generic(evaluate, entry, constants, arguments, results, explain, **options)
@@ -106,30 +106,30 @@ def _one_state(
 _fast_entry = lru_cache(maxsize=256)(FastEntry)
 
 
-def for_followers(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
+def for_mimic_joints(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
     """Return the variant of an entry for robots with mimic joints, and its constants.
 
     The constants are the spanning tree's tables instead of the robot's, followed by those of the mimic joints. Raises
     UnsupportedError if the entry has no such variant.
     """
-    if is_tied(entry):
+    if is_mimic_entry(entry):
         return entry, tuple(constants)
-    if not serves_followers(entry):
-        raise no_followers(robot.name, robot.followers, f"entry {entry.__name__.removesuffix('_states')}")
-    return tied_entry(entry), tied_constants(robot, constants)
+    if not serves_mimic_joints(entry):
+        raise no_mimic_joints(robot.name, robot.mimic_joints, f"entry {entry.__name__.removesuffix('_states')}")
+    return mimic_entry(entry), mimic_constants(robot, constants)
 
 
 def serving(entry: Any, robot: Tree, constants: Sequence[Any]) -> tuple[Any, tuple[Any, ...]]:
-    """Return the entry and constants that fit a robot: those of `for_followers` if it has mimic joints."""
-    return (entry, tuple(constants)) if robot.mimic_map is None else for_followers(entry, robot, constants)
+    """Return the entry and constants that fit a robot: those of `for_mimic_joints` if it has mimic joints."""
+    return (entry, tuple(constants)) if robot.mimic_map is None else for_mimic_joints(entry, robot, constants)
 
 
-def tied_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
+def mimic_constants(robot: Tree, constants: Sequence[Any]) -> tuple[Any, ...]:
     """Return an entry's constants as its variant for mimic joints takes them; unchanged for robots without any."""
     if robot.mimic_map is None:
         return tuple(constants)
     ints, reals, *tables = constants
-    own = robot.tied_tables()
+    own = robot.spanning_tables()
     ints, reals = own[0] if ints is robot.ints else ints, own[1] if reals is robot.reals else reals
     return ints, reals, *own[2:], *tables
 

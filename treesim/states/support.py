@@ -15,7 +15,7 @@ from ..model.inertia import unit_vector
 from ..model.shapes import CollisionShape, supports
 from ..model.tree import Tree
 from ..system.display import html_table, vector
-from .arguments import checked_robot, told
+from .arguments import checked_robot, short_repr
 from .states import state_function
 
 POSES = state_function(body_poses_states)
@@ -218,4 +218,4 @@ def checked_plane(normal: ArrayLike, height: object) -> tuple[np.ndarray, float]
 
 def _no_plane(normal: object, height: object) -> str:
     what = "a plane has a normal of three finite numbers, not all 0, and a height, one finite number [m]"
-    return f"{what}; got normal {shortened(told(normal))} and height {shortened(told(height))}"
+    return f"{what}; got normal {shortened(short_repr(normal))} and height {shortened(short_repr(height))}"

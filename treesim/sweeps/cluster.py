@@ -12,7 +12,7 @@ from typing import Any
 
 from ..engine.threads import VARIABLES
 from ..errors import ArgumentError, SweepError, installed_by
-from ..states.arguments import told
+from ..states.arguments import short_repr
 from .chunk import Job, Task
 from .workers import Failed, Outcome, numa_nodes
 
@@ -40,7 +40,7 @@ class DaskPool:
         from distributed import Client
 
         if not isinstance(client, Client):
-            raise ArgumentError(f"client must be a dask.distributed.Client, or None, got {told(client)}")
+            raise ArgumentError(f"client must be a dask.distributed.Client, or None, got {short_repr(client)}")
         self.client, self.threads = client, threads
         self.workers = sum(client.nthreads().values())
         if not self.workers:

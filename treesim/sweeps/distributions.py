@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
-from ..states.arguments import told
+from ..states.arguments import short_repr
 from .elementary import exponential, logarithm, normal_quantile
 
 OUTERMOST = 8.3  # largest quantile of the normal distribution for the uniform numbers
@@ -87,7 +87,7 @@ class Normal(Distribution):
     def __post_init__(self) -> None:
         mean, sd = _settled(self, "mean", "sd")
         if (sd < 0).any():
-            raise ArgumentError(f"sd of Normal must not be negative, got {told(self.sd)}")
+            raise ArgumentError(f"sd of Normal must not be negative, got {short_repr(self.sd)}")
         _check_reach("mean and sd of Normal", abs(mean), sd, OUTERMOST)
         object.__setattr__(self, "shape", mean.shape)
 
@@ -125,7 +125,9 @@ class Uniform(Distribution):
     def __post_init__(self) -> None:
         low, high = _settled(self, "low", "high")
         if (low > high).any():
-            raise ArgumentError(f"low of Uniform must not be above high, got {told(self.low)} and {told(self.high)}")
+            raise ArgumentError(
+                f"low of Uniform must not be above high, got {short_repr(self.low)} and {short_repr(self.high)}"
+            )
         _check_reach("low and high of Uniform", high, low, -1.0)
         object.__setattr__(self, "shape", low.shape)
 
@@ -164,7 +166,7 @@ class LogUniform(Distribution):
         low, high = _settled(self, "low", "high")
         if not ((low > 0) & (low <= high)).all():
             raise ArgumentError(
-                f"bounds of LogUniform must be above 0, low first, got {told(self.low)} and {told(self.high)}"
+                f"bounds of LogUniform must be above 0, low first, got {short_repr(self.low)}, {short_repr(self.high)}"
             )
         object.__setattr__(self, "shape", low.shape)
 
@@ -199,7 +201,7 @@ class Choice(Distribution):
     def __post_init__(self) -> None:
         (options,) = _settled(self, "options")
         if not options.ndim or not len(options):
-            raise ArgumentError(f"options of Choice must be a list of values, got {told(self.options)}")
+            raise ArgumentError(f"options of Choice must be a list of values, got {short_repr(self.options)}")
         object.__setattr__(self, "shape", options.shape[1:])
 
     @property
@@ -288,7 +290,7 @@ def around(q: ArrayLike | None = None, sd: ArrayLike = 0.05) -> Around:
     """
     found = Around(None if q is None else _frozen("q", q), _frozen("sd", sd))
     if (np.asarray(found.sd) < 0).any():
-        raise ArgumentError(f"sd of around must not be negative, got {told(sd)}")
+        raise ArgumentError(f"sd of around must not be negative, got {short_repr(sd)}")
     return found
 
 
@@ -324,7 +326,7 @@ def as_distribution(name: str, given: Any) -> Distribution:
         return Choice(given)
     raise ArgumentError(
         f"vary[{name!r}] must be a distribution, such as Normal(1.0, 0.1) of treesim.sweeps, or a list of values, "
-        f"got {told(given)}"
+        f"got {short_repr(given)}"
     )
 
 
@@ -350,9 +352,9 @@ def _frozen(label: str, value: Any) -> Any:
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):
-        raise ArgumentError(f"{label} must be a number, or an array of them, got {told(value)}") from None
+        raise ArgumentError(f"{label} must be a number, or an array of them, got {short_repr(value)}") from None
     if not np.isfinite(array).all():
-        raise ArgumentError(f"{label} must be finite, got {told(value)}")
+        raise ArgumentError(f"{label} must be finite, got {short_repr(value)}")
     return _nested(array.tolist())
 
 

@@ -13,7 +13,7 @@ from ..errors import ArgumentError
 from ..system.files import free_bytes
 from .chunk import Job, Task
 from .plan import Plan
-from .workers import Done, Pool
+from .workers import Pool, TaskResult
 
 TASK_SECONDS = 5.0  # of work in a chunk; 1 to 30 s are long compared with a scheduler's overhead, and cheap to lose
 CHUNK_BYTES = 1 << 28  # of results in a chunk at most
@@ -68,7 +68,7 @@ def sample_seconds(pool: Pool, job: Job, plan: Plan) -> float:
     tried = Task(0, min(TRIED, plan.samples), writes=False)
     for _ in range(2):
         ((_, outcome),) = pool.map(job, [tried])
-    return outcome.record["seconds"] / tried.stop if isinstance(outcome, Done) else 1.0
+    return outcome.record["seconds"] / tried.stop if isinstance(outcome, TaskResult) else 1.0
 
 
 def chunk_size(seconds: float, size: int, samples: int, workers: int) -> int:

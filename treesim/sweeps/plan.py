@@ -20,7 +20,7 @@ from ..simulation.provenance import surroundings
 from ..simulation.serialization import plain
 from ..simulation.step_settings import gains_of
 from ..simulation.world import World, as_world
-from ..states.arguments import positive_number, told, whole_number
+from ..states.arguments import positive_number, short_repr, whole_number
 from ..states.configurations import INTEGRATE
 from ..validation.arrays import real_numbers
 from .fields import STARTS, Field, Variation, fields, variation
@@ -102,18 +102,18 @@ class Plan:
     def description(self) -> dict[str, Any]:
         """Return plain values that determine the results: equal for plans with the same bits."""
         versions = surroundings()
-        told_of = {
+        identity = {
             "robot and world": _digest(plain(self.world)),
             "policy": self._policy_identity(),
             "steps": self.steps, "dt": self.dt, "samples": self.samples, "seed": self.seed,
             "keep": self.keep, "every": self.every,
         }  # fmt: skip
-        told_of |= {f"vary[{one.name!r}]": _variation_text(one) for one in self.variations}
-        told_of |= {f"measure[{name!r}]": self._measure_identity(name) for name in self.measure}
+        identity |= {f"vary[{one.name!r}]": _variation_text(one) for one in self.variations}
+        identity |= {f"measure[{name!r}]": self._measure_identity(name) for name in self.measure}
         nominals = {"parameters" if name == "p" else name: self.fields[name] for name in (*STARTS, "kp", "kd")}
-        told_of |= {name: _digest(field.nominal.tolist()) for name, field in nominals.items()}
-        told_of |= {name: str(value) for name, value in self.settings.items()}
-        return told_of | {name: versions[name] for name in VERSIONS}
+        identity |= {name: _digest(field.nominal.tolist()) for name, field in nominals.items()}
+        identity |= {name: str(value) for name, value in self.settings.items()}
+        return identity | {name: versions[name] for name in VERSIONS}
 
     def _policy_identity(self) -> str:
         """Return a digest of the policy's computation, independent of its source code."""
@@ -171,9 +171,9 @@ def plan_of(
     }
     kp, kd = gains_of(tree, *(_array(name, x, (nv,), one=True) for name, x in zip(("kp", "kd"), gains, strict=True)))
     if keep not in KEEPS:
-        raise ArgumentError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {told(keep)}")
+        raise ArgumentError(f"keep must be one of {', '.join(map(repr, KEEPS))}, got {short_repr(keep)}")
     if not isinstance(vary, Mapping):
-        raise ArgumentError(f"vary must be a dict of distributions by name, got {told(vary)}")
+        raise ArgumentError(f"vary must be a dict of distributions by name, got {short_repr(vary)}")
     measures = checked_measures(measure)
     _check_names(vary, measures)
     steps = whole_number("steps", counts["steps"], 1)
@@ -210,5 +210,5 @@ def _array(label: str, value: ArrayLike, shape: tuple[int, ...], one: bool = Fal
     if array.shape != shape and not (one and array.shape == ()):
         raise ArgumentError(f"{label} has shape {array.shape}, but {shape} is needed: samples differ by vary=")
     if not np.isfinite(array).all():
-        raise ArgumentError(f"{label} must be finite, got {told(array.tolist())}")
+        raise ArgumentError(f"{label} must be finite, got {short_repr(array.tolist())}")
     return array

@@ -7,25 +7,25 @@ from collections.abc import Callable, Sequence
 from ..errors import SweepError
 from .chunk import Job, Task
 from .manifest import Manifest
-from .workers import Done, Failed, Pool
+from .workers import Failed, Pool, TaskResult
 
 MOST_LEFT_OUT = 1000  # samples found by one search
 
 
-def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, tell: Callable[[int], None]) -> None:
+def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, report: Callable[[int], None]) -> None:
     """Run tasks that write results, and record them in the manifest; tell(samples): called after each task.
 
     A task that raises an error, or kills its worker, is bisected until the responsible samples are found. They
     are recorded as left out, and the task is repeated without them. Raises SweepError if both halves can be
     computed but not the whole, and if more than MOST_LEFT_OUT samples fail.
     """
-    failed = _written(pool, job, [_without(task, manifest) for task in chunks], manifest, tell)
+    failed = _written(pool, job, [_without(task, manifest) for task in chunks], manifest, report)
     if not failed:
         return
     for sample, reason in culprits(pool, job, [task for task, _ in failed]).items():
         manifest.add({"sample": sample, "reason": reason})
     again = [_without(task, manifest) for task, _ in failed]
-    for task, outcome in _written(pool, job, again, manifest, tell):  # also those of workers killed by others
+    for task, outcome in _written(pool, job, again, manifest, report):  # also those of workers killed by others
         if task in [before for before, _ in failed]:
             raise SweepError(
                 f"samples {task.start} to {task.stop - 1} cannot be computed together: {outcome.reason}; each half of "
@@ -35,14 +35,14 @@ def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, tel
 
 
 def _written(
-    pool: Pool, job: Job, tasks: Sequence[Task], manifest: Manifest, tell: Callable[[int], None]
+    pool: Pool, job: Job, tasks: Sequence[Task], manifest: Manifest, report: Callable[[int], None]
 ) -> list[tuple[Task, Failed]]:
     """Run tasks and record the finished ones; return those that failed."""
     failed = []
     for task, outcome in pool.map(job, tasks):
-        if isinstance(outcome, Done):
+        if isinstance(outcome, TaskResult):
             manifest.add(outcome.record)
-            tell(task.stop - task.start)
+            report(task.stop - task.start)
         else:
             failed.append((task, outcome))
     return failed
@@ -68,7 +68,7 @@ def culprits(pool: Pool, job: Job, tasks: Sequence[Task]) -> dict[int, str]:
             if task.stop - task.start == 1 and (pool.exact or not one.kills or _fails_alone(pool, job, task))
         }
         if len(found) > MOST_LEFT_OUT:
-            raise SweepError(f"more than {MOST_LEFT_OUT} samples cannot be computed, such as {_told(found)}")
+            raise SweepError(f"more than {MOST_LEFT_OUT} samples cannot be computed, such as {_failures_text(found)}")
         suspects = [half for task, _ in failed if task.stop - task.start > 1 for half in _halves(task)]
     return found
 
@@ -78,7 +78,7 @@ def _fails_alone(pool: Pool, job: Job, task: Task) -> bool:
     return any(isinstance(one, Failed) for _, one in pool.map(job, [task]))
 
 
-def _told(found: dict[int, str]) -> str:
+def _failures_text(found: dict[int, str]) -> str:
     sample, reason = min(found.items())
     return f"sample {sample}: {reason}"
 

@@ -92,7 +92,7 @@ class Store:
 
     def write(self, start: int, columns: Mapping[str, np.ndarray]) -> None:
         """Write all columns of a chunk; raises ArgumentError for a full disk."""
-        with told_of_room(self.folder):
+        with report_full_disk(self.folder):
             for name, column in columns.items():
                 self._arrays[name][start : start + self.chunk] = column
 
@@ -236,7 +236,7 @@ def in_the_making(folder: Path) -> Iterator[Path]:
     missing = [path for path in folder.parents if not path.exists()]
     beside = folder.with_name(part_name())
     try:
-        with told_of_room(folder):
+        with report_full_disk(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
             beside.mkdir()
         yield beside
@@ -259,7 +259,7 @@ def _named(beside: Path, folder: Path) -> None:
 
 
 @contextmanager
-def told_of_room(folder: Path) -> Iterator[None]:
+def report_full_disk(folder: Path) -> Iterator[None]:
     """Convert OSError to an ArgumentError with the reason, such as a full disk."""
     try:
         yield

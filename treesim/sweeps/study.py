@@ -98,10 +98,10 @@ class Study(ReprMixin):
         return self._manifest.done
 
     def __repr__(self) -> str:
-        told = self._told
+        details = self._contents
         part = "" if self.done == self.samples else f", {self.done} done"
         ended = f", stopped: {self.stopped}" * bool(self.stopped)
-        return f"<Study of {told['robot']!r}: {self.samples} samples of {told['steps']} steps{part}{ended}>"
+        return f"<Study of {details['robot']!r}: {self.samples} samples of {details['steps']} steps{part}{ended}>"
 
     def _repr_fields(self) -> Iterator[tuple[str, Any]]:
         yield "store", str(self.path)
@@ -109,7 +109,7 @@ class Study(ReprMixin):
         yield "done", f"{self.done} of {self.samples}"
 
     @property
-    def _told(self) -> dict[str, Any]:
+    def _contents(self) -> dict[str, Any]:
         return self._store.attributes
 
     @cached_property
@@ -128,7 +128,7 @@ class Study(ReprMixin):
         import xarray
 
         data = xarray.open_zarr(os.fspath(self.path), chunks=None, consolidated=True)  # type: ignore[no-untyped-call]
-        data = data.rename({key: name for name, key in self._told["columns"].items() if key != name})
+        data = data.rename({key: name for name, key in self._contents["columns"].items() if key != name})
         data = data.isel({SAMPLE: slice(0, self.samples)})
         return data.assign_coords({SAMPLE: np.arange(self.samples)})
 
@@ -151,11 +151,11 @@ class Study(ReprMixin):
         return tuple(self._failure(*one) for one in zip(numbers.tolist(), steps.tolist(), dofs.tolist(), strict=True))
 
     def _failure(self, sample: int, step: int, dof: int) -> Failure:
-        told = self._told
+        details = self._contents
         if sample in self._manifest.left_out:
             return Failure(sample, -1, float("nan"), "", f"left out: {self._manifest.left_out[sample]}")
-        joint = told["dofs"][dof] if dof >= 0 else ""
-        return Failure(sample, step, step * told["dt"], joint, "the state is not finite")
+        joint = details["dofs"][dof] if dof >= 0 else ""
+        return Failure(sample, step, step * details["dt"], joint, "the state is not finite")
 
     def inputs(self, samples: ArrayLike) -> dict[str, np.ndarray]:
         """Return the draws of some samples, including those that are too large for the store.

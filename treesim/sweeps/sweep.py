@@ -25,7 +25,7 @@ from .manifest import Manifest, held
 from .plan import Plan, plan_of
 from .programs import check_program, keep_program, packed, written_for_workers
 from .rounds import finish
-from .store import Store, create, in_the_making, require_zarr, told_of_room
+from .store import Store, create, in_the_making, report_full_disk, require_zarr
 from .study import Study
 from .workers import LocalPool, Pool
 
@@ -208,7 +208,7 @@ def _begin(
         check_disk(folder, size * plan.samples)
         if announce is not None:
             announce(_estimate(plan.samples, plan, chunk, seconds, size, pool))
-        with told_of_room(folder):
+        with report_full_disk(folder):
             keep_program(beside, Manifest(create(beside, plan, chunk, columns)), content)
 
 
@@ -224,12 +224,14 @@ def refuse_other(store: Store, plan: Plan, chunk: int | None) -> None:
     check_program(store.folder, Manifest(store))
     kept, asked = store.description(), plan.description()
     names = [name for name in {**kept, **asked} if kept.get(name) != asked.get(name)]
-    told = [f"{name} is {kept.get(name, 'not there')} in it, {asked.get(name, 'not asked for')} here" for name in names]
+    details = [
+        f"{name} is {kept.get(name, 'not there')} in it, {asked.get(name, 'not asked for')} here" for name in names
+    ]
     if chunk is not None and chunk != store.chunk:
-        told.append(f"chunk is {store.chunk} in it, {chunk} here")
-    if told:
+        details.append(f"chunk is {store.chunk} in it, {chunk} here")
+    if details:
         raise ArgumentError(
-            f"{store.folder} holds another sweep: {'; '.join(told[:4])}: take another store, or remove it"
+            f"{store.folder} holds another sweep: {'; '.join(details[:4])}: take another store, or remove it"
         )
 
 
@@ -267,7 +269,7 @@ def _go_on(
             announce(_estimate(count, plan, store.chunk, float(np.mean(each or [0.0])), size, pool))
         done = missing.done
 
-        def tell(samples: int) -> None:
+        def report(samples: int) -> None:
             nonlocal done
             done = min(done + samples, plan.samples)
             if progress is not None:
@@ -275,7 +277,7 @@ def _go_on(
 
         try:
             with written_for_workers(folder, content) as program:
-                finish(pool, job_of(folder, program, content, store.identity), missing.tasks, manifest, tell)
+                finish(pool, job_of(folder, program, content, store.identity), missing.tasks, manifest, report)
         except KeyboardInterrupt:
             warnings.warn(
                 f"Ctrl-C: {done} of {plan.samples} samples are in {folder}: the same call goes on", StoppedWarning,

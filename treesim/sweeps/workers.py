@@ -24,7 +24,7 @@ NODES = Path("/sys/devices/system/node")
 DEATHS = 2  # of workers by one task, after which the task is blamed
 
 
-class Done(NamedTuple):
+class TaskResult(NamedTuple):
     """Outcome of a finished task; record: for the manifest."""
 
     record: dict[str, Any]
@@ -40,13 +40,13 @@ class Failed(NamedTuple):
     kills: bool
 
 
-Outcome = Done | Failed
+Outcome = TaskResult | Failed
 
 
 def outcome_of(job: Job, task: Task, threads: int | None) -> Outcome | SweepError:
     """Run a task and return its outcome; a returned SweepError means that no task can run here."""
     try:
-        return Done(run_task(job, task, threads))
+        return TaskResult(run_task(job, task, threads))
     except SweepError as error:
         return error
     except Exception as error:

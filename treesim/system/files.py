@@ -148,7 +148,7 @@ def _room(path: Path, error: OSError) -> str:
     if limit is not None:
         return f"this process may write files of {limit:,} bytes at most (ulimit -f)"
     free = free_bytes(path)
-    return "its disk has no room" if free is None else f"{free:,} are free"
+    return "its disk is full" if free is None else f"{free:,} are free"
 
 
 def _largest_file() -> int | None:

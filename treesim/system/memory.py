@@ -26,8 +26,8 @@ def free_memory() -> int | None:
     """Return the number of bytes that this process can still allocate, swap included; None if unknown."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        told = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines}
-        free = told["MemAvailable"] + told.get("SwapFree", 0)
+        details = {line.split(":")[0]: 1024 * int(line.split()[1]) for line in lines}
+        free = details["MemAvailable"] + details.get("SwapFree", 0)
     except (OSError, ValueError, KeyError, IndexError):
         return None
     within = _free_in_group()

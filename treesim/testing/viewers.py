@@ -16,12 +16,12 @@ from ..simulation.simulation import Simulation
 from ..viewing.protocols import (
     ClickViewer,
     FormatRecorder,
-    GhostViewer,
     GroundViewer,
     InteractiveViewer,
     MarkViewer,
     OpeningViewer,
     Recorder,
+    ReferenceViewer,
     SliderViewer,
 )
 from .report import Checks, Conformance, begin, demand, demand_error
@@ -114,12 +114,12 @@ def _check_showing(checks: Checks, viewer: Any, robot: Tree) -> None:
             viewer.show(robot, robot.neutral())
             viewer.show_ground(GROUND)
             viewer.update(q)
-    if isinstance(viewer, GhostViewer):
-        with checks.require("shows an overlay, and removes it", robot.name):
-            for ghost in (q, None):
-                viewer.set_ghost(ghost)
+    if isinstance(viewer, ReferenceViewer):
+        with checks.require("shows a reference, and removes it", robot.name):
+            for reference in (q, None):
+                viewer.set_reference(reference)
                 viewer.update(q)
-            demand_error(TreesimError, lambda: viewer.set_ghost(np.zeros(robot.nq + 1)), "q", "wrong shape")
+            demand_error(TreesimError, lambda: viewer.set_reference(np.zeros(robot.nq + 1)), "q", "wrong shape")
     if isinstance(viewer, InteractiveViewer):
         with checks.require("offers a panel and shows a state", robot.name):
             viewer.listen(lambda message, reply: None)

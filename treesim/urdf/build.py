@@ -156,7 +156,7 @@ class Builder:
         place = placement @ placement_of(joint.origin)
         if joint.type == "fixed":
             return body, place
-        made = replace(make_joint(joint, place, self._armature(joint)), mimic=self.mimics.followers.get(joint.name))
+        made = replace(make_joint(joint, place, self._armature(joint)), mimic=self.mimics.mimic_joints.get(joint.name))
         if joint.name in self.mimics.still:
             return body, place @ displacement(made, self.mimics.still[joint.name])
         return self._new_body(joint.child, body, made), Placement()

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import listed, quoted
 from ..model.joints import JOINT_TYPES
-from ..model.mimic import Mimic, leader_limits
+from ..model.mimic import Mimic, mimicked_limits
 from .cycles import cycles
 from .findings import Findings, title
 from .numbers import read_number
@@ -28,7 +28,7 @@ def check_mimics(joints: Mapping[str, _Element], findings: Findings, mimic: str 
 
     joints: the document's, by name. mimic: as for `treesim.load`.
     """
-    leaders = {}
+    mimicked_joints = {}
     for name, joint in joints.items():
         element = joint.find("mimic")
         if element is None:
@@ -36,21 +36,21 @@ def check_mimics(joints: Mapping[str, _Element], findings: Findings, mimic: str 
         for attribute in ("multiplier", "offset"):
             if attribute in element.attrib:
                 read_number(element, attribute, findings)
-        leader = element.get("joint")
-        if leader not in joints:
-            findings.add("U407", f"{title(joint)} mimics the unknown joint {quoted(leader)}", element)
+        mimicked = element.get("joint")
+        if mimicked not in joints:
+            findings.add("U407", f"{title(joint)} mimics the unknown joint {quoted(mimicked)}", element)
         elif joint.get("type") == "fixed":
-            findings.add("U213", f"{title(joint)} is fixed and cannot mimic {quoted(leader)}: ignored", element)
+            findings.add("U213", f"{title(joint)} is fixed and cannot mimic {quoted(mimicked)}: ignored", element)
         elif joint.get("type") in FOLLOWING:
-            leaders[name] = leader
+            mimicked_joints[name] = mimicked
         else:
             findings.add("U407", f"{title(joint)} ({quoted(joint.get('type'))}) cannot mimic another", element)
-    for cycle in list(cycles(leaders)):
+    for cycle in list(cycles(mimicked_joints)):
         _report_cycle(cycle, joints[cycle[0]], findings)
         for name in cycle:
-            del leaders[name]
-    for name, leader in leaders.items():
-        _check_leader(joints[name], joints[leader], findings, mimic)
+            del mimicked_joints[name]
+    for name, mimicked in mimicked_joints.items():
+        _check_mimicked(joints[name], joints[mimicked], findings, mimic)
 
 
 def _report_cycle(cycle: list[str], first: _Element, findings: Findings) -> None:
@@ -63,9 +63,9 @@ def around(cycle: list[str]) -> str:
     return f"{listed(cycle, separator=' -> ')} -> {quoted(cycle[0])}"
 
 
-def _check_leader(joint: _Element, leader: _Element, findings: Findings, mimic: str | None) -> None:
-    text, element = f"{title(joint)} mimics {quoted(leader.get('name'))}", joint.find("mimic")
-    kind = JOINT_TYPES.get(leader.get("type", ""))
+def _check_mimicked(joint: _Element, mimicked: _Element, findings: Findings, mimic: str | None) -> None:
+    text, element = f"{title(joint)} mimics {quoted(mimicked.get('name'))}", joint.find("mimic")
+    kind = JOINT_TYPES.get(mimicked.get("type", ""))
     if mimic == "free":
         findings.add("U409", f"{text}: left free", element)
     elif kind is not None and kind.nv != 1:
@@ -89,7 +89,7 @@ class Mimics:
         self.still = {name: 0.0 for name, joint in joints.items() if joint.get("type") == "fixed"}
         for name in self.lines:
             self._hold(name)
-        self.followers = {name: Mimic(*line) for name, line in self.lines.items() if name not in self.still}
+        self.mimic_joints = {name: Mimic(*line) for name, line in self.lines.items() if name not in self.still}
 
     def _hold(self, name: str) -> None:
         """Mark a joint, and those that it mimics in turn, as fixed if this chain ends at a fixed position."""
@@ -99,8 +99,8 @@ class Mimics:
         if chain[-1] in self.lines or chain[-1] in self.still:
             for one in reversed(chain):
                 if one not in self.still:
-                    leader, multiplier, offset = self.lines[one]
-                    self.still[one] = (multiplier * self.still[leader] if multiplier else 0.0) + offset
+                    mimicked, multiplier, offset = self.lines[one]
+                    self.still[one] = (multiplier * self.still[mimicked] if multiplier else 0.0) + offset
 
     def report_still(self, joints: Mapping[str, _Element], findings: Findings) -> None:
         """Add a finding for each mimic joint that is fixed."""
@@ -121,17 +121,17 @@ def report_limits(joints: Sequence[Joint], elements: Mapping[str, _Element], fin
     ]
     left = {joint.name: (lower, upper) for joint, lower, upper in limits}
     for joint in joints:
-        leader, multiplier, offset = joint, 1.0, 0.0
-        while leader.mimic is not None:
-            multiplier, offset = multiplier * leader.mimic.multiplier, multiplier * leader.mimic.offset + offset
-            leader = known[leader.mimic.joint]
-        if leader is joint:
+        mimicked, multiplier, offset = joint, 1.0, 0.0
+        while mimicked.mimic is not None:
+            multiplier, offset = multiplier * mimicked.mimic.multiplier, multiplier * mimicked.mimic.offset + offset
+            mimicked = known[mimicked.mimic.joint]
+        if mimicked is joint:
             continue
-        low, high = leader_limits(*left[joint.name], multiplier, offset)
-        first, second = left[leader.name]
-        left[leader.name] = max(low, first), min(high, second)
+        low, high = mimicked_limits(*left[joint.name], multiplier, offset)
+        first, second = left[mimicked.name]
+        left[mimicked.name] = max(low, first), min(high, second)
         if max(low, first) > min(high, second):
             element = elements[joint.name]
-            text = f"{title(element)}: its limits leave no position to {quoted(leader.name)}, which it mimics"
+            text = f"{title(element)}: its limits leave no position to {quoted(mimicked.name)}, which it mimics"
             findings.add("U408", text, element.find("mimic"), FREE_HINT)
-            left[leader.name] = first, second
+            left[mimicked.name] = first, second

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CHANGED = "U314"
 _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
-_PASSES = 100  # a repair may reveal findings, which the next pass repairs
+_PASSES = 100  # what a repair uncovers is mended in the next
 
 
 @dataclass(frozen=True, eq=False)

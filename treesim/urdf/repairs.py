@@ -106,17 +106,17 @@ def _same(one: _Element, other: _Element) -> bool:
     )
 
 
-def _name_leader(markup: Markup, mimic: _Element) -> Iterator[Fix]:
+def _name_mimicked(markup: Markup, mimic: _Element) -> Iterator[Fix]:
     """Yield the mimicked joint's name with the mimic joint's prefix: `Left_a2` mimics `Left_b1` instead of `b1`."""
-    joint, leader = mimic.getparent(), mimic.get("joint")
+    joint, mimicked = mimic.getparent(), mimic.get("joint")
     names = [other.get("name", "") for other in joint.getparent().iterfind("joint")]
-    if not leader or leader in names:
+    if not mimicked or mimicked in names:
         return
-    prefixes = [name.removesuffix(leader) for name in names if name.endswith(leader)]
+    prefixes = [name.removesuffix(mimicked) for name in names if name.endswith(mimicked)]
     fitting = [prefix for prefix in prefixes if joint.get("name", "").startswith(prefix)]
     if len(fitting) == 1:
-        name = fitting[0] + leader
-        message = f"{title(joint)} mimics {quoted(name)} now, {quoted(leader)} with the prefix of its own name"
+        name = fitting[0] + mimicked
+        message = f"{title(joint)} mimics {quoted(name)} now, {quoted(mimicked)} with the prefix of its own name"
         yield Fix(mimic, message, [markup.set(mimic, "joint", name)])
 
 
@@ -170,7 +170,7 @@ REPAIRS: dict[str, Repair] = {
         ("U309",), "moving links without inertial get one of zero, as the standard has it", _default_inertials
     ),
     "twins": Repair(("U202", "U208"), "what is given twice, the same both times, is given once", _drop_twin),
-    "leaders": Repair(("U407",), "the leader of a mimic gets the prefix of the follower", _name_leader),
+    "mimicked": Repair(("U407",), "the joint that a mimic names gets the prefix of the mimic joint", _name_mimicked),
     "commas": Repair(("U301", "U302"), "commas between the numbers of xyz and rpy are dropped", _drop_commas),
     "limits": Repair(("U404",), "limits with the lower above the upper are dropped", _drop_limits, False),
     "fixed": Repair(("U310",), "joints that move nothing with inertia are fixed", _fix_joint, False),

@@ -18,8 +18,8 @@ from .findings import Findings
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-ROUNDING = 1e-14  # principal moments below this fraction of the largest count as zero
-REACH = 3.0  # [rad, m] range of the tested positions: at kilometres rounding hides small inertias
+ROUNDING = 1e-14  # principal moments below this part of the largest are none
+REACH = 3.0  # rad or m, in which joints are looked at: rounding hides what is felt by a joint that moves kilometres
 
 
 def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], findings: Findings) -> None:
@@ -27,7 +27,7 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
 
     elements: joints of the document, by name. O(N); 0.1 ms per body if some inertias are singular.
     """
-    bodies = _as_felt(bodies)
+    bodies = _with_shared_rotors(bodies)
     idle = _moving_nothing(bodies)
     for body in idle:
         text = f"joint {quoted(body.joint.name)} moves nothing that has inertia (link {quoted(body.name)})"
@@ -35,7 +35,7 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
         findings.add("U310", text, elements[body.joint.name], hint)
     if idle or all(_solid(body.inertia) for body in bodies):
         return
-    name = _unfelt(Tree("", bodies))
+    name = _massless_joint(Tree("", bodies))
     if name is not None:
         text = f"joint {quoted(name)}, with those it carries, can move without moving anything that has inertia"
         hint = (
@@ -44,11 +44,11 @@ def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], fi
         findings.add("U311", text, elements[name], hint)
 
 
-def _as_felt(bodies: Sequence[Body]) -> Sequence[Body]:
+def _with_shared_rotors(bodies: Sequence[Body]) -> Sequence[Body]:
     """Return the spanning tree's bodies with the effective rotor inertias of mimic joints."""
     if not any(body.joint.mimic for body in bodies):
         return bodies
-    return Tree("", bodies).as_felt().bodies
+    return Tree("", bodies).with_shared_rotors().bodies
 
 
 def _moving_nothing(bodies: Sequence[Body]) -> list[Body]:
@@ -65,14 +65,14 @@ def _solid(inertia: Inertia) -> bool:
     return bool(inertia.mass > 0 and moments[0] > ROUNDING * moments[-1])
 
 
-def _unfelt(tree: Tree) -> str | None:
+def _massless_joint(tree: Tree) -> str | None:
     """Return the last joint with a zero pivot in a generic configuration; None if there is none.
 
     Runs the kernel uncompiled, as compiling it would take seconds.
     """
     D, H = np.empty(tree.nv), np.empty(tree.nv)
     q = np.fmod(tree.random(0), REACH)
-    with np.errstate(all="ignore"):  # results after a pivot near zero are meaningless
+    with np.errstate(all="ignore"):  # behind a pivot of zero, or nearly so, there is nothing to be trusted
         pivots_states(tree.ints, tree.reals, q, D, H)
     k = first_massless_dof(D, H)
     return None if k is None else next(name for name, where in tree.v_index.items() if k < where.stop)

@@ -71,8 +71,8 @@ def batch_shape(arguments: Sequence[Argument], arrays: Sequence[np.ndarray | Non
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        told = ", ".join(f"{a.label} {shape}" for (a, _), shape in zip(pairs, shapes, strict=True))
-        raise ArgumentError(f"the batch axes do not fit together: {told}") from None
+        details = ", ".join(f"{a.label} {shape}" for (a, _), shape in zip(pairs, shapes, strict=True))
+        raise ArgumentError(f"the batch axes do not fit together: {details}") from None
 
 
 def rows(array: np.ndarray | None, batch: Shape, shape: Shape) -> np.ndarray:

@@ -10,7 +10,7 @@ from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from ..errors import ArgumentError, quoted
-from .values import finite_or_nan, told
+from .values import finite_or_nan, short_repr
 
 T = TypeVar("T")
 LARGEST = 1 << 26  # bytes of a text
@@ -41,7 +41,7 @@ def _excess(text: str | bytes) -> str | None:
 def parsed(text: str | bytes, what: str) -> Any:
     """Return the parsed values of a JSON text; raises ArgumentError, naming `what` it is, if invalid or too large."""
     if not isinstance(text, str | bytes):
-        raise ArgumentError(f"{what} is no text, but {told(text)}")
+        raise ArgumentError(f"{what} is no text, but {short_repr(text)}")
     over = _excess(text)
     if over is not None:
         raise ArgumentError(f"{what} has {over}")
@@ -58,7 +58,7 @@ def record_of(kind: type[T], values: Any, what: str, extra: bool = False) -> T:
     of other names instead of raising. Raises ArgumentError naming `what`, the field, and its type.
     """
     if not isinstance(values, dict):
-        raise MisfitError(f"{what} must be an object, got {told(values)}")
+        raise MisfitError(f"{what} must be an object, got {short_repr(values)}")
     types, known = get_type_hints(kind), {field.name: field for field in fields(kind)}  # type: ignore[arg-type]
     others = [name for name in values if name not in known]
     if others and not extra:
@@ -88,7 +88,7 @@ def _fitted(kind: Any, value: Any, where: str) -> Any:
         return finite_or_nan(value)
     elif type(value) is kind:
         return value
-    raise MisfitError(f"{where} must be {_named(kind)}, got {told(value)}")
+    raise MisfitError(f"{where} must be {_named(kind)}, got {short_repr(value)}")
 
 
 def _fitted_one(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
@@ -98,7 +98,7 @@ def _fitted_one(kinds: tuple[Any, ...], value: Any, where: str) -> Any:
             return _fitted(kind, value, where)
         except MisfitError:
             continue
-    raise MisfitError(f"{where} must be {' or '.join(map(_named, kinds))}, got {told(value)}")
+    raise MisfitError(f"{where} must be {' or '.join(map(_named, kinds))}, got {short_repr(value)}")
 
 
 def _named(kind: Any) -> str:

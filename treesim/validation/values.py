@@ -27,7 +27,7 @@ def whole_number(label: str, value: Any, least: int = 0, most: int = MOST) -> in
     """
     number = index_or_none(value)
     if number is None or not least <= number <= most:
-        raise ArgumentError(f"{label} must be a whole number {_range(least, most)}, got {told(value)}")
+        raise ArgumentError(f"{label} must be a whole number {_range(least, most)}, got {short_repr(value)}")
     return number
 
 
@@ -50,7 +50,7 @@ def positive_number(
     if not (0 < number <= most or (zero and number == 0)):
         least = "not negative" if zero else "above 0"
         limit = f" and at most {most:g}" if math.isfinite(most) else ""
-        raise ArgumentError(f"{label} must be a {what}, finite, {least}{limit}, got {told(value)}")
+        raise ArgumentError(f"{label} must be a {what}, finite, {least}{limit}, got {short_repr(value)}")
     return number
 
 
@@ -77,16 +77,18 @@ def finite_vector(label: str, value: Any, count: int | None = None, most: float 
     if not (fits and np.isfinite(found).all() and np.abs(found).max(initial=0.0) <= most):
         limit = f" between -{most:g} and {most:g}" if math.isfinite(most) else ""
         counted = "a sequence of" if count is None else count
-        raise ArgumentError(f"{label} must be {counted} finite numbers{limit}, got {told(value)}")
+        raise ArgumentError(f"{label} must be {counted} finite numbers{limit}, got {short_repr(value)}")
     return found
 
 
 def checked_text(label: str, value: Any) -> str:
     """Return `value` if it is a str; raises ArgumentError naming `label` otherwise."""
     if not isinstance(value, str):
-        raise ArgumentError(f"{label} must be a text, got {told(value)}")
+        raise ArgumentError(f"{label} must be a text, got {short_repr(value)}")
     if not value.isascii() and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise ArgumentError(f"{label} must be a text that files can hold, but surrogates are in {told(value)}")
+        raise ArgumentError(
+            f"{label} must be a text without surrogates, to be written to files, got {short_repr(value)}"
+        )
     return value
 
 
@@ -99,14 +101,14 @@ def checked_file(label: str, value: Any) -> str | None:
     """Return the name of a file as str, or None; raises ArgumentError naming `label` for other values."""
     name = os.fspath(value) if isinstance(value, os.PathLike) else value
     if name is not None and not isinstance(name, str):
-        raise ArgumentError(f"{label} must be the name of a file, or None, got {told(value)}")
+        raise ArgumentError(f"{label} must be the name of a file, or None, got {short_repr(value)}")
     return name
 
 
 def checked_flag(label: str, value: Any) -> bool:
     """Return `value` if it is True or False; raises ArgumentError naming `label` otherwise."""
     if not isinstance(value, bool | np.bool_):
-        raise ArgumentError(f"{label} must be True or False, got {told(value)}")
+        raise ArgumentError(f"{label} must be True or False, got {short_repr(value)}")
     return bool(value)
 
 
@@ -118,7 +120,7 @@ def is_name_of(value: Any, names: Collection[str]) -> bool:
 def checked_part(label: str, value: Any, kind: type[T]) -> T:
     """Return `value` if it is a `kind`; raises ArgumentError naming `label` otherwise."""
     if not isinstance(value, kind):
-        raise ArgumentError(f"{label} must be a {kind.__name__}, got {told(value)}")
+        raise ArgumentError(f"{label} must be a {kind.__name__}, got {short_repr(value)}")
     return value
 
 
@@ -136,14 +138,14 @@ def checked_parts(label: str, values: Any, kind: type[T] | tuple[type[T], ...]) 
     except TypeError:
         parts = None
     if parts is None:
-        raise ArgumentError(f"{label} must be a sequence of {named} objects, got {told(values)}")
+        raise ArgumentError(f"{label} must be a sequence of {named} objects, got {short_repr(values)}")
     for k, part in enumerate(parts):
         if not isinstance(part, kinds):
-            raise ArgumentError(f"{label}[{k}] must be a {named}, got {told(part)}")
+            raise ArgumentError(f"{label}[{k}] must be a {named}, got {short_repr(part)}")
     return parts
 
 
-def told(value: Any) -> str:
+def short_repr(value: Any) -> str:
     """Return the text of an invalid value in an error: its repr if that is short, else its type."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape} and type {value.dtype}"

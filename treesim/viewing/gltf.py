@@ -136,9 +136,9 @@ class _Document:
         kind = "SCALAR" if array.ndim == 1 else f"VEC{array.shape[1]}"
         view = self._view(little.tobytes(), **({} if target is None else {"target": target}))
         least, most = (np.atleast_1d(bound).tolist() for bound in (array.min(axis=0), array.max(axis=0)))
-        told = {"bufferView": view, "componentType": TYPES[little.dtype.str[1:]],
+        details = {"bufferView": view, "componentType": TYPES[little.dtype.str[1:]],
                 "count": len(array), "type": kind, "min": least, "max": most}  # fmt: skip
-        return self._add("accessors", told | more)
+        return self._add("accessors", details | more)
 
     def _view(self, data: bytes, **more: Any) -> int:
         """Add bytes; return their index."""

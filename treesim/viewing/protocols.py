@@ -98,10 +98,10 @@ class OpeningViewer(InteractiveViewer, Protocol):
 
 
 @runtime_checkable
-class GhostViewer(Viewer, Protocol):
+class ReferenceViewer(Viewer, Protocol):
     """Viewer that draws a second, translucent copy of the robot, to compare two motions."""
 
-    def set_ghost(self, q: np.ndarray | None) -> None:
+    def set_reference(self, q: np.ndarray | None) -> None:
         """Draw the overlay of the shown robot at configuration q (nq,), or none, from the next `update` on.
 
         `show` removes it.

@@ -18,7 +18,7 @@ from .. import plugins
 from ..errors import ArgumentError, UnsupportedError
 from ..model.tree import Tree
 from ..simulation.world import World
-from ..states.arguments import checked_robot, positive_number, told
+from ..states.arguments import checked_robot, positive_number, short_repr
 from ..system.display import ReprMixin, arrays, html_table, page_html
 from ..validation.arrays import Argument, coerce
 from .protocols import ClickViewer, GroundViewer, InteractiveViewer, MarkViewer, SliderViewer, Viewer
@@ -216,7 +216,7 @@ class View(ReprMixin):
             If the viewer does not report clicks.
         """
         if not callable(call):
-            raise ArgumentError(f"on_click: call must be a function call(click), got {told(call)}")
+            raise ArgumentError(f"on_click: call must be a function call(click), got {short_repr(call)}")
         with self._lock:
             viewer: ClickViewer = self._able(
                 "on_click", ClickViewer, "reports no clicks: it has no method `listen_clicks`"
@@ -252,7 +252,9 @@ class View(ReprMixin):
                             (("origin", origin), ("vector", vector)))  # fmt: skip
             shade = _numbers(f"arrow {name!r}: color", color, (3,))
             if shade.min() < 0 or shade.max() > 1:
-                raise ArgumentError(f"arrow {name!r}: color must be red, green and blue from 0 to 1, got {told(color)}")
+                raise ArgumentError(
+                    f"arrow {name!r}: color must be red, green and blue from 0 to 1, got {short_repr(color)}"
+                )
             viewer.set_arrow(_named(name), start, along, tuple(shade.tolist()))
 
     def frame(self, name: str, pose: ArrayLike, length: float = FRAME_LENGTH) -> None:
@@ -381,7 +383,9 @@ def viewer(
         checked_robot(robot)
     window = plugins.get("viewers", viewer) if isinstance(viewer, str) else viewer
     if not isinstance(window, Viewer):
-        raise ArgumentError(f"viewer must be a name, or an object with show, update and close, got {told(viewer)}")
+        raise ArgumentError(
+            f"viewer must be a name, or an object with show, update and close, got {short_repr(viewer)}"
+        )
     if port:
         if not isinstance(window, InteractiveViewer):
             raise UnsupportedError(f"port: {type(window).__name__} serves no page at a port that one can choose")
@@ -401,7 +405,7 @@ def viewer(
 
 def _named(name: str) -> str:
     if not isinstance(name, str) or not name:
-        raise ArgumentError(f"name must be text, got {told(name)}")
+        raise ArgumentError(f"name must be text, got {short_repr(name)}")
     return name
 
 
@@ -425,7 +429,7 @@ def _numbers(label: str, value: Any, shape: tuple[int, ...]) -> np.ndarray:
     array = coerce(Argument(label, value, shape))
     if array.shape != shape or not np.isfinite(array).all():
         wanted = f"{math.prod(shape)} finite numbers of shape {shape}" if shape else "a finite number"
-        raise ArgumentError(f"{label} must be {wanted}, got {told(value)}")
+        raise ArgumentError(f"{label} must be {wanted}, got {short_repr(value)}")
     return array
 
 

@@ -55,17 +55,17 @@ def test_errors_are_exit_code_2(treesim: Callable[..., Result], sound: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("differences", "code", "told"), [((), 0, "as predicted"), (("more",), 1, "otherwise than predicted")]
+    ("differences", "code", "solver_info"), [((), 0, "as predicted"), (("more",), 1, "otherwise than predicted")]
 )
 def test_verification_is_told_and_decides(
     treesim: Callable[..., Result], sound: str, monkeypatch: pytest.MonkeyPatch,
-    differences: tuple[str, ...], code: int, told: str,
+    differences: tuple[str, ...], code: int, details: str,
 ) -> None:  # fmt: skip
     found = Verification("newton", "9.9", "", 1, 6.5, differences)
     monkeypatch.setattr("treesim_importers.reading.is_installed", lambda reader: True)
     monkeypatch.setattr("treesim_importers.reading.verified", lambda *arguments: found)
     result = treesim("readers", sound, "--reader", "newton", "--verify")
-    assert result.exit_code == code and f"asked (9.9): nv 1, 6.5 kg, {told}" in result.stdout
+    assert result.exit_code == code and f"asked (9.9): nv 1, 6.5 kg, {details}" in result.stdout
     assert ("NE00" in result.stdout) == bool(differences)
     shown = treesim("readers", sound, "--reader", "newton", "--verify", "--json")
     assert json.loads(shown.stdout)[0]["verification"]["differences"] == list(differences)

@@ -47,7 +47,7 @@ def test_an_answer_as_predicted_has_no_differences(stub):
 
 
 @pytest.mark.parametrize(
-    ("answer", "told"),
+    ("answer", "solver_info"),
     [
         ({"masses": MASSES, "dofs": {"arm": 3}}, "nv is 3, 1 predicted: 'arm' 3 instead of 1"),
         ({"masses": MASSES | {"arm": 2.1}, "dofs": {"arm": 1}}, "body 'arm' weighs 2.1 kg, 2 predicted"),
@@ -57,9 +57,9 @@ def test_an_answer_as_predicted_has_no_differences(stub):
         ({"error": "no"}, "it does not load the file, which no rule predicts: no"),
     ],
 )
-def test_what_no_rule_predicts_is_told(stub, answer, told):
+def test_what_no_rule_predicts_is_told(stub, answer, details):
     stub(answering(**answer))
-    assert verified().differences == (told,)
+    assert verified().differences == (details,)
 
 
 def test_a_crash_is_an_answer(stub):

@@ -82,6 +82,6 @@ def test_a_picture_shows_the_last_state_and_a_film_all_of_them(browser, robot, m
     except PluginError as error:
         pytest.skip(str(error))
     made = viewer.record(robot, trajectory, tmp_path / "motion.mp4", fps=20)
-    told = subprocess.run([ffmpeg, "-i", str(made), "-f", "null", "-"], capture_output=True, text=True)
-    assert "frame=    5" in told.stderr and "96x64" in told.stderr and "20 fps" in told.stderr
+    details = subprocess.run([ffmpeg, "-i", str(made), "-f", "null", "-"], capture_output=True, text=True)
+    assert "frame=    5" in details.stderr and "96x64" in details.stderr and "20 fps" in details.stderr
     assert shutil.which("ffmpeg") or "imageio_ffmpeg" in sys.modules

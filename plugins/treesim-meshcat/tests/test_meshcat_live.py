@@ -51,15 +51,15 @@ CONTROLS = [  # of the panel: its id, what is typed or chosen, what it sets, to 
 def test_the_settings_of_the_panel_reach_the_physics(live):
     page = live.watched.page
     page.set_viewport_size({"width": 1000, "height": 700})
-    for control, value, name, told in CONTROLS:
+    for control, value, name, details in CONTROLS:
         locator = page.locator(f"#{control}")
         if locator.evaluate("(input) => input.tagName") == "SELECT":
             locator.select_option(value)
         else:
             locator.fill(value)
             locator.press("Enter")
-        live.wait("([name, told]) => JSON.stringify(treesim.state()[name]) === JSON.stringify(told)", [name, told])
-        assert live.session.physics.state()[name] == told
+        live.wait("([name, told]) => JSON.stringify(treesim.state()[name]) === JSON.stringify(told)", [name, details])
+        assert live.session.physics.state()[name] == details
     for control, value, _, _ in CONTROLS:
         live.wait("([id, value]) => [value, String(Number(value))].includes(element(id).value)", [control, value])
 

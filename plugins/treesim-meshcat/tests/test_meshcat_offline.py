@@ -20,7 +20,7 @@ from treesim.export.webassembly import step_module
 from treesim.types import ControllerName
 from treesim.viewing.live.controller import Drive, without_effort_limits
 from treesim.viewing.live.forces import Force
-from treesim.viewing.live.mouse_spring import Pull
+from treesim.viewing.live.mouse_spring import MouseSpring
 from treesim.viewing.protocols import PageWriter
 
 H = 1e-3
@@ -162,7 +162,7 @@ def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) 
         assert (found["contactForce"] is not None) == touching
         assert (most > 0) == touching
         np.testing.assert_allclose(found["com"], treesim.center_of_mass(robot, state.q), rtol=0, atol=1e-9)
-        forces = {name: np.array(told["force"]) for name, told in found["contacts"].items()}
+        forces = {name: np.array(details["force"]) for name, details in found["contacts"].items()}
         assert set(forces) <= set(robot.body_names)
         assert np.linalg.norm(sum(forces.values(), np.zeros(3))) == pytest.approx(found["contactForce"] or 0.0)
         assert found["energy"] == pytest.approx(float(report.energy), abs=1e-9)
@@ -201,11 +201,11 @@ def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) 
     page.page.evaluate("element('show_collision').click()")
     assert page.page.evaluate("panel.overlays.layers.collision.every((object) => object.visible)")
     page.page.evaluate("inspector.open(3)")
-    told = page.page.evaluate("element('link').innerText")
-    assert "link_2" in told and "slide, prismatic" in told and "50 N" in told
+    details = page.page.evaluate("element('link').innerText")
+    assert "link_2" in details and "slide, prismatic" in details and "50 N" in details
     for body in robot.body_names:
         page.set(frame=body)
-        found, q = page.state()["felt"], np.array(page.state()["q"])
+        found, q = page.state()["effective_mass"], np.array(page.state()["q"])
         np.testing.assert_allclose(found["at"], treesim.frame_pose(robot, q, body)[:3, 3], atol=1e-12)
         axes, inverse = np.array(found["axes"]), treesim.inverse_operational_inertia(robot, q, body)[:3, :3]
         np.testing.assert_allclose(axes / found["masses"] @ axes.T, inverse, atol=1e-12 * np.abs(inverse).max())
@@ -228,7 +228,7 @@ def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) 
 def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Page]) -> None:
     page = opened(limbs())
     before = page.state()
-    for values, told in (
+    for values, details in (
         ("{dt: -1}", "dt: it must be"),
         ("{backend: 'magic'}", "magic"),
         ("{joints: {hinge: 9}}", "hinge goes from -1 to 0.5"),
@@ -237,7 +237,7 @@ def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Pa
         ("{kp: 7, speed: 0}", "speed: it must be"),
     ):
         page.page.evaluate(f"treesim.set({values})")
-        page.watched.wait("(told) => element('status').textContent.includes(told)", told)
+        page.watched.wait("(told) => element('status').textContent.includes(told)", details)
         assert page.state() == before
 
 
@@ -260,7 +260,7 @@ def test_a_pull_brings_its_point_to_its_target(opened: Callable[..., Page]) -> N
     page.watched.wait("!treesim.state().pull")
 
 
-class PagesPull(Pull):
+class PagesPull(MouseSpring):
     """Mouse spring whose gains are computed as often as a page's."""
 
     asked = 0

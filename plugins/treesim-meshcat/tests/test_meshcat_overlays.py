@@ -61,7 +61,9 @@ def test_all_that_a_robot_has_is_in_its_scene():
     message = scene_message(robot, parts, treesim.body_poses(robot, robot.neutral())[None], "pair")
     add_overlays(message, robot)
     drawn = [command["path"] for command in message["commands"] if command["type"] == "set_object"]
-    told = [path for paths in message["overlays"].values() for path in paths]
-    assert told == sorted(told, key=told.index) and set(told) == {path for path in drawn if path.startswith("/robot/")}
+    details = [path for paths in message["overlays"].values() for path in paths]
+    assert details == sorted(details, key=details.index) and set(details) == {
+        path for path in drawn if path.startswith("/robot/")
+    }
     assert len(message["overlays"]["visual"]) == len(parts)
     assert len(message["links"]) == len(message["bodies"])

@@ -41,25 +41,25 @@ class Told(list):
 
 
 def test_what_a_user_chooses_is_within_limits_and_told_to_all_pages():
-    told = Told()
-    assert told.program.take({"set": {"sliders": {"gain": 5}}}, BODIES)
-    assert told.moved == [1.0] and told[-1]["sliders"][0]["value"] == 1.0 and told[-1]["clicks"]
+    details = Told()
+    assert details.program.take({"set": {"sliders": {"gain": 5}}}, BODIES)
+    assert details.moved == [1.0] and details[-1]["sliders"][0]["value"] == 1.0 and details[-1]["clicks"]
 
 
 @pytest.mark.parametrize("value", NO_NUMBERS, ids=repr)
 def test_what_is_no_number_moves_nothing(value):
-    told = Told()
+    details = Told()
     for sliders in ({"gain": value}, {"other": 0.0}, value):
-        assert told.program.take({"set": {"sliders": sliders}}, BODIES)
+        assert details.program.take({"set": {"sliders": sliders}}, BODIES)
     for body, point in ((1, [0, 0, value]), (1, value), (2, [0, 0, 0]), (-1, [0, 0, 0]), (value, [0, 0])):
-        assert told.program.take({"do": "click", "body": body, "point": point}, BODIES)
-    assert told.moved == [] and told.clicked == []
+        assert details.program.take({"do": "click", "body": body, "point": point}, BODIES)
+    assert details.moved == [] and details.clicked == []
 
 
 def test_what_is_asked_of_a_simulation_is_left_to_it():
-    told = Told()
+    details = Told()
     for message in ({"set": {"dt": 1}}, {"set": 3}, {"do": "step"}, {}):
-        assert not told.program.take(message, BODIES)
+        assert not details.program.take(message, BODIES)
 
 
 @pytest.fixture

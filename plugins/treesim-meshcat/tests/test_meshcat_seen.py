@@ -30,14 +30,14 @@ def test_frames_and_the_centre_of_mass_come_and_go(live):
 def test_plots_are_drawn_of_what_is_chosen(live):
     page = live.watched.page
     page.set_viewport_size({"width": 1000, "height": 700})
-    page.evaluate("treesim.set({gravity: [3, 0, 0], ghost: 'simulation'})")
-    live.wait("treesim.state().ghostStepTime > 0")
+    page.evaluate("treesim.set({gravity: [3, 0, 0], reference: 'simulation'})")
+    live.wait("treesim.state().referenceStepTime > 0")
     lines = """(name) => {
         const [, lines] = panel.plots.quantities[name];
         return lines(panel.plots.states).map(([label, value]) => [label, value(treesim.state())]);
     }"""
     quantities = page.evaluate("Object.keys(panel.plots.quantities)")
-    assert {"linear momentum", "time of a step", "ghost: distance", "elbow: tau"} <= set(quantities)
+    assert {"linear momentum", "time of a step", "reference: distance", "elbow: tau"} <= set(quantities)
     assert "contact force" not in quantities, "nothing is there to be touched"
     drawn = """(k) => {
         const {data} = element(`plot_${k}`).getContext("2d").getImageData(60, 12, 120, 60);
@@ -51,10 +51,10 @@ def test_plots_are_drawn_of_what_is_chosen(live):
     live.pause()
     state = page.evaluate("treesim.state()")
     p = treesim.momentum(live.robot, state["q"], state["v"])
-    told = page.evaluate(lines, "linear momentum")
-    assert [label for label, _ in told] == ["x", "y", "z"]
-    np.testing.assert_allclose([value for _, value in told], p[:3], atol=1e-12)
-    assert [label for label, _ in page.evaluate(lines, "time of a step")] == ["aba", "ghost"]
+    details = page.evaluate(lines, "linear momentum")
+    assert [label for label, _ in details] == ["x", "y", "z"]
+    np.testing.assert_allclose([value for _, value in details], p[:3], atol=1e-12)
+    assert [label for label, _ in page.evaluate(lines, "time of a step")] == ["aba", "reference"]
     page.click("#more_plots")
     live.wait("document.querySelectorAll('#plots canvas').length === 2")
     live.wait(drawn, 1)
@@ -64,13 +64,13 @@ def test_plots_are_drawn_of_what_is_chosen(live):
     )
 
 
-def test_the_mass_felt_at_a_frame_is_an_ellipsoid(live):
+def test_the_effective_mass_at_a_frame_is_an_ellipsoid(live):
     page = live.watched.page
     page.set_viewport_size({"width": 1000, "height": 700})
     live.pause()
     page.evaluate("treesim.set({joints: {elbow: 1.2}})")
     page.select_option("#frame", "hand")
-    live.wait("treesim.state().felt && treesim.state().joints.elbow === 1.2")
+    live.wait("treesim.state().effective_mass && treesim.state().joints.elbow === 1.2")
     live.watched.draw()
     q = live.session.physics.player.q
     task = treesim.FrameTask("hand", "position")
@@ -84,9 +84,11 @@ def test_the_mass_felt_at_a_frame_is_an_ellipsoid(live):
     masses = np.linalg.eigvalsh(space.inertia)[1:]  # the first is 0: nothing moves across the plane of the arm
     np.testing.assert_allclose(np.sort(scale), np.sort([weight, *np.minimum(masses / 2.0, 1) * weight]), rtol=1e-9)
     assert np.linalg.norm(turn) == pytest.approx(1)
-    live.wait("element('felt').textContent.startsWith('∞') && element('felt').textContent.endsWith('kg')")
+    live.wait(
+        "element('effective_mass').textContent.startsWith('∞') && element('effective_mass').textContent.endsWith('kg')"
+    )
     page.select_option("#frame", "none")
-    live.wait("!treesim.state().felt")
+    live.wait("!treesim.state().effective_mass")
     live.watched.draw()
     assert not page.evaluate(f"{ellipsoid}.visible")
 

@@ -249,12 +249,12 @@ def test_what_users_ask_for_is_handed_over_and_answered_to_them_alone(viewer):
         for page in (asker, other):
             await receive_all(page, 2)
         await asker.write_message('{"do": "reset"}')
-        told = await receive(asker)
+        details = await receive(asker)
         viewer.show_state({"t": 1.0})
-        return told, await receive(other)
+        return details, await receive(other)
 
-    told, other = asyncio.run(two_pages())
-    assert json.loads(told) == {"error": "no reset"}
+    details, other = asyncio.run(two_pages())
+    assert json.loads(details) == {"error": "no reset"}
     assert json.loads(other) == {"state": {"t": 1.0}}, "the other page heard nothing of it"
 
 
@@ -272,8 +272,10 @@ def test_the_ground_is_told_beside_the_scene_and_goes_with_it(viewer, robot):
         assert ground["floor"] == 0.25 and ground["commands"][-1]["path"] == "/ground/0 Ground"
         viewer.show(robot, robot.neutral())
         late = await join(viewer.url)
-        told = [await receive(late) for _ in range(2)]
-        assert json.loads(told[0])["title"] == "two limbs" and isinstance(told[1], bytes), "a frame, and no ground"
+        details = [await receive(late) for _ in range(2)]
+        assert json.loads(details[0])["title"] == "two limbs" and isinstance(details[1], bytes), (
+            "a frame, and no ground"
+        )
 
     asyncio.run(visits())
 

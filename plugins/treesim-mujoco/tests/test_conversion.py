@@ -109,8 +109,8 @@ def test_followers_are_held_by_equality_constraints(name, base):
     made = MujocoAdapter().convert(robot)
     model, A = treesim.to_mujoco(robot), robot.mimic_map.A
     assert model.nv == robot.spanning.nv
-    for k, (follower, (leader, multiplier, offset)) in enumerate(robot.mimic_map.lines().items()):
-        assert (model.equality(k).name, model.joint(model.eq_obj2id[k]).name) == (follower, leader)
+    for k, (mimic_joint, (mimicked, multiplier, offset)) in enumerate(robot.mimic_map.lines().items()):
+        assert (model.equality(k).name, model.joint(model.eq_obj2id[k]).name) == (mimic_joint, mimicked)
         assert model.eq_data[k, :5].tolist() == [offset, multiplier, 0, 0, 0]
     q, v = robot.random(0), np.random.default_rng(0).normal(size=robot.nv)
     tau = np.zeros(robot.spanning.nv)

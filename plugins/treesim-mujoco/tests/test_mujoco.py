@@ -86,7 +86,7 @@ def test_joints_that_mujoco_has_not_are_refused(kind):
 def test_bodies_without_mass_are_refused():
     joint = treesim.Joint("slide", "prismatic")
     with pytest.raises(UnsupportedError, match=r"MuJoCo cannot take this robot \(.*mass"):
-        read(treesim.Tree("ghost", [treesim.Body("ghost", 0, joint)]))
+        read(treesim.Tree("reference", [treesim.Body("reference", 0, joint)]))
 
 
 def test_a_file_with_inertias_that_no_solid_body_has_is_left_out():

@@ -94,13 +94,13 @@ def test_a_model_that_differs_is_refused_and_its_body_named(monkeypatch):
 INERTIA = treesim.Inertia(1.0, (0.1, 0, 0), np.eye(3) * 0.01)
 
 
-def geared(follower, leader, carried):
+def geared(mimic_joint, mimicked, carried):
     """Return two continuous joints with rotors, of which one mimics the other.
 
     carried: the second joint is on the first joint's body.
     """
     joints = {name: treesim.Joint(name, "continuous", axis=(0, 1, 0), armature=0.2) for name in "ab"}
-    joints[follower] = replace(joints[follower], mimic=treesim.Mimic(leader, -0.3, 0.2))
+    joints[mimic_joint] = replace(joints[mimic_joint], mimic=treesim.Mimic(mimicked, -0.3, 0.2))
     bodies = [treesim.Body("one", 0, joints["a"], INERTIA), treesim.Body("two", int(carried), joints["b"], INERTIA)]
     return treesim.Tree("gear", bodies)
 
@@ -118,7 +118,7 @@ def test_followers_are_mimic_joints(robot):
     ones.
     """
     model = treesim.to_pinocchio(robot)
-    assert (model.nv, len(model.mimicking_joints)) == (robot.nv, len(robot.followers))
+    assert (model.nv, len(model.mimicking_joints)) == (robot.nv, len(robot.mimic_joints))
     q = np.minimum(robot.random(0) + 4.0, robot.upper)
     theirs, _ = treesim.convert_state(robot, q, np.zeros(robot.nv), to="pinocchio")
     data = model.createData()

@@ -128,10 +128,10 @@ def recorded(text: str) -> dict[str, Any]:
 
 def test_a_recording_holds_the_motion(robot, tmp_path):
     viewer, trajectory = ViserViewer(), motion(robot, 201)
-    told = recorded(viewer.record(robot, trajectory, tmp_path / "motion.html", 50).read_text())
-    places = [(t, m["position"]) for t, m in told["messages"]
+    details = recorded(viewer.record(robot, trajectory, tmp_path / "motion.html", 50).read_text())
+    places = [(t, m["position"]) for t, m in details["messages"]
               if m["type"] == "SetPositionMessage" and m["name"] == "/robot/2"]  # fmt: skip
-    assert told["durationSeconds"] == pytest.approx(1.0) and len(places) >= 50
+    assert details["durationSeconds"] == pytest.approx(1.0) and len(places) >= 50
     for t, position in places[1:]:
         pose = treesim.body_poses(robot, trajectory.q[round(200 * t)])[2]
         np.testing.assert_allclose(position, pose[:3, 3], atol=1e-6)

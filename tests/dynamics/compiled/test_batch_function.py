@@ -65,10 +65,10 @@ def test_policies_use_them_too(robot):
 
 def test_joints_that_follow_others_are_served():
     parent = treesim.Joint("leader", "revolute", axis=(0, 1, 0))
-    follower = treesim.Joint("follower", "revolute", placement=treesim.Placement(translation=np.array([0.3, 0, 0])),
+    mimic_joint = treesim.Joint("follower", "revolute", placement=treesim.Placement(translation=np.array([0.3, 0, 0])),
                              axis=(0, 1, 0), mimic=treesim.Mimic("leader", -2.0))  # fmt: skip
     inertia = treesim.Inertia(1.0, np.array([0.2, 0, 0]), np.eye(3))
-    robot = treesim.Tree("pair", [treesim.Body("a", 0, parent, inertia), treesim.Body("b", 1, follower, inertia)])
+    robot = treesim.Tree("pair", [treesim.Body("a", 0, parent, inertia), treesim.Body("b", 1, mimic_joint, inertia)])
     found = treesim.BatchFunction(lambda q: treesim.body_poses(robot, q)[2].ravel(), [robot.nq])([0.4])
     np.testing.assert_allclose(found[0].reshape(4, 4), treesim.body_poses(robot, [0.4])[2], atol=1e-15)
 

@@ -109,7 +109,7 @@ def test_schedules_end_with_the_rows_of_the_followers():
          counting.inverse_inertia(ROBOT, plugins.get("operational", "constraint_force"), FRAMES, "world")),
     ):  # fmt: skip
         assert found.operations == count.operations.total and found.depth == count.depth
-        assert found.stages[-1].name == "rows of the followers" and found.stages[-1].width == 1
+        assert found.stages[-1].name == "rows of mimic joints" and found.stages[-1].width == 1
 
 
 REFUSED = {
@@ -119,7 +119,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("what", REFUSED)
 def test_what_does_not_serve_followers_says_so(what):
-    with pytest.raises(UnsupportedError, match=f"{what} does not serve joints that follow others, as '.*mimic='free'"):
+    with pytest.raises(UnsupportedError, match=f"{what} does not support mimic joints, such as '.*mimic='free'"):
         REFUSED[what](state(ROBOT)[0])
 
 

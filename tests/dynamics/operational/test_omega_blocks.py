@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests import trees
-from treesim.dynamics.operational.omega_blocks import needed_table
-from treesim.kernels.dynamics.rjk import COLUMNS, needed_in
+from treesim.dynamics.operational.omega_blocks import required_table
+from treesim.kernels.dynamics.rjk import COLUMNS, required_in
 from treesim.model import generators as make
 from treesim.model.topology import Topology
 
@@ -20,7 +20,7 @@ def parents_and_bodies(draw):
 
 
 def listed(parent, bodies):
-    return needed_in(len(bodies), needed_table(parent, bodies))
+    return required_in(len(bodies), required_table(parent, bodies))
 
 
 @given(parents_and_bodies())
@@ -29,7 +29,7 @@ def test_blocks_are_those_of_figure_15_that_are_not_zero(case):
     tree, needed = Topology(parent), listed(parent, bodies)
     moved = [body for body in bodies if body]
     featherstone_2010 = pytest.importorskip("treesim_lab.cost.featherstone_2010")
-    marked = featherstone_2010.needed_blocks(tree, moved)
+    marked = featherstone_2010.required_blocks(tree, moved)
     together = sorted((i, j) for i, j in marked if tree.nearest_common_ancestor(i, j))
     assert list(zip(needed.i.tolist(), needed.j.tolist(), strict=True)) == together
 
@@ -52,18 +52,18 @@ def test_every_block_comes_after_the_one_that_figure_14_makes_it_from(case):
 
 @pytest.mark.parametrize("n", [50, 500])
 def test_a_chain_needs_as_many_blocks_as_tasks_can_meet_bodies(n):
-    assert needed_table(range(n), [n]).size == 1 + COLUMNS * n
+    assert required_table(range(n), [n]).size == 1 + COLUMNS * n
     middle = n // 2  # its block with the tip needs one more for every body beyond it
-    assert needed_table(range(n), [n, middle]).size == 4 + COLUMNS * (n + n - middle)
+    assert required_table(range(n), [n, middle]).size == 4 + COLUMNS * (n + n - middle)
 
 
 def test_two_deep_branches_need_no_more_than_their_length():
     """Branches of unequal depth, the deeper one numbered first: as many blocks beside the diagonal as it has bodies."""
     n = 40
     parent = [*range(2 * n), 0, *range(2 * n + 1, 3 * n)]  # two chains on the base, of 2 n and n bodies
-    assert needed_table(parent, [2 * n, 3 * n]).size == 4 + COLUMNS * 3 * n  # apart: nothing beside the diagonal
+    assert required_table(parent, [2 * n, 3 * n]).size == 4 + COLUMNS * 3 * n  # apart: nothing beside the diagonal
     parent[2 * n] = 1
-    assert needed_table(parent, [3 * n, 2 * n]).size == 4 + COLUMNS * (3 * n + 2 * n - 1)
+    assert required_table(parent, [3 * n, 2 * n]).size == 4 + COLUMNS * (3 * n + 2 * n - 1)
 
 
 def test_asimo_needs_the_blocks_that_its_source_counts():
@@ -76,5 +76,5 @@ def test_asimo_needs_the_blocks_that_its_source_counts():
 
 
 def test_tables_are_read_only_and_empty_without_tasks():
-    table = needed_table(trees.tree("tree_1").parent.tolist(), [])
+    table = required_table(trees.tree("tree_1").parent.tolist(), [])
     assert table.size == 0 and not table.flags.writeable

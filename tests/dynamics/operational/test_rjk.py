@@ -9,7 +9,7 @@ from tests import sensitivity, trees
 from tests.trees import random_state
 from treesim import plugins
 from treesim.dynamics.operational.methods import Rjk
-from treesim.dynamics.operational.omega_blocks import needed_table
+from treesim.dynamics.operational.omega_blocks import required_table
 from treesim.kernels.algebra.tables import tree_tables
 from treesim.kernels.dynamics import rjk
 from treesim.model import generators as make
@@ -18,7 +18,7 @@ from treesim.model import generators as make
 def blocks(robot, q, bodies):
     """The needed blocks of Omega, computed in memory that holds NaN."""
     tree = tree_tables(robot.ints, robot.reals)
-    needed = rjk.needed_in(len(bodies), needed_table(robot.parent.tolist(), bodies))
+    needed = rjk.required_in(len(bodies), required_table(robot.parent.tolist(), bodies))
     X, P, _, _, U, D_inv = rjk.scratch_for(tree, q)
     rjk.articulated_quantities(tree, q, X, P, U, D_inv)
     Omega = np.full((needed.i.size + 1, 6, 6), np.nan)

@@ -71,9 +71,9 @@ def test_a_block_much_larger_than_a_result_does_not_serve_it():
     assert empty((int(2.5 * LEAST),), np.uint8).base.nbytes == 3 * LEAST
 
 
-@pytest.mark.parametrize("told", ["a lot", "-1", "1.5", " ", "²"])
-def test_a_limit_that_is_no_number_is_refused(monkeypatch, told):
-    monkeypatch.setenv("TREESIM_KEEP_MIB", told)
+@pytest.mark.parametrize("details", ["a lot", "-1", "1.5", " ", "²"])
+def test_a_limit_that_is_no_number_is_refused(monkeypatch, details):
+    monkeypatch.setenv("TREESIM_KEEP_MIB", details)
     with pytest.raises(ArgumentError, match="TREESIM_KEEP_MIB"):
         empty(SHAPE, float)
 

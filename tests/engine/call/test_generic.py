@@ -141,8 +141,8 @@ def test_what_is_compiled_is_kept_on_disk(tmp_path):
 
 def test_importing_compiles_nothing_and_brings_nothing_heavy():
     heavy = "('llvmlite', 'scipy', 'yourdfpy', 'matplotlib', 'typer', 'rich', 'meshcat', 'lxml.etree')"
-    told = child(f"import sys, treesim; print([m for m in {heavy} if m in sys.modules])", "/nonexistent")
-    assert told.stdout.strip() == "[]"
+    details = child(f"import sys, treesim; print([m for m in {heavy} if m in sys.modules])", "/nonexistent")
+    assert details.stdout.strip() == "[]"
 
 
 def test_a_cache_that_cannot_be_written_does_not_stop_anything(tmp_path):

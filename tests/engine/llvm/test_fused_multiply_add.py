@@ -24,7 +24,7 @@ def compiled(text):
 
     own = emulated(text)
     here = machine_code.processor()
-    code = object_code.object_code(object_code.Order(own, here.triple, here.name, here.features, True, False))
+    code = object_code.object_code(object_code.CompileRequest(own, here.triple, here.name, here.features, True, False))
     engine = binding.create_mcjit_compiler(
         binding.parse_assembly(""), object_code.target_machine(here.triple, here.name, here.features)
     )

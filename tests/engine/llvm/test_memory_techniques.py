@@ -16,13 +16,13 @@ STATES = 70
 
 
 @pytest.mark.parametrize(
-    ("told", "on"),
+    ("details", "on"),
     [(None, TECHNIQUES), ("", TECHNIQUES), ("plain", ()), ("pool", (POOL,)), ("pool, prefetch", (POOL, PREFETCH))],
 )
-def test_the_variable_lists_what_is_used(told, on, monkeypatch):
+def test_the_variable_lists_what_is_used(details, on, monkeypatch):
     monkeypatch.delenv(VARIABLE, raising=False)
-    if told is not None:
-        monkeypatch.setenv(VARIABLE, told)
+    if details is not None:
+        monkeypatch.setenv(VARIABLE, details)
     assert {technique for technique in TECHNIQUES if used(technique)} == set(on)
 
 
@@ -76,8 +76,8 @@ def test_code_without_prefetches_is_other_code(monkeypatch):
     """So that neither a process nor the disk takes one for the other."""
     made = []
     monkeypatch.setattr(specialized.machine_code, "load", lambda name, key, write: made.append((key, write())))
-    for told in (f"{NONTEMPORAL},{POOL}", PREFETCH):
-        monkeypatch.setenv(VARIABLE, told)
+    for details in (f"{NONTEMPORAL},{POOL}", PREFETCH):
+        monkeypatch.setenv(VARIABLE, details)
         robot = make.chain(7)
         with pytest.raises(AttributeError):
             treesim.mass_matrix(robot, np.zeros((3, 7)), engine="specialized")

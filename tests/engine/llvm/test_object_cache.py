@@ -38,7 +38,7 @@ def doubled_states(x: Reals, result: Reals) -> int:
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("TREESIM_QUIET", "")
-    monkeypatch.setattr(object_cache, "_told", set())
+    monkeypatch.setattr(object_cache, "_warned", set())
     return tmp_path / object_cache.kernel_hash()
 
 
@@ -256,8 +256,8 @@ def test_a_limit_of_the_system_on_files_costs_only_time(folder):
         f"object_cache.write({NAME!r}, bytes(10000)); object_cache.write({OTHER!r}, bytes(1000));"
         f"print(object_cache.read({NAME!r}), len(object_cache.read({OTHER!r})))"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.split() == ["None", "1000"] and "File too large" in told.stderr
+    details = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert details.stdout.split() == ["None", "1000"] and "File too large" in details.stderr
     assert files(folder) == [OTHER.partition("/")[2]]
 
 
@@ -294,12 +294,12 @@ def test_without_a_home_nothing_is_kept_and_no_folder_called_tilde_is_made(tmp_p
 def test_the_user_s_cache_is_where_the_standard_says(tmp_path, monkeypatch):
     monkeypatch.delenv("TREESIM_CACHE_DIR")
     monkeypatch.setattr(os.path, "expanduser", lambda path: str(tmp_path / "home"))
-    for told, root in [
+    for details, root in [
         (str(tmp_path / "xdg"), tmp_path / "xdg"),
         ("", tmp_path / "home" / ".cache"),
         ("relative", tmp_path / "home" / ".cache"),  # to be ignored, says the standard
     ]:
-        monkeypatch.setenv("XDG_CACHE_HOME", told)
+        monkeypatch.setenv("XDG_CACHE_HOME", details)
         assert object_cache.cache_directory() == root / "treesim" / object_cache.kernel_hash()
 
 

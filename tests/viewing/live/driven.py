@@ -43,15 +43,15 @@ class Screen:
         self.states.append(state)
 
 
-class GhostScreen(Screen):
+class ReferenceScreen(Screen):
     """A screen that shows two robots."""
 
     def __init__(self):
         super().__init__()
-        self.ghosts = []
+        self.references = []
 
-    def set_ghost(self, q):
-        self.ghosts.append(None if q is None else q.copy())
+    def set_reference(self, q):
+        self.references.append(None if q is None else q.copy())
 
 
 class Driven:

@@ -44,9 +44,9 @@ def test_a_pendulum_is_felt_across_its_rod_alone():
 
 def test_a_page_chooses_the_frame():
     driven = Driven()
-    assert driven.state["felt"] is None and "ee_link" in driven.screen.panels[-1]["frames"]
+    assert driven.state["effective_mass"] is None and "ee_link" in driven.screen.panels[-1]["frames"]
     assert driven.set(frame="ee_link") == []
-    assert driven.state["felt"] == effective_mass(ROBOT, driven.player.q, "ee_link")
+    assert driven.state["effective_mass"] == effective_mass(ROBOT, driven.player.q, "ee_link")
     (reply,) = driven.set(frame="nose")
     assert "nose" in reply and driven.state["frame"] == "ee_link"
     with pytest.raises(UnknownNameError):

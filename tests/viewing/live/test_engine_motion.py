@@ -28,5 +28,5 @@ def test_engines_that_are_not_there_and_robots_that_they_do_not_take_are_refused
         engine_motion("none", ROBOT, np.zeros(6), np.zeros(6))
     pytest.importorskip("treesim_mujoco")
     panda = treesim.load("panda")  # one of its fingers follows the other
-    with pytest.raises(UnsupportedError, match="follow"):
+    with pytest.raises(UnsupportedError, match="mimic"):
         engine_motion("mujoco", panda, panda.neutral(), np.zeros(panda.nv), duration=0.01)

@@ -6,7 +6,7 @@ import pytest
 import treesim
 from treesim.errors import ArgumentError
 from treesim.model.generators import chain
-from treesim.viewing.live.mouse_spring import FREQUENCY, STRONGEST, G, Pull
+from treesim.viewing.live.mouse_spring import FREQUENCY, STRONGEST, G, MouseSpring
 
 ROBOT = treesim.load("ur5")
 BODY = "wrist_2_link"
@@ -15,7 +15,7 @@ BODY = "wrist_2_link"
 def pulled(point=(0.1, -0.05, 0.02), target=(0.3, 0.4, 0.5), robot=ROBOT, body=BODY, dt=1e-3, seed=3):
     rng = np.random.default_rng(seed)
     q, v = robot.random(rng), rng.normal(size=robot.nv)
-    pull = Pull(robot, body, point, target, dt)
+    pull = MouseSpring(robot, body, point, target, dt)
     pull.tune(q)
     return pull, q, v
 
@@ -58,7 +58,7 @@ def test_a_pull_at_rest_points_to_its_target_and_is_capped():
 def test_a_free_body_s_point_swings_in_without_overshoot():
     """The stiffness is that of the body's mass at 10 rad/s, where it is pulled at its centre of mass."""
     ball = treesim.free_body("ball", "sphere", (0.1,), 2.0)
-    pull = Pull(ball, "ball", (0, 0, 0), (0.05, 0, 0), 1e-3)
+    pull = MouseSpring(ball, "ball", (0, 0, 0), (0.05, 0, 0), 1e-3)
     pull.tune(ball.neutral())
     assert pull.stiffness == pytest.approx(2.0 * FREQUENCY**2)
     assert pull.damping == pytest.approx(2 * 2.0 * FREQUENCY)
@@ -74,7 +74,7 @@ def test_a_free_body_s_point_swings_in_without_overshoot():
 def test_light_tips_do_not_tremble(dt):
     """A chain whose last link is a hundred times lighter, pulled at its tip: speeds die away."""
     robot = chain(3)
-    pull = Pull(robot, robot.body_names[-1], (0, 0, 0.0), (5.0, 0, 0), dt)
+    pull = MouseSpring(robot, robot.body_names[-1], (0, 0, 0.0), (5.0, 0, 0), dt)
     q = robot.random(1)
     pull.tune(q)
     J = pull.at(q)[1]
@@ -96,4 +96,4 @@ def test_light_tips_do_not_tremble(dt):
 )
 def test_what_cannot_be_pulled_is_refused(body, point, target, message):
     with pytest.raises(ArgumentError, match=message):
-        Pull(ROBOT, body, point, target, 1e-3)
+        MouseSpring(ROBOT, body, point, target, 1e-3)

@@ -124,8 +124,8 @@ def test_a_floating_robot_stands_and_its_joints_lift_it_out_of_the_ground():
         "contact",
     ]
     assert "rk4" not in driven.screen.panels[-1]["integrators"], "it knows no contact"
-    (reply,) = driven.set(ghostIntegrator="rk4")
-    assert "rk4" in reply and driven.state["ghost"] == "none"
+    (reply,) = driven.set(referenceIntegrator="rk4")
+    assert "rk4" in reply and driven.state["reference"] == "none"
     driven.play(0.5)
     assert driven.state["contactForce"] == pytest.approx(robot.mass * 9.81, rel=0.2)
     total = sum(np.array(contact["force"]) for contact in driven.state["contacts"].values())

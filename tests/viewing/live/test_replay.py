@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.viewing.live.driven import GhostScreen, Screen
+from tests.viewing.live.driven import ReferenceScreen, Screen
 from treesim import ArgumentError, Trajectory
 from treesim.contact.history import ContactHistory
-from treesim.kernels.contact.contact_step import TOLD
+from treesim.kernels.contact.contact_step import SOLVER_INFO
 from treesim.model import generators as make
 from treesim.viewing.live import Replay
-from treesim.viewing.live.ghost import apart
+from treesim.viewing.live.reference import apart
 
 ROBOT = make.chain(2, ("revolute", "revolute"))
 STATES, DURATION = 101, 0.5
@@ -108,7 +108,7 @@ def test_the_panel_and_the_state_tell_what_a_page_needs(replay):
 def test_contacts_and_the_end_of_a_simulation_are_told():
     wrench = np.zeros((STATES, 1, 6))
     wrench[40, 0] = [0, 0, 5, 1, 1, 1]
-    contact = ContactHistory((ROBOT.body_names[1],), wrench, np.zeros((STATES, TOLD)))
+    contact = ContactHistory((ROBOT.body_names[1],), wrench, np.zeros((STATES, SOLVER_INFO)))
     replay = Replay(ROBOT, motion(contact=contact, metadata={"stopped": "it fell"}), Screen())
     assert "contact" in replay._viewer.panels[-1]["can"]
     ask(replay, do="seek", t=float(motion().t[40]))
@@ -119,34 +119,36 @@ def test_contacts_and_the_end_of_a_simulation_are_told():
     assert "it fell" in replay._viewer.states[-1]["message"]
 
 
-def test_a_second_motion_is_its_ghost():
+def test_a_second_motion_is_its_reference():
     other = Trajectory.of(ROBOT, motion().t, 2 * motion().q, motion().v, motion().tau, motion().energy)
-    replay = Replay(ROBOT, motion(), GhostScreen(), ghosts={"other.npz": other})
+    replay = Replay(ROBOT, motion(), ReferenceScreen(), references={"other.npz": other})
     screen = replay._viewer
-    assert screen.panels[-1]["ghosts"] == ["none", "other.npz"]
+    assert screen.panels[-1]["references"] == ["none", "other.npz"]
     ask(replay, do="seek", t=2.2)
-    np.testing.assert_array_equal(screen.ghosts[-1], 2 * screen.shown[-1])
+    np.testing.assert_array_equal(screen.references[-1], 2 * screen.shown[-1])
     state = screen.states[-1]
-    assert state["ghost"] == "other.npz" and state["apart"] == apart(ROBOT, screen.shown[-1], screen.ghosts[-1])
-    assert ask(replay, set={"ghost": "none", "frame": ROBOT.body_names[1]}) == []
-    assert screen.ghosts[-1] is None and screen.states[-1]["apart"] is None
-    assert screen.states[-1]["felt"]["frame"] == ROBOT.body_names[1]
+    assert state["reference"] == "other.npz" and state["apart"] == apart(ROBOT, screen.shown[-1], screen.references[-1])
+    assert ask(replay, set={"reference": "none", "frame": ROBOT.body_names[1]}) == []
+    assert screen.references[-1] is None and screen.states[-1]["apart"] is None
+    assert screen.states[-1]["effective_mass"]["frame"] == ROBOT.body_names[1]
     with pytest.raises(ArgumentError, match="does not fit"):
-        Replay(treesim.load("ur5"), treesim.Simulation(treesim.load("ur5")).run(0.01), Screen(), ghosts={"a": other})
+        Replay(
+            treesim.load("ur5"), treesim.Simulation(treesim.load("ur5")).run(0.01), Screen(), references={"a": other}
+        )
 
 
 def test_momenta_are_told_about_the_centre_of_mass():
     replay = Replay(ROBOT, motion(), Screen())
     q, v = motion().q[0], motion().v[0]
-    told, whole = replay.state()["momentum"], treesim.momentum(ROBOT, q, v)
-    np.testing.assert_array_equal(told["linear"], whole[:3])
+    details, whole = replay.state()["momentum"], treesim.momentum(ROBOT, q, v)
+    np.testing.assert_array_equal(details["linear"], whole[:3])
     moment = np.cross(treesim.center_of_mass(ROBOT, q), whole[:3])
-    np.testing.assert_allclose(np.array(told["angular"]) + moment, whole[3:], atol=1e-12)
+    np.testing.assert_allclose(np.array(details["angular"]) + moment, whole[3:], atol=1e-12)
 
 
 NONSENSE = [
     {"set": {"dt": 0.1}}, {"set": {"joints": {}}}, {"set": 3}, {"set": {"running": 1}}, {"set": {"speed": "fast"}},
-    {"set": {"speed": 0}}, {"set": {"frame": "nose"}}, {"set": {"ghost": "run"}},
+    {"set": {"speed": 0}}, {"set": {"frame": "nose"}}, {"set": {"reference": "run"}},
     {"do": "pull"}, {"do": 3}, {}, {"do": "seek"}, {"do": "seek", "t": "2"},
     {"do": "seek", "t": float("nan")},
 ]  # fmt: skip

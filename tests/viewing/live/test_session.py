@@ -137,15 +137,15 @@ class Shelf:
 
 def test_another_robot_takes_the_place_of_the_first():
     driven = Driven(library=Shelf())
-    driven.set(ghost="simulation")
+    driven.set(reference="simulation")
     driven.session.set_force("wind", ROBOT.body_names[-1], (1, 0, 0))
     driven.play(0.1)
     assert driven.state["apart"]["distance"] == 0
-    (told,) = driven.set(robot="panda")
-    assert "joint 'panda_joint4' at 0 rad is 0.0698 rad above its upper limit" in told
+    (details,) = driven.set(robot="panda")
+    assert "joint 'panda_joint4' at 0 rad is 0.0698 rad above its upper limit" in details
     assert driven.state["robot"] == "panda" and len(driven.state["q"]) == driven.screen.shown[0][0].nq == 8
     assert driven.screen.panels[-1]["joints"][0]["name"].startswith("panda")
-    assert driven.state["ghost"] == "none" and driven.state["forces"] == {}
+    assert driven.state["reference"] == "none" and driven.state["forces"] == {}
     driven.play(0.1)
     assert driven.set(robot="nobody")[0].startswith("there is no robot 'nobody'")
 

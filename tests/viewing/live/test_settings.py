@@ -24,8 +24,8 @@ def test_every_setting_can_be_set():
     assert set(GOOD) == set(CHECKS)
     settings = Settings().changed(GOOD)
     for name, value in GOOD.items():
-        told = getattr(settings, name)
-        assert (list(told) if name == "gravity" else told) == value
+        details = getattr(settings, name)
+        assert (list(details) if name == "gravity" else details) == value
     assert Settings().changed({}) == Settings()
 
 

@@ -98,8 +98,8 @@ class BatchFunction(ReprMixin):
         try:
             returned = self.function(*(array.copy() for array in inputs))  # which it may write to
         except UnsupportedError as error:
-            told = f"{called} cannot be compiled: {error}; {HELP}, or compute it with NumPy, on arrays of all rows"
-            raise UnsupportedError(told) from error
+            details = f"{called} cannot be compiled: {error}; {HELP}, or compute it with NumPy, on arrays of all rows"
+            raise UnsupportedError(details) from error
         try:
             results = np.array([x[()] if isinstance(x, np.ndarray) else x for x in returned], dtype=object)
         except (TypeError, ValueError):  # no sequence, or of arrays

@@ -22,7 +22,7 @@ from ...kernels.dynamics.rnea import inverse_dynamics_states
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.jacobians import jacobian_states
 from ...model.tree import Tree
-from ...states.states import declared, for_followers
+from ...states.states import declared, for_mimic_joints
 from ...system.display import ReprMixin, vector
 from ...types import Engine, Reference
 from ...validation.arrays import check_out, real_numbers
@@ -354,7 +354,7 @@ class _Function:
         self.forces = [argument for argument in arguments if argument.optional]  # f_ext, where it is taken
         inputs = [(0,) if argument.optional else argument.shape for argument in arguments]
         if owner.robot.mimic_map is not None:
-            entry, constants = for_followers(entry, owner.robot, constants)
+            entry, constants = for_mimic_joints(entry, owner.robot, constants)
         self._bound = BoundEntry(entry, constants, inputs, [self.result], owner.dtype.type, owner.engine)
         self.call: Callable[..., int] = self._first_call
 

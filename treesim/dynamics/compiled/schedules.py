@@ -82,18 +82,21 @@ def schedule(
         if robot.mimic_map is None:
             return chosen.schedule(robot)
         state = np.zeros((2, robot.nv))
-        return _with_followers(
-            robot, chosen.schedule(robot.as_felt()), chosen, chosen.constants(robot), state, robot.nv
+        return _with_mimic_joints(
+            robot, chosen.schedule(robot.with_shared_rotors()), chosen, chosen.constants(robot), state, robot.nv
         )
     names = (frames,) if isinstance(frames, str) else checked_frames(frames)
     frame_codes(robot, names, reference)  # raises, if a name is unknown
     if robot.mimic_map is None:
         return chosen.schedule(robot, names, reference)
-    constants, free = chosen.constants(robot, names, reference), chosen.schedule(robot.as_felt(), names, reference)
-    return _with_followers(robot, free, chosen, constants, (), (6 * len(names)) ** 2)
+    constants, free = (
+        chosen.constants(robot, names, reference),
+        chosen.schedule(robot.with_shared_rotors(), names, reference),
+    )
+    return _with_mimic_joints(robot, free, chosen, constants, (), (6 * len(names)) ** 2)
 
 
-def _with_followers(robot: Tree, free: Schedule, method: Any, constants: Any, values: Any, size: int) -> Schedule:
+def _with_mimic_joints(robot: Tree, free: Schedule, method: Any, constants: Any, values: Any, size: int) -> Schedule:
     """Return the schedule of the spanning tree with an additional stage for the constraints of mimic joints.
 
     values: the method's arguments besides q. Sum and depth are those of the kernel variant for mimic joints.
@@ -103,7 +106,7 @@ def _with_followers(robot: Tree, free: Schedule, method: Any, constants: Any, va
     state = [tally.variables(robot.random(rng)), *(tally.variables(rng.normal(size=len(x))) for x in values)]
     run(entry, tables, (*state, *([NO_FORCES] if len(values) else [])), [(size,)], tally.number)
     rows = Stage(
-        "rows of the followers", (tuple(range(1, robot.n_bodies + 1)),), (tally.operations.total() - free.operations,)
+        "rows of mimic joints", (tuple(range(1, robot.n_bodies + 1)),), (tally.operations.total() - free.operations,)
     )
     return Schedule(free.method, (*free.stages, rows), tally.depth)
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ...errors import ConvergenceError
 from ...model.tree import Tree
-from ...states.states import on_states, tied_constants
+from ...states.states import mimic_constants, on_states
 from ...system.display import ReprMixin, Sourced, arrays, batch, span
 from ..base import explain_failure
 from ..tables import constants_of, kernel_wrenches
@@ -104,23 +104,23 @@ class Method(Sourced):
 class CompiledConstrained(Method):
     """A method that is one kernel entry.
 
-    `kernels.constrained.constrained_dynamics_entry` declares `entry`, and `tied_constrained_dynamics_entry` its variant
-    for robots with mimic joints, `tied_entry`. The entry's settings are mu, tolerance and the largest number of
-    iterations. A negative number of iterations in its result means failure.
+    `kernels.constrained.constrained_dynamics_entry` declares `entry`, and `mimic_constrained_dynamics_entry` its
+    variant for robots with mimic joints, `mimic_entry`. The entry's settings are mu, tolerance and the largest number
+    of iterations. A negative number of iterations in its result means failure.
     """
 
     name: ClassVar[str]
     source: ClassVar[str]
     entry: ClassVar[Callable[..., int]]
-    tied_entry: ClassVar[Callable[..., int]]
+    mimic_entry: ClassVar[Callable[..., int]]
 
     def solve(self, problem: Problem) -> ConstrainedAcceleration:
         """Return accelerations and constraint forces; see `treesim.constrained_dynamics`."""
         robot = problem.robot
-        entry = type(self).entry if robot.mimic_map is None else type(self).tied_entry
+        entry = type(self).entry if robot.mimic_map is None else type(self).mimic_entry
         settings = np.array([problem.mu, problem.tolerance, problem.max_iterations], dtype=float)
         constants = (
-            *tied_constants(robot, constants_of(robot, problem.gravity, problem.armature)),
+            *mimic_constants(robot, constants_of(robot, problem.gravity, problem.armature)),
             problem.tables.layout,
             problem.tables.geometry,
             settings,

@@ -26,8 +26,8 @@ def held_constraint(robot: Tree, constraint: Constraint, q: np.ndarray) -> Const
         value = getattr(constraint, name)
         if value is not None and np.any(np.asarray(value)):
             raise ArgumentError(
-                f"{name} of {constraint.label}: a World holds frames without it, since steps close gaps; "
-                f"constrained_dynamics takes it"
+                f"{name} of {constraint.label}: a World does not support it, since its steps close gaps; "
+                f"constrained_dynamics does"
             )
     if isinstance(constraint, LoopConstraint):
         return constraint

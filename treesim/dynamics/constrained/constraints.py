@@ -17,7 +17,7 @@ from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, selection
 from ...types import ConstraintRows, Reference
-from ...validation.values import checked_parts, checked_text, finite_or_nan, told
+from ...validation.values import checked_parts, checked_text, finite_or_nan, short_repr
 from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
 
 ALL_ROWS = np.eye(6)
@@ -113,18 +113,20 @@ class FrameConstraint(_ConstraintRepr):
 class LoopConstraint(_ConstraintRepr):
     """A constraint on the relative acceleration of two frames; by default all six rows are zero.
 
+    Its rows and target refer to the velocity of the first frame minus that of the second.
+
     Parameters
     ----------
     first, second : str
         Names of the frames. Constraint forces are those on the first frame; the opposite forces act on the second.
     rows : array_like or str, optional
-        As in `FrameConstraint`, for the velocity of the first frame minus that of the second.
+        As in `FrameConstraint`.
     target : array_like, optional
-        As in `FrameConstraint`, for the velocity of the first frame minus that of the second.
-    damping : float
-        As in `FrameConstraint`, for the velocity of the first frame minus that of the second.
+        As in `FrameConstraint`.
     reference : str
         Axes of the velocity: "world", or "local" for the first frame's own.
+    damping : float
+        As in `FrameConstraint`.
     stiffness : float
         Baumgarte stabilisation [1/s^2], for the displacement of the first frame from the second.
     name : str
@@ -175,7 +177,7 @@ def _check(constraint: Constraint, *names: str) -> None:
     for label in ("damping", "stiffness"):
         given = getattr(constraint, label)
         if math.isnan(finite_or_nan(given)):
-            raise NonFiniteError(f"{label} of {constraint.label} must be a finite number, got {told(given)}")
+            raise NonFiniteError(f"{label} of {constraint.label} must be a finite number, got {short_repr(given)}")
     if constraint.target is not None:
         coerce(Argument(f"target of {constraint.label}", constraint.target, (len(rows),)))
 
@@ -332,7 +334,7 @@ def _displacement(robot: Tree, constraint: Constraint, q: ArrayLike) -> np.ndarr
 
 def _pose(constraint: Constraint) -> np.ndarray:
     if not isinstance(constraint, FrameConstraint) or constraint.pose is None:
-        raise ArgumentError(f"stiffness of {constraint.label} needs the pose (4, 4) that it pulls to")
+        raise ArgumentError(f"stiffness of {constraint.label} needs a target pose (4, 4)")
     label = f"pose of {constraint.label}"
     return _finite(label, coerce(Argument(label, constraint.pose, (4, 4))))
 

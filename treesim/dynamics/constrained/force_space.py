@@ -16,7 +16,7 @@ from ...model.tree import Tree
 from ...states.states import on_states
 from ..functions import forward_dynamics
 from ..operational.mimic import inverse_inertia_by
-from ..tables import constants_of, on_leaders
+from ..tables import constants_of, on_mimicked
 from .base import ConstrainedAcceleration, Method, Problem
 
 
@@ -105,7 +105,7 @@ def _with_armature(robot: Tree, armature: ArrayLike | None) -> Tree:
     """Return the robot with other rotor inertias, without frames besides the bodies' own."""
     constants_of(robot, None, armature)  # raises what is wrong with it
     values = np.asarray(armature, dtype=float)
-    rotors = on_leaders(robot, values)
+    rotors = on_mimicked(robot, values)
     bodies = [
         replace(body, joint=replace(body.joint, armature=rotors[robot.spanning.v_index[body.joint.name]].tolist()))
         for body in robot.bodies
@@ -124,7 +124,7 @@ def dependence(problem: Problem, inverse: np.ndarray) -> ConstraintError | None:
 
 def _dependent_row(problem: Problem, inverse: np.ndarray, r: int) -> ConstraintError:
     tables, size = problem.tables, np.sqrt(np.diag(inverse))
-    advice = "leave it out, or use method='proximal', which bears redundant constraints that agree"
+    advice = "leave it out, or use method='proximal', which allows redundant constraints that agree"
     if size[r] <= 1e-12 * size.max(initial=0.0) or size[r] == 0:
         return ConstraintError(f"{tables.name_of_row(r)} cannot be influenced by any joint: {advice}")
     weights = np.linalg.lstsq(inverse[:r, :r], inverse[:r, r], rcond=None)[0] * size[:r] / size[r]

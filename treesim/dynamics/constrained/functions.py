@@ -37,18 +37,20 @@ def constrained_dynamics(
     Parameters
     ----------
     robot : Tree
-        As in `treesim.forward_dynamics`, with optional leading batch axes.
+        Robot.
     q, v, tau : array_like
         As in `treesim.forward_dynamics`, with optional leading batch axes.
     constraints : FrameConstraint, LoopConstraint or sequence of them
         Constraints, whose m rows in order are J.
-    f_ext, gravity, armature : array_like, optional
+    f_ext : array_like, optional
         As in `treesim.forward_dynamics`.
     method : str
         A name of `available("constrained")`. "direct" and "pv" need independent rows. "proximal" and "caba" allow
         redundant rows that agree, and distribute the force among them. "caba" does not support loops.
     operational : str
         Method for Λ⁻¹ of "direct" and "proximal", a name of `available("operational")`.
+    gravity, armature : array_like, optional
+        As in `treesim.forward_dynamics`.
     mu : float
         Proximal parameter of "proximal" and "caba", in units of Λ⁻¹'s diagonal. "caba" is accurate to about 1e-16 / mu.
     tolerance : float

@@ -6,8 +6,8 @@ import numpy as np
 
 from ...errors import SingularInertiaError, UnsupportedError
 from ...kernels.algebra.cholesky import SMALL_ENTRY, VANISHING
-from ...kernels.constrained.caba import constrained_dynamics_caba_states, tied_constrained_dynamics_caba_states
-from ...kernels.constrained.pv_solver import constrained_dynamics_pv_states, tied_constrained_dynamics_pv_states
+from ...kernels.constrained.caba import constrained_dynamics_caba_states, mimic_constrained_dynamics_caba_states
+from ...kernels.constrained.pv_solver import constrained_dynamics_pv_states, mimic_constrained_dynamics_pv_states
 from .base import CompiledConstrained, ConstrainedAcceleration, Problem, not_converged
 from .constraints import LoopConstraint
 from .force_space import ForceSpaceMethod, constraint_terms, dependence, inverse_inertia
@@ -74,14 +74,14 @@ class Caba(CompiledConstrained):
     name = "caba"
     source = "Sathya, Carpentier 2024"
     entry = constrained_dynamics_caba_states
-    tied_entry = tied_constrained_dynamics_caba_states
+    mimic_entry = mimic_constrained_dynamics_caba_states
 
     def solve(self, problem: Problem) -> ConstrainedAcceleration:
         """Return accelerations and constraint forces; raises UnsupportedError for a loop."""
         for constraint in problem.tables.constraints:
             if isinstance(constraint, LoopConstraint):
                 raise UnsupportedError(
-                    f"method 'caba' cannot hold {constraint.label}, which couples two bodies outside the tree: "
+                    f"method 'caba' does not support {constraint.label}, which couples two bodies outside the tree: "
                     f"use 'direct', 'proximal' or 'pv'"
                 )
         return super().solve(problem)
@@ -93,7 +93,7 @@ class PopovVereshchagin(CompiledConstrained):
     name = "pv"
     source = "Popov 1974, Vereshchagin 1989; Sathya, Bruyninckx, Decre, Pipeleers 2024"
     entry = constrained_dynamics_pv_states
-    tied_entry = tied_constrained_dynamics_pv_states
+    mimic_entry = mimic_constrained_dynamics_pv_states
 
     def explain(self, problem: Problem, named: dict[str, np.ndarray]) -> Exception:
         """Return the error for finite arguments whose results are not finite."""

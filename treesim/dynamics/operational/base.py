@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ...engine.call.fast_entry import FastEntry
 from ...kernels.entries.status import FINE
 from ...model.tree import Tree
-from ...states.arguments import refuse_lent_rotors
+from ...states.arguments import refuse_regularized_rotors
 from ...states.states import on_states
 from ...system.display import Sourced
 from ...types import Reference
@@ -73,5 +73,5 @@ class CompiledMethod(Method):
 
     def _with_tables(self, robot: Tree, tables: tuple[np.ndarray, ...]) -> tuple[Any, ...]:
         if not self.negative_rotors:
-            refuse_lent_rotors(robot, f"method {self.name!r}", "pv_osim")
+            refuse_regularized_rotors(robot, f"method {self.name!r}", "pv_osim")
         return robot.ints, robot.reals, *tables

@@ -15,18 +15,18 @@ from ...model.tree import Tree
 from ...types import Reference
 from .base import CompiledMethod
 from .frames import frame_codes
-from .omega_blocks import Between, blocks_one_at_a_time, needed_table
+from .omega_blocks import Between, blocks_one_at_a_time, required_table
 
 
-def frames_and_needed_blocks(
+def frames_and_required_blocks(
     robot: Tree, frames: tuple[str, ...], reference: Reference, between: Between | None = None
 ) -> tuple[np.ndarray, ...]:
-    """Return the frames' two tables, and the required Omega blocks; `between` as in `needed_table`.
+    """Return the frames' two tables, and the required Omega blocks; `between` as in `required_table`.
 
     Raises UnknownNameError (frame, reference).
     """
     codes, offsets = frame_codes(robot, frames, reference)
-    return codes, offsets, needed_table(robot.parent.tolist(), codes[1:].tolist(), between)
+    return codes, offsets, required_table(robot.parent.tolist(), codes[1:].tolist(), between)
 
 
 class Rjk(CompiledMethod):
@@ -35,11 +35,11 @@ class Rjk(CompiledMethod):
     name = "rjk"
     source = "Featherstone 2010, appendix B, Figure 15 corrected"
     entry = inverse_inertia_rjk_states
-    tables = staticmethod(frames_and_needed_blocks)
-    kept_tables = staticmethod(lru_cache(maxsize=256)(frames_and_needed_blocks))
+    tables = staticmethod(frames_and_required_blocks)
+    kept_tables = staticmethod(lru_cache(maxsize=256)(frames_and_required_blocks))
 
 
-one_at_a_time = partial(frames_and_needed_blocks, between=blocks_one_at_a_time)
+one_at_a_time = partial(frames_and_required_blocks, between=blocks_one_at_a_time)
 
 
 class ChangKhatib(CompiledMethod):

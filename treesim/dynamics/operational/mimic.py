@@ -20,7 +20,7 @@ from .base import CompiledMethod
 from .frames import frame_jacobian
 
 
-class Answer(NamedTuple):
+class ConstraintResponse(NamedTuple):
     """Response of the spanning tree `whole` to constraint forces of m mimic joints.
 
     The rotors of `whole` are distributed over mimicked and mimic joints. q (..., whole.nq), X (..., n, m), S^-1 (...,
@@ -33,7 +33,7 @@ class Answer(NamedTuple):
     S_inv: np.ndarray
 
 
-def answer_of(robot: Tree, q: ArrayLike) -> Answer:
+def constraint_response(robot: Tree, q: ArrayLike) -> ConstraintResponse:
     """Return the constraint response of a robot with mimic joints at configurations q (..., nq).
 
     Raises the errors of `solve_mass_matrix`.
@@ -42,10 +42,10 @@ def answer_of(robot: Tree, q: ArrayLike) -> Answer:
     positions = coerce(given)
     refuse_non_finite([given], [positions])
     assert robot.mimic_map is not None
-    whole, Q, A = robot.as_felt(), robot.expand(positions), robot.mimic_map.A
+    whole, Q, A = robot.with_shared_rotors(), robot.expand(positions), robot.mimic_map.A
     rows = np.broadcast_to(A, (*Q.shape[:-1], *A.shape))
     X = np.swapaxes(solve_mass_matrix(whole, Q[..., None, :], rows), -1, -2)
-    return Answer(whole, Q, X, np.linalg.inv(A @ X))
+    return ConstraintResponse(whole, Q, X, np.linalg.inv(A @ X))
 
 
 def inverse_inertia_by(
@@ -58,9 +58,9 @@ def inverse_inertia_by(
     if robot.mimic_map is None or isinstance(method, CompiledMethod):
         found: np.ndarray = method.inverse_inertia(robot, q, frames, reference)
         return found
-    answer = answer_of(robot, q)
+    answer = constraint_response(robot, q)
     free = method.inverse_inertia(answer.whole, answer.q, frames, reference)
     rows = [frame_jacobian(answer.whole, answer.q, name, reference=reference) for name in frames]
-    B = np.concatenate(rows, axis=-2) @ answer.X if rows else np.zeros((*free.shape[:-1], len(robot.followers)))
+    B = np.concatenate(rows, axis=-2) @ answer.X if rows else np.zeros((*free.shape[:-1], len(robot.mimic_joints)))
     lost = B @ answer.S_inv @ np.swapaxes(B, -1, -2)
     return np.asarray(free - (lost + np.swapaxes(lost, -1, -2)) / 2)

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...kernels.dynamics.rjk import Needed
+from ...kernels.dynamics.rjk import RequiredBlocks
 
 
 class Blocks(NamedTuple):
@@ -35,8 +35,8 @@ class Blocks(NamedTuple):
 Between = Callable[[np.ndarray, np.ndarray], Blocks]
 
 
-def needed_table(parent: Sequence[int], bodies: Sequence[int], between: Between | None = None) -> np.ndarray:
-    """Return the required blocks of tasks on `bodies`, as the table that `kernels.dynamics.rjk.needed_in` reads.
+def required_table(parent: Sequence[int], bodies: Sequence[int], between: Between | None = None) -> np.ndarray:
+    """Return the required blocks of tasks on `bodies`, as the table that `kernels.dynamics.rjk.required_in` reads.
 
     parent: λ of the bodies 1 ... N, in any regular numbering. between: function that returns the off-diagonal blocks
     that two paths require; `blocks_between`, for RJK, by default. Blocks are ordered by i, then by j, so that none
@@ -44,17 +44,17 @@ def needed_table(parent: Sequence[int], bodies: Sequence[int], between: Between 
     depth d.
     """
     up = np.array([0, *parent])
-    i, j, stays = needed_blocks(up, bodies, between or blocks_between)
+    i, j, stays = required_blocks(up, bodies, between or blocks_between)
     p, q = np.where(stays, i, up[i]), up[j]  # the source is Omega_pq
     numbers = Numbers(i, j, up.size)
-    blocks = Needed(i, j, numbers.of(p, q), p > q, stays, numbers.of(*np.meshgrid(bodies, bodies)))
+    blocks = RequiredBlocks(i, j, numbers.of(p, q), p > q, stays, numbers.of(*np.meshgrid(bodies, bodies)))
     rows = np.stack(blocks[:-1], axis=1)
     table = np.concatenate([blocks.of_pair.ravel(), rows.ravel()]).astype(np.int64)
     table.setflags(write=False)
     return table
 
 
-def needed_blocks(up: np.ndarray, bodies: Sequence[int], between: Between) -> Blocks:
+def required_blocks(up: np.ndarray, bodies: Sequence[int], between: Between) -> Blocks:
     """Return the required blocks of tasks on `bodies` without duplicates, ordered by i, then by j.
 
     up: λ, with the base's at index 0.

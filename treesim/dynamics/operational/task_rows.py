@@ -22,7 +22,7 @@ from ..base import explain_failure
 from ..functions import bias_forces
 from ..tables import constants_of, kernel_wrenches
 from .frames import known_frame_codes
-from .mimic import answer_of
+from .mimic import constraint_response
 from .motion import FrameMotion, as_motion, massive
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
@@ -78,8 +78,8 @@ def _same_batch(robot: Tree, q: ArrayLike, v: ArrayLike, f_ext: ArrayLike | None
     try:
         batch = np.broadcast_shapes(*axes.values())
     except ValueError:
-        told = " and ".join(f"{name} {shape}" for name, shape in axes.items())
-        raise ArgumentError(f"the batch axes of {told} do not fit together") from None
+        details = " and ".join(f"{name} {shape}" for name, shape in axes.items())
+        raise ArgumentError(f"the batch axes of {details} do not fit together") from None
     found = {name: np.broadcast_to(x, (*batch, *x.shape[x.ndim - inner[name] :])) for name, x in given.items()}
     return {"f_ext": None, **found}
 
@@ -137,8 +137,8 @@ def _held_rows(
     centers: bool,
 ) -> BaseRows:
     """Return the rows of a robot with mimic joints, from those of its spanning tree; see `mimic`."""
-    tied, answer = robot.mimic_map, answer_of(robot, q)
-    assert tied is not None
+    mimic_map, answer = robot.mimic_map, constraint_response(robot, q)
+    assert mimic_map is not None
     velocity = Argument("v", v, (robot.nv,))
     speeds = coerce(velocity)
     refuse_non_finite([velocity], [speeds])
@@ -149,8 +149,10 @@ def _held_rows(
     C = bias_forces(whole, answer.q, V, f_ext=f_ext, gravity=gravity)
     X = base.X - answer.X @ transposed(lost)
     bias = base.bias + (lost @ (transposed(answer.X) @ C[..., None]))[..., 0]
-    J, inverse = base.J @ tied.G, symmetric(base.inverse - lost @ transposed(B))
-    return BaseRows(frames, base.tables, base.motions, J, np.ascontiguousarray(X[..., tied.kept_v, :]), inverse, bias)
+    J, inverse = base.J @ mimic_map.G, symmetric(base.inverse - lost @ transposed(B))
+    return BaseRows(
+        frames, base.tables, base.motions, J, np.ascontiguousarray(X[..., mimic_map.independent_v, :]), inverse, bias
+    )
 
 
 def combined(

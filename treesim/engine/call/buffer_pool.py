@@ -44,10 +44,10 @@ def empty(shape: tuple[int, ...], number: Any) -> np.ndarray:
 
 def limit() -> int:
     """Return the largest size of the pool [bytes]: $TREESIM_KEEP_MIB, else 512 MiB."""
-    told = os.environ.get(VARIABLE) or str(KEPT)
-    if not (told.isascii() and told.isdecimal() and len(told) <= LONGEST):
-        raise ArgumentError(f"{VARIABLE} is {quoted(told)}, but must be a whole number of MiB, 0 to keep nothing")
-    return int(told) << 20
+    details = os.environ.get(VARIABLE) or str(KEPT)
+    if not (details.isascii() and details.isdecimal() and len(details) <= LONGEST):
+        raise ArgumentError(f"{VARIABLE} is {quoted(details)}, but must be a whole number of MiB, 0 to keep nothing")
+    return int(details) << 20
 
 
 def _block(size: int) -> np.ndarray:

@@ -16,10 +16,10 @@ import numpy as np
 from ...kernels.stepping.measured_step import ENDED, measured_step_entry
 from ..graph.policies import Policy
 from ..threads import over_threads
+from .batched import BatchedTables
 from .evaluate import STATES_PER_TASK, lanes_for
 from .generic import compiled
 from .specialized import BatchCode
-from .varied import Varied
 
 Step = Callable[..., int]
 Arrays = Sequence[np.ndarray]
@@ -75,7 +75,7 @@ def under_controls(
     number: Any,
     engine: str = "auto",
     held: int = 1,
-    varied: Varied | None = None,
+    batched: BatchedTables | None = None,
     measured: Measured | None = None,
 ) -> RolloutSegment:
     """Return a rollout segment under given controls.
@@ -84,9 +84,9 @@ def under_controls(
     controls (count, steps, m): their strides may be 0. held: substeps of a step, under the same control.
     varied: batched model parameters. Raises UnsupportedError if the engine "specialized" is not supported.
     """
-    own = [] if varied is None else [varied.numbers]
-    if varied is not None:
-        entry, constants = varied.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
+    own = [] if batched is None else [batched.numbers]
+    if batched is not None:
+        entry, constants = batched.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
     inputs = [*sizes, *(x.shape[1] for x in own), controls.shape[2]]
     code = step_code(entry, constants, inputs, sizes, number, engine, measured, held, invariant=len(own))
 
@@ -118,7 +118,7 @@ def under_policy(
     number: Any,
     engine: str = "auto",
     held: int = 1,
-    varied: Varied | None = None,
+    batched: BatchedTables | None = None,
     measured: Measured | None = None,
 ) -> RolloutSegment:
     """Return a rollout segment under a policy with parameters (count, k), evaluated once per step of dt [s].
@@ -130,10 +130,10 @@ def under_policy(
     entry, traced = entries
     counted = [1, 1, sizes[1], *sizes]
     known: tuple[Any, ...] = (*constants, policy, held)
-    own = [] if varied is None else [varied.numbers]
-    if varied is not None:
-        entry, constants = varied.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
-        traced, known = varied.taken_by(traced, known, 2 * len(counted) + 1, len(counted))
+    own = [] if batched is None else [batched.numbers]
+    if batched is not None:
+        entry, constants = batched.taken_by(entry, constants, 2 * len(sizes) + 1, len(sizes))
+        traced, known = batched.taken_by(traced, known, 2 * len(counted) + 1, len(counted))
     inputs = [*counted, *(x.shape[1] for x in own), parameters.shape[1]]
     invariant = 1 + len(own)
     code = step_code(traced, known, inputs, counted, number, engine, measured, held, first=3, invariant=invariant)

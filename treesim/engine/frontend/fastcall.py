@@ -120,7 +120,7 @@ def fast_text(signature: Signature) -> str:
         "ints = table(ints_)",
         f"N, nq, nv, nnz = ints[0], ints[{NQ}], ints[{NV}], ints[{NNZ}]",
         *tables,
-        *(["nq, nv = followers[1], followers[2]"] if "followers" in signature.tables else []),
+        *(["nq, nv = mimic_ints[1], mimic_ints[2]"] if "mimic_ints" in signature.tables else []),
         *sizes,
         f"if not ({' and '.join(shapes)}):",
         "    return boxed(known, BAD_LAYOUT)",

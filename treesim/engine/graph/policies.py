@@ -37,8 +37,10 @@ def _forces(function: Callable[..., Any], nv: int, t: np.ndarray, *groups: np.nd
     try:
         returned = function(t[0], *groups, u)
     except UnsupportedError as error:
-        told = f"the policy {name_of(function)} cannot be compiled: {error}; {HELP}, or give the controls as an array"
-        raise UnsupportedError(told) from error
+        details = (
+            f"the policy {name_of(function)} cannot be compiled: {error}; {HELP}, or give the controls as an array"
+        )
+        raise UnsupportedError(details) from error
     if returned is not None:
         raise ArgumentError(f"the policy {name_of(function)} must write to u and return nothing, got {returned!r}")
     for k, x in enumerate(u):

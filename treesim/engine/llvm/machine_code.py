@@ -17,10 +17,10 @@ from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
 from ..threads import lock_across_forks
-from . import object_cache, object_code, processor_levels, second_process
+from . import background_compilation, object_cache, object_code, processor_levels
 from .chunks import APART
 from .fused_multiply_add import emulated
-from .object_code import Order
+from .object_code import CompileRequest
 from .straight_line import Code
 
 REFUSED = 2**64 - 1  # instead of the workspace's size: there is no code, but a reason
@@ -98,7 +98,7 @@ def linked(name: str, identity: bytes, write: Callable[[], Code]) -> Linked:
     """
     file = _file(identity)
     content = object_cache.read(file)
-    kept = _made(name, file, write) if content is None else Kept.read(content)
+    kept = _made(name, file, write) if content is None else CompiledObject.read(content)
     if content is None:
         object_cache.write(file, kept.content())
     if kept.workspace == REFUSED:
@@ -128,7 +128,7 @@ def begin(identity: bytes, write: Callable[[], Code]) -> None:
 
     Raises what `write` does.
     """
-    if not second_process.possible():
+    if not background_compilation.possible():
         return
     file = _file(identity)
     with _beginning:
@@ -137,7 +137,7 @@ def begin(identity: bytes, write: Callable[[], Code]) -> None:
         start = time.perf_counter()
         with _no_collection():
             source = write()
-        compilation = second_process.Compilation(_order(source.text, source))
+        compilation = background_compilation.Compilation(_order(source.text, source))
         _begun[file] = Begun(source.workspace, compilation, time.perf_counter() - start)
 
 
@@ -148,11 +148,11 @@ class Begun(NamedTuple):
     """
 
     workspace: int
-    compilation: second_process.Compilation
+    compilation: background_compilation.Compilation
     seconds: float
 
 
-class Kept(NamedTuple):
+class CompiledObject(NamedTuple):
     """Compiled code as stored on disk.
 
     workspace: vectors that it needs, or REFUSED with the reason as `code`. apart: code of the second module.
@@ -169,7 +169,7 @@ class Kept(NamedTuple):
         return b"".join([*(n.to_bytes(8, "little") for n in (self.workspace, len(self.code), self.called)), *self[1:3]])
 
     @classmethod
-    def read(cls, content: bytes) -> Kept:
+    def read(cls, content: bytes) -> CompiledObject:
         """Parse the contents of a file."""
         workspace, size, called = (int.from_bytes(content[k : k + 8], "little") for k in (0, 8, 16))
         return cls(workspace, content[24 : 24 + size], content[24 + size :], called)
@@ -186,21 +186,21 @@ def _target(here: Processor) -> Any:
     return object_code.target_machine(here.triple, here.name, here.features)
 
 
-def _order(text: str, source: Code) -> Order:
+def _order(text: str, source: Code) -> CompileRequest:
     here = processor()
     if not here.fuses:
         text = emulated(text)
-    return Order(text, here.triple, here.name, here.features, source.optimize, source.unrolled)
+    return CompileRequest(text, here.triple, here.name, here.features, source.optimize, source.unrolled)
 
 
-def _made(name: str, file: str, write: Callable[[], Code]) -> Kept:
+def _made(name: str, file: str, write: Callable[[], Code]) -> CompiledObject:
     start = time.perf_counter()
     with _beginning:
         begun = _begun.pop(file, None)
     try:
-        kept = _compile(write) if begun is None else Kept(begun.workspace, begun.compilation.result())
+        kept = _compile(write) if begun is None else CompiledObject(begun.workspace, begun.compilation.result())
     except UnsupportedError as error:
-        return Kept(REFUSED, str(error).encode())
+        return CompiledObject(REFUSED, str(error).encode())
     announce(name, time.perf_counter() - start + (0 if begun is None else begun.seconds))
     return kept
 
@@ -223,11 +223,11 @@ def _no_collection() -> Iterator[None]:
             gc.enable()
 
 
-def _compile(write: Callable[[], Code]) -> Kept:
+def _compile(write: Callable[[], Code]) -> CompiledObject:
     with _no_collection():
         source = write()
         own, apart = (_order(text, source) for text in (source.text, source.apart))
         if not source.apart:
-            return Kept(source.workspace, object_code.object_code(own))
-        there = second_process.Later(apart)
-        return Kept(source.workspace, object_code.object_code(own), there.result(), source.called)
+            return CompiledObject(source.workspace, object_code.object_code(own))
+        there = background_compilation.QueuedCompilation(apart)
+        return CompiledObject(source.workspace, object_code.object_code(own), there.result(), source.called)

@@ -22,14 +22,14 @@ def used(technique: str) -> bool:
 
     Raises ArgumentError if the variable contains anything but TECHNIQUES, or "plain" alone for none.
     """
-    told = os.environ.get(VARIABLE)
-    return not told or technique in _listed(told)
+    details = os.environ.get(VARIABLE)
+    return not details or technique in _listed(details)
 
 
 @lru_cache(maxsize=16)
-def _listed(told: str) -> tuple[str, ...]:
-    names = () if told == PLAIN else tuple(name.strip() for name in told.split(","))
+def _listed(details: str) -> tuple[str, ...]:
+    names = () if details == PLAIN else tuple(name.strip() for name in details.split(","))
     if not set(names) <= set(TECHNIQUES):
         choices = f"{PLAIN}, or some of {', '.join(TECHNIQUES)}, separated by commas"
-        raise ArgumentError(f"{VARIABLE} is {quoted(told)}, but must be {choices}")
+        raise ArgumentError(f"{VARIABLE} is {quoted(details)}, but must be {choices}")
     return names

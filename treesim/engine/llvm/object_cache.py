@@ -30,7 +30,7 @@ NO_WAITING = getattr(os, "O_NONBLOCK", 0)  # opening a pipe must not block
 UNFINISHED, SUFFIX = "unfinished", ".part"
 LEFT_OVER = 86400.0  # seconds after which an unfinished file counts as left by a killed process
 
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 @lru_cache(maxsize=1)
@@ -90,14 +90,16 @@ def write(name: str, content: bytes) -> None:
     """Store contents under a name, replacing any before; a failure is reported on stderr."""
     directory = cache_directory()
     if directory is None:
-        _tell(f"machine code is not kept: there is no {'home directory' if kernel_hash() else 'source of the kernels'}")
+        _warn_once(
+            f"machine code is not kept: there is no {'home directory' if kernel_hash() else 'source of the kernels'}"
+        )
         return
     try:
         _place(directory, name, _head(name, content) + content)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         asked = "$TREESIM_CACHE_DIR" if os.environ.get("TREESIM_CACHE_DIR") else "the user's cache"
-        _tell(f"machine code cannot be kept in {str(directory)!r}, of {asked} ({reason})")
+        _warn_once(f"machine code cannot be kept in {str(directory)!r}, of {asked} ({reason})")
 
 
 def _head(name: str, content: bytes) -> bytes:
@@ -114,7 +116,7 @@ def _trusted(path: str, flags: int) -> int:
         return descriptor
     os.close(descriptor)
     if not ours:
-        _tell(f"machine code in {os.path.dirname(path)!r} is not used where others own it or may write to it")
+        _warn_once(f"machine code in {os.path.dirname(path)!r} is not used where others own it or may write to it")
     raise PermissionError(path)
 
 
@@ -148,7 +150,7 @@ def _remove_left_over(unfinished: Path) -> None:
                 part.unlink()
 
 
-def _tell(what: str) -> None:
-    if what not in _told and not os.environ.get("TREESIM_QUIET"):
-        _told.add(what)
+def _warn_once(what: str) -> None:
+    if what not in _warned and not os.environ.get("TREESIM_QUIET"):
+        _warned.add(what)
         print(f"treesim: {what}; later processes compile anew", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Object file from LLVM IR; also run as a program by `second_process`, so it imports nothing of treesim.
+"""Object file from LLVM IR; also run as a program by `background_compilation`, so it imports nothing of treesim.
 
 The program reads one line of JSON, an Order without its text, then the text; it writes the framed object
 file.
@@ -15,7 +15,7 @@ MARK = b"treesim object file\n"
 SIZE = 8  # bytes of the size
 
 
-class Order(NamedTuple):
+class CompileRequest(NamedTuple):
     """Request of a compilation.
 
     text: LLVM IR. triple, processor, features: LLVM's target. optimize: whether LLVM inlines and optimises.
@@ -44,7 +44,7 @@ def target_machine(triple: str, processor: str, features: str) -> Any:
     return target.create_target_machine(cpu=processor, features=features, opt=1, reloc="pic", jit=True)
 
 
-def object_code(order: Order) -> bytes:
+def object_code(order: CompileRequest) -> bytes:
     """Return the object file of a request."""
     from llvmlite import binding
 
@@ -87,7 +87,7 @@ def main() -> None:
     """Serve one request; ignores Ctrl-C, which the calling process handles."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     facts, _, text = sys.stdin.buffer.read().partition(b"\n")
-    sys.stdout.buffer.write(framed(object_code(Order(text.decode(), **json.loads(facts)))))
+    sys.stdout.buffer.write(framed(object_code(CompileRequest(text.decode(), **json.loads(facts)))))
 
 
 if __name__ == "__main__":

@@ -18,8 +18,8 @@ from .constrained import (
     apply_multipliers,
     constrained_dynamics_entry,
     find_residual,
+    mimic_constrained_dynamics_entry,
     prepare,
-    tied_constrained_dynamics_entry,
 )
 
 
@@ -36,12 +36,12 @@ def yielding(tree, i, X, U, D_inv, f):
     return total
 
 
-def proximal_parameters(tree, task, X, U, D_inv, A, mu, tie, out):
+def proximal_parameters(tree, task, X, U, D_inv, A, mu, mimic_constraint, out):
     """out = mu times the diagonal of Λ^-1, with vanishing entries replaced by the largest one, or 1."""
     for c in range(task.reference.size):
         for r in range(task.start[c], task.start[c + 1]):
             out[r] = yielding(tree, task.body[c, 0], X, U, D_inv, force_at(A[0], r))
-    tie.stiffen(tree, tie, task, A, out)
+    mimic_constraint.stiffen(tree, mimic_constraint, task, A, out)
     stand_in = largest(out, mu * 0)
     for r in range(out.size):
         out[r] = mu * (out[r] if out[r] > SMALL_ENTRY * stand_in else (stand_in if stand_in > 0 else mu * 0 + 1))
@@ -69,17 +69,17 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
 
     settings: mu, tolerance relative to the unconstrained residual, largest number of iterations.
     """
-    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, mu, wanted, step, tie = scratch
+    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, mu, wanted, step, mimic_constraint = scratch
     iterations = tolerance = lacking = settings[2] * 0
     allowed = iterations + 1
     for held in range(2):  # first the unconstrained motion, for residuals and Λ^-1; then with dampers
         prepare(tree, task, q, v, f_ext, alpha, scratch)
         if held == 1:
-            proximal_parameters(tree, task, X, U, D_inv, A, settings[0], tie, mu)
+            proximal_parameters(tree, task, X, U, D_inv, A, settings[0], mimic_constraint, mu)
             add_proximal_inertias(task, A, wanted, mu, IA, pA)
             tolerance, allowed = settings[1] * max(lacking, allowed), settings[2]
         articulate_inward(tree, tau, X, C, IA, pA, U, D_inv, nu)
-        tie.answer(tree, tie, X, U, D_inv)
+        mimic_constraint.respond(tree, mimic_constraint, X, U, D_inv)
         force[:] = 0
         step[:] = 0
         iterations, lacking = allowed * 0, tolerance + 1
@@ -96,9 +96,9 @@ def by_caba(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, 
 
 def constrained_dynamics_caba(tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, memory):
     """Constrained forward dynamics by cABA, for frames fixed in the world (no loops)."""
-    felt = memory.tie.felt(tree, memory.tie)
-    iterations[0] = by_caba(felt, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
+    with_rotors = memory.mimic_constraint.with_rotors(tree, memory.mimic_constraint)
+    iterations[0] = by_caba(with_rotors, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
 
 
 constrained_dynamics_caba_states = constrained_dynamics_entry(constrained_dynamics_caba)
-tied_constrained_dynamics_caba_states = tied_constrained_dynamics_entry(constrained_dynamics_caba)
+mimic_constrained_dynamics_caba_states = mimic_constrained_dynamics_entry(constrained_dynamics_caba)

@@ -12,8 +12,8 @@ from ..algebra.tables import body_transform_at, force_at, put_force, put_transfo
 from ..dynamics.aba import accelerate_outward, start_outward
 from ..dynamics.rjk import zero_force
 from ..entries.entry import entry
-from ..mimic.mimic_entry import tied_entry
-from .constrained_mimic import no_tie, tie_memory
+from ..mimic.mimic_entry import mimic_entry
+from .constrained_mimic import mimic_constraint_memory, no_mimic_constraint
 from .constraints import (
     CONSTRAINTS,
     ROWS,
@@ -61,10 +61,10 @@ class Scratch(NamedTuple):
     bias: Any
     wanted: Any
     found: Any
-    tie: Any
+    mimic_constraint: Any
 
 
-def scratch_for(tree, task, q, tie):
+def scratch_for(tree, task, q, mimic_constraint):
     """Scratch memory for a tree and constraints, with the dtype of q; tie: functions and memory for mimic joints."""
     m = task.R.shape[0]
     body, dof = np.empty((tree.n_bodies + 1, 75), q.dtype), np.empty((tree.nv, 8), q.dtype)
@@ -72,7 +72,7 @@ def scratch_for(tree, task, q, tie):
     return Scratch(
         body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:42], body[:, 42:63], body[:, 63:69],
         body[:, 69:75], dof[:, 0:6], dof[:, 6], dof[:, 7], np.empty((2, m, 6), q.dtype), row[0], row[1], row[2],
-        tie,
+        mimic_constraint,
     )  # fmt: skip
 
 
@@ -89,14 +89,14 @@ def prepare(tree, task, q, v, f_ext, alpha, scratch):
 
 def apply_multipliers(tree, task, scratch, f, qdd):
     """Compute qdd and the bodies' accelerations, with constraint forces f added to those already included in nu."""
-    X, _, _, C, acceleration, _, _, F, U, D_inv, nu, A, _, _, _, tie = scratch
+    X, _, _, C, acceleration, _, _, F, U, D_inv, nu, A, _, _, _, mimic_constraint = scratch
     for i in range(tree.n_bodies + 1):
         put_force(F, i, zero_force(tree))
     add_row_forces(task, A, f, F)
     propagate_forces(tree, X, U, D_inv, F, nu)
     accelerate_outward(tree, X, C, U, D_inv, nu, qdd, acceleration)
-    tie.hold(tree, tie, qdd)
-    tie.move(tree, tie, acceleration)
+    mimic_constraint.hold(tree, mimic_constraint, qdd)
+    mimic_constraint.move(tree, mimic_constraint, acceleration)
 
 
 def find_residual(task, A, acceleration, wanted, residual):
@@ -109,33 +109,33 @@ def find_residual(task, A, acceleration, wanted, residual):
 def memory_for(tree, layout, geometry, q):
     """Constraints, and scratch memory with the dtype of q."""
     task = constraint_tables(layout, geometry)
-    return task, scratch_for(tree, task, q, no_tie())
+    return task, scratch_for(tree, task, q, no_mimic_constraint())
 
 
-def tied_memory_for(tree, followers, ratios, layout, geometry, q):
+def mimic_memory_for(tree, mimic_ints, mimic_reals, layout, geometry, q):
     """Constraints, and scratch memory with the dtype of q, for a robot with mimic joints."""
     task = constraint_tables(layout, geometry)
-    return task, scratch_for(tree, task, q, tie_memory(tree, followers, ratios, task.R.shape[0], q))
+    return task, scratch_for(tree, task, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, task.R.shape[0], q))
 
 
 def constrained_dynamics_entry(kernel):
     """Return the entry of a method of constrained dynamics; target: required derivatives of the rows (m,)."""
-    return _made(kernel, memory_for, tied=False)
+    return _made(kernel, memory_for, mimic=False)
 
 
-def tied_constrained_dynamics_entry(kernel):
+def mimic_constrained_dynamics_entry(kernel):
     """Return the entry of a method of constrained dynamics for robots with mimic joints."""
-    return tied_entry(_made(kernel, tied_memory_for, tied=True))
+    return mimic_entry(_made(kernel, mimic_memory_for, mimic=True))
 
 
-def _made(kernel, memory, tied):
+def _made(kernel, memory, mimic):
     return entry(
         kernel,
         memory,
         {**CONSTRAINTS, "settings": "Reals"},
         ROWS,
-        expands=tied,
-        name=kernel.__name__ + "_tied" * tied,
+        expands=mimic,
+        name=kernel.__name__ + "_mimic" * mimic,
         q="nq",
         v="nv",
         tau="nv'",

@@ -18,8 +18,8 @@ from .constrained import (
     apply_multipliers,
     constrained_dynamics_entry,
     find_residual,
+    mimic_constrained_dynamics_entry,
     prepare,
-    tied_constrained_dynamics_entry,
 )
 
 
@@ -57,21 +57,21 @@ def absorb(U, D_inv, nu, screw, K, index, side, n, inverse, rhs):
             K[side[a], index[a], c] -= U[c] * share
 
 
-def gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, rhs, tie):
+def gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, rhs, mimic_constraint):
     """Backward sweep: Λ^-1 (lower triangle) of the rows K, and rhs, the accelerations K' a without constraint forces.
 
-    The coupling with the rows of mimic joints is stored in `tie`.
+    The coupling with the rows of mimic joints is stored in `mimic_constraint`.
     """
     inverse[:] = 0
     rhs[:] = 0
-    tie.uncouple(tie)
+    mimic_constraint.uncouple(mimic_constraint)
     for c in range(at.shape[0]):
         at[c, 0] = task.body[c, 0]
         move_end(task, c, 1, task.body[c, 1], K, at)
     for i in range(tree.n_bodies, 0, -1):
         n = rows_at_body(task, at, i, index, side)
         for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
-            tie.couple(tie, i, k, D_inv[k], tree.screw[k], K, index, side, n)
+            mimic_constraint.couple(mimic_constraint, i, k, D_inv[k], tree.screw[k], K, index, side, n)
             absorb(U[k], D_inv[k], nu[k], tree.screw[k], K, index, side, n, inverse, rhs)
         for a in range(n):
             f = force_at(K[side[a]], index[a])
@@ -89,7 +89,7 @@ def gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, r
 
 def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, residual):
     """Run the Popov-Vereshchagin solver for one state; return 1, or -1 if the rows depend on each other."""
-    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, _, wanted, found, tie = scratch
+    X, _, _, C, acceleration, IA, pA, _, U, D_inv, nu, A, _, wanted, found, mimic_constraint = scratch
     m = alpha.size
     inverse, K = np.empty((m, m), q.dtype), np.empty((2, m, 6), q.dtype)
     at, index, side = np.empty((task.reference.size, 2), np.int64), np.empty(m, np.int64), np.empty(m, np.int64)
@@ -98,10 +98,10 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
     for r in range(m):
         put_force(K[0], r, force_at(A[0], r))
         put_force(K[1], r, force_at(A[1], r))
-    tie.answer(tree, tie, X, U, D_inv)
-    gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, found, tie)
-    tie.reduce(tie, inverse)
-    tie.find(tree, tie, task, A, X, C, U, D_inv, nu, qdd, acceleration, found)
+    mimic_constraint.respond(tree, mimic_constraint, X, U, D_inv)
+    gather_inward(tree, task, X, C, U, D_inv, nu, K, at, index, side, inverse, found, mimic_constraint)
+    mimic_constraint.reduce(mimic_constraint, inverse)
+    mimic_constraint.find(tree, mimic_constraint, task, A, X, C, U, D_inv, nu, qdd, acceleration, found)
     dependent = factor(inverse)
     for r in range(m):
         force[r] = wanted[r] - found[r]
@@ -114,9 +114,9 @@ def by_pv(tree, task, q, v, tau, f_ext, alpha, scratch, settings, qdd, force, re
 
 def constrained_dynamics_pv(tree, settings, q, v, tau, f_ext, target, qdd, force, residual, iterations, task, memory):
     """Constrained forward dynamics by Popov-Vereshchagin; iterations: -1 if rows depend on others."""
-    felt = memory.tie.felt(tree, memory.tie)
-    iterations[0] = by_pv(felt, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
+    with_rotors = memory.mimic_constraint.with_rotors(tree, memory.mimic_constraint)
+    iterations[0] = by_pv(with_rotors, task, q, v, tau, f_ext, target, memory, settings, qdd, force, residual)
 
 
 constrained_dynamics_pv_states = constrained_dynamics_entry(constrained_dynamics_pv)
-tied_constrained_dynamics_pv_states = tied_constrained_dynamics_entry(constrained_dynamics_pv)
+mimic_constrained_dynamics_pv_states = mimic_constrained_dynamics_entry(constrained_dynamics_pv)

@@ -24,7 +24,7 @@ from ..dynamics.rjk import zero_force
 from ..entries.entry import entry
 from ..kinematics.bodies import body_velocity, place_bodies, zero_motion
 from .constrained import propagate_forces
-from .constrained_mimic import no_tie, tie_memory
+from .constrained_mimic import mimic_constraint_memory, no_mimic_constraint
 from .constraints import (
     ROWS,
     add_row_forces,
@@ -49,7 +49,7 @@ class Held(NamedTuple):
     closed: Any  # (m,) 1 for rows that constrain positions, 0 for those that constrain velocities only
     whole: Any  # (C,) 1/2 where all rotations are constrained, else 0
     axis: Any  # (C, 3) the free axis where two rotations are constrained, in the frame's axes, else 0
-    tie: Any  # functions and memory for mimic joints, see `constrained_mimic`
+    mimic_constraint: Any  # functions and memory for mimic joints, see `constrained_mimic`
 
 
 class RowMemory(NamedTuple):
@@ -86,22 +86,22 @@ class RowMemory(NamedTuple):
     side: Any
 
 
-def held_tables(layout, geometry, closure, tie):
+def world_tables(layout, geometry, closure, mimic_constraint):
     """Return the tables of a world from its three flat arrays; tie: functions and memory for mimic joints."""
     task = constraint_tables(layout, geometry)
     m, C = task.R.shape[0], task.reference.size
-    return Held(task, closure[:m], closure[m : m + C], closure[m + C :].reshape((C, 3)), tie)
+    return Held(task, closure[:m], closure[m : m + C], closure[m + C :].reshape((C, 3)), mimic_constraint)
 
 
-def plain_held_tables(layout, geometry, closure):
+def plain_world_tables(layout, geometry, closure):
     """Return the tables of a world whose robot has no mimic joints."""
-    return held_tables(layout, geometry, closure, no_tie())
+    return world_tables(layout, geometry, closure, no_mimic_constraint())
 
 
-def tied_held_tables(tree, followers, ratios, layout, geometry, closure, q):
+def mimic_world_tables(tree, mimic_ints, mimic_reals, layout, geometry, closure, q):
     """Return the tables of a world whose robot has mimic joints, with memory for these, with the dtype of q."""
     m = layout[1 + 3 * layout[0]]  # the last of `start`
-    return held_tables(layout, geometry, closure, tie_memory(tree, followers, ratios, m, q))
+    return world_tables(layout, geometry, closure, mimic_constraint_memory(tree, mimic_ints, mimic_reals, m, q))
 
 
 def row_memory(tree, held, q):
@@ -142,11 +142,11 @@ def respond(tree, held, q, r):
     for k in range(r.bias.size):
         put_force(r.K[0], k, force_at(r.A[0], k))
         put_force(r.K[1], k, force_at(r.A[1], k))
-    held.tie.answer(tree, held.tie, r.X, r.U, r.D_inv)
+    held.mimic_constraint.respond(tree, held.mimic_constraint, r.X, r.U, r.D_inv)
     gather_inward(
-        tree, held.task, r.X, r.C, r.U, r.D_inv, r.nu, r.K, r.at, r.index, r.side, r.G, r.bias, held.tie
+        tree, held.task, r.X, r.C, r.U, r.D_inv, r.nu, r.K, r.at, r.index, r.side, r.G, r.bias, held.mimic_constraint
     )  # fmt: skip
-    held.tie.reduce(held.tie, r.G)
+    held.mimic_constraint.reduce(held.mimic_constraint, r.G)
     factor_regular(r.G, r.L)
 
 
@@ -194,7 +194,7 @@ def apply_impulses(tree, held, r, impulse, change):
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             change[k], a = release_screw(a, force_at(r.U, k), r.D_inv[k], r.nu[k], tree.screw[k], tree.armature[k])
         put_motion(r.V, i, a)
-    held.tie.hold(tree, held.tie, change)
+    held.mimic_constraint.hold(tree, held.mimic_constraint, change)
 
 
 def column(R, k):
@@ -256,7 +256,7 @@ def row_gaps(tree, q, gap, jacobian, cosine, held, r):
 
 def gaps_memory(tree, layout, geometry, closure, q):
     """Constant tables of the rows, and scratch memory, with the dtype of q."""
-    held = plain_held_tables(layout, geometry, closure)
+    held = plain_world_tables(layout, geometry, closure)
     r = row_memory(tree, held, q)
     for k in range(tree.nv):
         r.change[k] = q[0] * 0

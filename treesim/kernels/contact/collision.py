@@ -4,7 +4,7 @@ A sphere is one point with its radius, a capsule two points, a box its vertices,
 cylinder, the lowest points of both rims are computed. A solid returns a point's signed distance and the outward normal.
 Every point has a slot, which identifies its contact from step to step while it slides. A capsule's side and a box's
 edges touch between the points (`edges`). Contacts on internal edges of adjacent static boxes are discarded
-(`box_seams`). Contacts of other pairs of convex shapes are arguments (`treesim.contact.convex_pairs`).
+(`box_internal_edges`). Contacts of other pairs of convex shapes are arguments (`treesim.contact.convex_pairs`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..algebra.linear import Vector, add, cross, dot, rotate, rotate_back, scale
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
 from ..algebra.rotations import compose
 from ..algebra.tables import motion_at, transform_at
-from .box_seams import no_seam, on_seam
+from .box_internal_edges import no_internal_edge, on_internal_edge
 from .edges import AXIS, CROSSING, CROSSINGS, axis_span, boxes, crossing_edges, crossing_in_faces, facing_normal
 from .signed_distance import (
     BOX,
@@ -178,7 +178,7 @@ def add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids):
     a, b = touch.pair[k, 0], touch.pair[k, 1]
     W, B = transform_at(r.W, a), transform_at(r.W, b)
     closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
-    if gap < margin + dt * maximum(closing, 0) and not solids.seam(touch, k, x, gap, n):
+    if gap < margin + dt * maximum(closing, 0) and not solids.internal_edge(touch, k, x, gap, n):
         m.place[count], m.distance[count] = slot_of(touch, k, j), gap
         put_row(m.where, count, x)
         put_row(m.outward, count, n)
@@ -280,11 +280,11 @@ class Solids(NamedTuple):
     distance: Any
     face: Any
     between: Any
-    seam: Any
+    internal_edge: Any
 
 
-PLANES = Solids(from_plane, no_face, meet_no_more, no_seam)
-SOLIDS = Solids(from_solid, box_on_which, meet_between, on_seam)
+PLANES = Solids(from_plane, no_face, meet_no_more, no_internal_edge)
+SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge)
 
 
 def meet(touch, k, r, dt, margin, m, solids):

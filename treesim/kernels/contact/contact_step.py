@@ -23,8 +23,14 @@ from ..algebra.tables import with_armature
 from ..entries.entry import entry
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, retrace
-from ..mimic.contact_mimic import any_tree, hold_followers, hold_nothing, tie_memory, tied_tree
-from ..mimic.mimic_entry import tied_entry
+from ..mimic.contact_mimic import (
+    any_tree,
+    constrain_mimic_joints,
+    constrain_nothing,
+    mimic_constraint_memory,
+    with_mimic_rotors,
+)
+from ..mimic.mimic_entry import mimic_entry
 from ..stepping.external_forces import external_memory, nothing_around, under_external_forces
 from ..stepping.step import resist, settings_of
 from .collision import PLANES, SOLIDS, find_contacts
@@ -61,7 +67,7 @@ from .wrenches import put_wrenches
 
 # diagnostics of a step; RESIDUAL is that of velocities
 PENETRATION, RESIDUAL, CERTIFICATE, CONTACTS, ITERATIONS, LEFT_OUT, POSITION_RESIDUAL = range(7)
-TOLD = 7
+SOLVER_INFO = 7
 
 
 def work_of(m, impulse, n):
@@ -86,7 +92,7 @@ def reset_warm_start(after):
         after[r] = 0.0
 
 
-def clear(after, wrench, pairs, told, work, work_free):
+def clear(after, wrench, pairs, solver_info, work, work_free):
     """Set the results to those of the unconstrained step without contact."""
     reset_warm_start(after)
     for i in range(wrench.shape[0]):
@@ -95,8 +101,8 @@ def clear(after, wrench, pairs, told, work, work_free):
     for i in range(pairs.shape[0]):
         for j in range(12):
             pairs[i, j] = 0.0
-    for k in range(told.size):
-        told[k] = 0.0
+    for k in range(solver_info.size):
+        solver_info[k] = 0.0
     work[0], work[1] = work_free[0], work_free[1]
 
 
@@ -209,7 +215,7 @@ def parts_of(on_planes, held, again):
     return Parts(PLANES if on_planes else SOLIDS, put_held if held else put_none_held, again)
 
 
-def make_contact_step(solver, felt, hold, parts):
+def make_contact_step(solver, with_rotors, hold, parts):
     """Return the kernel of a step with contact by a solver (see `treesim.contact.base`).
 
     felt: function that returns the tree with distributed rotor inertias. hold: function that applies the constraints of
@@ -237,7 +243,7 @@ def make_contact_step(solver, felt, hold, parts):
             scale_restitution(problem, m, n)
         return taken
 
-    def resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie):
+    def resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint):
         """Solve for all sets of impulses, their changes of velocity and the diagnostics.
 
         Returns the work of the velocity impulses.
@@ -246,7 +252,7 @@ def make_contact_step(solver, felt, hold, parts):
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
         backward_sweep(moved, m.rows, n)
-        hold(moved, q, m.rows, n, tie)
+        hold(moved, q, m.rows, n, mimic_constraint)
         assemble_delassus(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
         position_problem(m, nc, n, q, s.dt, share)
@@ -254,7 +260,7 @@ def make_contact_step(solver, felt, hold, parts):
         load_warm_start(m, nc, n, share, before)
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
-        told[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
+        solver_info[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
         put_moved(m, nc, n)
         velocity_problem(m, nc, n, q, s.dt, share)
         for r in range(n):
@@ -262,16 +268,16 @@ def make_contact_step(solver, felt, hold, parts):
         scale_along_ray(problem, m.impulse, m.sigma)
         taken += solve_within_energy(problem, m, n, s.dt, tolerance, most, memory)
         relative_velocities(problem, m.impulse, m.sigma)
-        told[RESIDUAL] = residual(problem, m.impulse, m.sigma)
-        told[CERTIFICATE], told[CONTACTS] = work_of(m, m.impulse, n), nc
+        solver_info[RESIDUAL] = residual(problem, m.impulse, m.sigma)
+        solver_info[CERTIFICATE], solver_info[CONTACTS] = work_of(m, m.impulse, n), nc
         if has_overlaps(m, nc, n, q, s.dt):
             recovery_problem(m, nc, n, q, s.dt)
             scale_along_ray(problem, m.recovery, m.sigma)
             taken += solver(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)
             missed = residual(problem, m.recovery, m.sigma)
-            told[POSITION_RESIDUAL] = maximum(told[POSITION_RESIDUAL], missed)
+            solver_info[POSITION_RESIDUAL] = maximum(solver_info[POSITION_RESIDUAL], missed)
             recover(m, n)
-        told[PENETRATION], told[ITERATIONS] = deepest(m, nc, s.dt), told[ITERATIONS] + taken
+        solver_info[PENETRATION], solver_info[ITERATIONS] = deepest(m, nc, s.dt), solver_info[ITERATIONS] + taken
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
         return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
@@ -290,7 +296,7 @@ def make_contact_step(solver, felt, hold, parts):
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new, after,
-        wrench, pairs, told, work, m, memory, tie,
+        wrench, pairs, solver_info, work, m, memory, mimic_constraint,
     ):  # fmt: skip
         """Compute (q, v) at the end of the step, warm-start impulses, wrenches, diagnostics, and work [J].
 
@@ -301,19 +307,19 @@ def make_contact_step(solver, felt, hold, parts):
         s = settings_of(tree, settings)
         if moves_freely(m, q, q_free):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
-            clear(after, wrench, pairs, told, work, work_free)
+            clear(after, wrench, pairs, solver_info, work, work_free)
             return FINE
         retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
         nc, n, left_out = find_rows(tree, q, s.dt, external_contacts, m, parts)
         stored = stored_in_springs(m, nc)
-        clear(after, wrench, pairs, told, work, work_free)
-        told[LEFT_OUT] = left_out
+        clear(after, wrench, pairs, solver_info, work, work_free)
+        solver_info[LEFT_OUT] = left_out
         if n == 0:
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             return FINE
         resist(tree, s, v, force, m.step)
-        moved = felt(with_armature(tree, m.step.diagonal), tie)
-        done = resolve(moved, q, v, nc, n, s, scheme, before, told, m, memory, tie)
+        moved = with_rotors(with_armature(tree, m.step.diagonal), mimic_constraint)
+        done = resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint)
         store_warm_start(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
@@ -324,9 +330,9 @@ def make_contact_step(solver, felt, hold, parts):
         if parts.again and scheme[0] < 1 and needs_midpoint_correction(tree, m, s.dt):
             to_midpoint(tree, moved, s.dt, q, v, nc, n, m)
             nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, m, parts)
-            told[LEFT_OUT] = maximum(told[LEFT_OUT], left_out)
+            solver_info[LEFT_OUT] = maximum(solver_info[LEFT_OUT], left_out)
             start_gaps(tree, s.dt, m, nc)
-            done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, told, m, memory, tie)
+            done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, solver_info, m, memory, mimic_constraint)
             reset_warm_start(after)
             store_warm_start(m, nc, n, after)
             from_midpoint(tree, s.dt, q, m)
@@ -371,29 +377,31 @@ def work_of_impulse(problem, m, impulse, n):
 
 
 @lru_cache(maxsize=16)
-def contact_step_entry(solver, solver_memory, tied, parts, pushed=False):
+def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
     """Return the entry of a step with contact by a solver.
 
     tied: for robots with mimic joints. pushed: adds the array `external`, external joint forces, after `force`.
     """
-    step = make_contact_step(solver, *((tied_tree, hold_followers) if tied else (any_tree, hold_nothing)), parts)
+    step = make_contact_step(
+        solver, *((with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)), parts
+    )
     step, around = (under_external_forces(step), external_memory) if pushed else (step, nothing_around)
 
     def memory_for(tree, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
         return m, solver_memory(m.g.size, q), around(tree, q, 0)
 
-    def tied_memory_for(tree, followers, ratios, layout, geometry, rows, frames, q):
+    def mimic_memory_for(tree, mimic_ints, mimic_reals, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
-        return m, solver_memory(m.g.size, q), around(tree, q, tie_memory(tree, followers, ratios, q))
+        return m, solver_memory(m.g.size, q), around(tree, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, q))
 
     flags = {
-        "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held, "again": parts.again, "tied": tied,
+        "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held, "again": parts.again, "mimic": mimic,
         "pushed": pushed,
     }  # fmt: skip
     step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *(name for name, holds in flags.items() if holds)])
     made = entry(
-        step, tied_memory_for if tied else memory_for,
+        step, mimic_memory_for if mimic else memory_for,
         {
             "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
@@ -401,9 +409,9 @@ def contact_step_entry(solver, solver_memory, tied, parts, pushed=False):
         {
             "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]",
             "P": "layout[8]", "F": "layout[9]",
-        }, tells=True, expands=tied,
+        }, returns_status=True, expands=mimic,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
         work_free="2", before="R", external_contacts="F, 9", q_new="-> nq", v_new="-> nv", after="-> R",
-        wrench="-> N + 1, 6", pairs="-> P, 12", told=f"-> {TOLD}", work="-> 2",
+        wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {SOLVER_INFO}", work="-> 2",
     )  # fmt: skip
-    return tied_entry(made) if tied else made
+    return mimic_entry(made) if mimic else made

@@ -33,7 +33,19 @@ def watched_step_entry(name, dynamics):
 
     watched_step.__name__ = f"watched_{one_step.__name__}"
     return entry(
-        watched_step, memory_for, {"settings": "TableOfReals", "layout": "TableOfIntegers", "geometry": "TableOfReals"},
-        tells=True, q="nq", v="nv", slack="1", force="nv'", work="2", control="nv'", q_new="-> nq", v_new="-> nv",
-        slack_new="-> 1", force_new="-> nv'", work_new="-> 2",
-    )  # fmt: skip
+        watched_step,
+        memory_for,
+        {"settings": "TableOfReals", "layout": "TableOfIntegers", "geometry": "TableOfReals"},
+        returns_status=True,
+        q="nq",
+        v="nv",
+        slack="1",
+        force="nv'",
+        work="2",
+        control="nv'",
+        q_new="-> nq",
+        v_new="-> nv",
+        slack_new="-> 1",
+        force_new="-> nv'",
+        work_new="-> 2",
+    )

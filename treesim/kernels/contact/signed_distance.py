@@ -75,7 +75,7 @@ def from_box(d, p):
     return gap, n
 
 
-def beside_face(d, face):
+def next_to_face(d, face):
     """Return how far p is beyond the border of a box's face; d as in `box_face`."""
     found = maximum(d.y, d.z)
     if face % 3 == 1:
@@ -143,7 +143,7 @@ def from_solid(touch, k, p, radius, face):
             gap, n = from_box(d, p)
         else:
             gap, n = box_face(d, p, face)
-            if beside_face(d, face) > EDGE:
+            if next_to_face(d, face) > EDGE:
                 gap = gap * 0 + FAR
     if solid == GRID:
         gap, n = from_grid(touch, k, p)

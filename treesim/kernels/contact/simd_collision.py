@@ -1,7 +1,7 @@
 """Collision detection for several states at once, one per SIMD lane: contacts of any state, with active masks.
 
 Points and pairs are those of `collision`, for planes, spheres and capsules. A contact is the same for all lanes, at its
-slot. `alive` is 1 on the lanes of states that have it and 0 on the others, where it must have no effect. The result of
+slot. `active` is 1 on the lanes of states that have it and 0 on the others, where it must have no effect. The result of
 a lane does not depend on the others.
 """
 
@@ -17,7 +17,7 @@ from .tables import PER_PAIR, RIM, slot_of
 MOST = 32  # contacts of one state, and of all states together, that are looked after
 
 
-def find_contacts(touch, r, dt, margin, m, alive, count):
+def find_contacts(touch, r, dt, margin, m, active, count):
     """Find the contacts of all states, at most four per pair; return their number.
 
     count: number of contacts of each state. If it exceeds MOST, not all contacts are found.
@@ -26,11 +26,11 @@ def find_contacts(touch, r, dt, margin, m, alive, count):
     count[0] = r.still[0]
     for k in range(touch.pair.shape[0]):
         if n <= MOST:
-            n = meet(touch, k, r, dt, margin, m, alive, n, count)
+            n = meet(touch, k, r, dt, margin, m, active, n, count)
     return n
 
 
-def meet(touch, k, r, dt, margin, m, alive, n, count):
+def meet(touch, k, r, dt, margin, m, active, n, count):
     """Find the contacts of pair k, from n on; return the number of all contacts."""
     W, B = transform_at(r.W, touch.pair[k, 0]), transform_at(r.W, touch.pair[k, 1])
     S = solid_in_world(touch, k, B)
@@ -38,14 +38,14 @@ def meet(touch, k, r, dt, margin, m, alive, n, count):
     gap, _ = from_smooth(touch, k, rotate_back(S.R, sub(ball, S.p)))
     reach = reach_of(touch, k, r, ball, dt, margin)
     if some(gap - maximum(touch.ball[k, 3], ROUND) < reach):
-        end = look(touch, k, r, S, reach, dt, margin, m, alive, n)
+        end = look(touch, k, r, S, reach, dt, margin, m, active, n)
         if end > n:
-            thin_out(m, alive, n, end)
-            n = keep(m, alive, n, end, count)
+            thin_out(m, active, n, end)
+            n = keep(m, active, n, end, count)
     return n
 
 
-def look(touch, k, r, S, reach, dt, margin, m, alive, n):
+def look(touch, k, r, S, reach, dt, margin, m, active, n):
     """Find the points of pair k within the margin, or within their motion in the step, from n on; return their end."""
     a, b, cylinder = touch.pair[k, 0], touch.pair[k, 1], touch.pair[k, 6] == 1
     W, B = transform_at(r.W, a), transform_at(r.W, b)
@@ -63,21 +63,21 @@ def look(touch, k, r, S, reach, dt, margin, m, alive, n):
                 m.pair[n], m.slot[n], m.gap[n] = k, slot_of(touch, k, j), gap
                 put_row(m.point, n, x)
                 put_row(m.normal, n, normal)
-                alive[n] = select(near, 1, 0)
+                active[n] = select(near, 1, 0)
                 n += 1
     return n
 
 
-def thin_out(m, alive, first, end):
+def thin_out(m, active, first, end):
     """Reduce contacts of a pair to the four of largest `worth`."""
-    found = alive[first] * 0
+    found = active[first] * 0
     for j in range(first, end):
-        found += alive[j]
+        found += active[j]
     if some(found > PER_PAIR):
-        choose(m, alive, first, end, found)
+        choose(m, active, first, end, found)
 
 
-def choose(m, alive, first, end, found):
+def choose(m, active, first, end, found):
     """Select the contacts of largest `worth` in turn, and deactivate the others where too many were found."""
     n, one = vector_of(m.normal, first), vector_of(m.point, first)
     two, three = one, one
@@ -85,11 +85,11 @@ def choose(m, alive, first, end, found):
         best, size = found * 0, found * 0 - FAR
         for j in range(first, end):
             here = worth(mode, m.gap[j], vector_of(m.point, j), n, one, two, three)
-            if alive[j] > 0 and here > size:
+            if active[j] > 0 and here > size:
                 best, size = found * 0 + j, here
         for j in range(first, end):
-            if alive[j] > 0 and best == j:
-                alive[j] = 2
+            if active[j] > 0 and best == j:
+                active[j] = 2
                 if mode == 0:
                     n, one = vector_of(m.normal, j), vector_of(m.point, j)
                 if mode == 1:
@@ -98,18 +98,18 @@ def choose(m, alive, first, end, found):
                     three = vector_of(m.point, j)
     for j in range(first, end):
         if found > PER_PAIR:
-            alive[j] = select(alive[j] > 1, 1, 0)
-        alive[j] = select(alive[j] > 0, 1, 0)
+            active[j] = select(active[j] > 1, 1, 0)
+        active[j] = select(active[j] > 0, 1, 0)
 
 
-def keep(m, alive, first, end, count):
+def keep(m, active, first, end, count):
     """Move contacts that are active in some state, and within MOST, to consecutive places; return their end."""
     n = first
     for j in range(first, end):
-        count[0] += alive[j]
-        alive[j] = select(count[0] > MOST, 0, alive[j])
-        if some(alive[j] > 0):
-            m.pair[n], m.slot[n], m.gap[n], alive[n] = m.pair[j], m.slot[j], m.gap[j], alive[j]
+        count[0] += active[j]
+        active[j] = select(count[0] > MOST, 0, active[j])
+        if some(active[j] > 0):
+            m.pair[n], m.slot[n], m.gap[n], active[n] = m.pair[j], m.slot[j], m.gap[j], active[j]
             put_row(m.point, n, vector_of(m.point, j))
             put_row(m.normal, n, vector_of(m.normal, j))
             n += 1

@@ -39,14 +39,14 @@ from .simd_collision import MOST, find_contacts
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .workspace import contact_memory
 
-TOLD = 2  # numbers: residual, and FOR_ONE for a state that is not solved, whose other results are invalid
+SIMD_SOLVER_INFO = 2  # numbers: residual, and FOR_ONE for a state that is not solved, whose other results are invalid
 FOR_ONE = 1
 
 
 ITERATIONS = 100  # of `admm` on lanes, which all iterate until the slowest converges
 
 
-def put_limits(m, q, dt, n, alive):
+def put_limits(m, q, dt, n, active):
     """Add rows of the limits that any state can reach in the step, from row n on; return the number of rows."""
     for j in range(m.touch.limits):
         k = m.touch.limit[j, 0]
@@ -55,12 +55,12 @@ def put_limits(m, q, dt, n, alive):
         if some(near):
             put_joint(m.rows, n, k)
             m.limit[n] = j
-            alive[n] = select(near, 1, 0)
+            active[n] = select(near, 1, 0)
             n += 1
     return n
 
 
-def put_speeds(m, n, alive):
+def put_speeds(m, n, active):
     """Add rows of the joints that exceed NEAR_FASTEST of their speed limit in any state; return the number of rows."""
     first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
     for j in range(m.touch.speeds):
@@ -69,42 +69,42 @@ def put_speeds(m, n, alive):
         if some(fast):
             put_joint(m.rows, n, k)
             m.limit[n] = first + j
-            alive[n] = select(fast, 1, 0)
+            active[n] = select(fast, 1, 0)
             n += 1
     return n
 
 
-def find_rows(tree, q, dt, m, alive, count):
+def find_rows(tree, q, dt, m, active, count):
     """Find the rows of all states; return the numbers of contacts and of rows. alive: active mask of each row."""
     place(tree, q, m.rows)
     move_bodies(tree, m.rows, m.mean)
-    nc = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts, alive, count)
+    nc = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts, active, count)
     for c in range(nc - 1, -1, -1):
         put_contact(m, c)
-        alive[3 * c], alive[3 * c + 1], alive[3 * c + 2] = alive[c], alive[c], alive[c]
-    n = put_limits(m, q, dt, 3 * nc, alive)
+        active[3 * c], active[3 * c + 1], active[3 * c + 2] = active[c], active[c], active[c]
+    n = put_limits(m, q, dt, 3 * nc, active)
     end = put_frictions(m, n)
     for r in range(n, end):
-        alive[r] = 1.0
-    return nc, put_speeds(m, end, alive)
+        active[r] = 1.0
+    return nc, put_speeds(m, end, active)
 
 
-def silence_rows(tree, r, n, alive):
+def mask_inactive_rows(tree, r, n, active):
     """Set Z of inactive rows to zero."""
     for k in range(tree.nv):
         for row in range(r.first[k], r.last[k]):
-            r.Z[k, row] *= alive[row]
+            r.Z[k, row] *= active[row]
 
 
-def silence(problem, alive):
+def mask_inactive(problem, active):
     """Set bounds and g of inactive rows so that their impulses are zero."""
     for c in range(problem.contacts):
-        problem.mu[c] = select(alive[3 * c] > 0, problem.mu[c], -1)
+        problem.mu[c] = select(active[3 * c] > 0, problem.mu[c], -1)
     for r in range(3 * problem.contacts, problem.rows):
-        problem.low[r] *= alive[r]
-        problem.high[r] *= alive[r]
+        problem.low[r] *= active[r]
+        problem.high[r] *= active[r]
     for r in range(problem.rows):
-        problem.g[r] *= alive[r]
+        problem.g[r] *= active[r]
 
 
 def place_of(m, nc, r):
@@ -112,54 +112,54 @@ def place_of(m, nc, r):
     return 3 * m.contacts.slot[r // 3] + r % 3 if r < 3 * nc else 3 * m.touch.slots + m.limit[r]
 
 
-def load_warm_start(m, nc, n, share, before, size, first, last, alive):
+def load_warm_start(m, nc, n, share, before, size, first, last, active):
     """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
     for r in range(n):
-        m.push[r] = select(alive[r] > 0, share * gathered(before, place_of(m, nc, r), size, first, last), 0)
+        m.push[r] = select(active[r] > 0, share * gathered(before, place_of(m, nc, r), size, first, last), 0)
 
 
-def store_warm_start(m, nc, n, after, size, first, last, alive):
+def store_warm_start(m, nc, n, after, size, first, last, active):
     """Store impulses by slot, limit and joint for the warm start of the next step.
 
     Inactive rows store nothing: they may share their slot with an active row.
     """
     for r in range(n):
         k = place_of(m, nc, r)
-        kept = select(alive[r] > 0, m.impulse[r], gathered(after, k, size, first, last))
+        kept = select(active[r] > 0, m.impulse[r], gathered(after, k, size, first, last))
         scattered(after, k, size, first, last, kept)
 
 
 def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, first, last, q_new, v_new,
-    told, work, room, memory, alive, count):  # fmt: skip
+    solver_info, work, room, memory, active, count):  # fmt: skip
     """Compute the steps of several states, one per lane: (q, v), warm-start impulses, diagnostics, and work [J].
 
     work: of the control, and of damping, friction and contact. work_free: that of the unconstrained step. Returns
     False, without results, if several states together have too many contacts.
     """
     retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
-    nc, n = find_rows(tree, q, s.dt, room, alive, count)
+    nc, n = find_rows(tree, q, s.dt, room, active, count)
     if nc > MOST and last > first:
         return False
-    m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_on_lanes(room, nc, alive)
-    told[0], told[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
+    m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_on_lanes(room, nc, active)
+    solver_info[0], solver_info[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
     if n > 0:
         resist(tree, s, v, force, m.step)
         moved = with_armature(tree, m.step.diagonal)
         rates(moved, v, m, nc, n)
         articulate(moved, m.rows)
         backward_sweep(moved, m.rows, n, 0)
-        silence_rows(moved, m.rows, n, alive)
+        mask_inactive_rows(moved, m.rows, n, active)
         assemble_delassus(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
-        solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, told, memory, alive, count)
-        store_warm_start(m, nc, n, after, R, first, last, alive)
+        solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, solver_info, memory, active, count)
+        store_warm_start(m, nc, n, after, R, first, last, active)
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
         done = m.impulse[0] * 0
         if scheme[4] > 0:
             done = work_of_impulses(moved, v, nc, n, s.dt, m)
         if scheme[5] > 0:
-            told[1] = select(needs_midpoint_correction(tree, m, s.dt), FOR_ONE, told[1])
+            solver_info[1] = select(needs_midpoint_correction(tree, m, s.dt), FOR_ONE, solver_info[1])
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
             m.end[k] += m.end_change[k]
@@ -170,16 +170,16 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     free = stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work)
     if scheme[4] > 0 and any_soft(room.touch):
         work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
-        found, _ = find_rows(tree, q_new, s.dt, room, alive, count)
-        work[1] += stored - stored_on_lanes(room, found, alive)
-        told[1] = select(count[0] > MOST, FOR_ONE, told[1])
+        found, _ = find_rows(tree, q_new, s.dt, room, active, count)
+        work[1] += stored - stored_on_lanes(room, found, active)
+        solver_info[1] = select(count[0] > MOST, FOR_ONE, solver_info[1])
     return True
 
 
-def stored_on_lanes(m, nc, alive):
+def stored_on_lanes(m, nc, active):
     """Return the energy in the springs of soft surfaces, for the active contacts of each state."""
     for c in range(nc):
-        m.contacts.gap[c] = select(alive[3 * c] > 0, m.contacts.gap[c], 1)
+        m.contacts.gap[c] = select(active[3 * c] > 0, m.contacts.gap[c], 1)
     return stored_in_springs(m, nc)
 
 
@@ -195,37 +195,37 @@ def solve_some(problem, several, impulse, sigma, tolerance, memory):
     return residual(problem, impulse, sigma) > tolerance
 
 
-def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, told, memory, alive, count):
+def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info, memory, active, count):
     """Solve for all sets of impulses, m.push and m.impulse, and write the diagnostics `told`."""
     share, tolerance = scheme[0], scheme[1]
     position_problem(m, nc, n, q, dt, share)
-    silence(problem, alive)
+    mask_inactive(problem, active)
     regularize_immobile_rows(problem)
     for r in range(n):
-        m.rows.G[r, r] = select(alive[r] > 0, m.rows.G[r, r], 1)
-    load_warm_start(m, nc, n, share, before, R, first, last, alive)
+        m.rows.G[r, r] = select(active[r] > 0, m.rows.G[r, r], 1)
+    load_warm_start(m, nc, n, share, before, R, first, last, active)
     scale_along_ray(problem, m.push, m.sigma)
     left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, memory)
     worst = residual(problem, m.push, m.sigma)
     put_moved(m, nc, n)
     velocity_problem(m, nc, n, q, dt, share)
-    silence(problem, alive)
+    mask_inactive(problem, active)
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
     left = left or solve_some(problem, count[0] > 1, m.impulse, m.sigma, tolerance, memory)
     left = left or count[0] > MOST
     for c in range(nc):
-        left = left or (m.rebound[c] > 0 and alive[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
-    told[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
+        left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
+    solver_info[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
     if has_overlaps(m, nc, n, q, dt):
         recovery_problem(m, nc, n, q, dt)
-        silence(problem, alive)
+        mask_inactive(problem, active)
         scale_along_ray(problem, m.recovery, m.sigma)
         left = left or solve_some(problem, count[0] > 1, m.recovery, m.sigma, FINER * tolerance, memory)
-        told[0] = maximum(told[0], residual(problem, m.recovery, m.sigma))
+        solver_info[0] = maximum(solver_info[0], residual(problem, m.recovery, m.sigma))
         recover(m, n)
-    told[1] = select(left, FOR_ONE, 0)
+    solver_info[1] = select(left, FOR_ONE, 0)
 
 
 def stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work):
@@ -257,8 +257,8 @@ def store_lanes(x, size, first, last, given):
 def contact_step_on_lanes(
     ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers,
     frames: TableOfReals, settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals,
-    v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals, told: Reals,
-    work: Reals,
+    v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals,
+    solver_info: Reals, work: Reals,
 ) -> int:  # fmt: skip
     """Compute the steps of all states, eight at a time; arrays as in `contact_step_entry`.
 
@@ -270,7 +270,7 @@ def contact_step_on_lanes(
     R = before.size // count
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(7, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
-    memory, alive = admm_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
+    memory, active = admm_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
     first, wide = 0, 8
     while first < count:
         last = min(first + wide, count) - 1
@@ -282,12 +282,12 @@ def contact_step_on_lanes(
         load_lanes(work_free, 2, first, last, few[5:7])
         done = contact_lanes(
             tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[5:7], before, after,
-            R, first, last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, alive, few[4:5],
+            R, first, last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, active, few[4:5],
         )  # fmt: skip
         if done:
             store_lanes(q_new, nq, first, last, coordinates[2])
             store_lanes(v_new, nv, first, last, rates_[3])
-            store_lanes(told, 2, first, last, few[0:2])
+            store_lanes(solver_info, 2, first, last, few[0:2])
             store_lanes(work, 2, first, last, few[2:4])
             first, wide = last + 1, 8
         else:

@@ -40,7 +40,7 @@ class Touch(NamedTuple):
     braking: Any
     height: Any  # of the grids
     option: Any  # recovery, its highest speed, speed of restitution, allowed overlap
-    tells_pairs: Any  # 1 if wrenches of pairs of bodies are returned
+    reports_pairs: Any  # 1 if wrenches of pairs of bodies are returned
 
 
 def slot_of(touch, k, j):

@@ -83,7 +83,7 @@ def any_soft(touch):
     return found
 
 
-def is_told_from_outside(m, c):
+def is_external(m, c):
     """Return whether contact c is an external one, which is only known at the start of the step."""
     return m.touch.pair[law_of(m, c), 2] == CONVEX
 
@@ -98,7 +98,7 @@ def stored_in_springs(m, nc):
     """Return the energy in the springs of soft surfaces, without external contacts."""
     total = m.g[0] * 0
     for c in range(nc):
-        if not is_told_from_outside(m, c):
+        if not is_external(m, c):
             total += spring_energy(m, c, m.contacts.gap[c])
     return total
 
@@ -107,7 +107,7 @@ def lost_outside(m, nc, dt):
     """Return the energy that the springs of external contacts lose in the step, with gaps linearized along the rows."""
     total = m.g[0] * 0
     for c in range(nc):
-        if is_told_from_outside(m, c):
+        if is_external(m, c):
             end = m.contacts.gap[c] + dt * m.moved[3 * c + 2]
             total += spring_energy(m, c, m.contacts.gap[c]) - spring_energy(m, c, end)
     return total

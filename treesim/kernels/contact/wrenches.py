@@ -35,5 +35,5 @@ def put_wrenches(m, nc, dt, wrench, pairs):
             i, force = m.touch.pair[k, side], scale(f, (1 - 2 * side) / dt)
             moment = cross(sub(x, transform_at(m.rows.W, i).p), force)
             add_wrench(wrench, i, 0, force, moment)
-            if m.touch.tells_pairs == 1:
+            if m.touch.reports_pairs == 1:
                 add_wrench(pairs, m.touch.pair[k, 11], 6 * absolute(side - m.touch.pair[k, 12]), force, moment)

@@ -139,7 +139,7 @@ def nearest_common_ancestor(parent, p, q):
     return p
 
 
-class Needed(NamedTuple):
+class RequiredBlocks(NamedTuple):
     """Required Omega blocks of k tasks, numbered 1, 2, ... outward: each after its source.
 
     At index b - 1 for block b: bodies i <= j; number of the source, 0 if that is zero; whether the source is stored as
@@ -155,14 +155,14 @@ class Needed(NamedTuple):
     of_pair: Any
 
 
-COLUMNS = len(Needed._fields) - 1
+COLUMNS = len(RequiredBlocks._fields) - 1
 
 
-def needed_in(k, table):
+def required_in(k, table):
     """Return the required blocks of k tasks from their table: of_pair by rows, then a row for each block."""
     blocks = table[k * k :].reshape(((table.size - k * k) // COLUMNS, COLUMNS))
     of_pair = table[: k * k].reshape((k, k))
-    return Needed(blocks[:, 0], blocks[:, 1], blocks[:, 2], blocks[:, 3], blocks[:, 4], of_pair)
+    return RequiredBlocks(blocks[:, 0], blocks[:, 1], blocks[:, 2], blocks[:, 3], blocks[:, 4], of_pair)
 
 
 def free_rows(tree, i, U, D_inv, B):

@@ -34,9 +34,17 @@ def right_hand_side(tree, q, v, tau, f_ext, x, bias):
         x[k] = tau[k] - bias.C[k]
 
 
-def via_bias_entry(kernel, scratch, tells=False):
+def via_bias_entry(kernel, scratch, returns_status=False):
     """Return the forward-dynamics entry of a kernel that takes memory for the bias, and its own from `scratch`."""
     memory = bias_memory, scratch
     return entry(
-        kernel, memory, tells=tells, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd"
+        kernel,
+        memory,
+        returns_status=returns_status,
+        q="nq",
+        v="nv",
+        tau="nv'",
+        f_ext="N, 6 | none",
+        qdd="-> nv",
+        follows="qdd",
     )

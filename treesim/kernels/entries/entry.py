@@ -59,7 +59,7 @@ class Origin(NamedTuple):
     kernel: Callable[..., Any]
     scratch: Any
     signature: Signature
-    tells: bool
+    returns_status: bool
     expands: bool
     follows: str
     reduce: Callable[..., Any] | None
@@ -70,7 +70,7 @@ def entry(
     scratch: Callable[..., Any] | tuple[Callable[..., Any], ...] | None = None,
     tables: dict[str, str] | None = None,
     sizes: dict[str, str] | None = None,
-    tells: bool = False,
+    returns_status: bool = False,
     expands: bool = False,
     follows: str = "",
     reduce: Callable[..., Any] | None = None,
@@ -86,9 +86,9 @@ def entry(
     ints, the tables and the first array. The kernel gets the result as `scratch`, or as its last parameters if none has
     that name. With several functions, each returns one of these. tells: whether the kernel returns a status; the entry
     returns the worst of all states. expands: whether the kernel is correct on the spanning tree of a robot with mimic
-    joints, if its arrays are expanded and contracted (`tied_entry`). follows: name of the result that is a response to
+    joints, if its arrays are expanded and contracted (`mimic_entry`). follows: name of the result that is a response to
     forces there, such as qdd; the constraints of the mimic joints correct it. reduce: kernel that converts the results
-    there to those of the robot; its parameters may be the spanning tree, `tied`, `rows` (`mimic`), tables and arrays.
+    there to those of the robot; its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables and arrays.
     The entry's name is `name`, by default the kernel's, with the suffix `_states`; it must be unique in a module.
     Kernels call those of other entries without tables by `entry.memory(tree, ints, first array)` and `entry.one(tree,
     *arrays, memory)`, which returns a status.
@@ -100,20 +100,24 @@ def entry(
         **{f"scratch_{k}": part for k, part in enumerate(scratch if isinstance(scratch, tuple) else ())},
         "FINE": FINE, "NOT_FINITE": NOT_FINITE, "WRONG_SIZE": WRONG_SIZE,
     }  # fmt: skip
-    made: Any = made_entry(name, _text(name, declared, parameters_of(kernel), memory_of(scratch), tells), namespace)
+    made: Any = made_entry(
+        name, _text(name, declared, parameters_of(kernel), memory_of(scratch), returns_status), namespace
+    )
     made.__doc__ = kernel.__doc__
-    made.origin = Origin(kernel, scratch, declared, tells, expands, follows, reduce)
+    made.origin = Origin(kernel, scratch, declared, returns_status, expands, follows, reduce)
     made.signature, made.kernel = declared, kernel
     if not (declared.tables or declared.sizes):
-        texts = _part_texts(f"{name}_memory", f"{name}_one", declared, parameters_of(kernel), memory_of(scratch), tells)
+        texts = _part_texts(
+            f"{name}_memory", f"{name}_one", declared, parameters_of(kernel), memory_of(scratch), returns_status
+        )
         made.memory, made.one = (made_entry(part, text, dict(namespace)) for part, text in texts.items())
     function: FunctionType = made
     return function
 
 
-def is_tied(states: Any) -> bool:
+def is_mimic_entry(states: Any) -> bool:
     """Return whether an entry is that of robots with mimic joints."""
-    return getattr(states, "tied", False)
+    return getattr(states, "mimic", False)
 
 
 def made_entry(name: str, text: str, namespace: dict[str, Any]) -> Any:
@@ -130,7 +134,7 @@ def made_function(place: str, text: str, name: str, namespace: dict[str, Any]) -
 
 
 def _part_texts(
-    memory: str, one: str, declared: Signature, wanted: list[str], scratch: str | None, tells: bool
+    memory: str, one: str, declared: Signature, wanted: list[str], scratch: str | None, returns_status: bool
 ) -> dict[str, str]:
     """Return the sources of two functions: allocation of scratch memory, and a kernel call on one state."""
     given = [x.name for x in declared.arrays]
@@ -139,7 +143,7 @@ def _part_texts(
     return {
         memory: f"def {memory}(tree, ints, {given[0]}):\n    return {scratch or '()'}\n",
         one: f"def {one}(tree, {', '.join(given)}, scratch):\n    "
-        + (f"return {call}\n" if tells else f"{call}\n    return FINE\n"),
+        + (f"return {call}\n" if returns_status else f"{call}\n    return FINE\n"),
     }
 
 
@@ -181,7 +185,7 @@ def memory_of(scratch: Any) -> str | None:
     return None if scratch is None else f"scratch_for({', '.join(parameters_of(scratch))})"
 
 
-def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None, tells: bool) -> str:
+def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None, returns_status: bool) -> str:
     """Return the entry's source.
 
     wanted: parameters of the kernel. scratch: expression that allocates its memory.
@@ -209,7 +213,7 @@ def _text(name: str, declared: Signature, wanted: list[str], scratch: str | None
         *([] if scratch is None else [f"scratch = {scratch}"]),
         "status = FINE",
         "for s in range(count):",
-        f"    status = max(status, kernel({call}))" if tells else f"    kernel({call})",
+        f"    status = max(status, kernel({call}))" if returns_status else f"    kernel({call})",
         "return status\n",
     ])  # fmt: skip
 

@@ -44,7 +44,7 @@ def status_of_quaternions(ints: TableOfIntegers, q: Reals) -> int:
     return FINE
 
 
-def status_of_tied_quaternions(ints: TableOfIntegers, followers: TableOfIntegers, q: Reals) -> int:
+def status_of_mimic_quaternions(ints: TableOfIntegers, mimic_ints: TableOfIntegers, q: Reals) -> int:
     """Return FINE, or NOT_FINITE if a quaternion in configurations q of independent coordinates does not have length 1.
 
     followers: the integer table of mimic joints, whose coordinates are not in q (see `mimic`).
@@ -52,22 +52,22 @@ def status_of_tied_quaternions(ints: TableOfIntegers, followers: TableOfIntegers
     left, i = ints[QUATERNIONS], 0
     while left > 0:
         i += 1
-        start = tied_quaternion_start(ints, followers, i)
+        start = mimic_quaternion_start(ints, mimic_ints, i)
         if start >= 0:
             left -= 1
-            for k in range(start, q.size - 3, followers[1]):
+            for k in range(start, q.size - 3, mimic_ints[1]):
                 square = q[k] * q[k] + q[k + 1] * q[k + 1] + q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3]
                 if not SHORTEST <= square <= LONGEST:  # so that NaN is none
                     return NOT_FINITE
     return FINE
 
 
-def tied_quaternion_start(ints, followers, i):
+def mimic_quaternion_start(ints, mimic_ints, i):
     """Return the index of joint i's quaternion among independent coordinates, or -1 if it has none."""
     start = quaternion_start(ints, i)
     before = 0
-    for b in range(followers[0]):
-        if followers[3 + b] < start:
+    for b in range(mimic_ints[0]):
+        if mimic_ints[3 + b] < start:
             before += 1
     return start - before
 

@@ -18,12 +18,12 @@ from ..algebra.tables import tree_tables
 from ..entries.entry import Array, Origin, Signature, made_entry, memory_of, misfit, parameters_of, state_of
 from ..entries.status import FINE, WRONG_SIZE
 from . import mimic as between
-from .mimic import FOLLOWERS, follow, follower_rows, followers_of, with_shared_rotors
+from .mimic import MIMIC_TABLES, follow, mimic_joints_of, mimic_row_memory, with_shared_rotors
 
-SYMBOLS = {"nq": "tied.nq", "nv": "tied.nv", "N": "tree.n_bodies"}  # that shapes are made of
+SYMBOLS = {"nq": "mimic.nq", "nv": "mimic.nv", "N": "tree.n_bodies"}  # that shapes are made of
 
 
-def serves_followers(states: Any) -> bool:
+def serves_mimic_joints(states: Any) -> bool:
     """Return whether an entry has a variant for robots with mimic joints."""
     origin: Origin | None = getattr(states, "origin", None)
     return origin is not None and (origin.expands or _has_rows(origin))
@@ -35,28 +35,26 @@ def _has_rows(origin: Origin) -> bool:
 
 
 @lru_cache(maxsize=256)
-def tied_entry(states: Any) -> Callable[..., int]:
+def mimic_entry(states: Any) -> Callable[..., int]:
     """Return the variant of an entry for robots with mimic joints, with the same arrays in independent coordinates.
 
-    Its tables are those of the spanning tree, `followers` and `ratios`, then the entry's own. Raises TypeError for an
-    entry without a variant (`serves_followers`).
+    Its tables are those of the spanning tree, `mimic_ints` and `mimic_reals`, then the entry's own. Raises TypeError
+    for an entry without a variant (`serves_mimic_joints`).
     """
-    if not serves_followers(states):
-        raise TypeError(f"{states.__name__} serves no robots with followers")
+    if not serves_mimic_joints(states):
+        raise TypeError(f"{states.__name__} does not support robots with mimic joints")
     origin: Origin = states.origin
-    name = (
-        f"{states.__name__.removesuffix('_states').removesuffix('_tied')}_tied"  # steps are named after tied dynamics
-    )
-    signature = origin.signature._replace(tables=FOLLOWERS | origin.signature.tables)
+    name = f"{states.__name__.removesuffix('_states').removesuffix('_mimic')}_mimic"
+    signature = origin.signature._replace(tables=MIMIC_TABLES | origin.signature.tables)
     namespace: dict[str, Any] = {
         "__name__": origin.kernel.__module__, "kernel": origin.kernel, "scratch_for": origin.scratch, "np": np,
         **{f"scratch_{k}": x for k, x in enumerate(origin.scratch if isinstance(origin.scratch, tuple) else ())},
-        "FINE": FINE, "WRONG_SIZE": WRONG_SIZE, "tree_tables": tree_tables, "followers_of": followers_of,
-        "follow": follow, "follower_rows": follower_rows, "with_shared_rotors": with_shared_rotors,
+        "FINE": FINE, "WRONG_SIZE": WRONG_SIZE, "tree_tables": tree_tables, "mimic_joints_of": mimic_joints_of,
+        "follow": follow, "mimic_row_memory": mimic_row_memory, "with_shared_rotors": with_shared_rotors,
         "reduce": origin.reduce, **_between(),
     }  # fmt: skip
     made: Any = made_entry(f"{name}_states", _text(f"{name}_states", origin, signature), namespace)
-    made.__doc__, made.signature, made.kernel, made.tied = states.__doc__, signature, origin.kernel, True
+    made.__doc__, made.signature, made.kernel, made.mimic = states.__doc__, signature, origin.kernel, True
     if origin.follows and not (origin.signature.tables or signature.sizes):
         texts = _part_texts(f"{name}_memory", f"{name}_one", origin)
         made.memory, made.one = (made_entry(part, text, dict(namespace)) for part, text in texts.items())
@@ -85,19 +83,19 @@ def _text(name: str, origin: Origin, signature: Signature) -> str:
     scratch = memory_of(origin.scratch)
     return "\n    ".join([
         f"def {name}({', '.join(f'{label}: {kind}' for label, kind in kinds.items())}) -> int:",
-        "tree, tied = tree_tables(ints, reals), followers_of(followers, ratios)",
+        "tree, mimic = tree_tables(ints, reals), mimic_joints_of(mimic_ints, mimic_reals)",
         *(f"{symbol} = {value}" for symbol, value in (SYMBOLS | signature.sizes).items()),
         count,
         f"if count < 1 or {' or '.join(map(misfit, arrays))}:",
         "    return WRONG_SIZE",
         *([] if scratch is None else [f"scratch = {scratch}"]),
-        *(f"whole_{x.name} = np.empty({_whole_shape(x)}, {number})" for x in changed),
-        *([f"rows = follower_rows(tree, tied, {arrays[0].name})"] if _has_rows(origin) else []),
-        *(["moved = with_shared_rotors(tree, tied, rows)"] if _has_rows(origin) else []),
+        *(f"full_{x.name} = np.empty({_full_shape(x)}, {number})" for x in changed),
+        *([f"rows = mimic_row_memory(tree, mimic, {arrays[0].name})"] if _has_rows(origin) else []),
+        *(["moved = with_shared_rotors(tree, mimic, rows)"] if _has_rows(origin) else []),
         "status = FINE",
         "for s in range(count):",
         *(f"    {_expansion(x)}" for x in changed if not x.result),
-        *(f"    {line}" for line in _work(origin, lambda x: f"whole_{x.name}" if x in changed else state_of(x))),
+        *(f"    {line}" for line in _work(origin, lambda x: f"full_{x.name}" if x in changed else state_of(x))),
         *(f"    {_contraction(x)}" for x in changed if x.result),
         "return status\n",
     ])  # fmt: skip
@@ -108,13 +106,13 @@ def _part_texts(memory: str, one: str, origin: Origin) -> dict[str, str]:
     arrays = [x.name for x in origin.signature.arrays]
     scratch = memory_of(origin.scratch) or "()"
     return {
-        memory: f"def {memory}(tree, ints, followers, ratios, {arrays[0]}):\n"
-        "    tied = followers_of(followers, ratios)\n"
-        f"    return {scratch}, tied, follower_rows(tree, tied, {arrays[0]})\n",
+        memory: f"def {memory}(tree, ints, mimic_ints, mimic_reals, {arrays[0]}):\n"
+        "    mimic = mimic_joints_of(mimic_ints, mimic_reals)\n"
+        f"    return {scratch}, mimic, mimic_row_memory(tree, mimic, {arrays[0]})\n",
         one: "\n    ".join([
             f"def {one}(tree, {', '.join(arrays)}, memory):",
-            "scratch, tied, rows = memory",
-            "moved = with_shared_rotors(tree, tied, rows)",
+            "scratch, mimic, rows = memory",
+            "moved = with_shared_rotors(tree, mimic, rows)",
             "status = FINE",
             *_work(origin, lambda x: x.name),
             "return status\n",
@@ -129,16 +127,16 @@ def _work(origin: Origin, array: Callable[[Array], str]) -> list[str]:
     """
     wanted, arrays = parameters_of(origin.kernel), origin.signature.arrays
     tree = "moved" if _has_rows(origin) else "tree"
-    given = {"tree": tree, "scratch": "scratch", **{table: table for table in FOLLOWERS | origin.signature.tables}}
+    given = {"tree": tree, "scratch": "scratch", **{table: table for table in MIMIC_TABLES | origin.signature.tables}}
     given |= {x.name: array(x) for x in arrays}
     known = [given[parameter] for parameter in wanted if parameter in given]
     call = f"kernel({', '.join([*known, *(['*scratch'] if len(known) < len(wanted) else [])])})"
-    lines = [f"status = max(status, {call})" if origin.tells else call]
+    lines = [f"status = max(status, {call})" if origin.returns_status else call]
     if origin.follows:
         followed = next(array(x) for x in arrays if x.name == origin.follows)
-        lines.append(f"follow(moved, tied, {array(arrays[0])}, {followed}, rows)")
+        lines.append(f"follow(moved, mimic, {array(arrays[0])}, {followed}, rows)")
     if origin.reduce is not None:
-        given |= {"tied": "tied", "rows": "rows"}
+        given |= {"mimic": "mimic", "rows": "rows"}
         lines.append(f"reduce({', '.join(given[parameter] for parameter in parameters_of(origin.reduce))})")
     return lines
 
@@ -148,7 +146,7 @@ def _is_expanded(x: Array) -> bool:
     return any(re.search(r"\bn[qv]\b", length) for length in x.shape)
 
 
-def _whole_shape(x: Array) -> str:
+def _full_shape(x: Array) -> str:
     """Return the shape of an array on the spanning tree, as an expression."""
     lengths = [re.sub(r"\b(n[qv])\b", r"tree.\1", length) for length in x.shape]
     return lengths[0] if len(lengths) == 1 else f"({', '.join(lengths)})"
@@ -157,7 +155,7 @@ def _whole_shape(x: Array) -> str:
 def _expansion(x: Array) -> str:
     """Return the source line that expands an argument of one state to the spanning tree."""
     kind = {("nq",): "positions", ("nv",): "force" if x.dual[0] else "motion"}[x.shape]
-    return f"expand_{kind}(tied, {state_of(x)}, whole_{x.name})"
+    return f"expand_{kind}(mimic, {state_of(x)}, full_{x.name})"
 
 
 def _contraction(x: Array) -> str:
@@ -168,4 +166,4 @@ def _contraction(x: Array) -> str:
         how = "contract_columns"
     else:
         how = {("nq",): "pick_positions", ("nv",): "contract_force" if x.dual[0] else "pick_motion"}[x.shape]
-    return f"{how}(tied, whole_{x.name}, {state_of(x)})"
+    return f"{how}(mimic, full_{x.name}, {state_of(x)})"

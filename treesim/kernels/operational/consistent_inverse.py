@@ -79,7 +79,7 @@ consistent_inverse_states = entry(
     scratch_for,
     FRAMES | CENTER | {"limits": "TableOfReals"},
     ROWS,
-    tells=True,
+    returns_status=True,
     inverse="m, m",
     J="m, nv",
     X="nv, m",

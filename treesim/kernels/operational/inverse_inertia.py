@@ -13,7 +13,7 @@ from ..entries.entry import entry
 from ..kinematics.bodies import body_transform, path_placement
 from ..kinematics.frames import COUNT, FRAMES, frames_of
 from ..kinematics.jacobians import frame_axes, point_motion
-from ..mimic.mimic import respond_to_rows, take_from, unit_response
+from ..mimic.mimic import respond_to_rows, subtract_row_response, unit_response
 
 
 def couple_frames(tree, q, frames, A, column):
@@ -27,15 +27,15 @@ def couple_frames(tree, q, frames, A, column):
         column[6 * f + 3], column[6 * f + 4], column[6 * f + 5] = m.ang.x, m.ang.y, m.ang.z
 
 
-def reduce_inverse_inertia(tree, tied, codes, offsets, q, out, rows):
-    """Correct Λ^-1 of the spanning tree by the constraints of mimic joints, in place; see `tied_entry`."""
-    B, change = np.empty((out.shape[0], tied.count), q.dtype), np.empty(tree.nv, q.dtype)
+def reduce_inverse_inertia(tree, mimic, codes, offsets, q, out, rows):
+    """Correct Λ^-1 of the spanning tree by the constraints of mimic joints, in place; see `mimic_entry`."""
+    B, change = np.empty((out.shape[0], mimic.count), q.dtype), np.empty(tree.nv, q.dtype)
     frames = frames_of(codes, offsets)
-    respond_to_rows(tree, tied, q, rows)
-    for b in range(tied.count):
-        unit_response(tree, tied, b, change, rows)
+    respond_to_rows(tree, mimic, q, rows)
+    for b in range(mimic.count):
+        unit_response(tree, mimic, b, change, rows)
         couple_frames(tree, q, frames, rows.A, B[:, b])
-    take_from(tied, B, out, rows)
+    subtract_row_response(mimic, B, out, rows)
     for i in range(out.shape[0]):
         for j in range(i):
             out[j, i] = out[i, j]

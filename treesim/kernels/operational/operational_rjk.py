@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.tables import motion_at, transform_at
-from ..dynamics.rjk import articulated_quantities, inverse_inertia_blocks, load_block, needed_in
+from ..dynamics.rjk import articulated_quantities, inverse_inertia_blocks, load_block, required_in
 from ..kinematics.frames import FRAMES, frames_of
 from ..kinematics.jacobians import frame_axes, point_motion, put_task_axes
 from .inverse_inertia import inverse_inertia_entry
@@ -51,7 +51,7 @@ class Scratch(NamedTuple):
 def scratch_for(tree, codes, offsets, needed, q):
     """Frames, and scratch memory with the dtype of q: O(N), and a 6 x 6 block for each required one."""
     body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
-    blocks = needed_in(codes.size - 1, needed)
+    blocks = required_in(codes.size - 1, needed)
     return frames_of(codes, offsets), Scratch(
         body[:, 0:12],
         body[:, 12:24],

@@ -188,7 +188,7 @@ forward_dynamics_within_states = entry(
     forward_dynamics_within,
     (bias_memory, scratch_for),
     {"limits": "TableOfReals", "preconditioned": "Integer"},
-    tells=True,
+    returns_status=True,
     q="nq",
     v="nv",
     tau="nv'",
@@ -197,5 +197,7 @@ forward_dynamics_within_states = entry(
     report="-> 2",
     follows="qdd",
 )
-forward_dynamics_plain_states = via_bias_entry(forward_dynamics_plain, scratch_for, tells=True)
-forward_dynamics_preconditioned_states = via_bias_entry(forward_dynamics_preconditioned, scratch_for, tells=True)
+forward_dynamics_plain_states = via_bias_entry(forward_dynamics_plain, scratch_for, returns_status=True)
+forward_dynamics_preconditioned_states = via_bias_entry(
+    forward_dynamics_preconditioned, scratch_for, returns_status=True
+)

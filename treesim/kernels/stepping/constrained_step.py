@@ -22,16 +22,16 @@ from ..constrained.rows import (
     add_solution,
     apply_impulses,
     gaps,
-    plain_held_tables,
+    mimic_world_tables,
+    plain_world_tables,
     respond,
     row_memory,
     row_velocities,
-    tied_held_tables,
 )
-from ..entries.entry import entry, is_tied
+from ..entries.entry import entry, is_mimic_entry
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, into_start_axes
-from ..mimic.mimic_entry import tied_entry
+from ..mimic.mimic_entry import mimic_entry
 from .step import PASSES, actuate, add_work, label, put_work, resist, settings_of, step_memory
 
 CLOSURES = 2  # corrections after those of the passes, each with an error of about h times its change of the rows
@@ -100,7 +100,7 @@ def end_at_rest(tree, held, q, v, r):
         v[k] += r.change[k]
 
 
-def tell(tree, held, q, v, r, impulses, residual):
+def write_results(tree, held, q, v, r, impulses, residual):
     """Write the sum of the impulses, and for each row its gap at q, or its velocity if it has no gap."""
     gaps(tree, held, q, r.W, residual)
     row_velocities(tree, held, v, r, r.lacking)
@@ -121,7 +121,7 @@ def implicit_midpoint_with_rows(
     no_forces, half = np.empty((0, 6), q.dtype), s.dt / 2
     status = FINE
     resist(tree, s, v, force, m)
-    moved = held.tie.felt(with_armature(tree, m.diagonal), held.tie)
+    moved = held.mimic_constraint.with_rotors(with_armature(tree, m.diagonal), held.mimic_constraint)
     respond(moved, held, q, r)
     for k in range(r.impulse.size):
         r.impulse[k] = s.dt * 0
@@ -142,7 +142,7 @@ def implicit_midpoint_with_rows(
     put_work(tree, s, v, force, m.v_mid, m, work)
     advance(tree, q, m.mean, m.a, s.dt, q_new, v_new)
     end_at_rest(moved, held, q_new, v_new, r)
-    tell(moved, held, q_new, v_new, r, impulses, residual)
+    write_results(moved, held, q_new, v_new, r, impulses, residual)
     return status
 
 
@@ -151,27 +151,27 @@ RULES_WITH_ROWS: dict[str, Any] = {"implicit_midpoint": implicit_midpoint_with_r
 
 def rows_for(tree, layout, geometry, closure, q):
     """Scratch memory for the rows of a world, with the dtype of q."""
-    return row_memory(tree, plain_held_tables(layout, geometry, closure), q)
+    return row_memory(tree, plain_world_tables(layout, geometry, closure), q)
 
 
-def told_for(tree, layout, q):
+def result_memory(tree, layout, q):
     """Memory for the results of a step besides the state, with the dtype of q: force, impulses, residual, work."""
-    told = np.empty((2, layout[1 + 3 * layout[0]]), q.dtype)
-    return np.empty(tree.nv, q.dtype), told[0], told[1], np.empty(2, q.dtype)
+    solver_info = np.empty((2, layout[1 + 3 * layout[0]]), q.dtype)
+    return np.empty(tree.nv, q.dtype), solver_info[0], solver_info[1], np.empty(2, q.dtype)
 
 
 def memory_for(dynamics):
     """Return functions that allocate a world's tables, and memory of its rows, a step, and forward dynamics."""
-    held = tied_held_tables if is_tied(dynamics) else plain_held_tables
+    held = mimic_world_tables if is_mimic_entry(dynamics) else plain_world_tables
     return held, rows_for, step_memory, dynamics.memory
 
 
 def made_world_entry(step, memory, dynamics, **arrays):
     """Return the entry of a step of a world with rows; a variant for mimic joints if `dynamics` is one."""
-    tied = is_tied(dynamics)
+    mimic = is_mimic_entry(dynamics)
     tables = {**WORLD, "settings": "TableOfReals"}
-    made = entry(step, memory, tables, ROWS, tells=True, expands=tied, **arrays)
-    return tied_entry(made) if tied else made
+    made = entry(step, memory, tables, ROWS, returns_status=True, expands=mimic, **arrays)
+    return mimic_entry(made) if mimic else made
 
 
 @lru_cache(maxsize=64)
@@ -204,15 +204,15 @@ def carried_world_step_entry(name, dynamics):
     """
     one_step = world_step_entry(name, dynamics).kernel
 
-    def carried_step(tree, settings, q, v, control, q_new, v_new, told, held, rows, m, memory):
-        force, impulses, residual, work = told
+    def carried_step(tree, settings, q, v, control, q_new, v_new, solver_info, held, rows, m, memory):
+        force, impulses, residual, work = solver_info
         return one_step(
             tree, settings, q, v, control, q_new, v_new, force, work, impulses, residual, held, rows, m, memory
         )
 
     carried_step.__name__ = f"carried_{one_step.__name__}"
     return made_world_entry(
-        carried_step, (told_for, *memory_for(dynamics)), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
+        carried_step, (result_memory, *memory_for(dynamics)), dynamics, q="nq", v="nv", control="nv'", q_new="-> nq",
         v_new="-> nv",
     )  # fmt: skip
 
@@ -225,8 +225,8 @@ def counted_world_step_entry(name, dynamics):
     """
     one_step = world_step_entry(name, dynamics).kernel
 
-    def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, told, held, rows, m, memory):
-        force, impulses, residual, _ = told
+    def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, solver_info, held, rows, m, memory):
+        force, impulses, residual, _ = solver_info
         status = one_step(
             tree, settings, q, v, control, q_new, v_new, force, work_new, impulses, residual, held, rows, m, memory
         )
@@ -235,6 +235,6 @@ def counted_world_step_entry(name, dynamics):
 
     counted_step.__name__ = f"counted_{one_step.__name__}"
     return made_world_entry(
-        counted_step, (told_for, *memory_for(dynamics)), dynamics, q="nq", v="nv", work="2", control="nv'",
+        counted_step, (result_memory, *memory_for(dynamics)), dynamics, q="nq", v="nv", work="2", control="nv'",
         q_new="-> nq", v_new="-> nv", work_new="-> 2",
     )  # fmt: skip

@@ -22,19 +22,19 @@ class ExternalMemory(NamedTuple):
     tie: of mimic joints (`contact_mimic`). table: settings of the step. force: sum of all joint forces, (nv,).
     """
 
-    tie: Any
+    mimic_constraint: Any
     table: Any
     force: Any
 
 
-def external_memory(tree, q, tie):
+def external_memory(tree, q, mimic_constraint):
     """Scratch memory for one state, with the dtype of q; tie: that of a step without external forces."""
-    return ExternalMemory(tie, np.empty(1 + COLUMNS * tree.nv, q.dtype), np.empty(tree.nv, q.dtype))
+    return ExternalMemory(mimic_constraint, np.empty(1 + COLUMNS * tree.nv, q.dtype), np.empty(tree.nv, q.dtype))
 
 
-def nothing_around(tree, q, tie):
-    """Return `tie`; variant of `external_memory` without external forces."""
-    return tie
+def nothing_around(tree, q, mimic_constraint):
+    """Return `mimic_constraint`; variant of `external_memory` without external forces."""
+    return mimic_constraint
 
 
 def joint_forces(tree, q, F, external):
@@ -69,13 +69,13 @@ def under_external_forces(contact_step):
 
     def pushed_step(
         tree, settings, scheme, q, v, q_free, v_free, force, external, work_free, before, external_contacts, q_new,
-        v_new, after, wrench, pairs, told, work, m, memory, own,
+        v_new, after, wrench, pairs, solver_info, work, m, memory, own,
     ):  # fmt: skip
         """Compute a step with contact under motor forces `force` and forces `external`, (nv,) each."""
         put_external(tree, settings, force, external, own)
         return contact_step(
             tree, own.table, scheme, q, v, q_free, v_free, own.force, work_free, before, external_contacts, q_new,
-            v_new, after, wrench, pairs, told, work, m, memory, own.tie,
+            v_new, after, wrench, pairs, solver_info, work, m, memory, own.mimic_constraint,
         )  # fmt: skip
 
     return pushed_step

@@ -20,10 +20,10 @@ import numpy as np
 from ..algebra.limits import within
 from ..algebra.numbers import absolute, less, maximum, select
 from ..algebra.tables import with_armature
-from ..entries.entry import KERNELS, entry, is_tied
+from ..entries.entry import KERNELS, entry, is_mimic_entry
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, into_start_axes, semi_implicit_step
-from ..mimic.mimic_entry import tied_entry
+from ..mimic.mimic_entry import mimic_entry
 from .explicit_rules import bullet, explicit_euler, midpoint, rk4
 from .gyroscopic import turn_implicitly
 
@@ -184,8 +184,8 @@ def step_entry(name, dynamics):
     def memory_for(tree, ints, q):
         return step_memory(tree, q), forward_memory(tree, ints, q)
 
-    def tied_memory_for(tree, ints, followers, ratios, q):
-        return step_memory(tree, q), forward_memory(tree, ints, followers, ratios, q)
+    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
+        return step_memory(tree, q), forward_memory(tree, ints, mimic_ints, mimic_reals, q)
 
     def step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
         """Compute (q, v) at the end of a step, the force [N m, N], and the work of control and damping [J]."""
@@ -194,12 +194,12 @@ def step_entry(name, dynamics):
         return rule(tree, s, q, v, force, q_new, v_new, work, m, forward, memory)
 
     step.__name__ = f"{name}_by_{label(dynamics)}"
-    tied = is_tied(dynamics)
+    mimic = is_mimic_entry(dynamics)
     made = entry(
-        step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied, q="nq",
-        v="nv", control="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2",
+        step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
+        expands=mimic, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv", force="-> nv'", work="-> 2",
     )  # fmt: skip
-    return tied_entry(made) if tied else made
+    return mimic_entry(made) if mimic else made
 
 
 @lru_cache(maxsize=64)
@@ -213,20 +213,20 @@ def carried_step_entry(name, dynamics):
     def memory_for(tree, ints, q):
         return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
 
-    def tied_memory_for(tree, ints, followers, ratios, q):
-        forward = forward_memory(tree, ints, followers, ratios, q)
+    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
+        forward = forward_memory(tree, ints, mimic_ints, mimic_reals, q)
         return np.empty(tree.nv, q.dtype), np.empty(2, q.dtype), step_memory(tree, q), forward
 
     def carried_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory):
         return one_step(tree, settings, q, v, control, q_new, v_new, force, work, m, memory)
 
     carried_step.__name__ = f"carried_{one_step.__name__}"
-    tied = is_tied(dynamics)
+    mimic = is_mimic_entry(dynamics)
     made = entry(
-        carried_step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied,
-        q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
+        carried_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
+        expands=mimic, q="nq", v="nv", control="nv'", q_new="-> nq", v_new="-> nv",
     )  # fmt: skip
-    return tied_entry(made) if tied else made
+    return mimic_entry(made) if mimic else made
 
 
 @lru_cache(maxsize=64)
@@ -240,8 +240,8 @@ def counted_step_entry(name, dynamics):
     def memory_for(tree, ints, q):
         return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward_memory(tree, ints, q)
 
-    def tied_memory_for(tree, ints, followers, ratios, q):
-        forward = forward_memory(tree, ints, followers, ratios, q)
+    def mimic_memory_for(tree, ints, mimic_ints, mimic_reals, q):
+        forward = forward_memory(tree, ints, mimic_ints, mimic_reals, q)
         return np.empty(tree.nv, q.dtype), step_memory(tree, q), forward
 
     def counted_step(tree, settings, q, v, work, control, q_new, v_new, work_new, force, m, memory):
@@ -250,12 +250,12 @@ def counted_step_entry(name, dynamics):
         return status
 
     counted_step.__name__ = f"counted_{one_step.__name__}"
-    tied = is_tied(dynamics)
+    mimic = is_mimic_entry(dynamics)
     made = entry(
-        counted_step, tied_memory_for if tied else memory_for, {"settings": "TableOfReals"}, tells=True, expands=tied,
-        q="nq", v="nv", work="2", control="nv'", q_new="-> nq", v_new="-> nv", work_new="-> 2",
+        counted_step, mimic_memory_for if mimic else memory_for, {"settings": "TableOfReals"}, returns_status=True,
+        expands=mimic, q="nq", v="nv", work="2", control="nv'", q_new="-> nq", v_new="-> nv", work_new="-> 2",
     )  # fmt: skip
-    return tied_entry(made) if tied else made
+    return mimic_entry(made) if mimic else made
 
 
 def add_work(before, work):

@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from ...model.tree import Tree
-from ...simulation.control import Controller, Pure, make_controller
+from ...simulation.control import Controller, StatelessController, make_controller
 from ...types import ControllerName
 from .forces import Force
-from .mouse_spring import Pull
+from .mouse_spring import MouseSpring
 
 
 def without_effort_limits(robot: Tree) -> Tree:
@@ -31,7 +31,7 @@ def without_effort_limits(robot: Tree) -> Tree:
     )
 
 
-class Drive(Pure):
+class Drive(StatelessController):
     """Controller within the robot's effort limits, plus a mouse spring and forces that are not limited.
 
     robot: with its effort limits; the simulated robot has none (`without_effort_limits`). name: of
@@ -53,7 +53,7 @@ class Drive(Pure):
         zero = np.zeros(robot.nv)
         self._gains = getattr(self.inner, "stiffness", zero), getattr(self.inner, "damping", zero)
         self.stiffness, self.damping = self._gains
-        self.pull: Pull | None = None
+        self.pull: MouseSpring | None = None
         self.forces: Mapping[str, Force] = {}
         self._limit = robot.effort_limit
 

@@ -33,6 +33,6 @@ class Force(BodyPoint):
         tau: np.ndarray = self.at(q)[1].T @ self.force
         return tau
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return body, point [m] and vector [N] for the page."""
         return {"body": self.body, "point": self.point.tolist(), "vector": self.force.tolist()}

@@ -20,7 +20,7 @@ PART_OF_STABLE = 0.25  # of the gains at which a spring and damper, constant ove
 G = 9.80665  # m/s^2
 
 
-class Pull(BodyPoint):
+class MouseSpring(BodyPoint):
     """Spring and damper of limited force at one point of a body: f = k d - c v_p.
 
     d: vector from the point to its target. v_p: the point's velocity. |f| is at most three times the robot's
@@ -69,7 +69,7 @@ class Pull(BodyPoint):
         tau: np.ndarray = J.T @ self.force
         return tau
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return body, point [m], target [m], and magnitude and vector of the force [N] for the page."""
         size = math.hypot(*self.force)
         places = {"point": self.point.tolist(), "target": self.target.tolist()}

@@ -101,7 +101,7 @@ def momenta(robot: Tree, q: np.ndarray, v: np.ndarray) -> dict[str, Any] | None:
     return {"linear": p.tolist(), "angular": (angular - np.cross(center_of_mass(robot, q), p)).tolist()}
 
 
-def felt(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] | None:
+def effective_mass_at(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] | None:
     """Return `effective_mass` at a frame; None for NO_FRAME, or if the mass matrix is singular."""
     if frame == NO_FRAME:
         return None

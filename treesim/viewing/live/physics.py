@@ -19,14 +19,14 @@ from ...simulation.control import Controller
 from ...simulation.player import Frame, Player
 from ...simulation.trajectory import Trajectory
 from ...simulation.world import World
-from ...states.arguments import told
+from ...states.arguments import short_repr
 from ...states.standing import standing
 from .controller import Drive, without_effort_limits
 from .forces import Force
-from .ghost import NONE, SIMULATION, Ghost, GhostSettings, RecordedGhost, SimulatedGhost, apart
 from .history import History, Moment
-from .mouse_spring import G, Pull
-from .panel import NO_FRAME, felt, finite, momenta, movable, total_energy, touched
+from .mouse_spring import G, MouseSpring
+from .panel import NO_FRAME, effective_mass_at, finite, momenta, movable, total_energy, touched
+from .reference import NONE, SIMULATION, RecordedReference, Reference, ReferenceSettings, SimulatedReference, apart
 from .settings import Settings
 from .timed import TimedSimulation
 
@@ -81,7 +81,7 @@ class LivePhysics:
         self._clock, self.recordings = clock, dict(recordings or {})
         self.history, self._paces = History(), deque[tuple[float, float]]()
         self.settings, self.pull = settings, None
-        self.ghosting, self.ghost, self.trouble = GhostSettings(), None, None
+        self.reference_settings, self.reference, self.trouble = ReferenceSettings(), None, None
         self._place(scene)
         simulation = self.simulation(settings, self.drive)
         self.player = Player(
@@ -89,8 +89,8 @@ class LivePhysics:
         )
         self._began()
 
-    pull: Pull | None
-    ghost: Ghost | None
+    pull: MouseSpring | None
+    reference: Reference | None
     trouble: str | None
     robot: Tree
     world: World
@@ -134,7 +134,7 @@ class LivePhysics:
             simulation.step(0.0, start, v)
         total_energy(self.robot, q, v, np.array(settings.gravity))
         if self.robot.n_bodies:
-            Pull(self.robot, self.robot.body_names[-1], np.zeros(3), np.ones(3), settings.dt).tune(q)
+            MouseSpring(self.robot, self.robot.body_names[-1], np.zeros(3), np.ones(3), settings.dt).tune(q)
 
     def place(self, scene: Scene, settings: Settings) -> None:
         """Replace the world, and start there without overlay and external forces."""
@@ -148,7 +148,7 @@ class LivePhysics:
             self._place(before[0])
             raise
         self.recordings = {}
-        self.adopt_ghost(GhostSettings())
+        self.adopt_reference(ReferenceSettings())
         self.reset()
 
     # ---- settings ----
@@ -176,44 +176,44 @@ class LivePhysics:
         if self.pull is not None:
             self.pull.dt = settings.dt
         self._paces.clear()
-        if self.ghosting.of == SIMULATION:
-            self.adopt_ghost(self.ghosting)
+        if self.reference_settings.of == SIMULATION:
+            self.adopt_reference(self.reference_settings)
 
     @property
-    def ghosts(self) -> list[str]:
+    def references(self) -> list[str]:
         """Available overlays: values of `GhostSettings.of`."""
         return [NONE, SIMULATION, *self.recordings]
 
-    def adopt_ghost(self, ghosting: GhostSettings) -> None:
+    def adopt_reference(self, reference_settings: ReferenceSettings) -> None:
         """Set the overlay: another one, none, or the same by other methods.
 
         Raises what `treesim.Simulation` raises, UnknownNameError for an unknown recording, ArgumentError for one of
         another robot.
         """
-        if ghosting.of not in self.ghosts:
-            raise unknown_name("ghost", ghosting.of, self.ghosts)
-        if ghosting.of != SIMULATION:
-            recording = self.recordings.get(ghosting.of)
-            self.ghost = None if recording is None else RecordedGhost(self.robot, recording, self.player.t)
+        if reference_settings.of not in self.references:
+            raise unknown_name("reference", reference_settings.of, self.references)
+        if reference_settings.of != SIMULATION:
+            recording = self.recordings.get(reference_settings.of)
+            self.reference = None if recording is None else RecordedReference(self.robot, recording, self.player.t)
         else:
-            settings = ghosting.over(self.settings)
+            settings = reference_settings.over(self.settings)
             drive = self._drive(settings)
             simulation = self.simulation(settings, drive)
-            if isinstance(self.ghost, SimulatedGhost):
-                self.ghost.change(simulation, drive)
+            if isinstance(self.reference, SimulatedReference):
+                self.reference.change(simulation, drive)
             else:
-                self.ghost = SimulatedGhost(simulation, drive, self._moment())
-        self.ghosting, self.trouble = ghosting, None
+                self.reference = SimulatedReference(simulation, drive, self._moment())
+        self.reference_settings, self.trouble = reference_settings, None
 
     def meet(self) -> None:
         """Move the overlay to the robot's state."""
-        if self.ghost is not None:
-            self.ghost.begin(self._moment())
+        if self.reference is not None:
+            self.reference.begin(self._moment())
 
     def run(self, running: Any) -> None:
         """Play (True) or pause (False); raises ArgumentError for other values."""
         if not isinstance(running, bool):
-            raise ArgumentError(f"running must be true or false, got {told(running)}")
+            raise ArgumentError(f"running must be true or false, got {short_repr(running)}")
         if running != self.player.paused:
             return
         (self.player.resume if running else self.player.pause)()
@@ -222,7 +222,7 @@ class LivePhysics:
     def checked_joints(self, values: Any) -> dict[str, float]:
         """Return validated positions {joint: value}; raises ArgumentError, UnknownNameError."""
         if not isinstance(values, Mapping):
-            raise ArgumentError(f"joints must be {{name: position}}, got {told(values)}")
+            raise ArgumentError(f"joints must be {{name: position}}, got {short_repr(values)}")
         return {name: self._position(name, value) for name, value in values.items()}
 
     def _position(self, name: str, value: Any) -> float:
@@ -233,7 +233,7 @@ class LivePhysics:
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
         if not number or not lower - AT_LIMIT <= value <= upper + AT_LIMIT:
             raise ArgumentError(
-                f"joint {name!r} goes from {lower:.6g} to {upper:.6g}; it cannot be set to {told(value)}"
+                f"joint {name!r} goes from {lower:.6g} to {upper:.6g}; it cannot be set to {short_repr(value)}"
             )
         return float(np.clip(value, lower, upper))
 
@@ -299,15 +299,15 @@ class LivePhysics:
     def seek(self, t: Any) -> None:
         """Pause at the last recorded state at or before t [s]; later states remain until the motion continues."""
         if not isinstance(t, int | float) or isinstance(t, bool) or not math.isfinite(t):
-            raise ArgumentError(f"t must be a number of seconds, got {told(t)}")
+            raise ArgumentError(f"t must be a number of seconds, got {short_repr(t)}")
         moment = self.history.at(t)
         if moment is None:
             return
         self.run(False)
         self.player.reset(moment.q, moment.v, moment.t)
         self._paces.clear()
-        if self.ghost is not None:
-            self.ghost.seek(moment)
+        if self.reference is not None:
+            self.reference.seek(moment)
 
     def shown(self, frame: Frame) -> None:
         """Record a frame and advance the overlay; if that fails, remove it, with the reason in `trouble`."""
@@ -321,13 +321,13 @@ class LivePhysics:
             self.pull.tune(frame.q)
 
     def _follow(self, t: float) -> None:
-        if self.ghost is None:
+        if self.reference is None:
             return
         try:
-            self.ghost.advance(t, self.drive)
+            self.reference.advance(t, self.drive)
         except (TreesimError, ArithmeticError) as error:
-            self.adopt_ghost(replace(self.ghosting, of=NONE))
-            self.trouble = f"the overlay cannot continue and is removed: {error}"
+            self.adopt_reference(replace(self.reference_settings, of=NONE))
+            self.trouble = f"the reference cannot continue and is removed: {error}"
 
     @property
     def pace(self) -> float:
@@ -344,7 +344,7 @@ class LivePhysics:
 
         Raises ArgumentError.
         """
-        pull = Pull(self.world.robot, body, point, target, self.settings.dt)
+        pull = MouseSpring(self.world.robot, body, point, target, self.settings.dt)
         pull.tune(self.player.q)
         pull.generalised(self.player.q, self.player.v)
         self.pull = self.drive.pull = pull
@@ -385,7 +385,7 @@ class LivePhysics:
             "stepTime": getattr(player.simulation, "step_seconds", None),
             "history": list(self.history.span),
             **self._motion(),
-            **self._ghost_state(),
+            **self._reference_state(),
         }
 
     def _motion(self) -> dict[str, Any]:
@@ -407,16 +407,16 @@ class LivePhysics:
             "contacts": touched(robot, q, wrench),
             "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
             "weight": robot.mass * G,
-            "pull": None if self.pull is None else self.pull.told(),
-            "forces": {name: force.told() for name, force in self.forces.items()},
+            "pull": None if self.pull is None else self.pull.to_dict(),
+            "forces": {name: force.to_dict() for name, force in self.forces.items()},
             "frame": self.frame,
-            "felt": felt(robot, q, self.frame),
+            "effective_mass": effective_mass_at(robot, q, self.frame),
         }
 
-    def _ghost_state(self) -> dict[str, Any]:
-        ghost = self.ghost
+    def _reference_state(self) -> dict[str, Any]:
+        reference = self.reference
         return {
-            **self.ghosting.told(),
-            "apart": None if ghost is None else apart(self.robot, self.player.q, ghost.q),
-            "ghostStepTime": None if ghost is None else ghost.step_seconds,
+            **self.reference_settings.to_dict(),
+            "apart": None if reference is None else apart(self.robot, self.player.q, reference.q),
+            "referenceStepTime": None if reference is None else reference.step_seconds,
         }

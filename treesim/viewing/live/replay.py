@@ -15,12 +15,12 @@ from ...dynamics.operational.motion import center_of_mass
 from ...errors import ArgumentError, TreesimError
 from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory
-from ...states.arguments import checked_robot, told
-from ..protocols import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply, Viewer
-from .ghost import NONE, GhostSettings, RecordedGhost, apart
+from ...states.arguments import checked_robot, short_repr
+from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewer, Reply, Viewer
 from .mouse_spring import G
-from .panel import NO_FRAME, checked_frame, felt, finite, momenta, movable, seen, touched
+from .panel import NO_FRAME, checked_frame, effective_mass_at, finite, momenta, movable, seen, touched
 from .recorded import check_fits, state_at
+from .reference import NONE, RecordedReference, ReferenceSettings, apart
 from .settings import check_speed
 
 FPS = 60.0
@@ -68,17 +68,19 @@ class Replay:
         viewer: Viewer,
         speed: float = 1.0,
         clock: Callable[[], float] = time.perf_counter,
-        ghosts: Mapping[str, Trajectory] | None = None,
+        references: Mapping[str, Trajectory] | None = None,
     ) -> None:
         check_fits(checked_robot(robot), trajectory)
         self.robot, self.trajectory, self._viewer, self._clock = robot, trajectory, viewer, clock
         self.t, self.running, self.speed = float(trajectory.t[0]), True, check_speed("speed", speed)
         self._joints, self._forces = movable(robot), _contact_forces(robot, trajectory)
         self._events: queue.Queue[tuple[Message, Reply]] = queue.Queue(MOST_WAITING)
-        self._told = -math.inf  # time of the last message to pages, on the clock
+        self._sent = -math.inf  # time of the last message to pages, on the clock
         self.frame = NO_FRAME  # whose effective mass is sent to pages
-        self._ghosts = {name: RecordedGhost(robot, motion, self.t) for name, motion in (ghosts or {}).items()}
-        self.ghosting = GhostSettings(next(iter(self._ghosts), NONE))
+        self._references = {
+            name: RecordedReference(robot, motion, self.t) for name, motion in (references or {}).items()
+        }
+        self.reference_settings = ReferenceSettings(next(iter(self._references), NONE))
         self._show()
 
     @property
@@ -138,7 +140,7 @@ class Replay:
             viewer.show_panel(self._panel())
             viewer.listen(self.receive)
         self._update()
-        self._tell()
+        self._send_state()
 
     def _wait(self, end: float) -> None:
         """Process requests of pages until the clock reads `end`."""
@@ -148,11 +150,11 @@ class Replay:
 
     def _update(self) -> None:
         """Show the robot and its overlay."""
-        ghost = self.ghost
-        if ghost is not None:
-            ghost.show(self.t)
-        if isinstance(self._viewer, GhostViewer):
-            self._viewer.set_ghost(None if ghost is None else ghost.q)
+        reference = self.reference
+        if reference is not None:
+            reference.show(self.t)
+        if isinstance(self._viewer, ReferenceViewer):
+            self._viewer.set_reference(None if reference is None else reference.q)
         self._viewer.update(self._q)
 
     def _handle(self, message: Message, reply: Reply) -> None:
@@ -162,7 +164,7 @@ class Replay:
         except TreesimError as error:
             reply(str(error))
         self._update()
-        self._tell()
+        self._send_state()
 
     def _do(self, message: Message) -> None:
         start, end = self.span
@@ -175,34 +177,36 @@ class Replay:
         elif message.get("do") == "step":
             self.t, self.running = float(self.trajectory.t[min(self._k + 1, len(self.trajectory) - 1)]), False
         else:
-            raise ArgumentError(f"a recorded motion can be played, but this cannot be done: {told(message.get('do'))}")
+            raise ArgumentError(
+                f"a recorded motion can be played, but this cannot be done: {short_repr(message.get('do'))}"
+            )
 
     def _set(self, values: Any) -> None:
         """Validate all values, then set them."""
-        if not isinstance(values, Mapping) or not values.keys() <= {"running", "speed", "frame", "ghost"}:
+        if not isinstance(values, Mapping) or not values.keys() <= {"running", "speed", "frame", "reference"}:
             raise ArgumentError(
-                f"running, speed, frame and ghost of a recorded motion can be set, nothing else: {told(values)}"
+                f"running, speed, frame and reference of a recorded motion can be set, no others: {short_repr(values)}"
             )
         running, speed = values.get("running", self.running), check_speed("speed", values.get("speed", self.speed))
-        frame, ghosting = checked_frame(self.robot, values.get("frame", self.frame)), self.ghosting
-        ghosting = ghosting.changed(values, [NONE, *self._ghosts])
+        frame, reference_settings = checked_frame(self.robot, values.get("frame", self.frame)), self.reference_settings
+        reference_settings = reference_settings.changed(values, [NONE, *self._references])
         if not isinstance(running, bool):
-            raise ArgumentError(f"running must be true or false, got {told(running)}")
+            raise ArgumentError(f"running must be true or false, got {short_repr(running)}")
         if running and not self.running and self.t >= self.span[1]:
             self.t = self.span[0]
-        self.running, self.speed, self.frame, self.ghosting = running, speed, frame, ghosting
+        self.running, self.speed, self.frame, self.reference_settings = running, speed, frame, reference_settings
 
     def _go_on(self, t: float) -> None:
         end = self.span[1]
         self.t, self.running = min(t, end), t < end
         self._update()
-        if self._clock() - self._told >= STATE_SECONDS or not self.running:
-            self._tell()
+        if self._clock() - self._sent >= STATE_SECONDS or not self.running:
+            self._send_state()
 
     @property
-    def ghost(self) -> RecordedGhost | None:
+    def reference(self) -> RecordedReference | None:
         """Recorded motion shown as overlay, None for none."""
-        return self._ghosts.get(self.ghosting.of)
+        return self._references.get(self.reference_settings.of)
 
     @property
     def _k(self) -> int:
@@ -216,16 +220,16 @@ class Replay:
     def _panel(self) -> dict[str, Any]:
         return {
             **seen(self.robot),
-            "ghosts": [NONE, *self._ghosts] if self._ghosts else [],
+            "references": [NONE, *self._references] if self._references else [],
             "can": ["seek", "com", "momentum", *(["contact"] if self.trajectory.contact is not None else [])],
             "replay": True,
             "note": "a recorded motion: joints are shown, and cannot be set",
         }
 
-    def _tell(self) -> None:
+    def _send_state(self) -> None:
         """Send the state to all pages."""
         if isinstance(self._viewer, InteractiveViewer):
-            self._told = self._clock()
+            self._sent = self._clock()
             self._viewer.show_state(self.state())
 
     def state(self) -> dict[str, Any]:
@@ -237,7 +241,7 @@ class Replay:
             Values by name.
         """
         k, robot, trajectory = self._k, self.robot, self.trajectory
-        q, ghost = trajectory.q[k], self.ghost
+        q, reference = trajectory.q[k], self.reference
         forces = self._forces[k] if len(self._forces) else np.zeros((robot.n_bodies, 3))
         ended = trajectory.stopped if k == len(trajectory) - 1 else None
         return {
@@ -259,9 +263,9 @@ class Replay:
             "weight": robot.mass * G,
             "pull": None,
             "frame": self.frame,
-            "felt": felt(robot, q, self.frame),
-            "ghost": self.ghosting.of,
-            "apart": None if ghost is None else apart(robot, q, ghost.q),
+            "effective_mass": effective_mass_at(robot, q, self.frame),
+            "reference": self.reference_settings.of,
+            "apart": None if reference is None else apart(robot, q, reference.q),
             "message": f"the simulation ended here: {ended}" if ended else None,
         }
 
@@ -278,5 +282,5 @@ def _contact_forces(robot: Tree, trajectory: Trajectory) -> np.ndarray:
 
 def _seconds(value: Any) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
-        raise ArgumentError(f"t must be a number of seconds, got {told(value)}")
+        raise ArgumentError(f"t must be a number of seconds, got {short_repr(value)}")
     return float(value)

@@ -17,15 +17,15 @@ from numpy.typing import ArrayLike
 from ...errors import ArgumentError, NonFiniteError, TreesimError
 from ...simulation.player import Frame, Player
 from ...simulation.trajectory import Trajectory
-from ...states.arguments import told
+from ...states.arguments import short_repr
 from ...system.display import ReprMixin, page_html
-from ..protocols import GhostViewer, GroundViewer, InteractiveViewer, Message, Reply
+from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewer, Reply
 from .compiled_methods import CompiledMethods, methods_of
 from .forces import Force
-from .ghost import METHODS, SIMULATION, GhostSettings
 from .library import Library
 from .panel import checked_frame, panel_of
 from .physics import LivePhysics, Scene
+from .reference import METHODS, SIMULATION, ReferenceSettings
 from .settings import CHECKS, Settings
 
 STATE_SECONDS = 0.05  # between two states sent to pages
@@ -88,7 +88,7 @@ class LiveSession(ReprMixin):
         settings: Settings | None = None,
         library: Library | None = None,
         clock: Callable[[], float] = time.perf_counter,
-        ghost: GhostSettings | None = None,
+        reference: ReferenceSettings | None = None,
         recordings: Mapping[str, Trajectory] | None = None,
     ) -> None:
         self._viewer, self._library, self._clock = viewer, library, clock
@@ -97,10 +97,10 @@ class LiveSession(ReprMixin):
         self._compiled = CompiledMethods()
         self._preparing: threading.Thread | None = None
         self._playing: threading.Thread | None = None
-        self._told = -np.inf  # time of the last message to pages, on the clock
+        self._sent = -np.inf  # time of the last message to pages, on the clock
         self.physics = LivePhysics(scene, settings or Settings(), self._shown, clock, self._sleep, recordings)
-        self.physics.adopt_ghost(ghost or GhostSettings())
-        self._compiled.add(self._runs(self.physics.settings, self.physics.ghosting))
+        self.physics.adopt_reference(reference or ReferenceSettings())
+        self._compiled.add(self._runs(self.physics.settings, self.physics.reference_settings))
         self._show_scene()
         viewer.listen(self.receive)
 
@@ -160,8 +160,8 @@ class LiveSession(ReprMixin):
             The simulation's time at the end [s].
         """
         self._message = "code is being compiled"
-        self._tell()
-        for run in self._runs(self.physics.settings, self.physics.ghosting):
+        self._send_state()
+        for run in self._runs(self.physics.settings, self.physics.reference_settings):
             self.physics.warm(run)
         self._message = None
         self._compiled.over = False
@@ -254,20 +254,20 @@ class LiveSession(ReprMixin):
             viewer.show_ground(physics.world.ground)
         library = self._library
         chosen = {} if library is None else {"robots": library.robots, "bases": library.bases}
-        ghosts = physics.ghosts if isinstance(viewer, GhostViewer) else []
-        viewer.show_panel(panel_of(physics.world, {**chosen, "ghosts": ghosts}))
+        references = physics.references if isinstance(viewer, ReferenceViewer) else []
+        viewer.show_panel(panel_of(physics.world, {**chosen, "references": references}))
         self._show_now()
 
     def _shown(self, frame: Frame) -> None:
         _check_main_thread()
         self.physics.shown(frame)
         self._show_poses()
-        if self._clock() - self._told >= STATE_SECONDS:
-            self._tell()
+        if self._clock() - self._sent >= STATE_SECONDS:
+            self._send_state()
 
-    def _tell(self) -> None:
+    def _send_state(self) -> None:
         """Send the state to all pages."""
-        self._told = self._clock()
+        self._sent = self._clock()
         state = self.physics.state()
         pace = state["realTimeFactor"]
         slow = pace is not None and pace < SLOW * state["speed"]
@@ -283,12 +283,12 @@ class LiveSession(ReprMixin):
 
     def _show_now(self) -> None:
         self._show_poses()
-        self._tell()
+        self._send_state()
 
     def _show_poses(self) -> None:
         physics = self.physics
-        if isinstance(self._viewer, GhostViewer):
-            self._viewer.set_ghost(None if physics.ghost is None else physics.ghost.q)
+        if isinstance(self._viewer, ReferenceViewer):
+            self._viewer.set_reference(None if physics.reference is None else physics.reference.q)
         self._viewer.update(physics.player.q)
 
     def _sleep(self, seconds: float) -> None:
@@ -325,7 +325,7 @@ class LiveSession(ReprMixin):
     def _do(self, message: Message, reply: Reply) -> None:
         if "set" in message:
             if not isinstance(message["set"], Mapping):
-                raise ArgumentError(f"set must be {{name: value}}, got {told(message['set'])}")
+                raise ArgumentError(f"set must be {{name: value}}, got {short_repr(message['set'])}")
             self._set(message["set"], reply)
         else:
             self._act(message)
@@ -348,28 +348,31 @@ class LiveSession(ReprMixin):
         elif what == "meet":
             physics.meet()
         else:
-            raise ArgumentError(f"the action must be one of {', '.join(ACTIONS)}, got {told(what)}")
+            raise ArgumentError(f"the action must be one of {', '.join(ACTIONS)}, got {short_repr(what)}")
 
     def _push(self, message: Message) -> None:
         """Set or remove (None) the external force of a page's request."""
         physics, name, vector = self.physics, message.get("name"), message.get("force")
         if not isinstance(name, str) or not name:
-            raise ArgumentError(f"the name of a force must be text, got {told(name)}")
+            raise ArgumentError(f"the name of a force must be text, got {short_repr(name)}")
         made = None if vector is None else Force(physics.robot, message.get("body"), message.get("point"), vector)
         physics.push(name, made)
 
     def _set(self, values: Mapping[str, Any], reply: Reply) -> None:
         """Validate all values, then set them."""
-        ghost = ("ghost", *METHODS)
-        known = {*CHECKS, "running", "joints", "frame", *ghost, *(("robot", "base") if self._library else ())}
+        reference = ("reference", *METHODS)
+        known = {*CHECKS, "running", "joints", "frame", *reference, *(("robot", "base") if self._library else ())}
         unknown = [name for name in values if name not in known]
         if unknown:
-            raise ArgumentError(f"there is no {told(unknown[0])} to be set; there are {', '.join(sorted(known))}")
+            raise ArgumentError(f"there is no {short_repr(unknown[0])} to be set; there are {', '.join(sorted(known))}")
         physics = self.physics
-        settings, ghosting = physics.settings.changed(values), physics.ghosting.changed(values, physics.ghosts)
+        settings, reference_settings = (
+            physics.settings.changed(values),
+            physics.reference_settings.changed(values, physics.references),
+        )
         positions = physics.checked_joints(values.get("joints", {}))
         frame = checked_frame(physics.robot, values.get("frame", physics.frame))
-        self._adopt(settings, ghosting, reply)
+        self._adopt(settings, reference_settings, reply)
         physics.frame = frame
         if "running" in values:
             physics.run(values["running"])
@@ -379,18 +382,18 @@ class LiveSession(ReprMixin):
         if "robot" in values or "base" in values:
             self._load(values.get("robot", physics.robot.name), values.get("base", physics.scene.base), reply)
 
-    def _runs(self, settings: Settings, ghosting: GhostSettings) -> list[Settings]:
+    def _runs(self, settings: Settings, reference_settings: ReferenceSettings) -> list[Settings]:
         """Return the settings of all simulations: the robot's, and the overlay's if it is simulated."""
-        return [settings, ghosting.over(settings)] if ghosting.of == SIMULATION else [settings]
+        return [settings, reference_settings.over(settings)] if reference_settings.of == SIMULATION else [settings]
 
-    def _adopt(self, settings: Settings, ghosting: GhostSettings, reply: Reply) -> None:
+    def _adopt(self, settings: Settings, reference_settings: ReferenceSettings, reply: Reply) -> None:
         """Adopt settings; methods that are not compiled are adopted after their compilation in the background."""
         physics = self.physics
-        missing = self._compiled.missing(self._runs(settings, ghosting))
+        missing = self._compiled.missing(self._runs(settings, reference_settings))
         if not missing:
             physics.adopt(settings)
-            if ghosting != physics.ghosting:
-                physics.adopt_ghost(ghosting)
+            if reference_settings != physics.reference_settings:
+                physics.adopt_reference(reference_settings)
             return
         for run in missing:
             physics.simulation(run, physics.drive)  # raises errors at once
@@ -399,7 +402,7 @@ class LiveSession(ReprMixin):
         def adopt() -> None:
             self._compiled.add(missing)
             physics.adopt(replace(physics.settings, **methods_of(settings)))
-            physics.adopt_ghost(ghosting)
+            physics.adopt_reference(reference_settings)
 
         def warm() -> None:
             for run in missing:
@@ -413,7 +416,7 @@ class LiveSession(ReprMixin):
         library, found = self._library, list[tuple[Scene, Settings]]()
         for kind, name, known in (("robot", robot, library.robots), ("base", base, library.bases)):
             if not isinstance(name, str) or (name not in known and (kind, name) != ("robot", self.physics.robot.name)):
-                raise ArgumentError(f"there is no {kind} {told(name)} to choose")
+                raise ArgumentError(f"there is no {kind} {short_repr(name)} to choose")
 
         def place() -> None:
             scene, settings = found[0]

@@ -12,7 +12,7 @@ from ... import plugins
 from ...errors import ArgumentError, unknown_name
 from ...simulation.control import CONTROLLERS
 from ...simulation.player import FASTEST, SLOWEST
-from ...states.arguments import positive_number, told
+from ...states.arguments import positive_number, short_repr
 from ...types import ControllerName, PluginKind
 from ...validation.arrays import Argument, coerce
 
@@ -120,7 +120,7 @@ def check_speed(name: str, value: Any) -> float:
 def _gravity(name: str, value: Any) -> tuple[float, ...]:
     g = coerce(Argument(name, value, (3,)))
     if g.shape != (3,) or not np.isfinite(g).all() or np.abs(g).max() > 1e4:
-        raise ArgumentError(f"{name} must be three finite numbers [m/s^2], got {told(value)}")
+        raise ArgumentError(f"{name} must be three finite numbers [m/s^2], got {short_repr(value)}")
     return tuple(g.tolist())
 
 

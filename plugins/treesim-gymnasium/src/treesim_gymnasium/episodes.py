@@ -74,7 +74,7 @@ class Episodes:
         Raises ArgumentError for another shape, or a number that is not finite.
         """
         if actions.shape != self._a.shape or not np.isfinite(actions).all():
-            raise ArgumentError(f"actions must be {self._a.shape} finite numbers, got {_told(actions)}")
+            raise ArgumentError(f"actions must be {self._a.shape} finite numbers, got {_actions_text(actions)}")
         np.clip(actions, -1.0, 1.0, out=self._a)
         self._control[:, self._driven] = self._middle + self._half * self._a
         self.stepper.step(self._control)
@@ -105,7 +105,7 @@ def copied(environment: Copied) -> Copied:
     return copy.deepcopy(environment)
 
 
-def _told(actions: np.ndarray) -> str:
+def _actions_text(actions: np.ndarray) -> str:
     wrong = np.argwhere(~np.isfinite(actions))
     place = f", with {actions[tuple(wrong[0])]} at {tuple(map(int, wrong[0]))}" if len(wrong) else ""
     return f"shape {actions.shape}{place}"

@@ -50,12 +50,12 @@ class StableBaselinesEnv(VecEnv):
 
     def step_wait(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[dict[str, Any]]]:
         """Step; return observations, rewards, whether episodes have ended, and an info dict for each."""
-        observations, rewards, terminated, truncated, told = self.environments.step(self._actions)
+        observations, rewards, terminated, truncated, solver_info = self.environments.step(self._actions)
         infos: list[dict[str, Any]] = [{"TimeLimit.truncated": False} for _ in range(self.num_envs)]
         ended = terminated | truncated
         for k in np.flatnonzero(ended):
             cut_off = bool(truncated[k] and not terminated[k])
-            infos[k] = {"terminal_observation": told["final_obs"][k], "TimeLimit.truncated": cut_off}
+            infos[k] = {"terminal_observation": solver_info["final_obs"][k], "TimeLimit.truncated": cut_off}
         return observations, rewards, ended, infos
 
     def close(self) -> None:

@@ -85,11 +85,11 @@ def _print(each: Examination) -> None:
 
 def _heading(each: Examination) -> str:
     verdict = " refuses this file" if each.refused else ""
-    asked = "" if each.verification is None else f"; {_told(each.verification)}"
+    asked = "" if each.verification is None else f"; {_verification_text(each.verification)}"
     return f"{each.reader.title} ({each.reader.call}){verdict}{asked}"
 
 
-def _told(verification: Verification) -> str:
+def _verification_text(verification: Verification) -> str:
     agrees = "otherwise than predicted" if verification.differences else "as predicted"
     if verification.error:
         return f"asked: it does not load it, {agrees}: {verification.error.splitlines()[0]}"

@@ -11,7 +11,7 @@ from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from .description import WORLD, mass_of, moments_of, name_of, number
-from .effects import told_moments
+from .effects import moments_text
 from .rule import Reader, Rule, refuse
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ RULES = (
         "repair the inertia",
         p.links_where(lambda link: p.impossible_inertia(link) and mass_of(link) > 0),
         example=ex.IMPOSSIBLE,
-        measure=told_moments,
+        measure=moments_text,
     ),
     Rule(
         "DR17",

@@ -49,11 +49,11 @@ def _masses(before: Outcome, after: Outcome) -> list[str]:
         return []
     changes = {name: after.masses.get(name, 0.0) - mass for name, mass in before.masses.items()}
     torque, joint = largest_torque(before.description, changes)
-    felt = [f"{torque:.3g} N m at rest in joint {quoted(joint)}"] if torque > ROUNDING else []
-    return [f"{difference:+.6g} kg", *felt]
+    torques = [f"{torque:.3g} N m at rest in joint {quoted(joint)}"] if torque > ROUNDING else []
+    return [f"{difference:+.6g} kg", *torques]
 
 
-def told_moments(links: list[_Element]) -> str:
+def moments_text(links: list[_Element]) -> str:
     """Return the principal moments [kg m^2] of the first of these links with an inertia, as text."""
     for moments in map(principal_moments, links):
         if moments is not None:

@@ -10,7 +10,7 @@ from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from .description import WORLD, child_of, mass_of, moments_of, name_of, number
-from .effects import told_moments
+from .effects import moments_text
 from .rule import Reader, Rule, refuse
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ RULES = (
         p.links_where(lambda link: mass_of(link) > 0 and (p.impossible_inertia(link) or _is_flat(link))),
         refuse,
         ((ex.TOOL_INERTIA, ex.TOOL_INERTIA.replace('izz="0.001"', 'izz="0.004"')),),
-        measure=told_moments,
+        measure=moments_text,
     ),
     Rule(
         "MJ05",

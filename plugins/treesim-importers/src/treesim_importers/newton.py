@@ -9,7 +9,7 @@ from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from .description import child_of, name_of, number, parent_of
-from .effects import told_moments
+from .effects import moments_text
 from .rule import Reader, Rule, refuse
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ RULES = (
         "repair the inertia",
         p.links_where(p.impossible_inertia),
         example=ex.IMPOSSIBLE,
-        measure=told_moments,
+        measure=moments_text,
     ),
     Rule(
         "NE09",

@@ -10,7 +10,7 @@ from . import examples as ex
 from . import predicates as p
 from . import urdfdom
 from .description import mass_of, parent_of
-from .effects import told_moments
+from .effects import moments_text
 from .rule import Reader, Rule
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ RULES = (
         "repair the inertia",
         p.links_where(p.impossible_inertia),
         example=ex.IMPOSSIBLE,
-        measure=told_moments,
+        measure=moments_text,
     ),
     Rule(
         "PI11",

@@ -12,7 +12,7 @@ from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from .description import WORLD, mass_of, moments_of, name_of
-from .effects import told_moments
+from .effects import moments_text
 from .rule import Reader, Rule, refuse
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ RULES = (
         "repair the inertia",
         p.links_where(p.impossible_inertia),
         example=ex.IMPOSSIBLE,
-        measure=told_moments,
+        measure=moments_text,
     ),
     Rule(
         "PB13",

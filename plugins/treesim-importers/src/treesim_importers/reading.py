@@ -190,8 +190,8 @@ def apply_rules(reader: Reader, outcome: Outcome) -> list[Reading]:
             before = outcome.copy()
             rule.change(outcome, elements)
             places = tuple(_place(outcome.description, element) for element in elements)
-            told = "; ".join(filter(None, (effect(before, outcome), rule.measure(elements))))
-            found.append(Reading(reader.name, rule, places, told))
+            details = "; ".join(filter(None, (effect(before, outcome), rule.measure(elements))))
+            found.append(Reading(reader.name, rule, places, details))
     return found
 
 

@@ -104,8 +104,8 @@ def _differences(outcome: Outcome, answer: dict[str, Any]) -> Iterator[str]:
 def _different_dofs(predicted: dict[str, int], found: dict[str, int]) -> Iterator[str]:
     links = [link for link in {**predicted, **found} if predicted.get(link, 0) != found.get(link, 0)]
     if links:
-        told = ", ".join(f"{link!r} {found.get(link, 0)} instead of {predicted.get(link, 0)}" for link in links[:3])
-        yield f"nv is {sum(found.values())}, {sum(predicted.values())} predicted: {told}"
+        details = ", ".join(f"{link!r} {found.get(link, 0)} instead of {predicted.get(link, 0)}" for link in links[:3])
+        yield f"nv is {sum(found.values())}, {sum(predicted.values())} predicted: {details}"
 
 
 def _different_masses(predicted: dict[str, float], found: dict[str, float]) -> Iterator[str]:

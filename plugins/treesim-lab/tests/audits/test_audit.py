@@ -44,9 +44,12 @@ def of_all_joints():
 def test_every_joint_type_and_joints_that_follow_others(of_all_joints):
     found = of_all_joints
     assert found.passed, [row for row in found.rows if not row.passed]
-    hinge, follower = treesim.Joint("a", "revolute"), treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2, 0.5))
+    hinge, mimic_joint = (
+        treesim.Joint("a", "revolute"),
+        treesim.Joint("b", "revolute", mimic=treesim.Mimic("a", -2, 0.5)),
+    )
     inertia = treesim.Inertia(1.0, (0.1, 0.2, 0), np.eye(3) * 0.01)
-    bodies = [treesim.Body("one", 0, hinge, inertia), treesim.Body("two", 1, follower, inertia)]
+    bodies = [treesim.Body("one", 0, hinge, inertia), treesim.Body("two", 1, mimic_joint, inertia)]
     gear = treesim_lab.audit(treesim.Tree("gear", bodies), states=1)
     assert gear.passed and row_of(gear, "aba", "forward dynamics").digits > 12
 

@@ -15,7 +15,7 @@ from treesim_lab.bench.contact import (
 from treesim_lab.bench.results import Benchmark
 
 from treesim.compare.source import read
-from treesim.contact.stage import SHARE
+from treesim.contact.contact_solve import SHARE
 from treesim.errors import ArgumentError
 
 KEYS = ("min_s", "median_s", "drift_m", "penetration_m", "stick_error", "slip_error")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from treesim_lab.bench import load_survey as module
-from treesim_lab.bench.load_survey import pinocchio_verdicts, repairs_needed, tried
+from treesim_lab.bench.load_survey import pinocchio_outcomes, repairs_needed, tried
 from typer.testing import CliRunner
 
 from treesim.cli.main import app
@@ -41,11 +41,11 @@ def entry(tmp_path):
 @pytest.mark.parametrize("case", CASES)
 def test_what_becomes_of_a_robot(entry, case, monkeypatch):
     parts, result, repairs, codes = CASES[case]
-    monkeypatch.setattr(module, "pinocchio_verdicts", lambda path: ("simulates", "refuses it"))
-    told = []
+    monkeypatch.setattr(module, "pinocchio_outcomes", lambda path: ("simulates", "refuses it"))
+    details = []
     one = entry(**parts)
-    fixed, floating = tried([one, one], told.append)
-    assert told == ["robot"] and (fixed.base, floating.base) == ("fixed", "floating")
+    fixed, floating = tried([one, one], details.append)
+    assert details == ["robot"] and (fixed.base, floating.base) == ("fixed", "floating")
     assert (fixed.result, fixed.repairs, fixed.codes) == (result, repairs, codes)
     assert (fixed.pinocchio, floating.pinocchio) == ("simulates", "refuses it")
     assert bool(fixed.why) is (result == "refused")
@@ -54,29 +54,29 @@ def test_what_becomes_of_a_robot(entry, case, monkeypatch):
 
 def test_pinocchio_is_asked_in_a_process_of_its_own(entry):
     pytest.importorskip("pinocchio")
-    assert pinocchio_verdicts(entry().path) == ("simulates", "stops at step 0")
-    assert pinocchio_verdicts(Path("nowhere.urdf")) == ("refuses it", "refuses it")
+    assert pinocchio_outcomes(entry().path) == ("simulates", "stops at step 0")
+    assert pinocchio_outcomes(Path("nowhere.urdf")) == ("refuses it", "refuses it")
 
 
 def test_the_command_tells_both_bases(monkeypatch):
     names = [one.name for one in installed_robots()]
     if "double_pendulum" not in names:
         pytest.skip("example-robot-data is not installed")
-    monkeypatch.setattr(module, "pinocchio_verdicts", lambda path: ("simulates", "simulates"))
+    monkeypatch.setattr(module, "pinocchio_outcomes", lambda path: ("simulates", "simulates"))
     shown = CliRunner().invoke(app, ["survey", "double_pendulum_cont"])
     assert shown.exit_code == 0 and "double_pendulum_continuous" in shown.stdout
-    told = CliRunner().invoke(app, ["survey", "double_pendulum_cont", "--json"])
-    assert [one["base"] for one in json.loads(told.stdout)] == ["fixed", "floating"]
+    details = CliRunner().invoke(app, ["survey", "double_pendulum_cont", "--json"])
+    assert [one["base"] for one in json.loads(details.stdout)] == ["fixed", "floating"]
     assert CliRunner().invoke(app, ["survey", "no such robot"]).exit_code == 2
 
 
 @pytest.mark.slow
 def test_every_robot_that_pinocchio_simulates_can_be_simulated():
     pytest.importorskip("pinocchio")
-    verdicts = tried(installed_robots(), lambda name: None)
-    theirs = [verdict for verdict in verdicts if verdict.pinocchio == "simulates"]
+    outcomes = tried(installed_robots(), lambda name: None)
+    theirs = [outcome for outcome in outcomes if outcome.pinocchio == "simulates"]
     assert len(theirs) > 200
-    assert not [verdict for verdict in theirs if verdict.result not in ("loads", "warning", "repaired")]
+    assert not [outcome for outcome in theirs if outcome.result not in ("loads", "warning", "repaired")]
 
 
 def test_no_repair_is_named_that_is_not_needed(entry):

@@ -8,10 +8,10 @@ def test_tables_and_json_tell_the_same(treesim, answer, robot):
     assert shown.exit_code == 0, shown.stderr
     for word in ("forward dynamics", "operational space", "identities", "every error is within its bound", "digits"):
         assert word in shown.stdout
-    told = answer("audit", robot, "--states", 1, "--base", "floating")
-    assert told["passed"] and told["nv"] == 9 and told["base"] == "floating"
-    assert {row["group"] for row in told["rows"]} >= {"quantities", "factorizations", "inverse mass matrix"}
-    assert all(row["passed"] and row["error"] <= row["bound"] for row in told["rows"])
+    details = answer("audit", robot, "--states", 1, "--base", "floating")
+    assert details["passed"] and details["nv"] == 9 and details["base"] == "floating"
+    assert {row["group"] for row in details["rows"]} >= {"quantities", "factorizations", "inverse mass matrix"}
+    assert all(row["passed"] and row["error"] <= row["bound"] for row in details["rows"])
 
 
 def test_what_is_beyond_its_bound_ends_in_code_1(treesim, robot, monkeypatch):

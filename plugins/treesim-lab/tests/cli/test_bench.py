@@ -284,7 +284,7 @@ FIXED = '<robot name="stone"><link name="stone"/></robot>'
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "solver_info"),
     [
         ((), "name a robot"),
         (("no_such_robot",), "no_such_robot"),
@@ -299,9 +299,9 @@ FIXED = '<robot name="stone"><link name="stone"/></robot>'
         ((FIXED,), "no degrees of freedom"),
     ],
 )
-def test_mistakes_are_explained(treesim: Callable[..., Any], arguments: tuple[Any, ...], told: str) -> None:
+def test_mistakes_are_explained(treesim: Callable[..., Any], arguments: tuple[Any, ...], details: str) -> None:
     result = treesim("bench", *arguments)
-    assert result.exit_code == 2 and told in result.stderr
+    assert result.exit_code == 2 and details in result.stderr
 
 
 def test_the_picture_of_ratios_leaves_bare_memory_out() -> None:

@@ -29,7 +29,7 @@ def test_substeps_make_it_finer(answer: Callable[..., Any], robot: str) -> None:
 
 def test_free_flight_leaves_the_fall_out(answer: Callable[..., Any], robot: str) -> None:
     (row,) = answer("stability", robot, *QUICK, "--base", "floating")["stability"]
-    assert row["base"] == "floating" and max(row["gained"], row["lost"]) < 1e-5 and row["in_play"] < 50
+    assert row["base"] == "floating" and max(row["gained"], row["lost"]) < 1e-5 and row["energy_range"] < 50
 
 
 def test_losses_are_told_beside_the_work_of_damping(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:
@@ -47,9 +47,9 @@ def test_beside_mujoco(answer: Callable[..., Any], make_robot: Callable[..., str
 
 
 def test_the_table_tells_how_many_hold(treesim: Callable[..., Any], robot: str) -> None:
-    told = treesim("stability", robot, *QUICK, "--base", "fixed").stdout
-    assert "red]" not in told
-    assert "implicit_midpoint, dt 1 ms: 1 of 1 within 1 % of the energy range, 1 finite to the end" in told
+    details = treesim("stability", robot, *QUICK, "--base", "fixed").stdout
+    assert "red]" not in details
+    assert "implicit_midpoint, dt 1 ms: 1 of 1 within 1 % of the energy range, 1 finite to the end" in details
 
 
 @pytest.mark.parametrize(
@@ -71,8 +71,8 @@ def test_on_a_plane_every_run_is_a_row(treesim: Callable[..., Any], answer: Call
     """The toy robot has no shapes; its row contains the reason."""
     (row,) = answer("stability", "--ground", robot, "--base", "floating")["contact"]
     assert "nothing to touch the ground with" in row["why"] and row["residual"] is None
-    told = treesim("stability", "--ground", "soccerball", "--duration", 0.1, "--base", "floating").stdout
-    assert told.count("soccerball") == 6 and "6 runs of 1 robots: 6 without ContactWarning" in told
+    details = treesim("stability", "--ground", "soccerball", "--duration", 0.1, "--base", "floating").stdout
+    assert details.count("soccerball") == 6 and "6 runs of 1 robots: 6 without ContactWarning" in details
 
 
 @pytest.mark.parametrize(

@@ -15,14 +15,14 @@ import treesim
 from tests import trees
 from tests.topologies import topologies
 from treesim import plugins
-from treesim.dynamics.operational.omega_blocks import blocks_one_at_a_time, needed_table, path
-from treesim.kernels.dynamics.rjk import needed_in
+from treesim.dynamics.operational.omega_blocks import blocks_one_at_a_time, path, required_table
+from treesim.kernels.dynamics.rjk import required_in
 
 
 def transforms(tree, bodies):
     """Return the numbers of one-sided transforms of off-diagonal blocks: by RJK, and by Chang and Khatib."""
-    rjk = (block for block in f10.needed_blocks(tree, bodies) if block[0] != block[1])
-    one_at_a_time = (p != q for p, q in chang_khatib.needed_blocks(tree, bodies))
+    rjk = (block for block in f10.required_blocks(tree, bodies) if block[0] != block[1])
+    one_at_a_time = (p != q for p, q in chang_khatib.required_blocks(tree, bodies))
     return sum(len(f10.transformed_bodies(tree, block)) for block in rjk), sum(one_at_a_time)
 
 
@@ -30,10 +30,10 @@ def transforms(tree, bodies):
 @given(topologies(), st.data())
 def test_the_kernel_needs_what_is_counted(tree, data):
     bodies = data.draw(st.lists(st.integers(1, tree.n_bodies), min_size=1, max_size=4))
-    needed = needed_in(len(bodies), needed_table(tree.parent, bodies, blocks_one_at_a_time))
+    needed = required_in(len(bodies), required_table(tree.parent, bodies, blocks_one_at_a_time))
     listed = list(zip(needed.i.tolist(), needed.j.tolist(), strict=True))
     on_paths = {(p, p) for body in bodies for p in path([0, *tree.parent], body).tolist()}
-    assert frozenset(listed) == chang_khatib.needed_blocks(tree, bodies) | on_paths
+    assert frozenset(listed) == chang_khatib.required_blocks(tree, bodies) | on_paths
     assert len(listed) == len(set(listed)) and (needed.source <= np.arange(len(listed))).all()
     assert (needed.stays[needed.i != needed.j] == 1).all()
 
@@ -41,7 +41,7 @@ def test_the_kernel_needs_what_is_counted(tree, data):
 @given(topologies(), st.data())
 def test_every_block_comes_after_its_source(tree, data):
     bodies = data.draw(st.lists(st.integers(1, tree.n_bodies), min_size=1, max_size=4))
-    need = chang_khatib.needed_blocks(tree, bodies)
+    need = chang_khatib.required_blocks(tree, bodies)
     for p, q in need:
         source = int(tree.parent[q - 1])
         if p != q:

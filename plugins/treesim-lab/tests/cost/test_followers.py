@@ -21,8 +21,10 @@ def test_exact_digits_are_those_of_the_reduced_equations():
         qdd = exact(found[name], 1)[0][0].astype(float)
         np.testing.assert_allclose(M @ qdd + C, tau, rtol=0, atol=1e-12 * np.abs(C).max())
     _, (v_new,) = exact(found["rollout step"], 1)
-    leader = ROBOT.v_index[ROBOT.mimic_map.leaders[0]].start  # a joint whose axis does not turn in its own coordinates
-    assert v_new.astype(float)[leader] == pytest.approx((v + DT * qdd)[leader], rel=1e-12)
+    mimicked = ROBOT.v_index[
+        ROBOT.mimic_map.mimicked_joints[0]
+    ].start  # a joint whose axis does not turn in its own coordinates
+    assert v_new.astype(float)[mimicked] == pytest.approx((v + DT * qdd)[mimicked], rel=1e-12)
     (H,) = exact(found["mass matrix"], 1)[0]
     np.testing.assert_allclose(H.astype(float).reshape(M.shape), M, rtol=0, atol=1e-13 * np.abs(M).max())
 
@@ -30,8 +32,8 @@ def test_exact_digits_are_those_of_the_reduced_equations():
 def test_counts_are_those_of_the_robot_and_its_rows():
     """Counts exceed the spanning tree's by the cost of the rows of mimic joints."""
     aba = plugins.get("dynamics", "aba")
-    tied, free = counting.forward_dynamics(ROBOT, aba), counting.forward_dynamics(ROBOT.spanning, aba)
-    assert tied.operations.total > free.operations.total and tied.depth > free.depth
+    mimic_map, free = counting.forward_dynamics(ROBOT, aba), counting.forward_dynamics(ROBOT.spanning, aba)
+    assert mimic_map.operations.total > free.operations.total and mimic_map.depth > free.depth
 
 
 def test_factors_and_sparse_rows_are_counted_along_the_elimination_tree():

@@ -132,7 +132,7 @@ def test_jbar_costs_a_product_and_a_substitution_for_every_row(tree, data):
 def test_needed_blocks_are_of_the_printed_order(tree, data):
     """F10 appendix B, O(N + d m²): a block per body, and for two tasks one per step to the junction of their paths."""
     bodies = data.draw(st.sets(st.integers(1, tree.n_bodies), min_size=1, max_size=5))
-    need, m = f10.needed_blocks(tree, sorted(bodies)), len(bodies)
+    need, m = f10.required_blocks(tree, sorted(bodies)), len(bodies)
     diagonal = sum(i == j for i, j in need)
     assert diagonal <= tree.n_bodies and len(need) - diagonal <= m * (m - 1) // 2 * tree.depth
 
@@ -183,8 +183,8 @@ def test_without_branches_sparse_is_dense(n, m):
 @given(topologies(), st.data())
 def test_corrected_need_holds_all_that_figure_14_reads(tree, data):
     bodies = data.draw(st.lists(st.integers(1, tree.n_bodies), min_size=1, max_size=4))
-    need = f10.needed_blocks(tree, bodies)
-    assert f10.needed_blocks(tree, bodies, literal=True) <= need <= f10.all_blocks(tree)
+    need = f10.required_blocks(tree, bodies)
+    assert f10.required_blocks(tree, bodies, literal=True) <= need <= f10.all_blocks(tree)
     for i, j in need:
         common = tree.nearest_common_ancestor(i, j)
         read = (i if common == i != j else int(tree.parent[i - 1]), int(tree.parent[j - 1]))
@@ -195,14 +195,14 @@ def test_corrected_need_holds_all_that_figure_14_reads(tree, data):
 def test_corrected_need_does_not_depend_on_numbering_and_the_printed_one_does():
     deep_first = Topology((0, 1, 2, 3, 1, 5)), (4, 6)  # branches 2-3-4 and 5-6 of body 1
     deep_last = Topology((0, 1, 2, 1, 4, 5)), (3, 6)  # the same tree: branches 2-3 and 4-5-6
-    assert len(f10.needed_blocks(*deep_first)) == len(f10.needed_blocks(*deep_last))
-    assert len(f10.needed_blocks(*deep_first, literal=True)) < len(f10.needed_blocks(*deep_last, literal=True))
+    assert len(f10.required_blocks(*deep_first)) == len(f10.required_blocks(*deep_last))
+    assert len(f10.required_blocks(*deep_first, literal=True)) < len(f10.required_blocks(*deep_last, literal=True))
 
 
 def test_figure_15_as_printed_misses_blocks_of_table_3():
     robot = asimo(fingers=4, finger_joints=3)
     bodies = robot.fingertips + robot.feet
-    missing = f10.needed_blocks(robot.tree, bodies) - f10.needed_blocks(robot.tree, bodies, literal=True)
+    missing = f10.required_blocks(robot.tree, bodies) - f10.required_blocks(robot.tree, bodies, literal=True)
     assert missing == {(1, 5), (1, 6), (1, 7), (1, 24), (1, 25), (1, 26)}
 
 

@@ -20,8 +20,8 @@ class Program:
     are ignored.
     """
 
-    def __init__(self, tell: Callable[[Mapping[str, Any]], object]) -> None:
-        self._tell, self._lock = tell, threading.Lock()
+    def __init__(self, send: Callable[[Mapping[str, Any]], object]) -> None:
+        self._send, self._lock = send, threading.Lock()
         self._sliders: dict[str, dict[str, Any]] = {}
         self._moved: dict[str, Callable[[float], object]] = {}
         self._marks: dict[str, dict[str, Any]] = {}
@@ -34,7 +34,7 @@ class Program:
         with self._lock:
             self._sliders[name] = {"name": name, "lower": lower, "upper": upper, "value": value, "unit": unit}
             self._moved[name] = moved
-            self._tell_all()
+            self._send_all()
 
     def set_mark(self, name: str, mark: dict[str, Any] | None) -> None:
         """Draw an arrow {origin, vector, color} or a frame {pose, length}, or remove (None) the mark of its name."""
@@ -43,13 +43,13 @@ class Program:
                 self._marks.pop(name, None)
             else:
                 self._marks[name] = mark
-            self._tell_all()
+            self._send_all()
 
     def listen(self, clicked: Clicked) -> None:
         """Register clicked(body, point), called when a user clicks on a body."""
         with self._lock:
             self._clicked = clicked
-            self._tell_all()
+            self._send_all()
 
     def take(self, message: Mapping[str, Any], bodies: Sequence[str]) -> bool:
         """Process a page's message; return whether it was for the program. bodies: names, the base first."""
@@ -70,7 +70,7 @@ class Program:
                 return
             slider, moved = self._sliders[name], self._moved[name]
             slider["value"] = chosen = min(max(float(value), slider["lower"]), slider["upper"])
-            self._tell_all()
+            self._send_all()
         moved(chosen)
 
     def _click(self, body: Any, point: Any, bodies: Sequence[str]) -> None:
@@ -78,9 +78,9 @@ class Program:
         if self._clicked and known and isinstance(point, list) and len(point) == 3 and all(map(_finite, point)):
             self._clicked(bodies[body], np.array(point, dtype=float))
 
-    def _tell_all(self) -> None:
+    def _send_all(self) -> None:
         sliders = list(self._sliders.values())
-        self._tell({"sliders": sliders, "marks": self._marks, "clicks": self._clicked is not None})
+        self._send({"sliders": sliders, "marks": self._marks, "clicks": self._clicked is not None})
 
 
 def _finite(value: Any) -> bool:

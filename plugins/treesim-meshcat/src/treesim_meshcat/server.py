@@ -86,9 +86,9 @@ class LiveServer:
             self._wake_pending = True
             self._loop.call_soon_threadsafe(self._move)
 
-    def tell(self, kind: str, message: str) -> None:
+    def send(self, kind: str, message: str) -> None:
         """Send a message (JSON text) of a kind, one of KINDS, to all pages; replaces the one before."""
-        self._loop.call_soon_threadsafe(self._tell, kind, message)
+        self._loop.call_soon_threadsafe(self._send, kind, message)
 
     def close(self) -> None:
         """Close all pages' connections, free the port and end the thread."""
@@ -149,10 +149,10 @@ class LiveServer:
         for live_page in list(self._pages):
             live_page.offer(self._frame)
 
-    def _tell(self, kind: str, message: str) -> None:
+    def _send(self, kind: str, message: str) -> None:
         self._latest[kind] = message
         for live_page in list(self._pages):
-            live_page.tell(kind, message)
+            live_page.send(kind, message)
 
     def ask(self, live_page: LivePage, message: dict[str, Any]) -> None:
         """Pass on a request of a page's user."""
@@ -168,7 +168,7 @@ class LiveServer:
         if self._scene is not None:
             live_page.send_scene(self._scene)
         for kind, message in self._latest.items():
-            live_page.tell(kind, message)
+            live_page.send(kind, message)
         if self._frame is not None:
             live_page.offer(self._frame)
 
@@ -254,7 +254,7 @@ class LivePage(WebSocketHandler):
         self._texts.pop("ground", None)
         self._send_next()
 
-    def tell(self, kind: str, message: str) -> None:
+    def send(self, kind: str, message: str) -> None:
         """Send a message when there is room for it, unless a newer one of its kind comes first."""
         self._texts[kind] = message
         self._send_next()

@@ -43,11 +43,11 @@ class MeshcatViewer:
         self._receive: Receive = ignore
         self._left: Callable[[], object] = lambda: None
         self._server: LiveServer | None = None
-        self._program = Program(self._tell_program)
+        self._program = Program(self._send_program)
         self._robot: Tree | None = None
         self._view: dict[str, Any] = {}  # of the scene
         self._poses = np.empty((0, 4, 4))  # as shown last
-        self._ghost: np.ndarray | None = None  # poses of the overlay's bodies
+        self._reference: np.ndarray | None = None  # poses of the reference's bodies
         self._started = 0.0
         self._sequence = 0
 
@@ -71,7 +71,7 @@ class MeshcatViewer:
         self._view["follow"] = any(body.joint.type == "floating" for body in robot.bodies[:1])
         url = self.open()
         assert self._server is not None
-        self._robot, self._poses, self._ghost, self._started = robot, poses, None, time.perf_counter()
+        self._robot, self._poses, self._reference, self._started = robot, poses, None, time.perf_counter()
         self._server.show(to_json(message), self._frame(poses))
         return url
 
@@ -82,7 +82,7 @@ class MeshcatViewer:
         """
         if self._server is None or self._robot is None:
             raise ArgumentError("show_ground: no robot is shown; call show(robot, q) first")
-        self._server.tell("ground", to_json({"ground": ground_message(self._view, self._poses[None], ground)}))
+        self._server.send("ground", to_json({"ground": ground_message(self._view, self._poses[None], ground)}))
 
     def update(self, q: np.ndarray) -> None:
         """Move the robot to configuration q (nq,). Never blocks: a slow page skips to the latest pose.
@@ -94,14 +94,14 @@ class MeshcatViewer:
         self._poses = treesim.body_poses(self._robot, q)
         self._server.move(self._frame(self._poses))
 
-    def set_ghost(self, q: np.ndarray | None) -> None:
+    def set_reference(self, q: np.ndarray | None) -> None:
         """Draw a translucent copy of the robot at configuration q (nq,), or none, from the next `update` on.
 
         Raises ArgumentError before `show`.
         """
         if self._robot is None:
-            raise ArgumentError("set_ghost: no robot is shown; call show(robot, q) first")
-        self._ghost = None if q is None else treesim.body_poses(self._robot, q)
+            raise ArgumentError("set_reference: no robot is shown; call show(robot, q) first")
+        self._reference = None if q is None else treesim.body_poses(self._robot, q)
 
     def listen(self, receive: Receive) -> None:
         """Register receive(message, reply), called in the server's thread with users' requests.
@@ -119,9 +119,9 @@ class MeshcatViewer:
         robot = self._robot
         return () if robot is None else ("base", *robot.body_names)
 
-    def _tell_program(self, told: Mapping[str, Any]) -> None:
+    def _send_program(self, details: Mapping[str, Any]) -> None:
         if self._server is not None:
-            self._server.tell("program", to_json({"program": told}))
+            self._server.send("program", to_json({"program": details}))
 
     def set_slider(
         self, name: str, lower: float, upper: float, value: float, unit: str, moved: Callable[[float], object]
@@ -157,7 +157,7 @@ class MeshcatViewer:
     def show_panel(self, panel: Mapping[str, Any]) -> None:
         """Offer the available settings on all pages; does nothing before `show`."""
         if self._server is not None:
-            self._server.tell("panel", to_json({"panel": panel}))
+            self._server.send("panel", to_json({"panel": panel}))
 
     def show_state(self, state: Mapping[str, Any]) -> None:
         """Show the current state on all pages; does nothing before `show`.
@@ -165,14 +165,14 @@ class MeshcatViewer:
         Never blocks: a slow page skips to the latest state.
         """
         if self._server is not None:
-            self._server.tell("state", to_json({"state": state}))
+            self._server.send("state", to_json({"state": state}))
 
     def close(self) -> None:
         """Stop the server; open pages display this. A second call does nothing; `show` may follow."""
         if self._server is not None:
             self._server.close()
         self._server = self._robot = None
-        self._program = Program(self._tell_program)
+        self._program = Program(self._send_program)
 
     def record(self, robot: Tree, trajectory: Trajectory, path: str | PathLike[str], fps: float = 30) -> Path:
         """Write the motion to a file; its suffix, one of `formats`, selects the kind.
@@ -201,5 +201,5 @@ class MeshcatViewer:
 
     def _frame(self, poses: np.ndarray) -> bytes:
         self._sequence = (self._sequence + 1) % 2**32
-        both = poses if self._ghost is None else np.concatenate([poses, self._ghost])
+        both = poses if self._reference is None else np.concatenate([poses, self._reference])
         return pose_frame(self._sequence, time.perf_counter() - self._started, both)

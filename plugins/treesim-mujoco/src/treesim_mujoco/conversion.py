@@ -70,13 +70,13 @@ class ConvertedModel(MujocoModel):
             spec.add_numeric(name=VELOCITY_LIMIT, data=most, size=robot.nv)
         _add_sites(robot, spec)
         if self.mimic_map is not None:
-            _hold_followers(self.mimic_map, spec)
+            _constrain_mimic_joints(self.mimic_map, spec)
 
 
-def _hold_followers(mimic_map: MimicMap, spec: Any) -> None:
+def _constrain_mimic_joints(mimic_map: MimicMap, spec: Any) -> None:
     """Enforce q_b = k q_a + o by MuJoCo's equality constraints, as stiff as its soft constraints can be."""
-    for follower, (leader, multiplier, offset) in mimic_map.lines().items():
-        held = spec.add_equality(name=follower, name1=follower, name2=leader)
+    for mimic_joint, (mimicked, multiplier, offset) in mimic_map.lines().items():
+        held = spec.add_equality(name=mimic_joint, name1=mimic_joint, name2=mimicked)
         held.type, held.objtype = mujoco.mjtEq.mjEQ_JOINT, mujoco.mjtObj.mjOBJ_JOINT
         held.data[:5] = [offset, multiplier, 0.0, 0.0, 0.0]  # polynomial of the mimicked joint's position
         held.solref[:] = [STEPS * spec.option.timestep, 1.0]

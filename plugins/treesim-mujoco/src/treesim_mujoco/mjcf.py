@@ -162,7 +162,10 @@ def _mimics(model: Any, names: list[str]) -> Iterator[tuple[str, tuple[str, floa
     """Yield the mimic joints by linear equality constraints: q_b - q_b0 = a0 + a1 (q_a - q_a0)."""
     start = model.qpos0[model.jnt_qposadr]
     for k in np.flatnonzero((model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & (model.eq_obj2id >= 0) & model.eq_active0):
-        follower, leader = model.eq_obj1id[k], model.eq_obj2id[k]
+        mimic_joint, mimicked = model.eq_obj1id[k], model.eq_obj2id[k]
         offset, multiplier, *higher = model.eq_data[k, :5].tolist()
         if not any(higher):
-            yield names[follower], (names[leader], multiplier, offset + start[follower] - multiplier * start[leader])
+            yield (
+                names[mimic_joint],
+                (names[mimicked], multiplier, offset + start[mimic_joint] - multiplier * start[mimicked]),
+            )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from treesim.compare import BenchmarkCase, EngineModel, Motion, Standing, States, Stepping
+from treesim.compare import BenchmarkCase, EngineModel, Motion, StandingScene, States, Stepping
 
 from . import standing, timed
 from .layout import MujocoLayout
@@ -166,11 +166,11 @@ class MujocoModel(EngineModel):
         """
         return timed.rollouts(self.model, self.layout, motion, threads)
 
-    def steppings(self, scene: Standing) -> list[Stepping]:
+    def steppings(self, scene: StandingScene) -> list[Stepping]:
         """Return mj_step by two integrators, with both friction cones, and with settings against creep of contacts."""
         return standing.steppings(scene)
 
-    def standing_rollouts(self, scene: Standing, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
+    def standing_rollouts(self, scene: StandingScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
         """Return mujoco.rollout and mujoco.batch of the scene, with both friction cones."""
         return standing.rollouts(scene, count, steps, threads)
 

@@ -68,10 +68,10 @@ def massless_with_inertia(text: str) -> tuple[str, ...]:
     """
     root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
     fixed = {joint.find("child").get("link") for joint in root.iter("joint") if joint.get("type") == "fixed"}
-    return tuple(str(link.get("name")) for link in root.iter("link") if link.get("name") in fixed and _ghostly(link))
+    return tuple(str(link.get("name")) for link in root.iter("link") if link.get("name") in fixed and _massless(link))
 
 
-def _ghostly(link: etree._Element) -> bool:
+def _massless(link: etree._Element) -> bool:
     mass, inertia = link.find("inertial/mass"), link.find("inertial/inertia")
     weightless = mass is not None and float(mass.get("value")) == 0
     return weightless and inertia is not None and any(float(entry) for entry in inertia.attrib.values())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 import numpy as np
 
-from treesim.compare.cases import ROLLOUT, BenchmarkCase, Standing, Stepping
+from treesim.compare.cases import ROLLOUT, BenchmarkCase, StandingScene, Stepping
 from treesim.states.support import candidates
 
 from .layout import MujocoLayout
@@ -48,13 +48,13 @@ WAYS = (
 )
 
 
-def steppings(scene: Standing) -> list[Stepping]:
+def steppings(scene: StandingScene) -> list[Stepping]:
     """Return mj_step of the scene, by every method."""
     model = standing_model(scene)
     return [_stepping(scene, stepped_by(model, way), way) for way in WAYS]
 
 
-def rollouts(scene: Standing, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
+def rollouts(scene: StandingScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
     """Return mujoco.rollout and mujoco.batch of the scene, each storing every state in an existing array."""
     model, found = standing_model(scene), []
     layout = MujocoLayout(scene.robot, model)
@@ -74,7 +74,7 @@ def rollouts(scene: Standing, count: int, steps: int, threads: int) -> list[Benc
     return found
 
 
-def _stepping(scene: Standing, model: Any, way: Way) -> Stepping:
+def _stepping(scene: StandingScene, model: Any, way: Way) -> Stepping:
     data, layout = mujoco.MjData(model), MujocoLayout(scene.robot, model)
     mujoco.mj_resetData(model, data)
 
@@ -100,7 +100,7 @@ def stepped_by(model: Any, way: Way) -> Any:
     return found
 
 
-def standing_model(scene: Standing) -> Any:
+def standing_model(scene: StandingScene) -> Any:
     """Return MuJoCo's model of a robot on a plane: condim 3, sliding friction, contacts with the plane only.
 
     Raises UnsupportedError if MuJoCo does not support the bodies or shapes.
@@ -125,19 +125,19 @@ def standing_model(scene: Standing) -> Any:
     return model
 
 
-def targets(scene: Standing) -> np.ndarray:
+def targets(scene: StandingScene) -> np.ndarray:
     """Return the actuators' targets (nu,)."""
     indices = [scene.robot.q_index[body.joint.name].start for _, body in _tracked(scene)]
     return scene.posture[indices]
 
 
-def _tracked(scene: Standing) -> list[tuple[int, Any]]:
+def _tracked(scene: StandingScene) -> list[tuple[int, Any]]:
     """Return degree of freedom and body of every joint with a gain."""
     places = ((scene.robot.v_index[body.joint.name].start, body) for body in scene.robot.bodies)
     return [(k, body) for k, body in places if scene.kp[k] > 0]
 
 
-def _add_plane(spec: Any, scene: Standing) -> None:
+def _add_plane(spec: Any, scene: StandingScene) -> None:
     quaternion = np.empty(4)
     mujoco.mju_quatZ2Vec(quaternion, np.asarray(scene.normal, float))
     spec.worldbody.add_geom(
@@ -145,11 +145,11 @@ def _add_plane(spec: Any, scene: Standing) -> None:
     )
 
 
-def _contact(scene: Standing) -> dict[str, Any]:
+def _contact(scene: StandingScene) -> dict[str, Any]:
     return {"condim": 3, "friction": [scene.friction, 0, 0]}
 
 
-def _add_shape(spec: Any, scene: Standing, shape: CollisionShape, label: str) -> None:
+def _add_shape(spec: Any, scene: StandingScene, shape: CollisionShape, label: str) -> None:
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, np.ravel(shape.placement.rotation))
     radius, half = shape.size[:1], tuple(0.5 * x for x in shape.size[1:])

@@ -180,13 +180,13 @@ class PinocchioModel(EngineModel):
         return []
 
 
-class TiedModel(PinocchioModel):
+class MimicModel(PinocchioModel):
     """Model with mimic joints, whose accelerations are solved with the mass matrix, by numpy.
 
     Pinocchio's `aba`, `computeMinverse`, energies and derivatives do not support mimic joints.
     """
 
-    followers = True
+    mimic_joints = True
     skipped: Mapping[str, str] = PinocchioModel.skipped | {
         "inverse_mass_matrix": "Pinocchio has none for joints that follow others"
     }

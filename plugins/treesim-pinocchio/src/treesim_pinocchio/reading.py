@@ -12,7 +12,7 @@ from treesim.errors import UnsupportedError, listed
 from treesim.model.pack import axis_rotation
 
 from .layout import PinocchioLayout
-from .model import PinocchioModel, TiedModel
+from .model import MimicModel, PinocchioModel
 
 if TYPE_CHECKING:
     from treesim import Joint, Tree
@@ -51,7 +51,7 @@ def from_tree(robot: Tree) -> PinocchioModel:
     """
     model, turned = pin.Model(), {}
     turns, numbers = {0: np.eye(3)}, {0: 0}
-    for i in leaders_first(robot):
+    for i in mimicked_first(robot):
         body = robot.bodies[i - 1]
         joint, kind = body.joint, joint_type(robot, body.joint)
         turns[i] = axis_rotation(np.array(joint.axis)) if kind in TURNED else np.eye(3)
@@ -63,13 +63,13 @@ def from_tree(robot: Tree) -> PinocchioModel:
         model.appendBodyToJoint(index, pin.Inertia(inertia.mass, inertia.com, inertia.rotational),
                                 se3(Placement(turns[i].T)))  # fmt: skip
     if robot.mimic_map is not None:
-        model = _tied(model, robot.mimic_map)
+        model = _with_mimic_joints(model, robot.mimic_map)
     for name, frame in robot.frames.items():
         placement = Placement(turns[frame.body].T) @ frame.placement
         kind = pin.BODY if name in robot.body_names else pin.OP_FRAME
         model.addFrame(pin.Frame(name, numbers[frame.body], 0, se3(placement), kind))
     model.armature = np.array(robot.armature)[PinocchioLayout(robot, model).v_order]
-    return (PinocchioModel if robot.mimic_map is None else TiedModel)(robot, model, turned)
+    return (PinocchioModel if robot.mimic_map is None else MimicModel)(robot, model, turned)
 
 
 def joint_type(robot: Tree, joint: Joint) -> str:
@@ -78,20 +78,24 @@ def joint_type(robot: Tree, joint: Joint) -> str:
     A continuous mimic joint or mimicked joint becomes revolute, since cosine and sine do not represent whole
     turns.
     """
-    tied = robot.mimic_map is not None and joint.name in (*robot.mimic_map.names, *robot.mimic_map.leaders)
-    return "revolute" if tied and joint.type == "continuous" else joint.type
+    mimic_map = robot.mimic_map is not None and joint.name in (*robot.mimic_map.names, *robot.mimic_map.mimicked_joints)
+    return "revolute" if mimic_map and joint.type == "continuous" else joint.type
 
 
-def leaders_first(robot: Tree) -> list[int]:
+def mimicked_first(robot: Tree) -> list[int]:
     """Return the bodies' numbers, parents before children and mimicked joints before mimic joints, else in order."""
-    leads = {} if robot.mimic_map is None else dict(zip(robot.mimic_map.names, robot.mimic_map.leaders, strict=True))
+    leads = (
+        {}
+        if robot.mimic_map is None
+        else dict(zip(robot.mimic_map.names, robot.mimic_map.mimicked_joints, strict=True))
+    )
     numbers = {body.joint.name: i for i, body in enumerate(robot.bodies, start=1)}
     placed, waiting = {0: None}, list(range(1, robot.n_bodies + 1))
     while waiting:
         for i in waiting:
             body = robot.bodies[i - 1]
-            leader = leads.get(body.joint.name)
-            if body.parent in placed and (leader is None or numbers[leader] in placed):
+            mimicked = leads.get(body.joint.name)
+            if body.parent in placed and (mimicked is None or numbers[mimicked] in placed):
                 break
         else:
             names = [robot.joint_names[i - 1] for i in waiting if robot.joint_names[i - 1] in leads]
@@ -103,10 +107,10 @@ def leaders_first(robot: Tree) -> list[int]:
     return list(placed)[1:]
 
 
-def _tied(model: Any, mimic_map: MimicMap) -> Any:
+def _with_mimic_joints(model: Any, mimic_map: MimicMap) -> Any:
     """Return the model with mimic joints in place of independent ones."""
-    for follower, (leader, multiplier, offset) in mimic_map.lines().items():
-        places = model.getJointId(leader), model.getJointId(follower)
+    for mimic_joint, (mimicked, multiplier, offset) in mimic_map.lines().items():
+        places = model.getJointId(mimicked), model.getJointId(mimic_joint)
         model = pin.transformJointIntoMimic(model, *places, multiplier, offset)
     return model
 

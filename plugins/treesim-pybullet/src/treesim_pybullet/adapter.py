@@ -16,8 +16,8 @@ from treesim.compare.source import is_floating
 from treesim.compare.treesim_engine import random_batch
 from treesim.errors import UnsupportedError
 
-from .silence import silence
 from .strip import StripError, strip
+from .suppress_output import suppress_output
 
 if TYPE_CHECKING:
     from treesim import Tree
@@ -69,7 +69,7 @@ class PybulletModel(EngineModel):
     @cached_property
     def machine(self) -> Any:
         """Robot in Bullet; raises EngineError if Bullet does not load it, or moves other joints than treesim."""
-        with silence(), tempfile.TemporaryDirectory() as folder:
+        with suppress_output(), tempfile.TemporaryDirectory() as folder:
             from .machine import BulletError, BulletMachine
 
             path = Path(folder) / "robot.urdf"

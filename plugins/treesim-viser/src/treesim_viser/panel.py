@@ -32,18 +32,18 @@ class Panel:
     requests, not those by `update`.
     """
 
-    def __init__(self, server: ViserServer, told: Mapping[str, Any], receive: Receive) -> None:
+    def __init__(self, server: ViserServer, details: Mapping[str, Any], receive: Receive) -> None:
         self._server, self._receive = server, receive
         self._running = True
         self._shown: dict[str, Any] = {}  # widgets that show a value, by the name of what they set
         self._touched: dict[str, float] = {}  # time of the user's last choice, on the clock
         self._folders = [server.gui.add_folder(label) for label in ("time", "robot", "physics", "joints")]
-        steered = not told.get("replay")
+        steered = not details.get("replay")
         for folder, add in zip(
             self._folders, (self._add_time, self._add_robot, self._add_physics, self._add_joints), strict=True
         ):
             with folder:
-                folder.visible = bool(add(told)) if steered or add == self._add_time else False
+                folder.visible = bool(add(details)) if steered or add == self._add_time else False
 
     def remove(self) -> None:
         """Remove all widgets."""
@@ -52,7 +52,7 @@ class Panel:
 
     # ---- the widgets ----
 
-    def _add_time(self, told: Mapping[str, Any]) -> bool:
+    def _add_time(self, details: Mapping[str, Any]) -> bool:
         gui = self._server.gui
         self._status, self._message = (
             gui.add_text(label, "", multiline=True, disabled=True) for label in ("state", "message")
@@ -69,16 +69,16 @@ class Panel:
         )
         return True
 
-    def _add_robot(self, told: Mapping[str, Any]) -> bool:
+    def _add_robot(self, details: Mapping[str, Any]) -> bool:
         for name, options in (("robot", "robots"), ("base", "bases")):
-            if told.get(options):
-                self._choice(name, told[options])
-        return bool(told.get("robots"))
+            if details.get(options):
+                self._choice(name, details[options])
+        return bool(details.get("robots"))
 
-    def _add_physics(self, told: Mapping[str, Any]) -> bool:
+    def _add_physics(self, details: Mapping[str, Any]) -> bool:
         for label, options in CHOICES:
-            if told.get(options):
-                self._choice(label, told[options])
+            if details.get(options):
+                self._choice(label, details[options])
         for name, label in NUMBERS:
             widget = self._server.gui.add_number(label, 0.0, min=0.0, step=1e-4 if name == "dt" else 0.1)
             self._keep(name, widget, lambda chosen, name=name: {name: float(chosen)})
@@ -90,8 +90,8 @@ class Panel:
         name, shown = NAMES.get(label, label), {sendable(option): option for option in options}
         self._keep(name, self._server.gui.add_dropdown(label, tuple(shown)), lambda chosen: {name: shown[chosen]})
 
-    def _add_joints(self, told: Mapping[str, Any]) -> bool:
-        for joint in told.get("joints", ()):
+    def _add_joints(self, details: Mapping[str, Any]) -> bool:
+        for joint in details.get("joints", ()):
             lower, upper = (
                 sign * math.pi if joint[side] is None else joint[side] for side, sign in (("lower", -1), ("upper", 1))
             )
@@ -100,7 +100,7 @@ class Panel:
                 widget = self._server.gui.add_slider(label, lower, upper, (upper - lower) / STEPS, start)
                 name = joint["name"]
                 self._keep(f"joints {name}", widget, lambda chosen, name=name: {"joints": {name: float(chosen)}})
-        return bool(told.get("joints"))
+        return bool(details.get("joints"))
 
     def _keep(self, name: str, widget: Any, values: Callable[[Any], dict[str, Any]]) -> None:
         """Register a widget for updates; a user's choice sets values(chosen)."""

@@ -348,7 +348,7 @@ def scratch_for(tree, ints, q):
 forward_dynamics_by_plan_states = entry(
     forward_dynamics_by_plan,
     scratch_for,
-    tells=True,
+    returns_status=True,
     q="nq",
     v="nv",
     tau="nv'",

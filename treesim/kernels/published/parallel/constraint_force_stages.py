@@ -184,7 +184,7 @@ def forward_dynamics(tree, q, v, tau, f_ext, qdd, paths, w, eliminate_matrix, el
 def constraint_force_entry(kernel, scratch):
     """Return the entry of a constraint-force method, which returns a status."""
     return entry(
-        kernel, scratch, tells=True, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd"
+        kernel, scratch, returns_status=True, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd"
     )
 
 

@@ -77,7 +77,7 @@ class ExactState:
         Floats are orthogonal to 16 digits only, and kernels that assume orthogonality in different places would
         differ by the rest. The iteration R <- R (3 - R' R) / 2 doubles the digits.
         """
-        reals = numbers(self.robot.tied_tables()[1])
+        reals = numbers(self.robot.spanning_tables()[1])
         for row in reals[: 12 * (self.robot.n_bodies + 1)].reshape(-1, 12):
             R = row[:9].reshape(3, 3)
             for _ in range(2):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 EXACT_STATES = 3  # at which the high-precision reference is computed
 
 
-def error_rows(lengths: tuple[int, ...], tell: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+def error_rows(lengths: tuple[int, ...], report: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     """Yield a row for each case: its table, regime and name, and for every backend its errors and the expected one.
 
     tell: called with the case that is computed next.
@@ -24,11 +24,11 @@ def error_rows(lengths: tuple[int, ...], tell: Callable[[str], None]) -> Iterato
     from ..cost.expected_errors import GROWTH, ILL_CONDITIONED
 
     for regime, kind, n, case in growth.growth_cases(lengths):
-        tell(f"{kind} chain of {n}, {regime}")
+        report(f"{kind} chain of {n}, {regime}")
         facts = {"table": f"{kind} chain", "regime": regime, "case": f"N = {n}"}
         yield {**facts, "errors": _errors(case, GROWTH.get((regime, kind, n), {}))}
     for name, regime, factor, case in growth.ill_conditioned_cases():
-        tell(f"{name}, {regime}")
+        report(f"{name}, {regime}")
         facts = {"table": f"{name} in a random chain of 20", "regime": regime, "case": f"mass x {factor:.0e}"}
         yield {**facts, "errors": _errors(case, ILL_CONDITIONED[name, regime, factor])}
 
@@ -55,7 +55,7 @@ def _errors(case: Case, seen: dict[str, float]) -> list[dict[str, Any]]:
 
 
 def robot_rows(
-    names: Sequence[str], base: str, mimic: str | None, states: int, notes: list[str], tell: Callable[[str], None]
+    names: Sequence[str], base: str, mimic: str | None, states: int, notes: list[str], report: Callable[[str], None]
 ) -> Iterator[dict[str, Any]]:
     """Yield for each robot its name, nv, and for every kernel its errors (see `engine_errors.Errors`).
 
@@ -67,6 +67,6 @@ def robot_rows(
         tree = bench_robot(name, base, mimic, notes).tree
         found = []
         for problem in problems(tree, states):
-            tell(f"{name}, {problem.name}")
+            report(f"{name}, {problem.name}")
             found.append(errors(problem, min(states, EXACT_STATES))._asdict())
         yield {"robot": name, "nv": tree.nv, "errors": found}

@@ -136,8 +136,8 @@ def _packed(tree: Tree, bound: Any, q: np.ndarray, kind: str, others: Sequence[B
     into = partial(bound.packed_mass_matrix, q, out=np.empty((count, tree.nnz), number))
 
     def case(name: str, call: Call, does: str) -> BenchmarkCase:
-        told = f"what can differ from zero of the lower triangle; {does}"
-        packed = _case(name, MASS, call, told, count, kind, others, served)
+        solver_info = f"what can differ from zero of the lower triangle; {does}"
+        packed = _case(name, MASS, call, solver_info, count, kind, others, served)
         if kind == SINGLE:
             return packed
         return packed._replace(result=lambda: treesim.unpack_mass_matrix(tree, call()[:SAMPLE]))

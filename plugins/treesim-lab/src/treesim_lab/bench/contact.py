@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from treesim.compare.cases import OURS, ROLLOUT, BenchmarkCase, Standing, Stepping
+from treesim.compare.cases import OURS, ROLLOUT, BenchmarkCase, StandingScene, Stepping
 from treesim.compare.engines import EngineAdapter, EngineModel, chosen_engines, installed_engines, read_by_engines
 from treesim.compare.source import canonical, read, without_losses
+from treesim.contact.contact_solve import SHARE
 from treesim.contact.ground import Ground
-from treesim.contact.stage import SHARE
 from treesim.engine.threads import thread_count
 from treesim.model.inertia import Inertia, Placement
 from treesim.model.joints import Joint
@@ -115,7 +115,7 @@ def time_contact(
     )
 
 
-def standing_scene(robot: Tree, kp: float = KP, friction: float = 0.8) -> Standing:
+def standing_scene(robot: Tree, kp: float = KP, friction: float = 0.8) -> StandingScene:
     """Return a robot placed on the plane z = 0 in its neutral configuration, with PD gains towards it.
 
     Limits, damping, friction and armature are removed. Raises ArgumentError for a robot that cannot stand.
@@ -126,7 +126,7 @@ def standing_scene(robot: Tree, kp: float = KP, friction: float = 0.8) -> Standi
         if body.joint.nv == 1:
             gains[bare.v_index[body.joint.name]] = kp
     q0 = standing(bare, bare.neutral())
-    return Standing(bare, q0, q0, gains, DAMPING_TIME * gains, np.array([0.0, 0.0, 1.0]), friction, DT)
+    return StandingScene(bare, q0, q0, gains, DAMPING_TIME * gains, np.array([0.0, 0.0, 1.0]), friction, DT)
 
 
 def _without_limits(robot: Tree) -> Tree:
@@ -143,16 +143,16 @@ def _without_limits(robot: Tree) -> Tree:
     return Tree(robot.name, bodies, gravity=robot.gravity.tolist(), shapes=robot.shapes)
 
 
-def our_steppings(scene: Standing) -> list[Stepping]:
+def our_steppings(scene: StandingScene) -> list[Stepping]:
     """Return treesim's methods of stepping a scene: both integrators with contact, with their default substeps."""
     return [_our_stepping(scene, rule) for rule in reversed(SHARE)]
 
 
-def _world(scene: Standing) -> World:
+def _world(scene: StandingScene) -> World:
     return World(scene.robot, ground=Ground(normal=scene.normal, friction=scene.friction))
 
 
-def _targets(scene: Standing) -> np.ndarray:
+def _targets(scene: StandingScene) -> np.ndarray:
     """Return the targets (nv,) of the PD controller."""
     found = np.zeros(scene.robot.nv)
     for body in scene.robot.bodies:
@@ -162,7 +162,7 @@ def _targets(scene: Standing) -> np.ndarray:
     return found
 
 
-def _our_stepping(scene: Standing, rule: str) -> Stepping:
+def _our_stepping(scene: StandingScene, rule: str) -> Stepping:
     stepper = Stepper(_world(scene), scene.dt, integrator=rule, kp=scene.kp, kd=scene.kd)
     now, u = [stepper.reset(scene.q0)], _targets(scene)
 
@@ -177,7 +177,7 @@ def _our_stepping(scene: Standing, rule: str) -> Stepping:
     return Stepping(OURS, f"Stepper.step, {rule}", start, step, lambda: (now[0].q, now[0].v), does)
 
 
-def _how_it_stands(scene: Standing, way: Stepping, duration: float) -> dict[str, Any]:
+def _how_it_stands(scene: StandingScene, way: Stepping, duration: float) -> dict[str, Any]:
     """Return the drift of the base in the second half of the duration, and the penetration at its end [m]."""
     places = []
     way.start()
@@ -193,7 +193,7 @@ def _run(way: Stepping, steps: int) -> None:
         way.step()
 
 
-def box_on_incline(friction: float) -> Standing:
+def box_on_incline(friction: float) -> StandingScene:
     """Return a box of 10 kg on a plane of slope 0.5, aligned with it: it sticks if friction is at least 0.5."""
     half = math.atan(SLOPE) / 2
     inertia = Inertia(10.0, (0, 0, 0), np.diag([10 * 0.2**2 / 6] * 3))
@@ -201,7 +201,7 @@ def box_on_incline(friction: float) -> Standing:
     box = Tree("box", [Body("box", 0, Joint("free", "floating"), inertia)], gravity=[0, 0, -GRAVITY], shapes=[shape])
     normal = np.array([math.sin(2 * half), 0.0, math.cos(2 * half)])
     q0 = standing(box, np.array([0, 0, 0, 0, math.sin(half), 0, math.cos(half)]), Ground(normal=normal))
-    return Standing(box, q0, q0, np.zeros(6), np.zeros(6), normal, friction, DT)
+    return StandingScene(box, q0, q0, np.zeros(6), np.zeros(6), normal, friction, DT)
 
 
 def speed_on_incline(friction: float) -> float:
@@ -227,7 +227,7 @@ def _models(adapters: Sequence[EngineAdapter], robot: Tree, notes: list[str]) ->
 
 
 def _rollout_rows(
-    scene: Standing, models: Sequence[EngineModel], count: int, steps: int, rounds: int
+    scene: StandingScene, models: Sequence[EngineModel], count: int, steps: int, rounds: int
 ) -> list[dict[str, Any]]:
     """Return times per state and step of rollouts of the scene, on one thread and on all."""
     rows = []
@@ -239,7 +239,7 @@ def _rollout_rows(
     return rows
 
 
-def _our_rollout(scene: Standing, rule: str, count: int, steps: int, threads: int) -> BenchmarkCase:
+def _our_rollout(scene: StandingScene, rule: str, count: int, steps: int, threads: int) -> BenchmarkCase:
     q0, v0 = np.tile(scene.q0, (count, 1)), np.zeros((count, scene.robot.nv))
     u = np.tile(_targets(scene), (steps, 1))
     out = np.empty((count, steps, scene.robot.nq)), np.empty((count, steps, scene.robot.nv))

@@ -23,7 +23,7 @@ def contact_survey(
     names: Sequence[str] | None = None,
     bases: Sequence[Base] = ("floating", "fixed"),
     settings: ContactSettings = DEFAULTS,
-    tell: Callable[[str], None] = lambda text: None,
+    report: Callable[[str], None] = lambda text: None,
     timeout: float = TIME_LIMIT,
     processes: int | None = None,
 ) -> list[ContactRun]:
@@ -42,7 +42,7 @@ def contact_survey(
         idle.put(worker)
 
     def rows(job: ContactJob) -> list[ContactRun]:
-        tell(f"{job.name}, {job.base} base")
+        report(f"{job.name}, {job.base} base")
         worker = idle.get()
         try:
             return worker.rows(job)

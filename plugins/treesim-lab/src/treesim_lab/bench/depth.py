@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 UPPER = 3  # sizes that a slope is fitted to, the largest ones
 
 
-def depths(sizes: Sequence[int], tell: Callable[[str], None]) -> list[dict[str, Any]]:
+def depths(sizes: Sequence[int], report: Callable[[str], None]) -> list[dict[str, Any]]:
     """Return a row for each family of trees, quantity and method.
 
     Rows contain sizes, critical paths and depths in operations, and the slopes of both per doubling, fitted to
@@ -23,17 +23,17 @@ def depths(sizes: Sequence[int], tell: Callable[[str], None]) -> list[dict[str, 
     from ..cost.scaling import FAMILIES
 
     families = [family for family in FAMILIES if family.name != "square grid"]  # whose N doubles in no simple way
-    return [row for family in families for row in _rows(family, sizes, tell)]
+    return [row for family in families for row in _rows(family, sizes, report)]
 
 
-def _rows(family: Family, sizes: Sequence[int], tell: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+def _rows(family: Family, sizes: Sequence[int], report: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     from treesim.dynamics.compiled.schedules import schedule, scheduled_methods
 
     robots = [family.make(size) for size in sizes]
     for quantity in ("forward dynamics", "Λ⁻¹ of the last body"):
         of_frames = quantity != "forward dynamics"
         for method in scheduled_methods(_last(robots[0]) if of_frames else None):
-            tell(f"{family.name}, {quantity}, {method}")
+            report(f"{family.name}, {quantity}, {method}")
             made = [schedule(robot, method, frames=_last(robot) if of_frames else None) for robot in robots]
             bodies = [robot.n_bodies for robot in robots]
             paths, depth = [one.critical_path for one in made], [one.depth for one in made]

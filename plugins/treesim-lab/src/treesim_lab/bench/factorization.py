@@ -36,7 +36,7 @@ def factor_error_rows(
     states: int,
     quick: bool,
     notes: list[str],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> Iterator[dict[str, Any]]:
     """Yield the errors of every factorization (`factorization_errors.Errors`) for each robot.
 
@@ -52,7 +52,7 @@ def factor_error_rows(
         else _trees((2,) if quick else (2, 3))
     )
     for name, robot in robots:
-        tell(name)
+        report(name)
         errors = {method: found._asdict() for method, found in median_errors(robot, states).items()}
         yield {"tree": name, "n": robot.nv, "zeros": 1 - density(robot.topology), "errors": errors}
 

@@ -48,7 +48,7 @@ except (ValueError, RuntimeError) as error:
 """
 
 
-class Verdict(NamedTuple):
+class LoadResult(NamedTuple):
     """Result of loading and simulating a robot on a base.
 
     result: "loads", "warning", "repaired" if it is simulated, else "refused" or "stops". repairs: names of the
@@ -66,7 +66,7 @@ class Verdict(NamedTuple):
     pinocchio: str
 
 
-def tried(entries: Sequence[RobotEntry], tell: Callable[[str], None]) -> list[Verdict]:
+def tried(entries: Sequence[RobotEntry], report: Callable[[str], None]) -> list[LoadResult]:
     """Return a result for each robot, one per file, on a fixed and on a floating base.
 
     A robot is simulated if 100 steps of 1 ms from rest in its neutral configuration are finite. tell: called
@@ -75,13 +75,13 @@ def tried(entries: Sequence[RobotEntry], tell: Callable[[str], None]) -> list[Ve
     files: dict[Path, RobotEntry] = {}
     for entry in entries:
         files.setdefault(entry.path, entry)
-    return [verdict for entry in files.values() for verdict in _verdicts(entry, tell)]
+    return [outcome for entry in files.values() for outcome in _outcomes(entry, report)]
 
 
-def _verdicts(entry: RobotEntry, tell: Callable[[str], None]) -> Iterator[Verdict]:
-    tell(entry.name)
+def _outcomes(entry: RobotEntry, report: Callable[[str], None]) -> Iterator[LoadResult]:
+    report(entry.name)
     bases: tuple[Base, ...] = get_args(Base)
-    for base, pinocchio in zip(bases, pinocchio_verdicts(entry.path), strict=True):
+    for base, pinocchio in zip(bases, pinocchio_outcomes(entry.path), strict=True):
         robot, codes, why = _tried(entry.path, base, ())
         result, repairs = ("warning" if codes else "loads"), tuple[str, ...]()
         if why:
@@ -89,7 +89,7 @@ def _verdicts(entry: RobotEntry, tell: Callable[[str], None]) -> Iterator[Verdic
             found = repairs_needed(entry.path, base)
             if found:
                 result, repairs, why = "repaired", found, ""
-        yield Verdict(entry.name, entry.package, base, result, repairs, codes, why, pinocchio)
+        yield LoadResult(entry.name, entry.package, base, result, repairs, codes, why, pinocchio)
 
 
 def repairs_needed(path: Path, base: Base) -> tuple[str, ...]:
@@ -140,7 +140,7 @@ def _stop(robot: Tree) -> str:
     return ""
 
 
-def pinocchio_verdicts(path: Path) -> tuple[str, str]:
+def pinocchio_outcomes(path: Path) -> tuple[str, str]:
     """Return Pinocchio's results for a file with a fixed and with a floating base, from a process of its own."""
     if find_spec("pinocchio") is None:
         return NO_PINOCCHIO, NO_PINOCCHIO
@@ -151,10 +151,10 @@ def pinocchio_verdicts(path: Path) -> tuple[str, str]:
     if ended.failed:
         return "crashes", "crashes"
     fixed, floating = json.loads(ended.output.splitlines()[-1])
-    return _told(fixed), _told(floating)
+    return _steps_text(fixed), _steps_text(floating)
 
 
-def _told(steps: int | str) -> str:
+def _steps_text(steps: int | str) -> str:
     if isinstance(steps, str):
         return steps
     return "simulates" if steps == STEPS else f"stops at step {steps}"

@@ -167,7 +167,7 @@ def time_robots(
     batch_rounds: int = BATCH_ROUNDS,
     seed: int = 0,
     engines: Engines = None,
-    tell: Callable[[str], None] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> list[dict[str, Any]]:
     """Time calls on one state and on batches of several robots; return a dictionary for each robot.
 
@@ -181,22 +181,22 @@ def time_robots(
         >>> found[0]["robot"], len(found[0]["calls"]), len(found[0]["batches"])
         ('chain2', 15, 24)
     """
-    tell = tell or (lambda text: None)
+    report = report or (lambda text: None)
     names = checked_parts("robots", robots, str)
-    return [_both(name, base, mimic, states, rounds, batch_rounds, seed, engines, tell) for name in names]
+    return [_both(name, base, mimic, states, rounds, batch_rounds, seed, engines, report) for name in names]
 
 
 def _both(
     name: str, base: Base, mimic: Mimic | None, states: int, rounds: int, batch_rounds: int, seed: int,
-    engines: Engines, tell: Callable[[str], None],
+    engines: Engines, report: Callable[[str], None],
 ) -> dict[str, Any]:  # fmt: skip
     notes: list[str] = []
-    tell(f"{name}: loading")
+    report(f"{name}: loading")
     taken, models, _ = _read(name, "fixed" if CHAIN.fullmatch(name) else base, mimic, engines, notes)
     tree = taken.tree
-    tell(f"{name}: single calls")
+    report(f"{name}: single calls")
     calls = call_rows(tree, models, random_states(tree, seed), rounds, False, notes)
-    tell(f"{name}: batches")
+    report(f"{name}: batches")
     batches = batch_rows(tree, models, random_states(tree, seed, states), batch_rounds, notes)
     return {
         "robot": tree.name, "base": taken.base, "nv": tree.nv, "states": states,

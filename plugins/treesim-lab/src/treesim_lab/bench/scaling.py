@@ -35,18 +35,18 @@ print(kilobytes("VmHWM") - before)
 """
 
 
-def sweep(sizes: Sequence[int], budget: float, tell: Callable[[str], None]) -> list[dict[str, Any]]:
+def sweep(sizes: Sequence[int], budget: float, report: Callable[[str], None]) -> list[dict[str, Any]]:
     """Return a row for each family and backend: sizes, seconds, exponents fitted and expected, and why it stopped.
 
     budget: longest call [s]. tell: called with the case that is timed next.
     """
     from ..cost.scaling import FAMILIES
 
-    return [row for family in FAMILIES for row in _family_rows(family, sizes, budget, tell)]
+    return [row for family in FAMILIES for row in _family_rows(family, sizes, budget, report)]
 
 
 def _family_rows(
-    family: Family, sizes: Sequence[int], budget: float, tell: Callable[[str], None]
+    family: Family, sizes: Sequence[int], budget: float, report: Callable[[str], None]
 ) -> list[dict[str, Any]]:
     import treesim
     from treesim import plugins
@@ -68,7 +68,7 @@ def _family_rows(
             }
             rows.append({**row, "expected": expected_exponent(order, family)})
     for size in sizes:
-        tell(f"{family.name}, {size} bodies")
+        report(f"{family.name}, {size} bodies")
         robot = family.make(size)
         for row in rows:
             _measure(row, robot, budget)

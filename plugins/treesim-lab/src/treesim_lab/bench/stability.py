@@ -45,7 +45,7 @@ class Stability(NamedTuple):
     substeps: int
     gained: float | None
     lost: float | None
-    in_play: float | None
+    energy_range: float | None
     finite_until: float | None
     step_s: float
 
@@ -174,7 +174,7 @@ def _judged(
     starts: tuple[np.ndarray, np.ndarray],
 ) -> Stability:
     """Return the worst drift of all runs; a run whose states or energies are not finite has ended."""
-    gained, lost, in_play, until = 0.0, 0.0, 0.0, math.inf
+    gained, lost, energy_range, until = 0.0, 0.0, 0.0, math.inf
     for b in range(len(motion.q)):
         finite = np.isfinite(motion.q[b]).all(axis=1) & np.isfinite(motion.v[b]).all(axis=1)
         if not finite.all():
@@ -182,18 +182,18 @@ def _judged(
             continue
         q, v = np.vstack([starts[0][b], motion.q[b]]), np.vstack([starts[1][b], motion.v[b]])
         found = energies(robot, q, v, None)
-        if not np.isfinite(found.in_play):
+        if not np.isfinite(found.energy_range):
             until = min(until, float(motion.t[max(0, int(np.argmax(~np.isfinite(found.kinetic))) - 1)]))
             continue
         total = _without_fall(robot, q, v, found.kinetic + found.potential)
         change = total - total[0] - np.concatenate([[0.0], motion.work[b]])
-        gained = max(gained, float(change.max()) / found.in_play)
-        lost = max(lost, float(-change.min()) / found.in_play)
-        in_play = max(in_play, found.in_play)
+        gained = max(gained, float(change.max()) / found.energy_range)
+        lost = max(lost, float(-change.min()) / found.energy_range)
+        energy_range = max(energy_range, found.energy_range)
     ended = None if math.isinf(until) else until
     if ended is not None:
         return Stability(robot.name, base, engine, name, dt, substeps, None, None, None, ended, motion.step_s)
-    return Stability(robot.name, base, engine, name, dt, substeps, gained, lost, in_play, None, motion.step_s)
+    return Stability(robot.name, base, engine, name, dt, substeps, gained, lost, energy_range, None, motion.step_s)
 
 
 def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) -> np.ndarray:
@@ -214,7 +214,7 @@ def of_robots(
     load: Callable[[str, str], Tree],
     models: Callable[[str, Tree], Sequence[EngineModel]],
     bases: Sequence[str] = ("fixed", "floating"),
-    tell: Callable[[str], None] = lambda text: None,
+    report: Callable[[str], None] = lambda text: None,
     **options: Any,
 ) -> tuple[list[Stability], list[str]]:
     """Return the energy drifts of several robots, and the reasons why some have none.
@@ -226,7 +226,7 @@ def of_robots(
     notes: list[str] = []
     for name in names:
         for base in bases:
-            tell(f"{name}, {base} base")
+            report(f"{name}, {base} base")
             try:
                 robot = load(name, base)
                 if robot.nv:

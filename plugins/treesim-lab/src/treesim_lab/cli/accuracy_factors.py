@@ -27,8 +27,8 @@ def show_factors(names: Sequence[str], base: str, mimic: str | None, states: int
 
     notes = [WHAT_IS_COMPARED]
     with messages().status("computing ...") as status, checked_loading(base, mimic):
-        tell = lambda text: status.update(f"computing: {text} ...")  # noqa: E731
-        rows = list(factor_error_rows(names, base, mimic, states, quick, notes, tell))
+        report = lambda text: status.update(f"computing: {text} ...")  # noqa: E731
+        rows = list(factor_error_rows(names, base, mimic, states, quick, notes, report))
     if json:
         print_json({"base": base, "states": states, "rows": rows, "notes": notes})
         return

@@ -69,8 +69,8 @@ def _show(found: Audit, base: str) -> None:
     for note in found.notes:
         output().print(f"note: {note}", soft_wrap=True)
     beyond = [row.name for row in found.rows if not row.passed]
-    verdict = f"beyond their bounds: {', '.join(beyond)}" if beyond else "every error is within its bound"
-    output().print(f"Worst of {found.states} random states, relative to the largest number; {verdict}.", soft_wrap=True)
+    summary = f"beyond their bounds: {', '.join(beyond)}" if beyond else "every error is within its bound"
+    output().print(f"Worst of {found.states} random states, relative to the largest number; {summary}.", soft_wrap=True)
 
 
 def _table(group: str, rows: list[Row]) -> None:
@@ -86,12 +86,12 @@ def _table(group: str, rows: list[Row]) -> None:
         digits = "-" if row.digits is None else f"{row.digits:.1f}"
         numbers = [_number(row.error), _number(row.bound), *(_number(getattr(row, column)) for column in columns)]
         shown.add_row(
-            row.name, digits, *numbers, _verdict(row), ", ".join(map(named, filter(None, (row.where, row.note))))
+            row.name, digits, *numbers, _summary(row), ", ".join(map(named, filter(None, (row.where, row.note))))
         )
     output().print(shown)
 
 
-def _verdict(row: Row) -> str:
+def _summary(row: Row) -> str:
     if row.error is None:
         return "refused"
     return "fine" if row.passed else "BEYOND"

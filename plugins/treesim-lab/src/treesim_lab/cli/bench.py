@@ -221,9 +221,9 @@ def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: 
     title = f"{named(found.robot)}, {found.base} base, {found.nv} degrees of freedom: "
     title += f"{count} states on {thread_count()} threads"
     if disturbed:
-        told = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
+        details = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
         report.notes.append(
-            f"ns per state of forward_dynamics {told} (pin.abaInParallel's threads keep spinning; hence the pauses)"
+            f"ns per state of forward_dynamics {details} (pin.abaInParallel's threads keep spinning; hence the pauses)"
         )
     report.print(timing_table(f"{title}; per state, or step of a rollout", found.rows, "ns"))
     report.print(arithmetic_table(arithmetic))
@@ -286,7 +286,7 @@ def _summary(
     with messages().status("timing ...") as status, checked_loading(base, mimic):
         found = time_robots(
             names, cast("Base", base), cast("Mimic | None", mimic), batch or BATCH, rounds or CALL_ROUNDS,
-            rounds or SUMMARY_BATCH_ROUNDS, seed, tell=lambda text: status.update(f"timing: {text} ..."),
+            rounds or SUMMARY_BATCH_ROUNDS, seed, report=lambda text: status.update(f"timing: {text} ..."),
         )  # fmt: skip
     robots = [each["robot"] for each in found]
     titles = {"calls": "one state", "batches": f"{batch or BATCH} states, on as many threads"}

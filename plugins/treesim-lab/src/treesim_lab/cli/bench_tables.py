@@ -30,8 +30,8 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
     """Return the table of rows of `measured`, in "us" or "ns", with a section for each quantity."""
     others = list(dict.fromkeys(row["engine"] for row in rows if row["engine"] != OURS))
     kinds = {row["numbers"] for row in rows}
-    told = f"; how many times longer {', '.join(others)} take" if others else ""
-    table = _table(f"{title}, times in {unit}{told}", "computes")
+    details = f"; how many times longer {', '.join(others)} take" if others else ""
+    table = _table(f"{title}, times in {unit}{details}", "computes")
     table.add_column("call", no_wrap=True)
     for heading in ("by", *(["numbers"] if len(kinds) > 1 else [])):
         table.add_column(heading, no_wrap=True)
@@ -121,8 +121,8 @@ def size_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
 def ratio_table(title: str, rows: Sequence[dict[str, Any]], robots: Sequence[str], unit: str) -> Table:
     """Return the table of treesim's time on each robot, and the speed ratios to the other engines."""
     engines = list(dict.fromkeys(name for row in rows for found in row["ratios"].values() for name in found))
-    told = f": how many times longer {', '.join(engines)} take" if engines else ""
-    table = _table(f"{title}: our time [{unit}]{told}", "computes")
+    details = f": how many times longer {', '.join(engines)} take" if engines else ""
+    table = _table(f"{title}: our time [{unit}]{details}", "computes")
     table.add_column("call", overflow="fold")
     for robot in robots:
         table.add_column(named(robot), justify="right")

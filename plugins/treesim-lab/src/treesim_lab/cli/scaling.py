@@ -116,5 +116,5 @@ def _print(rows: list[dict[str, Any]], memory: list[dict[str, Any]], sizes: Sequ
     for line in (f"left out beyond a budget of {budget:g} s a call:", *stopped) if stopped else ():
         console.print(line, soft_wrap=True)
     for row in memory:
-        told = f"{row['added_bytes'] / 2**20:.1f} MiB beyond the robot itself"
-        console.print(f"memory, {row['backend']} on a chain of {row['n_bodies']} bodies: {told}", soft_wrap=True)
+        details = f"{row['added_bytes'] / 2**20:.1f} MiB beyond the robot itself"
+        console.print(f"memory, {row['backend']} on a chain of {row['n_bodies']} bodies: {details}", soft_wrap=True)

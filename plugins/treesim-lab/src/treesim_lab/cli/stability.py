@@ -128,7 +128,7 @@ def _on_ground(
     against: str | None,
     json: bool,
 ) -> None:
-    from treesim.contact.stage import SHARE
+    from treesim.contact.contact_solve import SHARE
     from treesim.simulation.simulation import step_count
 
     from ..bench.contact_runs import ContactSettings
@@ -206,7 +206,7 @@ def _table(rows: Sequence[Stability], duration: float) -> Table:
         table.add_row(
             named(row.robot), row.base, row.engine, row.integrator, f"{1e3 * row.dt:g}", str(row.substeps),
             _share(row.gained), _share(row.lost),
-            "" if row.in_play is None else f"{row.in_play:.3g}",
+            "" if row.energy_range is None else f"{row.energy_range:.3g}",
             "to the end" if row.finite_until is None else Text(f"< {row.finite_until:.3g} s", "red"),
             f"{1e6 * row.step_s:.1f}", f"{row.dt / row.step_s:.0f}",
         )  # fmt: skip

@@ -15,7 +15,7 @@ from treesim.errors import ArgumentError, shortened
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from ..bench.load_survey import Verdict
+    from ..bench.load_survey import LoadResult
 
 WORDS = {
     "loads": "loads", "warning": "loads, with warnings", "repaired": "after a repair", "refused": "refused",
@@ -44,36 +44,36 @@ def survey(
     if not entries:
         raise ArgumentError(f"no installed robot has {containing!r} in its name; `treesim robots` lists them")
     with messages().status("loading ...") as status:
-        verdicts = tried(entries, lambda name: status.update(f"{name} ..."))
+        outcomes = tried(entries, lambda name: status.update(f"{name} ..."))
     if json:
-        print_json([verdict._asdict() for verdict in verdicts])
+        print_json([outcome._asdict() for outcome in outcomes])
         return
-    output().print(_table(verdicts))
-    output().print(_summary(verdicts), soft_wrap=True)
+    output().print(_table(outcomes))
+    output().print(_summary(outcomes), soft_wrap=True)
 
 
-def _table(verdicts: Sequence[Verdict]) -> Table:
+def _table(outcomes: Sequence[LoadResult]) -> Table:
     """Return a table with a row for each robot, or two if its bases differ."""
     from rich.table import Table
 
     table = Table()
     for heading in ("robot", "base", "treesim", "Pinocchio", "found", "repair, or reason"):
         table.add_column(heading, no_wrap=heading == "robot")
-    for (robot, *told), rows in groupby(verdicts, key=lambda verdict: (verdict.robot, *_cells(verdict))):
+    for (robot, *details), rows in groupby(outcomes, key=lambda outcome: (outcome.robot, *_cells(outcome))):
         bases = [row.base for row in rows]
-        table.add_row(robot, "both" if len(bases) > 1 else bases[0], *told)
+        table.add_row(robot, "both" if len(bases) > 1 else bases[0], *details)
     return table
 
 
-def _cells(verdict: Verdict) -> list[str]:
-    remedy = ", ".join(verdict.repairs) or shortened(verdict.why, LONGEST_REASON)
-    return [WORDS[verdict.result], verdict.pinocchio, " ".join(verdict.codes), remedy]
+def _cells(outcome: LoadResult) -> list[str]:
+    remedy = ", ".join(outcome.repairs) or shortened(outcome.why, LONGEST_REASON)
+    return [WORDS[outcome.result], outcome.pinocchio, " ".join(outcome.codes), remedy]
 
 
-def _summary(verdicts: Sequence[Verdict]) -> str:
-    counts = Counter(WORDS[verdict.result] for verdict in verdicts)
-    told = ", ".join(f"{word} {counts[word]}" for word in WORDS.values() if counts[word])
-    theirs = [verdict for verdict in verdicts if verdict.pinocchio == "simulates"]
-    ours = sum(verdict.result in ("loads", "warning", "repaired") for verdict in theirs)
-    robots = len({verdict.robot for verdict in verdicts})
-    return f"{robots} robots, each on two bases: {told}\nof {len(theirs)} that Pinocchio simulates, treesim: {ours}"
+def _summary(outcomes: Sequence[LoadResult]) -> str:
+    counts = Counter(WORDS[outcome.result] for outcome in outcomes)
+    details = ", ".join(f"{word} {counts[word]}" for word in WORDS.values() if counts[word])
+    theirs = [outcome for outcome in outcomes if outcome.pinocchio == "simulates"]
+    ours = sum(outcome.result in ("loads", "warning", "repaired") for outcome in theirs)
+    robots = len({outcome.robot for outcome in outcomes})
+    return f"{robots} robots, each on two bases: {details}\nof {len(theirs)} that Pinocchio simulates, treesim: {ours}"

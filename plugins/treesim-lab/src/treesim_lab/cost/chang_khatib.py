@@ -14,7 +14,7 @@ from .featherstone_2010 import OMEGA_PHI, OMEGA_TAUBAR, Block, omega, screws
 from .operations import Operations
 
 
-def needed_blocks(tree: Topology, bodies: Sequence[int]) -> frozenset[Block]:
+def required_blocks(tree: Topology, bodies: Sequence[int]) -> frozenset[Block]:
     """Return the blocks (p, q), p <= q, of Ω that Λ⁻¹ of `bodies` requires, without zero blocks. Cost O(N²)."""
     need = {(min(p, q), max(p, q)) for p in bodies for q in bodies if tree.nearest_common_ancestor(p, q)}
     for q in range(tree.n_bodies, 0, -1):

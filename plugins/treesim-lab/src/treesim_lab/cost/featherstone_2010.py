@@ -141,7 +141,7 @@ def inverse_inertia(tree: Topology, b: Sequence[int]) -> Operations:
 Block = tuple[int, int]
 
 
-def needed_blocks(tree: Topology, bodies: Sequence[int], literal: bool = False) -> frozenset[Block]:
+def required_blocks(tree: Topology, bodies: Sequence[int], literal: bool = False) -> frozenset[Block]:
     """Return the blocks (i, j), i <= j, of Ω that Λ⁻¹ of `bodies` requires (Figure 15, corrected). Cost O(N²).
 
     literal: as printed in the figure. It marks (λ(i), λ(j)) also if λ(i) > λ(j), below the diagonal, which
@@ -234,8 +234,8 @@ def omega(tree: Topology, blocks: frozenset[Block]) -> Operations:
 def low_order_ratio(tree: Topology, bodies: Sequence[int], literal: bool = False) -> float:
     """Return the cost of Λ⁻¹ of `bodies` by RJK over that by CRBA and LTDL, all operations equal (Table 3).
 
-    literal: see `needed_blocks`.
+    literal: see `required_blocks`.
     """
     b = [body for body in bodies for _ in range(6)]
-    low_order = articulated_inertias(tree) + omega(tree, needed_blocks(tree, bodies, literal))
+    low_order = articulated_inertias(tree) + omega(tree, required_blocks(tree, bodies, literal))
     return low_order.total / (featherstone_2005.crba(tree) + inverse_inertia(tree, b)).total

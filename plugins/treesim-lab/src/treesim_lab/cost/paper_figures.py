@@ -89,7 +89,7 @@ def inverse_inertia_costs() -> Bars:
         "J L_d⁻¹": f10.triangular_rows(tree, b),
         "Y_D Y_dᵀ": f10.gram_product(tree, b),
     }
-    low_order = {"D⁻¹, τ̄": f10.articulated_inertias(tree), "Ω": f10.omega(tree, f10.needed_blocks(tree, bodies))}
+    low_order = {"D⁻¹, τ̄": f10.articulated_inertias(tree), "Ω": f10.omega(tree, f10.required_blocks(tree, bodies))}
     return {"sparse factors": _totals(factors), "Rodriguez et al.": _totals(low_order)}
 
 

@@ -327,8 +327,8 @@ def _table_4_of_2010() -> Section:
 def _appendix_b() -> Section:
     robot = asimo()
     tree, screws, inner = robot.tree, f10.screws(robot.tree), f10.inner_bodies(robot.tree)
-    blocks, every_block = f10.needed_blocks(tree, robot.hands + robot.feet), f10.all_blocks(tree)
-    handed_on = chang_khatib.needed_blocks(tree, robot.hands + robot.feet)
+    blocks, every_block = f10.required_blocks(tree, robot.hands + robot.feet), f10.all_blocks(tree)
+    handed_on = chang_khatib.required_blocks(tree, robot.hands + robot.feet)
     diagonal = [i for i, j in blocks if i == j]
     off_diagonal = [(i, j) for i, j in blocks if i != j]
     on_one_path = [(i, j) for i, j in off_diagonal if tree.nearest_common_ancestor(i, j) == i]
@@ -344,7 +344,7 @@ def _appendix_b() -> Section:
         "off-diagonal transforms; 2-screw; 3-screw": (len(one_sided), one_sided.count(2), one_sided.count(3)),
         "loop-2 transforms 2-screw, 3-screw": (inertias.count(2), inertias.count(3)),
         "blocks with symmetry only": len(every_block),
-        "need set Tree1, b=[4,7]": tuple(sorted(f10.needed_blocks(Topology(TREE_1), (4, 7)))),
+        "need set Tree1, b=[4,7]": tuple(sorted(f10.required_blocks(Topology(TREE_1), (4, 7)))),
         "Chang and Khatib: blocks; off-diagonal transforms": (len(handed_on), sum(p != q for p, q in handed_on)),
         "Chang and Khatib: Omega": chang_khatib.inverse_inertia_blocks(tree, handed_on),
         "full Omega / needed Omega": f10.omega(tree, every_block).total / f10.omega(tree, blocks).total,

@@ -115,8 +115,8 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
         return []
     tree, b = robot.topology, [body for body in bodies for _ in range(6)]
     rows = f05.crba(tree) + f10.triangular_rows(tree, b) + f10.gram_product(tree, b)
-    blocks = f10.needed_blocks(tree, bodies)
-    one_at_a_time = chang_khatib.inverse_inertia_blocks(tree, chang_khatib.needed_blocks(tree, bodies))
+    blocks = f10.required_blocks(tree, bodies)
+    one_at_a_time = chang_khatib.inverse_inertia_blocks(tree, chang_khatib.required_blocks(tree, bodies))
     formulas: Formulas = {
         "ltdl": (rows + f05.ltdl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
         "ltl": (rows + f05.ltl_factorization(tree), "F05 eq. 20, F10 Tables 1, 2"),
@@ -187,8 +187,8 @@ def _foreign(kind: PluginKind, name: str, count: Callable[[Any], Count | None]) 
     except PluginError as error:
         return Entry(name, kind, None, "", None, None, f"not known: {error}")
     declares = getattr(implementation, "capabilities", implementation)
-    told = [str(text) for text in (getattr(declares, part, "") for part in ("cost", "source")) if text]
-    source = f"of another package: {'; '.join(told)}" if told else "of another package, which declares no order"
+    details = [str(text) for text in (getattr(declares, part, "") for part in ("cost", "source")) if text]
+    source = f"of another package: {'; '.join(details)}" if details else "of another package, which declares no order"
     counted, note = _counted(count, implementation)
     return Entry(name, kind, None, source, counted, None, NOT_TREESIMS if note == NOT_OURS else note)
 
@@ -219,10 +219,10 @@ def differences(robot: Tree, entries: Sequence[Entry]) -> list[str]:
         whole = known.get(name)
         if whole is not None and whole.formula is not None and whole.counted is not None:
             pieces = [known[part] for part in ("mass_matrix", "bias_forces", solver, f"{solver} solve")]
-            told = [f"{piece.name} {_excess(piece):+d}" for piece in pieces]
+            details = [f"{piece.name} {_excess(piece):+d}" for piece in pieces]
             rest = _excess(whole) - sum(_excess(piece) for piece in pieces)
             sentences.append(
-                f"{name}, operations counted against the formula: {_excess(whole):+d} = {', '.join(told)}, "
+                f"{name}, operations counted against the formula: {_excess(whole):+d} = {', '.join(details)}, "
                 f"rest {rest:+d} (tau - C, and entries of H that are constant)"
             )
     return sentences
@@ -286,7 +286,7 @@ def followed(robot: Tree) -> list[str]:
     """Return what formulas and counts mean for robots with mimic joints; nothing for others."""
     if robot.mimic_map is None:
         return []
-    count = len(robot.followers)
+    count = len(robot.mimic_joints)
     return [
         f"{count} mimic joint{'s' * (count > 1)}: formulas of CRBA, RNEA, ABA and RJK are those of the spanning tree, "
         "in which all joints move; counts are those of this robot and include the rows of its mimic joints; factors, "

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 _SESSION = (
     "session.js",
-    "ghost.js",
+    "reference.js",
     "arrows.js",
     "grab.js",
     "overlays.js",
@@ -44,7 +44,7 @@ _KINDS = {
         "'none'",
         "panel.html",
         (*_SESSION, "worker_link.js", "offline.js"),
-        ("contact.js", "felt.js", "physics.js", "worker.js"),
+        ("contact.js", "effective_mass.js", "physics.js", "worker.js"),
     ),
 }
 

@@ -1,12 +1,12 @@
 // `window.treesim`: the page for programs, such as tests and notebooks.
 
 function openApi(session) {
-    // The pose of a body of the robot, or, behind those, of its ghost.
-    const poseOf = (name, ofGhost) => {
+    // The pose of a body of the robot, or, behind those, of its reference.
+    const poseOf = (name, ofReference) => {
         const index = session.panel ? session.panel.bodies.indexOf(name) : -1;
         if (index < 0) throw new Error(`no body is called ${JSON.stringify(name)}`);
         const rows = session.waiting ? new Float32Array(session.waiting, HEAD_BYTES) : session.latest;
-        const start = 7 * (index + (ofGhost ? session.panel.bodies.length : 0));
+        const start = 7 * (index + (ofReference ? session.panel.bodies.length : 0));
         return rows && rows.length > start ? Array.from(rows.subarray(start, start + 7)) : null;
     };
     window.treesim = {
@@ -15,7 +15,7 @@ function openApi(session) {
         panel: () => session.panel,
         program: () => session.program,  // {sliders: [{name, lower, upper, value, unit}], marks, clicks}, null without any
         bodyPose: (name) => poseOf(name, false),  // [x, y, z, qx, qy, qz, qw], as received last [m]
-        ghostPose: (name) => poseOf(name, true),  // null where there is no ghost
+        referencePose: (name) => poseOf(name, true),  // null where there is no reference
         set: (values) => session.set(values),
         reset: () => session.do("reset"),
         step: () => session.do("step"),
@@ -25,6 +25,6 @@ function openApi(session) {
         // An external force [N] of a name, along the world's axes, on a point of a body; it stays until it is removed.
         force: (name, body, point, force) => session.do("force", {name, body, point, force}),
         removeForce: (name) => session.do("force", {name, force: null}),
-        meet: () => session.do("meet"),  // the ghost goes to where the robot is
+        meet: () => session.do("meet"),  // the reference goes to where the robot is
     };
 }

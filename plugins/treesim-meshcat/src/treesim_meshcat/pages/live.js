@@ -2,7 +2,7 @@
 
 const stage = openStage();
 const session = new Session(stage, new SocketLink());
-const ghost = new Ghost(session);
+const reference = new Reference(session);
 const grab = new Grab(session);
 const panel = new Panel(session, grab);
 const inspector = new Inspector(session, grab);

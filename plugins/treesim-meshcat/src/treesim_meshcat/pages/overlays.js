@@ -79,7 +79,7 @@ class Overlays {
         this.drawContacts();
         this.drawTorques();
         this.drawExternal();
-        this.drawFelt();
+        this.drawEffectiveMass();
     }
 
     drawFrames() {
@@ -152,9 +152,9 @@ class Overlays {
 
     // An ellipsoid whose axes are, from end to end, as long as the arrow of the weight of the mass that a force along them
     // moves, but not longer than that of the robot's own.
-    drawFelt() {
-        const {state} = this.session, felt = state && state.felt;
-        if (!felt) {
+    drawEffectiveMass() {
+        const {state} = this.session, effective_mass = state && state.effective_mass;
+        if (!effective_mass) {
             if (this.ellipsoid) this.ellipsoid.visible = false;
             return;
         }
@@ -166,11 +166,11 @@ class Overlays {
             this.stage.viewer.scene.add(this.ellipsoid);
         }
         const mass = state.weight / STANDARD_GRAVITY;
-        const half = felt.masses.map((m) => this.stage.weight / 2 * Math.min(m === null ? 1 : m / mass, 1));
-        const columns = [0, 1, 2].map((k) => new THREE.Vector3(...felt.axes.map((row) => row[k])));
+        const half = effective_mass.masses.map((m) => this.stage.weight / 2 * Math.min(m === null ? 1 : m / mass, 1));
+        const columns = [0, 1, 2].map((k) => new THREE.Vector3(...effective_mass.axes.map((row) => row[k])));
         this.ellipsoid.visible = true;
         this.ellipsoid.quaternion.setFromRotationMatrix(new THREE.Matrix4().makeBasis(...columns));
-        this.ellipsoid.position.set(...felt.at);
+        this.ellipsoid.position.set(...effective_mass.at);
         this.ellipsoid.scale.set(...half);
     }
 

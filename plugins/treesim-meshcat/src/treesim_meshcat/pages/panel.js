@@ -5,8 +5,8 @@ const AXES = ["x", "y", "z"];
 const QUIET_MS = 400;  // for which a control keeps what its user chose, before it shows what the physics says
 const ERROR_MS = 6000;  // for which is said what could not be done
 const SEARCHED = 8;  // joints: of more, a field finds those of a name
-const SHOWN = ["robot", "base", "backend", "integrator", "solver", "controller", "dt", "kp", "kd", "frame", "ghost", "ghostBackend", "ghostIntegrator", "ghostSolver"];
-const GHOST_METHODS = [["ghostBackend", "backend", "backends"], ["ghostIntegrator", "integrator", "integrators"], ["ghostSolver", "contact", "solvers"]];
+const SHOWN = ["robot", "base", "backend", "integrator", "solver", "controller", "dt", "kp", "kd", "frame", "reference", "referenceBackend", "referenceIntegrator", "referenceSolver"];
+const GHOST_METHODS = [["referenceBackend", "backend", "backends"], ["referenceIntegrator", "integrator", "integrators"], ["referenceSolver", "contact", "solvers"]];
 const TURN = Math.PI;  // what sliders of joints without limits show, to each side
 
 function make(tag, properties = {}, ...children) {
@@ -134,9 +134,9 @@ class Panel {
             ...this.robotSection(panel),
             ...(panel.replay ? [] : [this.section("Physics", ...this.physics(panel))]),
             ...this.controlSection(panel),
-            ...this.ghostSection(panel),
+            ...this.referenceSection(panel),
             this.section("Now", ...this.readings(panel)),
-            this.section("Show", ...this.overlays.rows(panel), ...this.feltRows(panel)),
+            this.section("Show", ...this.overlays.rows(panel), ...this.effectiveRows(panel)),
             this.section("Plot", ...this.plots.rows(panel)),
             ...(panel.note ? [make("p", {className: "note", textContent: panel.note})] : []),
             ...this.jointSection(panel),
@@ -202,15 +202,15 @@ class Panel {
     }
 
     // A second run: which one, by which methods, and how far it is from the robot.
-    ghostSection(panel) {
-        if (!panel.ghosts || panel.ghosts.length === 0) return [];
+    referenceSection(panel) {
+        if (!panel.references || panel.references.length === 0) return [];
         const methods = panel.replay ? [] : GHOST_METHODS.filter(([, , names]) => panel[names].length > 0);
         this.apart = make("output", {id: "apart"});
-        this.meet = make("button", {id: "meet", textContent: "to the robot", title: "put the ghost where the robot is"});
+        this.meet = make("button", {id: "meet", textContent: "to the robot", title: "put the reference where the robot is"});
         this.meet.addEventListener("click", () => this.session.do("meet"));
         return [this.section(
-            "Ghost",
-            ...this.chosen("ghost", "ghost", panel.ghosts),
+            "Reference",
+            ...this.chosen("reference", "reference", panel.references),
             ...methods.flatMap(([name, label, names]) => this.chosen(name, label, ["same", ...panel[names]])),
             row("apart at most", this.apart),
             ...(panel.replay ? [] : [this.meet]),
@@ -218,10 +218,10 @@ class Panel {
     }
 
     // The frame at which is drawn and told how heavy the robot feels.
-    feltRows(panel) {
+    effectiveRows(panel) {
         if (!panel.frames) return [];
-        this.felt = make("output", {id: "felt"});
-        return [...this.chosen("frame", "mass felt at", panel.frames), row("", this.felt)];
+        this.effective_mass = make("output", {id: "effective_mass"});
+        return [...this.chosen("frame", "effective mass at", panel.frames), row("", this.effective_mass)];
     }
 
     readings() {
@@ -303,25 +303,25 @@ class Panel {
             control.show(target);
         }
         this.showApart(state);
-        this.showFelt(state);
+        this.showEffective(state);
         this.tell();
     }
 
-    showApart({ghost, apart}) {
+    showApart({reference, apart}) {
         if (!this.apart) return;
         for (const [name] of GHOST_METHODS) {
-            if (this.controls[name]) this.controls[name].input.parentElement.hidden = ghost !== "simulation";
+            if (this.controls[name]) this.controls[name].input.parentElement.hidden = reference !== "simulation";
         }
         this.apart.parentElement.hidden = !apart;
-        if (this.meet) this.meet.hidden = ghost !== "simulation";
+        if (this.meet) this.meet.hidden = reference !== "simulation";
         if (!apart) return;
         this.apart.textContent = `${digits(1000 * apart.distance)} mm, ${digits(apart.angle)} rad`;
-        this.apart.title = `at most: ${apart.body} is so far from where the ghost has it, and no body is turned by more`;
+        this.apart.title = `at most: ${apart.body} is so far from where the reference has it, and no body is turned by more`;
     }
 
-    showFelt({felt}) {
-        if (!this.felt) return;
-        this.felt.parentElement.hidden = !felt;
-        if (felt) this.felt.textContent = `${felt.masses.map((mass) => (mass === null ? "∞" : tidy(mass.toPrecision(3)))).join("  ")} kg`;
+    showEffective({effective_mass}) {
+        if (!this.effective_mass) return;
+        this.effective_mass.parentElement.hidden = !effective_mass;
+        if (effective_mass) this.effective_mass.textContent = `${effective_mass.masses.map((mass) => (mass === null ? "∞" : tidy(mass.toPrecision(3)))).join("  ")} kg`;
     }
 }

@@ -17,7 +17,7 @@ class Physics {
         this.facts = facts;
         this.stages = Object.fromEntries(Object.entries(stages).map(([name, stage]) => [name, new Contact(stage)]));
         this.solvers = Object.keys(this.stages);
-        this.frame = "none";  // the body at which the mass that is felt is told
+        this.frame = "none";  // the body whose effective mass is shown
         this.forces = Object.create(null);  // {body, index, point, vector} by name
         this.start = start;
         this.modules = {};
@@ -247,12 +247,12 @@ class Physics {
         return columns.map((column, i) => column.map((x, j) => (x + columns[j][i]) / 2));
     }
 
-    // The mass that is felt at the origin of the body that is chosen, null where none is.
-    get felt() {
+    // The mass that a force meets at the origin of the body that is chosen, null where none is.
+    get effective_mass() {
         const index = this.facts.bodies.indexOf(this.frame), origin = [0, 0, 0];
         if (index <= 0) return null;
         this.look();
-        return {frame: this.frame, at: this.placed(index, origin), ...feltAlong(this.mobility(index, origin))};
+        return {frame: this.frame, at: this.placed(index, origin), ...effectiveAlong(this.mobility(index, origin))};
     }
 
     // The acceleration from rest of a point of a body under a force [N] of the world's axes, and under gravity: what a

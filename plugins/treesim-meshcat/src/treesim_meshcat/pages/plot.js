@@ -17,17 +17,17 @@ const QUANTITIES = {  // by what the choice calls them: unit, lines (label and t
     "angular momentum": ["N m s", () => axes((state) => (state.momentum || {}).angular), "momentum"],
     "contact force": ["N", () => [["", (state) => state.contactForce]], "contact"],
     "pull": ["N", () => [["", (state) => (state.pull ? state.pull.force : 0)]], "pull"],
-    "ghost: distance": ["m", () => [["", (state) => state.apart && state.apart.distance]], "ghost"],
-    "ghost: angle": ["rad", () => [["", (state) => state.apart && state.apart.angle]], "ghost"],
+    "reference: distance": ["m", () => [["", (state) => state.apart && state.apart.distance]], "reference"],
+    "reference: angle": ["rad", () => [["", (state) => state.apart && state.apart.angle]], "reference"],
     "real-time factor": ["", () => [["", (state) => state.realTimeFactor]]],
     "time of a step": ["µs", stepLines, "step"],
 };
 
-// A line for each backend that there was, and for the ghost.
+// A line for each backend that there was, and for the reference.
 function stepLines(states) {
     const backends = [...new Set(states.map(({backend}) => backend))];
     const lines = backends.map((name) => [name, ({backend, stepTime}) => (backend === name ? micro(stepTime) : null)]);
-    return states.some(({ghostStepTime}) => ghostStepTime) ? [...lines, ["ghost", (state) => micro(state.ghostStepTime)]] : lines;
+    return states.some(({referenceStepTime}) => referenceStepTime) ? [...lines, ["reference", (state) => micro(state.referenceStepTime)]] : lines;
 }
 
 // Two numbers in as few digits, from three on, as tell them apart.
@@ -48,7 +48,7 @@ class Plots {
     }
 
     rows(panel) {
-        const there = [...(panel.can || []), ...(panel.ghosts && panel.ghosts.length ? ["ghost"] : []), ...(panel.replay ? [] : ["step"])];
+        const there = [...(panel.can || []), ...(panel.references && panel.references.length ? ["reference"] : []), ...(panel.replay ? [] : ["step"])];
         const joints = panel.joints || [];
         this.groups = {"robot": Object.fromEntries(Object.entries(QUANTITIES).filter(([, [, , needs]]) => !needs || there.includes(needs)))};
         for (const [kind, value, unit] of JOINT_QUANTITIES) {

@@ -1,7 +1,7 @@
 // What a page that shows a running simulation is made of, wherever its physics runs: behind a socket or in a Worker.
 //
 // A link carries JSON-able objects both ways, and poses down: `link.send(message)`; it calls `link.onmessage(message)`,
-// `link.onframe(buffer)` with poses of all bodies, and of those of a ghost, if there is one (magic, u32 number, f64 time, f32 x 7 each), `link.onstatus(text)`.
+// `link.onframe(buffer)` with poses of all bodies, and of those of a reference, if there is one (magic, u32 number, f64 time, f32 x 7 each), `link.onstatus(text)`.
 // Up:   {set: {...}}, {do: "reset" | "step" | "seek" | "pull" | "release" | "force" | "meet", ...}, {ack: number of a frame that is drawn}.
 //       To a program that adds sliders and hears clicks: {set: {sliders: {name: value}}}, {do: "click", body: index, point}.
 // Down: a scene (it has `commands`), {ground: its own commands}, {panel: {...}}, {program: {sliders, marks, clicks}}, {state: {...}}, {error: text} about what this page asked for.
@@ -15,7 +15,7 @@ class Session {
         this.panel = null;  // what there is to be set, as told last
         this.program = null;  // what the program that shows the robot adds
         this.state = null;
-        this.listeners = {panel: [], program: [], state: [], error: [], status: [], overlay: [], scene: [], ghost: []};
+        this.listeners = {panel: [], program: [], state: [], error: [], status: [], overlay: [], scene: [], reference: []};
         this.waiting = null;  // the newest frame that is not applied yet
         this.latest = null;  // the one that is
         link.onmessage = (message) => this.take(message);
@@ -61,7 +61,7 @@ class Session {
         if (this.waiting) {
             this.latest = new Float32Array(this.waiting, HEAD_BYTES);
             this.stage.pose(this.latest);
-            this.tell("ghost", this.latest.subarray(7 * this.stage.bodies.length));
+            this.tell("reference", this.latest.subarray(7 * this.stage.bodies.length));
             this.acknowledge(this.waiting);
             this.waiting = null;
         }

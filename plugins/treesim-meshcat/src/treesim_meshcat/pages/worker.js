@@ -58,7 +58,7 @@ class Player {
             message: this.message, history: [this.history[0].t, this.history[this.history.length - 1].t],
             joints: physics.byJoint((joint) => q[joint.q]),
             targets: physics.controller === "none" ? undefined : physics.byJoint((_, i) => physics.targets[i]),
-            frame: physics.frame, felt: physics.felt,
+            frame: physics.frame, effective_mass: physics.effective_mass,
             forces: Object.fromEntries(Object.entries(physics.forces).map(([name, {body, point, vector}]) => [name, {body, point, vector}])),
             pull: pulled && {body: pulled.body, point: pulled.point, target: pulled.target, force: Math.hypot(...pulled.force), vector: pulled.force},
         };

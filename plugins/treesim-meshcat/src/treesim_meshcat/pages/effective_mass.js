@@ -28,7 +28,7 @@ function principalAxes(symmetric) {
 }
 
 // The masses [kg] along the principal axes of Λ^-1 (3, 3), largest first, null along which nothing moves.
-function feltAlong(inverse) {
+function effectiveAlong(inverse) {
     const {values, axes} = principalAxes(inverse), least = UNMOVED * Math.max(values[2], Number.MIN_VALUE);
     return {axes, masses: values.map((value) => (value > least ? 1 / value : null))};
 }

@@ -1,4 +1,4 @@
-"""`treesim view --ghost`: overlay of a reference run."""
+"""`treesim view --reference`: overlay of a reference run."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from ..model.tree import Tree
     from ..simulation.trajectory import Trajectory
-    from ..viewing.live import GhostSettings
+    from ..viewing.live import ReferenceSettings
 
 KEYS = ("backend", "integrator", "contact_solver", "substeps")  # of an overlay with other methods
 KINDS = {"backend": "dynamics", "integrator": "integrators", "contact_solver": "contact_solvers"}
 ENGINE_SECONDS = 10.0  # duration of an engine's motion, computed before it is shown
 
-GhostOption = Annotated[
+ReferenceOption = Annotated[
     str | None,
     typer.Option(
         metavar="GHOST",
@@ -33,10 +33,10 @@ GhostOption = Annotated[
 ]
 
 
-class GhostChoice(NamedTuple):
+class ReferenceChoice(NamedTuple):
     """Settings of the overlay, and the recorded motions that it names."""
 
-    settings: GhostSettings
+    settings: ReferenceSettings
     recordings: dict[str, Trajectory]
 
 
@@ -49,33 +49,33 @@ class Start(NamedTuple):
     t: float = 0.0
 
 
-def ghost_of(given: str, robot: Tree, start: Start) -> GhostChoice:
-    """Return the overlay that --ghost requests; raises ArgumentError, PluginError and UnsupportedError."""
-    from ..viewing.live import GhostSettings
+def reference_of(given: str, robot: Tree, start: Start) -> ReferenceChoice:
+    """Return the overlay that --reference requests; raises ArgumentError, PluginError and UnsupportedError."""
+    from ..viewing.live import ReferenceSettings
 
     if "=" in given:
-        return GhostChoice(GhostSettings("simulation", **_methods(given)), {})
-    name, motion = recorded_ghost(given, robot, start)
-    return GhostChoice(GhostSettings(name), {name: motion})
+        return ReferenceChoice(ReferenceSettings("simulation", **_methods(given)), {})
+    name, motion = recorded_reference(given, robot, start)
+    return ReferenceChoice(ReferenceSettings(name), {name: motion})
 
 
-def recorded_ghost(given: str, robot: Tree, start: Start) -> tuple[str, Trajectory]:
+def recorded_reference(given: str, robot: Tree, start: Start) -> tuple[str, Trajectory]:
     """Return name and motion of an overlay from a file or another engine.
 
     Raises ArgumentError for another robot's motion, and for methods, which a recording cannot change.
     """
-    from ..formats import SUFFIXES
+    from ..formats import suffixes
     from ..simulation.trajectory import Trajectory
     from ..viewing.live import engine_motion
     from ..viewing.live.recorded import check_fits
 
     if "=" in given:
         raise ArgumentError(
-            f"--ghost {given}: a recorded motion has no methods that could be others; give the .npz of a second "
+            f"--reference {given}: a recorded motion has no methods that could be others; give the .npz of a second "
             "`treesim simulate`"
         )
     path = Path(given)
-    if path.suffix.lower() in SUFFIXES:
+    if path.suffix.lower() in suffixes():
         motion = Trajectory.load(path)
         check_fits(robot, motion)
         return path.name, motion
@@ -83,7 +83,7 @@ def recorded_ghost(given: str, robot: Tree, start: Start) -> tuple[str, Trajecto
 
 
 def _methods(given: str) -> dict[str, Any]:
-    """Return the methods in --ghost as arguments of GhostSettings."""
+    """Return the methods in --reference as arguments of ReferenceSettings."""
     from .. import plugins
 
     found: dict[str, Any] = {}
@@ -91,12 +91,12 @@ def _methods(given: str) -> dict[str, Any]:
         key, separator, value = part.partition("=")
         if not separator or key not in KEYS or key in found:
             raise ArgumentError(
-                f"--ghost {given}: {part!r} is not one of {', '.join(f'{k}=...' for k in KEYS)}, each once"
+                f"--reference {given}: {part!r} is not one of {', '.join(f'{k}=...' for k in KEYS)}, each once"
             )
         if key in KINDS:
-            found[key] = common.checked_name(f"{key} of --ghost", value, plugins.available(KINDS[key]))  # type: ignore[arg-type]
+            found[key] = common.checked_name(f"{key} of --reference", value, plugins.available(KINDS[key]))  # type: ignore[arg-type]
         elif value.isdecimal() and int(value) > 0:
             found[key] = int(value)
         else:
-            raise ArgumentError(f"--ghost {given}: substeps must be a whole number from 1 on, got {value!r}")
+            raise ArgumentError(f"--reference {given}: substeps must be a whole number from 1 on, got {value!r}")
     return {"solver" if key == "contact_solver" else key: value for key, value in found.items()}

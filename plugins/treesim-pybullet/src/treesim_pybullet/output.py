@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def silence() -> Iterator[None]:
+def suppress_output() -> Iterator[None]:
     """Context that discards a library's native output on the standard channels, which may contain JSON."""
     kept = {channel: os.dup(channel) for channel in (1, 2)}
     nowhere = os.open(os.devnull, os.O_WRONLY)

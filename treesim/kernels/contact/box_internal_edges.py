@@ -57,12 +57,12 @@ def beyond_face(p, n, size, axis):
     return Vector(x, y, z)
 
 
-def no_seam(touch, k, x, gap, n):
-    """Return False; variant of `on_seam` for planes."""
+def no_internal_edge(touch, k, x, gap, n):
+    """Return False; variant of `on_internal_edge` for planes."""
     return False
 
 
-def on_seam(touch, k, x, gap, n):
+def on_internal_edge(touch, k, x, gap, n):
     """Return whether a contact of pair k at x, with gap and normal n, is on an internal face, edge or corner.
 
     An internal face belongs to a static box, and another solid of the world covers it. False for soft surfaces, which

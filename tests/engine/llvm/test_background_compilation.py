@@ -12,8 +12,8 @@ import treesim
 from tests import trees
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
-from treesim.engine.llvm import chunks, machine_code, object_cache, second_process
-from treesim.engine.llvm.object_code import Order, framed, object_code, unframed
+from treesim.engine.llvm import background_compilation, chunks, machine_code, object_cache
+from treesim.engine.llvm.object_code import CompileRequest, framed, object_code, unframed
 from treesim.engine.llvm.shared_code import SharedCode
 from treesim.engine.llvm.straight_line import Code
 
@@ -35,17 +35,17 @@ define internal double @twice(double %x) nounwind {
 @pytest.fixture
 def order():
     here = machine_code.processor()
-    return Order(TEXT, here.triple, here.name, here.features, True, False)
+    return CompileRequest(TEXT, here.triple, here.name, here.features, True, False)
 
 
 @pytest.fixture
 def two_cores(monkeypatch):
-    monkeypatch.setattr(second_process, "usable_cores", lambda: 2)
-    monkeypatch.setattr(second_process, "_at_work", set())
+    monkeypatch.setattr(background_compilation, "usable_cores", lambda: 2)
+    monkeypatch.setattr(background_compilation, "_at_work", set())
 
 
-def test_a_second_process_makes_the_same_object_file(order):
-    compilation = second_process.Compilation(order)
+def test_a_background_compilation_makes_the_same_object_file(order):
+    compilation = background_compilation.Compilation(order)
     compilation._waiting.join()
     assert compilation._made == object_code(order)
     assert compilation.result() == object_code(order)
@@ -54,12 +54,12 @@ def test_a_second_process_makes_the_same_object_file(order):
 @pytest.mark.parametrize("interpreter", ["/no/such/python", "/bin/false"])
 def test_without_a_process_that_works_the_code_is_made_here(order, interpreter, monkeypatch):
     monkeypatch.setattr(sys, "executable", interpreter)
-    assert second_process.Compilation(order).result() == object_code(order)
+    assert background_compilation.Compilation(order).result() == object_code(order)
 
 
 def test_without_room_for_a_file_the_code_is_made_here(order, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", "/no/such/folder")
-    compilation = second_process.Compilation(order)
+    compilation = background_compilation.Compilation(order)
     assert compilation._process is None
     assert compilation.result() == object_code(order)
 
@@ -74,32 +74,32 @@ def test_what_python_prints_besides_is_not_taken_for_code(order, printed):
 
 
 def test_a_process_that_hangs_is_given_up(order, monkeypatch):
-    monkeypatch.setattr(second_process, "TIME_LIMIT", 0.0)
-    compilation = second_process.Compilation(order)
+    monkeypatch.setattr(background_compilation, "TIME_LIMIT", 0.0)
+    compilation = background_compilation.Compilation(order)
     assert compilation.result() == object_code(order)
     assert compilation._process.returncode < 0, "it was ended by a signal"
 
 
 def test_no_process_without_a_core_or_a_python(order, two_cores, monkeypatch):
-    assert second_process.possible()
-    go_on, answer = threading.Event(), second_process._answer
-    monkeypatch.setattr(second_process, "_answer", lambda process: go_on.wait(60) and answer(process))
-    compilation = second_process.Compilation(order)
-    assert not second_process.possible(), "both cores are at work"
+    assert background_compilation.possible()
+    go_on, answer = threading.Event(), background_compilation._answer
+    monkeypatch.setattr(background_compilation, "_answer", lambda process: go_on.wait(60) and answer(process))
+    compilation = background_compilation.Compilation(order)
+    assert not background_compilation.possible(), "both cores are at work"
     go_on.set()
     compilation.result()
-    assert second_process.possible()
+    assert background_compilation.possible()
     for name, value in (("executable", ""), ("frozen", True)):
         with monkeypatch.context() as changed:
             changed.setattr(sys, name, value, raising=False)
-            assert not second_process.possible()
+            assert not background_compilation.possible()
 
 
 def test_an_order_for_later_is_begun_when_a_core_is_free(order, two_cores, monkeypatch):
-    go_on, answer = threading.Event(), second_process._answer
-    monkeypatch.setattr(second_process, "_answer", lambda process: go_on.wait(60) and answer(process))
-    first = second_process.Compilation(order)
-    asked, begun = (second_process.Later(order) for _ in range(2))
+    go_on, answer = threading.Event(), background_compilation._answer
+    monkeypatch.setattr(background_compilation, "_answer", lambda process: go_on.wait(60) and answer(process))
+    first = background_compilation.Compilation(order)
+    asked, begun = (background_compilation.QueuedCompilation(order) for _ in range(2))
     assert asked.result() == object_code(order)
     go_on.set()
     assert first.result() == object_code(order)
@@ -111,7 +111,7 @@ def test_an_order_for_later_is_begun_when_a_core_is_free(order, two_cores, monke
 
 
 def test_an_order_for_later_is_begun_at_once_if_nothing_else_is_at_work(order, two_cores):
-    later = second_process.Later(order)
+    later = background_compilation.QueuedCompilation(order)
     assert later._compilation is not None
     assert later.result() == object_code(order)
 

@@ -44,19 +44,19 @@ class Entry:
         return {"path": self.path, "fate": self.fate, "count": self.count, "inside": self.inside, "lines": self.lines}
 
 
-def ledger_of(root: _Element, findings: Iterable[Finding], find_mesh: MeshFinder) -> tuple[Entry, ...]:
+def element_usage(root: _Element, findings: Iterable[Finding], find_mesh: MeshFinder) -> tuple[Entry, ...]:
     """Return the usage of a parsed document's elements, in the order of their first occurrence.
 
     findings: the reader's. find_mesh: name -> (file, whether it exists); a collision without its mesh counts as
     ignored.
     """
-    told = {(found.element, found.line): found.code for found in findings if found.code in ALTERING | DROPPING}
+    details = {(found.element, found.line): found.code for found in findings if found.code in ALTERING | DROPPING}
     for mesh in root.iterfind("link/collision/geometry[1]/mesh[1]"):
         if not find_mesh(mesh.get("filename", ""))[1]:
             collision = mesh.getparent().getparent()
-            told[path_of(collision), collision.sourceline] = MISSING_MESH
+            details[path_of(collision), collision.sourceline] = MISSING_MESH
     rows: dict[tuple[str, Fate], tuple[list[int], int]] = {}
-    for path, fate, line, inside in _walk(root, "", "robot", told):
+    for path, fate, line, inside in _walk(root, "", "robot", details):
         lines, held = rows.setdefault((path, fate), ([], 0))
         lines.append(line)
         rows[path, fate] = lines, held + inside
@@ -64,11 +64,11 @@ def ledger_of(root: _Element, findings: Iterable[Finding], find_mesh: MeshFinder
 
 
 def _walk(
-    element: _Element, above: str, tag: str, told: dict[tuple[str, int | None], str]
+    element: _Element, above: str, tag: str, details: dict[tuple[str, int | None], str]
 ) -> Iterator[tuple[str, Fate, int, int]]:
     """Yield (path, fate, line, number of contents ignored with it) of a known element and everything in it."""
     path, line = f"{above}/{tag}".removeprefix("/robot/").removeprefix("/"), element.sourceline or 0
-    code = told.get((path_of(element), element.sourceline))
+    code = details.get((path_of(element), element.sourceline))
     fate: Fate = "altered" if code in ALTERING else "honoured"
     yield path, fate, line, 0
     allowed, idle = KNOWN[tag], _idle(element)
@@ -79,9 +79,9 @@ def _walk(
     for child in element:
         inner = str(child.tag)
         once = inner in allowed.once and inner not in seen and not (tag == "geometry" and seen)
-        dropped = told.get((path_of(child), child.sourceline)) in DROPPING | {MISSING_MESH}
+        dropped = details.get((path_of(child), child.sourceline)) in DROPPING | {MISSING_MESH}
         if inner not in idle and not dropped and (once or inner in allowed.many):
-            yield from _walk(child, f"{above}/{tag}", inner, told)
+            yield from _walk(child, f"{above}/{tag}", inner, details)
         else:
             below = sum(1 + len(one.attrib) for one in child.iter("*")) - 1
             place = inner.rpartition("}")[2]

@@ -21,11 +21,15 @@ from .settings import CHECKS, Settings
 from .timed import TimedSimulation
 
 NONE, SIMULATION, SAME = "none", "simulation", "same"
-METHODS = {"ghostBackend": "backend", "ghostIntegrator": "integrator", "ghostSolver": "solver"}  # as pages call them
+METHODS = {
+    "referenceBackend": "backend",
+    "referenceIntegrator": "integrator",
+    "referenceSolver": "solver",
+}  # as pages call them
 
 
 @dataclass(frozen=True)
-class GhostSettings:
+class ReferenceSettings:
     """Settings of the overlay.
 
     Parameters
@@ -71,7 +75,7 @@ class GhostSettings:
         methods: dict[str, Any] = {name: method for name, method in chosen.items() if method != SAME}
         return replace(settings, substeps=self.substeps or settings.substeps, **methods)
 
-    def changed(self, values: Mapping[str, Any], choices: list[str]) -> GhostSettings:
+    def changed(self, values: Mapping[str, Any], choices: list[str]) -> ReferenceSettings:
         """Return these settings with a page's changes; a change of methods also turns the overlay on.
 
         Parameters
@@ -92,13 +96,13 @@ class GhostSettings:
             For an unknown name.
         """
         found: dict[str, Any] = {name: _method(name, values[key]) for key, name in METHODS.items() if key in values}
-        if "ghost" in values:
-            found["of"] = _choice(values["ghost"], choices)
+        if "reference" in values:
+            found["of"] = _choice(values["reference"], choices)
         elif found:
             found["of"] = SIMULATION
         return replace(self, **found)
 
-    def told(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the settings by the page's names.
 
         Returns
@@ -106,7 +110,7 @@ class GhostSettings:
         dict
             Values by name.
         """
-        return {"ghost": self.of, **{key: getattr(self, name) for key, name in METHODS.items()}}
+        return {"reference": self.of, **{key: getattr(self, name) for key, name in METHODS.items()}}
 
 
 def _method(name: str, value: Any) -> str:
@@ -115,11 +119,11 @@ def _method(name: str, value: Any) -> str:
 
 def _choice(value: Any, choices: list[str]) -> str:
     if not isinstance(value, str) or value not in choices:
-        raise unknown_name("ghost", value, choices)
+        raise unknown_name("reference", value, choices)
     return value
 
 
-class Ghost(Protocol):
+class Reference(Protocol):
     """Interface of an overlay."""
 
     @property
@@ -140,7 +144,7 @@ class Ghost(Protocol):
         """Advance to time t [s], under the robot's controller."""
 
 
-class RecordedGhost:
+class RecordedReference:
     """Overlay that shows a recording at the robot's time; raises ArgumentError for a recording of another robot."""
 
     step_seconds = None
@@ -172,7 +176,7 @@ class RecordedGhost:
         self.show(t)
 
 
-class SimulatedGhost:
+class SimulatedReference:
     """Overlay that steps the robot's world by other methods, under the same targets, mouse spring and forces.
 
     simulation, drive: the overlay's own. moment: initial state, in general the robot's.

@@ -7,18 +7,18 @@ from collections.abc import Callable
 import numpy as np
 
 from ..dynamics.tables import constants_of
+from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import STATES_PER_TASK, run_states
 from ..engine.call.generic import compiled, compiled_soon
-from ..engine.call.varied import Varied
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.threads import over_threads
-from ..kernels.contact.contact_step import LEFT_OUT, TOLD, contact_step_entry, parts_of
+from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, contact_step_entry, parts_of
 from ..kernels.contact.joint_limits import near_limits_states
 from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE
 from ..model.tree import Tree
-from ..states.states import tied_constants
+from ..states.states import mimic_constants
 from ..system.memory import free_memory
 from .base import ContactSolver, chosen_solver
 from .tables import Touching
@@ -31,7 +31,7 @@ SQUARES = 3  # number of square matrices of all rows in a step and its solver
 SWEEPS = 500  # of the solver, and as many iterations of `admm`
 
 
-class ContactStage:
+class ContactSolve:
     """Compiled contact solve for single states and batches."""
 
     def __init__(
@@ -46,27 +46,27 @@ class ContactStage:
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
-        tied, held = robot.mimic_map is not None, bool(touching.held[0][0])
-        plain = not (tied or held or touching.convex[1] > touching.convex[0])
+        mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
+        plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and SHARE[rule] < 1 and touching.limits > 0
         parts = parts_of(touching.on_planes, held, again)
-        self._made_of = type(chosen).kernel, type(chosen).memory, tied, parts
+        self._made_of = type(chosen).kernel, type(chosen).memory, mimic_map, parts
         self.entry = contact_step_entry(*self._made_of)
         scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work), float(again)])
         layout = touching.layout if work else touching.without_groups()
         self.constants = (
-            *tied_constants(robot, constants_of(robot, gravity)),
+            *mimic_constants(robot, constants_of(robot, gravity)),
             layout,
             touching.geometry,
             *touching.held,
             settings,
             scheme,
         )
-        n, found = (robot.nv,), (touching.told, FOUND)
+        n, found = (robot.nv,), (touching.external, FOUND)
         inputs = ((robot.nq,), n, (robot.nq,), n, n, (2,), (touching.rows,), found)
         groups = int(touching.layout[8]) if work else 1
         wrenches = (robot.n_bodies + 1, 6), (groups, 12)
-        self.shapes = ((robot.nq,), n, (touching.rows,), *wrenches, (TOLD,), (2,))
+        self.shapes = ((robot.nq,), n, (touching.rows,), *wrenches, (SOLVER_INFO,), (2,))
         self._layout_at, self._inputs = next(k for k, x in enumerate(self.constants) if x is layout), inputs
         self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
         self.quick: BoundEntry | None = None
@@ -91,13 +91,13 @@ class ContactStage:
         if self.quick is None:
             compiled_soon(self.entry)
 
-    def near(self, q: np.ndarray, q_free: np.ndarray, varied: Varied | None = None) -> np.ndarray | None:
+    def near(self, q: np.ndarray, q_free: np.ndarray, batched: BatchedTables | None = None) -> np.ndarray | None:
         """Return a mask (...) of the states that need the contact solve in an unconstrained step from q to q_free.
 
         It is computed where there are only joint limits, by a quick test that avoids compiling the contact solve. None
         means that all states may need it: there is contact or friction, or the limits are batched parameters.
         """
-        if self.quick is None or (varied is not None and self.geometry_at in varied.tables):
+        if self.quick is None or (batched is not None and self.geometry_at in batched.tables):
             return None
         flags = np.empty((*q.shape[:-1], 1))
         if q.ndim > 1 or self.quick.call(q, q_free, flags) == BAD_LAYOUT:
@@ -110,22 +110,22 @@ class ContactStage:
         """Index of the table of contact geometry among the constants."""
         return next(k for k, table in enumerate(self.constants) if table is self.touching.geometry)
 
-    def run_varied(self, varied: Varied, *arrays: np.ndarray) -> int:
+    def run_batched(self, batched: BatchedTables, *arrays: np.ndarray) -> int:
         """Run a batch (count, ...) as `run` does, with batched parameters in the constants."""
-        status = self._run_varied(varied, *arrays)
+        status = self._run_batched(batched, *arrays)
         while self._makes_room(arrays[-2]):
-            status = self._run_varied(varied, *arrays)
+            status = self._run_batched(batched, *arrays)
         return status
 
-    def _run_varied(self, varied: Varied, *arrays: np.ndarray) -> int:
+    def _run_batched(self, batched: BatchedTables, *arrays: np.ndarray) -> int:
         count, code = len(arrays[0]), compiled(self.entry)
         flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in arrays[:8]]
         flat += [x.reshape(count, -1) for x in arrays[8:]]
 
         def part(first: int, last: int) -> int:
-            constants, status = varied.copies(self.constants), FINE
+            constants, status = batched.copies(self.constants), FINE
             for state in range(first, last):
-                varied.put(state, constants)
+                batched.put(state, constants)
                 status = max(status, int(code(*constants, *(x[state] for x in flat))))
             return status
 
@@ -145,12 +145,12 @@ class ContactStage:
             status = self._run(*arrays)
         return status
 
-    def _makes_room(self, told: np.ndarray) -> bool:
+    def _makes_room(self, solver_info: np.ndarray) -> bool:
         """Allocate memory for contacts that a step omitted; return True if the step should be repeated."""
-        if not told[..., LEFT_OUT].any():
+        if not solver_info[..., LEFT_OUT].any():
             return False
         layout = self.constants[self._layout_at].copy()
-        wanted = int(layout[CAPACITY_AT] + np.max(told[..., LEFT_OUT]))
+        wanted = int(layout[CAPACITY_AT] + np.max(solver_info[..., LEFT_OUT]))
         capacity = min(ROOM * -(-wanted // ROOM), self.touching.most_contacts)
         rows = self.touching.rows - 3 * self.touching.slots + 3 * capacity
         free = free_memory()

@@ -16,7 +16,7 @@ from ...system.cores import usable_cores
 from ...system.subprocesses import can_start_python, file_command
 from ..threads import lock_across_forks
 from . import object_code
-from .object_code import Order
+from .object_code import CompileRequest
 
 TIME_LIMIT = 300.0  # seconds after which a process is killed
 
@@ -32,7 +32,7 @@ def possible() -> bool:
 class Compilation:
     """Compilation request that a second process works on, started at once."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: CompileRequest) -> None:
         self.order = order
         self._made: bytes | None = None
         self._process = _started(order)
@@ -55,10 +55,10 @@ class Compilation:
             _at_work.discard(threading.current_thread())
 
 
-class Later:
+class QueuedCompilation:
     """Compilation request that a second process starts when a core is free, unless the result is needed before."""
 
-    def __init__(self, order: Order) -> None:
+    def __init__(self, order: CompileRequest) -> None:
         self.order = order
         self._compilation: Compilation | None = None
         self._asked, self._beginning = False, threading.Lock()
@@ -87,14 +87,14 @@ class Later:
                 self._compilation = Compilation(self.order)
 
 
-def _started(order: Order) -> subprocess.Popen[bytes] | None:
+def _started(order: CompileRequest) -> subprocess.Popen[bytes] | None:
     """Start a process with its request in a file; None if it cannot be started.
 
     A pipe buffers only 64 KiB. A thread would have to write to it piece by piece, and wait before each for
     another thread that generates code.
     """
     text, *values = order
-    facts = json.dumps(dict(zip(Order._fields[1:], values, strict=True)))
+    facts = json.dumps(dict(zip(CompileRequest._fields[1:], values, strict=True)))
     command = file_command(object_code.__file__)
     try:
         with tempfile.TemporaryFile() as given:

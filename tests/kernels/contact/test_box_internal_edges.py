@@ -39,7 +39,7 @@ def test_a_ball_rolls_over_a_seam_as_over_a_plane():
 def test_a_step_between_boxes_stops_a_cube(height):
     run = simulate(treesim.World(cube(), ground=slabs(height, friction=0.0)), at((-0.1, 0, 0.05)), [0.5, 0, 0, 0, 0, 0],
                    duration=0.15)  # fmt: skip
-    assert front_corner(run).max() < 1e-4 and run.told[:, 0].max() < 1e-4
+    assert front_corner(run).max() < 1e-4 and run.solver_info[:, 0].max() < 1e-4
 
 
 def front_corner(run):

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from .entry import is_tied, made_entry
+from .entry import is_mimic_entry, made_entry
 from .status import FINE, WRONG_SIZE
 
 
 @lru_cache(maxsize=256)
-def varied_entry(
+def batched_entry(
     states: Any, constants: int, tables: tuple[int, ...], arrays: int, before: int
 ) -> Callable[..., int]:  # fmt: skip
     """Return the variant of an entry (*constants, *arrays) with batched tables: (*constants, *places, *arrays).
@@ -32,14 +32,14 @@ def varied_entry(
     fixed, others = labels[:constants], labels[constants:]
     places = [f"places_{fixed[table]}" for table in tables]
     parameters = [*fixed, *places, *others[:before], "numbers", *others[before:]]
-    name = "_".join(["varied", *(fixed[table] for table in tables), states.__name__])
+    name = "_".join(["batched", *(fixed[table] for table in tables), states.__name__])
     text = _text(name, parameters, [fixed[table] for table in tables], places, fixed, others)
     namespace = {"__name__": states.__module__, "states": states, "np": np, "FINE": FINE, "WRONG_SIZE": WRONG_SIZE}
     made = made_entry(name, text, namespace)
     if states.__annotations__:
         kind = dict(kinds) | dict.fromkeys(places, "TableOfIntegers") | {"numbers": "Reals"}
         made.__annotations__ = {label: kind[label] for label in parameters} | {"return": "int"}
-    made.__doc__, made.tied = states.__doc__, is_tied(states)
+    made.__doc__, made.mimic = states.__doc__, is_mimic_entry(states)
     function: Callable[..., int] = made
     return function
 

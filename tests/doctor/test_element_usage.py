@@ -34,12 +34,12 @@ FULL = (
 
 
 def entries(text):
-    return {(entry.path, entry.fate): entry for entry in treesim.check(text).ledger}
+    return {(entry.path, entry.fate): entry for entry in treesim.check(text).element_usage}
 
 
 def test_every_element_and_attribute_is_counted_once():
-    told = sum(entry.count + entry.inside for entry in treesim.check(FULL).ledger)
-    assert told == sum(1 + len(one.attrib) for one in etree.fromstring(FULL).iter("*"))
+    details = sum(entry.count + entry.inside for entry in treesim.check(FULL).element_usage)
+    assert details == sum(1 + len(one.attrib) for one in etree.fromstring(FULL).iter("*"))
 
 
 @pytest.mark.parametrize(
@@ -69,13 +69,13 @@ def test_a_collision_without_its_mesh_is_ignored(filename, fate, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "there.stl").touch()
     text = GOOD.replace('<capsule radius="0.03" length="0.34"/>', f'<mesh filename="{filename}"/>')
-    ledger = treesim.check(text, meshes=False).ledger
-    assert [entry.fate for entry in ledger if 29 in entry.lines and entry.path == "link/collision"] == [fate]
+    element_usage = treesim.check(text, meshes=False).element_usage
+    assert [entry.fate for entry in element_usage if 29 in entry.lines and entry.path == "link/collision"] == [fate]
 
 
 def test_a_mimic_that_is_left_free_is_ignored():
-    ledger = treesim.check(GOOD, mimic="free").ledger
-    assert {entry.fate for entry in ledger if entry.path == "joint/mimic"} == {"ignored"}
+    element_usage = treesim.check(GOOD, mimic="free").element_usage
+    assert {entry.fate for entry in element_usage if entry.path == "joint/mimic"} == {"ignored"}
 
 
 def outcome(text):
@@ -121,7 +121,7 @@ def test_what_is_honoured_acts_and_what_is_ignored_does_not():
     may refer to them, or not be called so, and what else a fixed joint holds is another entry's."""
     root = etree.fromstring(FULL)
     with np.printoptions(precision=17, threshold=10**6):
-        before, fates = outcome(FULL), treesim.check(FULL).ledger
+        before, fates = outcome(FULL), treesim.check(FULL).element_usage
         for element in root.xpath("//*[not(parent::joint[@type='fixed'])]"):
             for name in element.attrib:
                 text = changed(root, element, name)

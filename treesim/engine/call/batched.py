@@ -7,10 +7,10 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from ...kernels.entries.varied_entry import varied_entry
+from ...kernels.entries.batched_entry import batched_entry
 
 
-class Varied(NamedTuple):
+class BatchedTables(NamedTuple):
     """Batched entries of tables among an entry's constants.
 
     tables: indices of these constants. places: indices of the entries in each table. numbers (count, K): values
@@ -28,7 +28,7 @@ class Varied(NamedTuple):
 
         arrays: number of the original entry's arrays. before: number of those before the new input.
         """
-        return varied_entry(entry, len(constants), self.tables, arrays, before), (*constants, *self.places)
+        return batched_entry(entry, len(constants), self.tables, arrays, before), (*constants, *self.places)
 
     def of(self, states: Any) -> Self:
         """Return the batched entries of some states."""

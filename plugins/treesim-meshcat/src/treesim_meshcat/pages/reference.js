@@ -1,14 +1,14 @@
-// The ghost: a second run of the robot, as a translucent copy of what is seen of it.
+// The reference: a second run of the robot, as a translucent copy of what is seen of it.
 
 const GHOST_COLOR = 0x2a8fd8, GHOST_OPACITY = 0.4;
 
-class Ghost {
+class Reference {
     constructor(session) {
         this.session = session;
         this.stage = session.stage;
         this.bodies = [];
         session.on("scene", (scene) => this.begin(scene));
-        session.on("ghost", (rows) => this.pose(rows));
+        session.on("reference", (rows) => this.pose(rows));
     }
 
     begin(scene) {
