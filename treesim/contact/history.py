@@ -33,10 +33,11 @@ class ContactHistory(ReprMixin):
     """Contact results of the steps that start at K recorded states; those of the last state are zero.
 
     bodies: names of bodies whose shapes may touch. wrench (K, number of bodies, 6): mean contact force [N] and moment
-    [N m] on them during the step, in world axes at the body's origin. told (K, 7): diagnostics, see `ContactReport`.
-    surfaces: names of surfaces of the world, and of links on fixed bases. pairs: pairs of bodies, or of a body and a
-    surface, that touched at some time. pair_wrench (K, number of pairs, 12): wrench on the first, then on the second,
-    of each pair. Files of older versions have no pairs. Raises ArgumentError for invalid names, numbers and shapes.
+    [N m] on them during the step, in world axes at the body's origin. solver_info (K, 7): diagnostics, see
+    `ContactReport`. surfaces: names of surfaces of the world, and of links on fixed bases. pairs: pairs of bodies, or
+    of a body and a surface, that touched at some time. pair_wrench (K, number of pairs, 12): wrench on the first, then
+    on the second, of each pair. Files of older versions have no pairs. Raises ArgumentError for invalid names, numbers
+    and shapes.
 
     Examples
     --------

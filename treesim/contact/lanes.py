@@ -55,7 +55,7 @@ class ContactLanes:
         return solver_info[:, 0]
 
     def _on_lanes(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
-        """Solve all states on SIMD lanes; return the diagnostics (count, TOLD)."""
+        """Solve all states on SIMD lanes; return the diagnostics (count, SIMD_SOLVER_INFO)."""
         q_new, v_new, impulses, work = results
         solver_info = np.empty((len(q_new), SIMD_SOLVER_INFO))
         impulses[...] = 0.0

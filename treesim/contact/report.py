@@ -36,7 +36,7 @@ class ContactReport(ReprMixin):
     wrench : numpy.ndarray
         (..., N + 1, 6) mean contact force [N] and moment [N m] on every body during the step, the base first, in world
         axes at the body's origin.
-    told : numpy.ndarray
+    solver_info : numpy.ndarray
         (..., 7) diagnostics, which the properties return by name.
     touching : Touching
         Tables of the pairs that may touch.

@@ -213,8 +213,8 @@ class _Pairs:
     def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, internal_edges: int = 0) -> None:
         """Add the pair of one shape's points and one solid.
 
-        met: name of the solid's link, or of the surface of the world. seams: 1 + number of the pair whose solid other
-        solids of the world may cover at internal edges; 0 for none.
+        met: name of the solid's link, or of the surface of the world. internal_edges: 1 + number of the pair whose
+        solid other solids of the world may cover at internal edges; 0 for none.
         """
         first, points = self._points(shape)
         cylinder, between, slots = int(shape.kind == "cylinder"), _between(shape, solid), _slots(shape, solid, points)

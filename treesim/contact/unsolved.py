@@ -96,7 +96,7 @@ def warn_of_states(residual: np.ndarray, what: str, stacklevel: int) -> None:
 def warn_of_step(solver_info: np.ndarray, wrench: np.ndarray, bodies: Sequence[str], stacklevel: int) -> None:
     """Warn of an unsolved step of one state or a batch.
 
-    told (..., 7): diagnostics. wrench (..., N + 1, 6): contact wrenches of the bodies.
+    solver_info (..., 7): diagnostics. wrench (..., N + 1, 6): contact wrenches of the bodies.
     """
     flat, forces = solver_info.reshape(-1, solver_info.shape[-1]), wrench.reshape(-1, *wrench.shape[-2:])
     worst = int(np.argmax(np.where(flat[:, LEFT_OUT] > 0, np.inf, worst_residual(flat))))

@@ -33,9 +33,9 @@ class Capabilities:
     """Supported features of a backend, its cost, and its source.
 
     joint_types: names of joint types. external_forces, armature, batches: whether it supports f_ext, armature and
-    leading batch axes. followers: whether `forward_dynamics` supports robots with mimic joints. If not, it computes the
-    spanning tree, and the constraints of mimic joints are added to its result. error_factor: errors of the method on
-    robots, relative to those of the articulated-body algorithm; 1 if comparable.
+    leading batch axes. mimic_joints: whether `forward_dynamics` supports robots with mimic joints. If not, it computes
+    the spanning tree, and the constraints of mimic joints are added to its result. error_factor: errors of the method
+    on robots, relative to those of the articulated-body algorithm; 1 if comparable.
     """
 
     joint_types: tuple[str, ...] = ("revolute", "continuous", "prismatic", "planar", "spherical", "floating")

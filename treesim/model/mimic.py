@@ -78,9 +78,9 @@ class Mimic(ReprMixin):
 class MimicMap(NamedTuple):
     """The mimic joints b of a tree, each with the independent joint a that it finally mimics: q_b = k q_a + o.
 
-    names, leaders: names of joints b and a. v: degrees of freedom of b in the spanning tree. onto: those of a among the
-    independent ones. independent_q, independent_v: indices of the independent coordinates and velocities in the
-    spanning tree. ints, reals: the same numbers as flat tables for kernels (`kernels.mimic.mimic`).
+    names, mimicked_joints: names of joints b and a. v: degrees of freedom of b in the spanning tree. onto: those of a
+    among the independent ones. independent_q, independent_v: indices of the independent coordinates and velocities in
+    the spanning tree. ints, reals: the same numbers as flat tables for kernels (`kernels.mimic.mimic`).
     """
 
     names: tuple[str, ...]
@@ -96,7 +96,7 @@ class MimicMap(NamedTuple):
 
     @property
     def regularization(self) -> np.ndarray:
-        """Rotor inertias (n,) that regularize the spanning tree's mass matrix; G' diag(lent) G = 0."""
+        """Rotor inertias (n,) that regularize the spanning tree's mass matrix; G' diag(r) G = 0 for these r."""
         return self.reals[3 * len(self.names) :]
 
     @property

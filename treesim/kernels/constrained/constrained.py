@@ -42,8 +42,8 @@ class Scratch(NamedTuple):
     """Scratch memory of constrained dynamics.
 
     By body: transforms, poses, velocities, velocity products, accelerations, articulated inertias, bias forces and
-    constraint forces. By degree of freedom: U, D^-1, nu. By row: A, bias, required and found accelerations. tie:
-    functions and memory for mimic joints.
+    constraint forces. By degree of freedom: U, D^-1, nu. By row: A, bias, required and found accelerations.
+    mimic_constraint: functions and memory for mimic joints.
     """
 
     X: Any
@@ -65,7 +65,10 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(tree, task, q, mimic_constraint):
-    """Scratch memory for a tree and constraints, with the dtype of q; tie: functions and memory for mimic joints."""
+    """Scratch memory for a tree and constraints, with the dtype of q.
+
+    mimic_constraint: functions and memory for mimic joints.
+    """
     m = task.R.shape[0]
     body, dof = np.empty((tree.n_bodies + 1, 75), q.dtype), np.empty((tree.nv, 8), q.dtype)
     row = np.empty((3, m), q.dtype)

@@ -31,22 +31,24 @@ from .constraints import row_accelerations
 class MimicConstraint(NamedTuple):
     """Functions for mimic joints, and their memory; for robots without mimic joints the functions do nothing.
 
-    felt (tree, tie): returns the tree with rotor inertias distributed over mimicked and mimic joints.
+    In these signatures, c is this tuple.
 
-    answer (tree, tie, X, U, D_inv): computes the rows of mimic joints from articulated quantities.
+    with_rotors (tree, c): returns the tree with rotor inertias distributed over mimicked and mimic joints.
 
-    uncouple (tie), couple (tie, i, k, D_inv, screw, K, index, side, n): compute B = J H^-1 A', initially zero, for the
-    n rows that reach body i, at its degree of freedom k.
+    respond (tree, c, X, U, D_inv): computes the rows of mimic joints from articulated quantities.
 
-    reduce (tie, G): subtracts B S^-1 B' from G of constraints, in its lower triangle.
+    uncouple (c), couple (c, i, k, D_inv, screw, K, index, side, n): compute B = J H^-1 A', initially zero, for the n
+    rows that reach body i, at its degree of freedom k.
 
-    stiffen (tree, tie, task, A, diagonal): the same for G's diagonal only, without B.
+    reduce (c, G): subtracts B S^-1 B' from G of constraints, in its lower triangle.
 
-    hold (tree, tie, qdd): applies the constraints of mimic joints to accelerations, or to changes of velocities.
+    stiffen (tree, c, task, A, diagonal): the same for G's diagonal only, without B.
 
-    move (tree, tie, accelerations): adds the last `hold`'s change to the bodies' accelerations.
+    hold (tree, c, qdd): applies the constraints of mimic joints to accelerations, or to changes of velocities.
 
-    find (tree, tie, task, A, X, C, U, D_inv, nu, qdd, accelerations, found): found = A a of the unconstrained motion.
+    move (tree, c, accelerations): adds the last `hold`'s change to the bodies' accelerations.
+
+    find (tree, c, task, A, X, C, U, D_inv, nu, qdd, accelerations, found): found = A a of the unconstrained motion.
     """
 
     with_rotors: Any

@@ -87,7 +87,10 @@ class RowMemory(NamedTuple):
 
 
 def world_tables(layout, geometry, closure, mimic_constraint):
-    """Return the tables of a world from its three flat arrays; tie: functions and memory for mimic joints."""
+    """Return the tables of a world from its three flat arrays.
+
+    mimic_constraint: functions and memory for mimic joints.
+    """
     task = constraint_tables(layout, geometry)
     m, C = task.R.shape[0], task.reference.size
     return Held(task, closure[:m], closure[m : m + C], closure[m + C :].reshape((C, 3)), mimic_constraint)

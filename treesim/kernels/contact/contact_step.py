@@ -218,8 +218,8 @@ def parts_of(on_planes, held, again):
 def make_contact_step(solver, with_rotors, hold, parts):
     """Return the kernel of a step with contact by a solver (see `treesim.contact.base`).
 
-    felt: function that returns the tree with distributed rotor inertias. hold: function that applies the constraints of
-    mimic joints to the rows (`contact_mimic`).
+    with_rotors: function that returns the tree with distributed rotor inertias. hold: function that applies the
+    constraints of mimic joints to the rows (`contact_mimic`).
     """
 
     def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
@@ -380,7 +380,7 @@ def work_of_impulse(problem, m, impulse, n):
 def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
     """Return the entry of a step with contact by a solver.
 
-    tied: for robots with mimic joints. pushed: adds the array `external`, external joint forces, after `force`.
+    mimic: for robots with mimic joints. pushed: adds the array `external`, external joint forces, after `force`.
     """
     step = make_contact_step(
         solver, *((with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)), parts

@@ -75,7 +75,7 @@ def put_speeds(m, n, active):
 
 
 def find_rows(tree, q, dt, m, active, count):
-    """Find the rows of all states; return the numbers of contacts and of rows. alive: active mask of each row."""
+    """Find the rows of all states; return the numbers of contacts and of rows. active: mask of active rows."""
     place(tree, q, m.rows)
     move_bodies(tree, m.rows, m.mean)
     nc = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts, active, count)
@@ -196,7 +196,7 @@ def solve_some(problem, several, impulse, sigma, tolerance, memory):
 
 
 def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info, memory, active, count):
-    """Solve for all sets of impulses, m.push and m.impulse, and write the diagnostics `told`."""
+    """Solve for all sets of impulses, m.push and m.impulse, and write the diagnostics `solver_info`."""
     share, tolerance = scheme[0], scheme[1]
     position_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
@@ -262,7 +262,7 @@ def contact_step_on_lanes(
 ) -> int:  # fmt: skip
     """Compute the steps of all states, eight at a time; arrays as in `contact_step_entry`.
 
-    `after` must be 0 before. `told` has TOLD numbers per state.
+    `after` must be 0 before. `solver_info` has SIMD_SOLVER_INFO numbers per state.
     """
     tree = tree_tables(ints, reals)
     s = settings_of(tree, settings)

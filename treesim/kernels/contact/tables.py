@@ -23,8 +23,8 @@ class Touch(NamedTuple):
     frictions: Any
     speeds: Any  # and of speed limits
     # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start; contact
-    # between the points (`edges`), pair of bodies, whether b comes first there; 1 + the pair whose solid may
-    # have seams here, 0 for none; number of slots, which is less than that of points for large hulls
+    # between the points (`edges`), pair of bodies, whether b comes first there; 1 + the pair whose solid other
+    # solids may cover at internal edges, 0 for none; number of slots, less than that of points for large hulls
     pair: Any
     solid: Any  # (P, 12) placement of the solid on body b
     size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid

@@ -47,7 +47,7 @@ def status_of_quaternions(ints: TableOfIntegers, q: Reals) -> int:
 def status_of_mimic_quaternions(ints: TableOfIntegers, mimic_ints: TableOfIntegers, q: Reals) -> int:
     """Return FINE, or NOT_FINITE if a quaternion in configurations q of independent coordinates does not have length 1.
 
-    followers: the integer table of mimic joints, whose coordinates are not in q (see `mimic`).
+    mimic_ints: the integer table of mimic joints, whose coordinates are not in q (see `mimic`).
     """
     left, i = ints[QUATERNIONS], 0
     while left > 0:

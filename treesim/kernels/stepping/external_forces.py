@@ -19,7 +19,8 @@ from .step import COLUMNS, gains, settings_of
 class ExternalMemory(NamedTuple):
     """Scratch memory of a step under external forces.
 
-    tie: of mimic joints (`contact_mimic`). table: settings of the step. force: sum of all joint forces, (nv,).
+    mimic_constraint: of mimic joints (`contact_mimic`). table: settings of the step. force: sum of all joint forces,
+    (nv,).
     """
 
     mimic_constraint: Any
@@ -28,7 +29,10 @@ class ExternalMemory(NamedTuple):
 
 
 def external_memory(tree, q, mimic_constraint):
-    """Scratch memory for one state, with the dtype of q; tie: that of a step without external forces."""
+    """Scratch memory for one state, with the dtype of q.
+
+    mimic_constraint: that of a step without external forces.
+    """
     return ExternalMemory(mimic_constraint, np.empty(1 + COLUMNS * tree.nv, q.dtype), np.empty(tree.nv, q.dtype))
 
 
