@@ -63,7 +63,7 @@ def test_account_of_a_free_swing(answer: Callable[..., Any], robot: str) -> None
     assert account["steps_per_s"] > 0 and account["real_time_factor"] > 0
     energy = account["energy"]
     assert abs(energy["change"]) < 1e-9 and energy["error"] == energy["change"] and energy["relative_error"] < 1e-8
-    assert account["momentum"]["linear_drift"] is None and "held by the world" in account["momentum"]["note"]
+    assert account["momentum"]["linear_drift"] is None and "fixed to the world" in account["momentum"]["note"]
 
 
 def test_account_of_free_flight(answer: Callable[..., Any], robot: str) -> None:
