@@ -16,6 +16,7 @@ from .constrained import check_constrained
 from .contact import check_contact_solver
 from .dynamics import check_dynamics
 from .engines import check_engine, check_layout
+from .formats import check_format
 from .integrators import check_integrator
 from .operational import check_operational
 from .report import Conformance, ConformanceError, Finding, farthest
@@ -31,6 +32,7 @@ __all__ = [
     "check_contact_solver",
     "check_dynamics",
     "check_engine",
+    "check_format",
     "check_integrator",
     "check_layout",
     "check_operational",

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -170,7 +171,7 @@ def begin(kind: PluginKind, implementation: Any) -> tuple[Any, Checks]:
 
 def named(implementation: Any) -> str:
     """Return the name of an implementation in messages."""
-    name = getattr(implementation, "name", None)
+    name = getattr(implementation, "__name__" if isinstance(implementation, ModuleType) else "name", None)
     return repr(name) if isinstance(name, str) else str(type(implementation))
 
 
