@@ -45,7 +45,7 @@ def test_a_robot_that_is_gone_is_still_in_its_run(treesim, robot, run, tmp_path)
 
     os.remove(robot)
     done = treesim("convert", run, tmp_path / "run.mcap")
-    assert done.exit_code == 0 and "does not tell what the robot looks like" in " ".join(done.stderr.split())
+    assert done.exit_code == 0 and "does not contain the robot's visuals" in " ".join(done.stderr.split())
     assert len(load(tmp_path / "run.mcap")) == 51
 
 

@@ -183,7 +183,7 @@ def test_a_fault_in_the_trajectory_fails(fault):
     report = ask(Mirror(distort))
     row = report.row("trajectory", "canonical")
     assert not report.passed and not row.passed and row.where == "step 7"
-    assert "valid for 20 of 20 steps" in row.note and "stepping rule" in report.summary
+    assert "valid for 20 of 20 steps" in row.note and "the integrator differs" in report.summary
 
 
 def test_the_tolerances_differ_by_level():
@@ -226,12 +226,15 @@ def test_an_engine_that_gives_nothing_does_not_pass():
 
 def test_why_there_is_no_trajectory_is_told():
     assert (
-        "no steps were asked for"
+        "no steps were requested"
         in compare(URDF, Mirror(), "fixed", states=2, steps=0).skipped["trajectory (canonical level)"]
     )
     mirror = Mirror()
     mirror.integrator = None
-    assert "stepping rule of mirror" in compare(URDF, mirror, "fixed", states=2).skipped["trajectory (canonical level)"]
+    assert (
+        "integrator equal to that of mirror"
+        in compare(URDF, mirror, "fixed", states=2).skipped["trajectory (canonical level)"]
+    )
 
 
 def test_a_tree_is_compared_at_the_canonical_level_only():
@@ -281,7 +284,7 @@ def test_a_run_of_ours_that_breaks_down_fails():
 def test_an_engine_may_refuse():
     robot = treesim.load(URDF)
     body = replace(robot.bodies[0], joint=replace(robot.bodies[0].joint, name="hip"))
-    with pytest.raises(UnsupportedError, match="mirror cannot judge 'leg': it has no elbow"):
+    with pytest.raises(UnsupportedError, match="mirror cannot evaluate 'leg': it has no elbow"):
         compare_source(RobotSource(treesim.Tree("leg", [body])), Mirror())
 
 

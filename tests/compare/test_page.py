@@ -56,7 +56,7 @@ def test_everything_is_told(text):
         "not passed", "Compared with one 1.0", "Compared with two 1.0", "three was not compared: it is tired",
         "it crashed",
         "mass matrix", "joint 'shoulder'", "What would explain it", "Negative controls", "missed", "Free motion",
-        "due.", "Error of energy", "g(t): treesim from its perturbed run",
+        "are expected.", "Error of energy", "g(t): treesim from its perturbed run",
     ):  # fmt: skip
         assert part in details, part
 

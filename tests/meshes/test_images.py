@@ -187,7 +187,7 @@ def gif():
 
 
 BROKEN = {
-    "missing": (None, "it is not found; put it beside the mesh file"),
+    "missing": (None, "it is not found; put it next to the mesh file"),
     "empty": (b"", "it is neither PNG nor JPEG"),
     "a GIF": (gif(), "it is neither PNG nor JPEG; convert it"),
     "PostScript": (b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 1 1\n", "it is neither PNG nor JPEG"),
@@ -273,7 +273,7 @@ def test_images_outside_are_not_read(make, way, tmp_path):
     if way == "linked folder":
         os.symlink(outside, inside / "link")
     fault = fault_of(make(inside, name))
-    assert "put it beside the mesh file" in fault
+    assert "put it next to the mesh file" in fault
     assert ("escapes" in fault) == (way not in ("absolute", "URL"))
 
 

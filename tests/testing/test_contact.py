@@ -93,7 +93,7 @@ BROKEN = {
     "limits that pull": (broken(changed(pulling)), "holds joint limits, joint friction and rows"),
     "half of the loads": (broken(changed(tilting)), "carries the loads of a stack: the loads are"),
     "velocities of others": (broken(untrue), "sigma is off from G lambda"),
-    "two sweeps": (broken(two_sweeps), "obeys the laws of random problems: a law is missed"),
+    "two sweeps": (broken(two_sweeps), "satisfies the contact model on random problems: the residual is"),
     "writes to the problem": (broken(settling), "it writes to the problem"),
     "remembers": (broken(remembering), "other bits"),
     "memory for three rows": (broken(memory=staticmethod(short_memory)), "raises IndexError"),

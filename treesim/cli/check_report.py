@@ -29,7 +29,7 @@ def print_report(
 ) -> None:
     """Print the report on one robot, under the name on the command line.
 
-    ledger: also print the whole element usage report. importers: print how other programs read the file.
+    element_usage: also print the whole element usage report. importers: print how other programs read the file.
     """
     robot = diagnosis.robot
     about = "cannot be built" if robot is None else f"{robot.n_bodies} bodies, nv {robot.nv}, {robot.mass:.4g} kg"

@@ -63,7 +63,7 @@ def _write(source: Path, run: Trajectory, target: Path) -> None:
     try:
         robot = robot_of(str(source), run, None, None)
     except ArgumentError as error:
-        print_warning(f"{target} does not tell what the robot looks like: {error}")
+        print_warning(f"{target} does not contain the robot's visuals: {error}")
         run.save(target)
     else:
         write_mcap(run, target, robot)

@@ -82,7 +82,7 @@ def print_two_robots(found: TwoRobots) -> None:
     console.print(table)
     for title, names in (("only in the first", found.only_first), ("only in the second", found.only_second)):
         if names:
-            console.print(f"joints {title}, held at zero: {', '.join(map(named, names))}")
+            console.print(f"joints {title}, fixed at zero: {', '.join(map(named, names))}")
     for name, place in found.frames.items():
         console.print(f"frame of {name!r} in the second: {place}; no motion changes")
     print_causes(found.causes)

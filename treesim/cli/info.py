@@ -141,7 +141,7 @@ def _mimic_joints(robot: Tree) -> list[tuple[str, str]]:
     details = [
         f"{named(name)} = {k:g} {named(mimicked)}" + (f" {o:+g}" if o else "") for name, (mimicked, k, o) in lines
     ]
-    return [("mimic_joints", "\n".join(details))]
+    return [("mimic joints", "\n".join(details))]
 
 
 def _loops(robot: Tree) -> list[tuple[str, str]]:

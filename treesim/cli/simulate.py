@@ -75,7 +75,7 @@ class Outputs:
         if plot is not None:
             require_matplotlib()
         if viewer is not None and html is None and record is None:
-            raise ArgumentError("--viewer says who records the motion: name a file with --html or --record too")
+            raise ArgumentError("--viewer selects the recorder of the motion: name a file with --html or --record too")
         recorder = None if html is None and record is None else common.get_recorder(viewer)
         if record is not None:
             common.check_record(recorder, record)

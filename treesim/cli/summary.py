@@ -109,7 +109,7 @@ def _pusher(robot: Tree, trajectory: Trajectory) -> str | None:
     """Return what other than gravity changes the momentum; None in free flight."""
     roots = [body.joint for body in robot.bodies if body.parent == 0]
     if [joint.type for joint in roots] != ["floating"]:
-        return "the base is held by the world"
+        return "the base is fixed to the world"
     if trajectory.contact is not None and trajectory.contact.wrench.any():
         return "the ground pushes"
     if trajectory.tau[:, robot.v_index[roots[0].name]].any():
@@ -151,19 +151,19 @@ def _energy_text(energy: dict[str, Any]) -> str:
         f"{energy['start']:.6g} J, change {energy['change']:+.4g} J: controls {energy['work_of_controls']:+.4g} J, "
         f"damping, friction and contact {energy['work_of_damping_and_friction']:+.4g} J\n"
         f"error {energy['error']:+.2e} J, at most {energy['largest_error']:.2e} J on the way{share} of the "
-        f"{energy['energy_range']:.3g} J energy range"
+        f"energy range of {energy['energy_range']:.3g} J"
     )
 
 
 def _contact_text(contact: dict[str, Any], steps: int) -> str:
     from ..contact.unsolved import UNSOLVED
 
-    missed = f", one by more than {UNSOLVED:g} in {contact['missed']} of {steps} steps" if contact["missed"] else ""
+    missed = f", above {UNSOLVED:g} in {contact['missed']} of {steps} steps" if contact["missed"] else ""
     lines = [
         f"at most {contact['most_contacts']} contacts, penetration {contact['largest_penetration']:.2e} m",
-        f"laws missed by {contact['largest_residual']:.2e} m/s at most, positions by "
+        f"largest residual {contact['largest_residual']:.2e} m/s, of positions "
         f"{contact['largest_position_residual']:.2e} m/s{missed}",
-        f"energy given by impulses: {contact['largest_certificate']:.2e} J a step at most",
+        f"energy added by impulses: {contact['largest_certificate']:.2e} J a step at most",
     ]
     if contact["left_out"]:
         lines.append(f"no room for {contact['left_out']} contacts")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 CALL = re.compile(r"(\w+)\((.*)\)", re.DOTALL)
 VARY = (
-    "NAME=DISTRIBUTION: normal(mean,sd), uniform(a,b), loguniform(a,b), a,b,c or, for q0, around(sd); scale(...) makes "
-    "factors"
+    "NAME=DISTRIBUTION: normal(mean,sd), uniform(a,b), loguniform(a,b), a,b,c or, for q0, around(sd); scale(...) "
+    "multiplies the robot's values"
 )
 KINDS = ("any_", "all_", "first_time", "minimum", "maximum", "mean", "last", "stop")
 

@@ -171,7 +171,7 @@ def view(
         return
     interactive = isinstance(window, InteractiveViewer)
     if until_closed and not (interactive and hasattr(window, "when_left")):
-        raise UnsupportedError(f"--until-closed: viewer {viewer!r} does not tell when its pages are closed")
+        raise UnsupportedError(f"--until-closed: viewer {viewer!r} does not report when its pages are closed")
     _set_port(window, viewer, port)
     _check_reference(reference, window, viewer)
     if not interactive:

@@ -43,7 +43,7 @@ def compare_source(
     states, steps, dt = whole_number("states", states, 1), whole_number("steps", steps), positive_number("dt", dt)
     robot = without_losses(source.robot)
     if reason := engine.refuses(robot):
-        raise UnsupportedError(f"{engine.name} cannot judge {robot.name!r}: {reason}")
+        raise UnsupportedError(f"{engine.name} cannot evaluate {robot.name!r}: {reason}")
     ours = (own or TreesimEngine(engine.integrator)).read(robot)
     batch = random_batch(robot, states, seed, 0 if engine.integrator is None else steps, dt)
     refined = refinement(ours, engine, batch)
@@ -149,7 +149,7 @@ def _whole_summary(report: Report) -> str:
     if found is None or found.passed:
         return failed + agreed
     return (
-        f"{failed}{agreed}; its motion does not converge as its rule should: order {found.slope:.2f}, "
+        f"{failed}{agreed}; its motion does not converge with the order of its integrator: order {found.slope:.2f}, "
         f"{found.extrapolated_slope:.2f} extrapolated, where {found.order} and {found.order + 1} are due"
     )
 
@@ -168,8 +168,8 @@ def _left_out(theirs: Results, asked: StateBatch, engine: EngineAdapter | None =
         if quantity != "trajectory" or asked.steps:
             found[quantity] = "the adapter returns none"
         elif engine is not None:
-            rule = f"no integrator of treesim's has the stepping rule of {engine.name}"
-            found[quantity] = rule if engine.integrator is None else "no steps were asked for"
+            rule = f"treesim has no integrator equal to that of {engine.name}"
+            found[quantity] = rule if engine.integrator is None else "no steps were requested"
     return found
 
 

@@ -21,7 +21,7 @@ CAUSES = {
     "bias": "masses agree at rest, so a velocity term (Coriolis, gyroscopic), gravity or its direction is wrong",
     "inverse_dynamics": "the bias agrees, so the accelerations are meant differently",
     "forward_dynamics": "all else agrees, so forward dynamics itself, or a force left on in the other engine",
-    "trajectory": "single states agree, so the stepping rule differs, or a force is left on in the other engine",
+    "trajectory": "single states agree, so the integrator differs, or another force acts in the other engine",
 }
 
 

@@ -116,7 +116,7 @@ class EngineModel:
         Known faults of the engine that would explain a difference on this robot.
     integrators : tuple of str
         Names of the integrators that `free_motion` supports.
-    followers : bool
+    mimic_joints : bool
         True if `robot` may have mimic joints; if False, they raise UnsupportedError.
     """
 

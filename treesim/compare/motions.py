@@ -79,7 +79,7 @@ def _row(curves: TrajectoryCurves) -> Row:
     apart, allowed = np.array(curves.apart[:valid]), np.array(curves.allowed[:valid])
     k = worst(apart / allowed)
     note = (
-        f"same stepping rule; valid for {valid - 1} of {steps} steps, "
+        f"same integrator; valid for {valid - 1} of {steps} steps, "
         f"perturbed run apart by {curves.divergence[valid - 1]:.1e}"
     )
     return Row(

@@ -38,8 +38,8 @@ class ContactModule(NamedTuple):
     v_free, force, external and work_free; before, the impulses `after` of the previous step, initially 0.
     `external` contains the joint forces [N, N m] of external forces; copy it from `StepModule`'s array, or
     limits, friction and contact ignore them. Results: q_new, v_new, after, wrench (6 for each body, the base
-    first: force and moment along the world's axes, at its origin), told (diagnostics) and others. told[5] is
-    the number of contacts that did not fit: then increase capacity, and call again.
+    first: force and moment along the world's axes, at its origin), solver_info (diagnostics) and others.
+    solver_info[5] is the number of contacts that did not fit: then increase capacity, and call again.
     """
 
     code: bytes

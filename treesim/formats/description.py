@@ -56,7 +56,7 @@ def described(trajectory: Trajectory) -> str:
 class Description:
     """Parsed and type-checked output of `described`; files of older versions lack some fields.
 
-    followers: mimic joints, with mimicked joint, multiplier and offset. recipe: provenance of the run.
+    mimic_joints: with mimicked joint, multiplier and offset. provenance: of the run, to repeat it.
     touching, surfaces, pairs: names of a ContactHistory. digests: as `formats.digests` computes them.
     """
 
@@ -75,7 +75,7 @@ class Description:
     def contact(self, wrench: np.ndarray, solver_info: np.ndarray, pair_wrench: np.ndarray | None) -> ContactHistory:
         """Return the contact history with these arrays.
 
-        told: diagnostics of contact. pair_wrench: None in files of older versions.
+        solver_info: diagnostics of contact. pair_wrench: None in files of older versions.
         """
         return ContactHistory(self.touching, wrench, solver_info, self.surfaces, self.pairs, pair_wrench)  # type: ignore[arg-type]
 

@@ -82,7 +82,7 @@ def write_lerobot(
     arrow, parquet = required("pyarrow", "datasets"), required("pyarrow.parquet", "datasets")
     fps, runs = whole_number("fps", fps, 1), checked_parts("trajectories", trajectories, Trajectory)
     if not checked_text("task", task).strip():
-        raise ArgumentError("task must say in words what the episodes show")
+        raise ArgumentError("task must describe the episodes in words")
     episodes = _episodes(runs, fps)
     with _new_folder(folder) as path:
         for name, content in (("info", _info(runs[0], episodes, fps)), ("stats", _statistics(_joined(episodes)))):

@@ -37,7 +37,7 @@ OF_ROLLOUT = {  # attributes of variables with one value per rollout
     "done": {"long_name": "recorded times that are computed"},
     "ended": {"long_name": "number of the step that ended it, -1: none did"},
     "energy_at_start": {"long_name": "kinetic and potential energy at the start", "units": "J"},
-    "residual": {"long_name": "by how much contacts, limits and joint friction miss their laws at most"},
+    "residual": {"long_name": "largest complementarity residual of contacts, limits and joint friction"},
 }
 
 

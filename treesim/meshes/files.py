@@ -61,8 +61,8 @@ class Files:
             with open(path, "rb") as stream:
                 return stream.read()
         if outside:
-            raise ValueError(f"{name!r} escapes the folder and package of the mesh; put it beside the mesh file")
-        raise FileNotFoundError("it is not found; put it beside the mesh file")
+            raise ValueError(f"{name!r} escapes the folder and package of the mesh; put it next to the mesh file")
+        raise FileNotFoundError("it is not found; put it next to the mesh file")
 
     def _is_inside(self, path: str) -> bool:
         real = os.path.realpath(path)

@@ -65,7 +65,7 @@ def _check_robot(checks: Checks, method: Any, robot: Tree, tolerance: float) -> 
         for name in (names[-1], names[len(names) // 2])
     ]
     for held in (hands[:1], hands):
-        with checks.require(f"solves the dense system, {len(held)} frames held", robot.name):
+        with checks.require(f"solves the dense system, {len(held)} frames constrained", robot.name):
             _demand_solution(method, robot, held, tolerance)
     with checks.require("batches are their states side by side", robot.name):
         _demand_batch(method, robot, hands[:1])
@@ -118,7 +118,7 @@ def _demand_solution(method: Any, robot: Tree, held: list[FrameConstraint], tole
     left = sides[1] - J @ found.acceleration
     scale = np.abs(sides[1]).max() + np.abs(J).max() * np.abs(found.acceleration).max()
     demand(
-        bool(np.abs(found.residual - left).max() <= tolerance * scale), "the residual that it tells is not that found"
+        bool(np.abs(found.residual - left).max() <= tolerance * scale), "the reported residual is not the actual one"
     )
 
 
@@ -130,4 +130,4 @@ def _demand_batch(method: Any, robot: Tree, held: list[FrameConstraint]) -> None
         for label in ("acceleration", "force"):
             one, all_of_them = getattr(alone, label), getattr(together, label)
             demand(all_of_them.shape == (len(states), *one.shape), f"{label} has the shape {all_of_them.shape}")
-            demand_near(all_of_them[k], one, 1e-9, f"{label}[{k}] beside that of the state alone")
+            demand_near(all_of_them[k], one, 1e-9, f"{label}[{k}] against that of the state alone")

@@ -60,7 +60,7 @@ def check_dynamics(backend: str | Any, robots: Robots = None, bound: Bound | Non
     backend, checks = begin("dynamics", backend)
     if not checks.has(backend, name=str, capabilities=Capabilities):
         return checks.report()
-    with checks.require("says its cost and its source"):
+    with checks.require("declares its cost and its source"):
         demand(bool(backend.capabilities.cost and backend.capabilities.source), "capabilities lack them")
     for robot in robots_of(robots, sample_robots):
         if {body.joint.type for body in robot.bodies} <= {*backend.capabilities.joint_types}:
@@ -119,7 +119,7 @@ class _Robot:
             for j in range(STATES):
                 alone = forward(robot, q[k], v[k], tau[j])
                 bound = 2 * self.bound(robot, q[k], v[k], tau[j], alone)  # both sides have errors
-                demand_near(together[k, j], alone, bound, f"qdd[{k}, {j}] beside that of the state alone")
+                demand_near(together[k, j], alone, bound, f"qdd[{k}, {j}] against that of the state alone")
         demand_array(forward(robot, q[:0], v[:0], tau[:0]), (0, robot.nv), "qdd of no states")
 
     def repeats(self) -> None:

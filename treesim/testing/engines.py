@@ -64,7 +64,7 @@ def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conform
     checks = Checks(plugins.SINGULAR["engines"], named(engine))
     if not checks.has(engine, name=str, title=str, integrator=(str, type(None)), levels=tuple, timed=str):
         return checks.report()
-    with checks.require("says its version, and levels that there are"):
+    with checks.require("returns its version, and known levels"):
         demand(isinstance(engine.version(), str), f"version() returns {engine.version()!r}")
         demand({CANONICAL, engine.timed} <= {*engine.levels} <= {RAW, CANONICAL}, f"its levels are {engine.levels!r}")
     taken = [robot for robot in robots_of(robots, engine_robots) if _check_robot(checks, engine, robot)]
@@ -75,7 +75,7 @@ def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conform
 
 def _check_robot(checks: Checks, engine: EngineAdapter, robot: Tree) -> bool:
     """Check a robot with the engine; return whether the engine supports it."""
-    with checks.require("says in words why it refuses a robot, or None", robot.name):
+    with checks.require("returns a reason why it refuses a robot, or None", robot.name):
         reason = engine.refuses(robot)
         demand(reason is None or (isinstance(reason, str) and bool(reason)), f"refuses() returns {reason!r}")
     if checks.findings[-1].problem is not None or reason is not None:

@@ -35,7 +35,7 @@ def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:
     """Check a viewer, except for its pictures, which a person must look at.
 
     It must show a robot with shapes and without, update its configuration, and replace it by another. A
-    `GroundViewer` must accept every kind of ground, a `GhostViewer` an overlay and none, an `InteractiveViewer`
+    `GroundViewer` must accept every kind of ground, a `ReferenceViewer` an overlay and none, an `InteractiveViewer`
     a panel and states. Sliders, marks and clicks are checked if it offers them. It must allow closing twice and
     further use. Wrong shapes, NaN, and `update` before `show` must raise clear errors. A `Recorder` must write
     a file, and reject a frame rate that is not positive.
@@ -89,7 +89,7 @@ def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:
             demand(url == viewer.url, f"it was opened at {url}, and shows at {viewer.url}")
             viewer.close()
     if isinstance(viewer, FormatRecorder):
-        with checks.require("tells which files it writes"):
+        with checks.require("reports which files it writes"):
             wrong = "motion.no-such-format"
             demand_error(ArgumentError, lambda: viewer.check_record(wrong), "format", f"a file {wrong}")
             demand(".html" in viewer.formats, f"formats are {viewer.formats}")
@@ -119,9 +119,7 @@ def _check_showing(checks: Checks, viewer: Any, robot: Tree) -> None:
             for reference in (q, None):
                 viewer.set_reference(reference)
                 viewer.update(q)
-            demand_error(
-                TreesimError, lambda: viewer.set_reference(np.zeros(robot.nq + 1)), "q", "reference of a wrong shape"
-            )
+            demand_error(TreesimError, lambda: viewer.set_reference(np.zeros(robot.nq + 1)), "q", "wrong shape")
     if isinstance(viewer, InteractiveViewer):
         with checks.require("offers a panel and shows a state", robot.name):
             viewer.listen(lambda message, reply: None)

@@ -3,7 +3,7 @@
 A viewer is an entry point of the group `treesim.viewers`: a class without constructor arguments whose
 instances satisfy `Viewer`. Further protocols are optional: `GroundViewer` draws surfaces,
 `InteractiveViewer` controls a simulation, `OpeningViewer` serves its page before a robot is shown, and
-`GhostViewer` draws the robot twice. `SliderViewer`, `MarkViewer` and `ClickViewer` provide sliders, arrows
+`ReferenceViewer` draws the robot twice. `SliderViewer`, `MarkViewer` and `ClickViewer` provide sliders, arrows
 and frames, and clicks to programs (`treesim.viewer`). `Recorder` writes a trajectory to a file,
 `FormatRecorder` to several kinds of files, and `PageWriter` writes a robot as a page that simulates it.
 """

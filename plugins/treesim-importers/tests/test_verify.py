@@ -76,7 +76,7 @@ def test_loading_what_a_rule_says_is_refused_is_a_difference(stub):
     stub(answering(version="1", masses=MASSES, dofs={"arm": 1}))
     refused = Outcome(describe(SOUND))
     refused.refused = True
-    assert verify.verify("pinocchio", refused).differences == ("it loads the file, which a rule says it refuses",)
+    assert verify.verify("pinocchio", refused).differences == ("it loads the file, although a rule predicts a refusal",)
 
 
 def test_a_difference_is_a_reading_of_its_own(stub, monkeypatch):

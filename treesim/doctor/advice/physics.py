@@ -90,7 +90,7 @@ PHYSICS = {
     ),
     "U308": Advice(
         "A rigid body that has rotational inertia has mass.",
-        "Give the mass, or leave the inertia out; armature of the joint stands for a drive's rotor.",
+        "Give the mass, or leave the inertia out; armature of the joint represents a drive's rotor.",
         '<mass value="0"/>',
         MASS,
     ),

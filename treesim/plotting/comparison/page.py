@@ -124,20 +124,20 @@ def _outcome(passed: bool) -> str:
 def _motion(report: Report) -> Iterator[Any]:
     drawn = []
     if report.trajectory is not None:
-        drawn.append(_figure(plots.trajectory(report), "The same stepping rule in both engines, and a run of treesim's "
-                             "that starts 1e-15 beside its own."))  # fmt: skip
+        drawn.append(_figure(plots.trajectory(report), "The same integrator in both engines, and a run of treesim with "
+                             "its initial velocity changed by 1e-15."))  # fmt: skip
     if (found := report.convergence) is not None:
         caption = (
             f"{_outcome(found.passed)}: the end after {1e3 * found.horizon:g} ms against an accurate integrator; "
             f"orders {found.order} ± {found.tolerance:g} and, extrapolated, {found.order + 1} ± "
-            f"{found.extrapolated_tolerance:g} are due."
+            f"{found.extrapolated_tolerance:g} are expected."
         )
         drawn.append(_figure(plots.convergence(report), caption))
     for what in ("energy", "linear_momentum", "angular_momentum"):
         runs = [run for run in report.conservation if getattr(run, what)]
         if runs:
             part = "the energy range" if what == "energy" else "the largest"
-            caption = f"Error of {what.replace('_', ' ')}, as a part of {part}: not judged, since rules differ in it."
+            caption = f"Error of {what.replace('_', ' ')}, relative to {part}: reported only, since integrators differ."
             drawn.append(_figure(plots.conservation(runs, what, report.engine), caption))
     if drawn:
         yield E.h3("Free motion")

@@ -232,7 +232,7 @@ RULES = (
         "refuses",
         "an XML declaration that is not the first thing in the file, or of version 0.0",
         "the file is refused",
-        "remove what stands before the declaration, or the declaration",
+        "remove the text before the declaration, or the declaration",
         _oddly_declared,
         refuse,
         (('<robot name="sound">', ' <?xml version="1.0"?><robot name="sound">'),),

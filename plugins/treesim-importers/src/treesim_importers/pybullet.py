@@ -197,7 +197,7 @@ RULES = (
         "PB14",
         "alters",
         "a massless root link",
-        "the base is bolted to the world, though nothing says so",
+        "the base is fixed to the world, without an option to do so",
         "give the root link the inertial of a link that is fixed to it",
         _massless_roots,
         example=((ex.BASE_INERTIAL, ex.BASE_INERTIAL.replace('value="4"', 'value="0"')),),

@@ -95,7 +95,7 @@ def _differences(outcome: Outcome, answer: dict[str, Any]) -> Iterator[str]:
             yield f"it does not load the file, which no rule predicts: {shortened(answer['error'], 200)}"
         return
     if outcome.refused:
-        yield "it loads the file, which a rule says it refuses"
+        yield "it loads the file, although a rule predicts a refusal"
         return
     yield from _different_dofs(outcome.dofs, answer["dofs"])
     yield from _different_masses(outcome.masses, answer["masses"])

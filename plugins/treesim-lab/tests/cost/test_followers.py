@@ -41,7 +41,7 @@ def test_factors_and_sparse_rows_are_counted_along_the_elimination_tree():
     for entry in [*costs.parts(ROBOT)[2:], *costs.space(ROBOT, ["body_9", "body_7"])[:4]]:
         if entry.name not in ("ltdl", "ltl"):  # whose divisions are by reciprocals
             assert entry.counted.operations.mul == entry.formula.mul, entry.name
-    assert "follow others" in costs.followed(ROBOT)[0] and costs.followed(ROBOT.spanning) == []
+    assert "mimic joint" in costs.followed(ROBOT)[0] and costs.followed(ROBOT.spanning) == []
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -52,7 +52,7 @@ def strip(text: str, floating: bool) -> Stripped:
     changes += _drop_floating_root_joint(root)
     if (joints := len(root.findall("joint"))) > MOST_JOINTS:
         raise StripError(
-            f"PyBullet tells no states of a robot with {joints} joints, fixed ones too: {MOST_JOINTS} at most"
+            f"PyBullet returns no states of a robot with {joints} joints, fixed ones too: {MOST_JOINTS} at most"
         )
     changes += _complete_inertials(root)
     changes += _turn_to_principal_axes(root)

@@ -18,7 +18,7 @@ EXACT_STATES = 3  # at which the high-precision reference is computed
 def error_rows(lengths: tuple[int, ...], report: Callable[[str], None]) -> Iterator[dict[str, Any]]:
     """Yield a row for each case: its table, regime and name, and for every backend its errors and the expected one.
 
-    tell: called with the case that is computed next.
+    report: called with the case that is computed next.
     """
     from ..cost import error_growth as growth
     from ..cost.expected_errors import GROWTH, ILL_CONDITIONED
@@ -59,7 +59,7 @@ def robot_rows(
 ) -> Iterator[dict[str, Any]]:
     """Yield for each robot its name, nv, and for every kernel its errors (see `engine_errors.Errors`).
 
-    notes: messages on robots are added. tell: called with the problem that is computed next.
+    notes: messages on robots are added. report: called with the problem that is computed next.
     """
     from ..cost.engine_errors import errors, problems
 

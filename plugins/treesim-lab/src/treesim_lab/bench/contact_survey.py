@@ -29,7 +29,7 @@ def contact_survey(
 ) -> list[ContactRun]:
     """Return the rows of all robots, in their order, each on every base.
 
-    names: sources that `treesim.load` reads; None for all installed robots, one per file. tell: called with the
+    names: sources that `treesim.load` reads; None for all installed robots, one per file. report: called with the
     robot that starts next. timeout: [s] for one robot on one base. processes: the number of cores by default.
     Takes about 1 s for each run; a robot has eight.
     """

@@ -18,7 +18,7 @@ def depths(sizes: Sequence[int], report: Callable[[str], None]) -> list[dict[str
 
     Rows contain sizes, critical paths and depths in operations, and the slopes of both per doubling, fitted to
     the three largest sizes. Quantities are forward dynamics in motion, and the inverse operational inertia of
-    the last body. tell: called with the case that is computed next. Takes up to 0.1 s per body and method.
+    the last body. report: called with the case that is computed next. Takes up to 0.1 s per body and method.
     """
     from ..cost.scaling import FAMILIES
 

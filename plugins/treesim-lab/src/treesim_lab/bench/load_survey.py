@@ -69,7 +69,7 @@ class LoadResult(NamedTuple):
 def tried(entries: Sequence[RobotEntry], report: Callable[[str], None]) -> list[LoadResult]:
     """Return a result for each robot, one per file, on a fixed and on a floating base.
 
-    A robot is simulated if 100 steps of 1 ms from rest in its neutral configuration are finite. tell: called
+    A robot is simulated if 100 steps of 1 ms from rest in its neutral configuration are finite. report: called
     with the name of the next robot. Takes about 1 s for each.
     """
     files: dict[Path, RobotEntry] = {}

@@ -172,7 +172,7 @@ def time_robots(
     """Time calls on one state and on batches of several robots; return a dictionary for each robot.
 
     Each has the robot's name, base, nv, states, notes, and the rows "calls" and "batches", from which
-    `bench.ratios` makes a table. Chains always have a fixed base. tell: called with what is timed next. Other
+    `bench.ratios` makes a table. Chains always have a fixed base. report: called with what is timed next. Other
     arguments as for `time_batches`.
 
     Example:

@@ -38,7 +38,7 @@ print(kilobytes("VmHWM") - before)
 def sweep(sizes: Sequence[int], budget: float, report: Callable[[str], None]) -> list[dict[str, Any]]:
     """Return a row for each family and backend: sizes, seconds, exponents fitted and expected, and why it stopped.
 
-    budget: longest call [s]. tell: called with the case that is timed next.
+    budget: longest call [s]. report: called with the case that is timed next.
     """
     from ..cost.scaling import FAMILIES
 

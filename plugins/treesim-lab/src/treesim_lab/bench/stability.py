@@ -33,7 +33,7 @@ class Stability(NamedTuple):
     """Energy drift of one integrator on one robot, over several runs.
 
     gained, lost: largest gain and loss of energy, relative to the energy range of their run; with damping, in
-    addition to its work. in_play: largest energy range of any run [J]. finite_until: time up to which all runs
+    addition to its work. energy_range: largest of any run [J]. finite_until: time up to which all runs
     were finite [s], None if they were to the end. step_s: seconds for a step of one state, in one thread.
     """
 
@@ -219,7 +219,7 @@ def of_robots(
 ) -> tuple[list[Stability], list[str]]:
     """Return the energy drifts of several robots, and the reasons why some have none.
 
-    load(name, base) returns a robot. models(base, robot) returns other engines' models of it. tell: called with
+    load(name, base) returns a robot. models(base, robot) returns other engines' models of it. report: called with
     the robot that is simulated next. options: of `stability`.
     """
     rows: list[Stability] = []

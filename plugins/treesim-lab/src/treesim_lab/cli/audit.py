@@ -70,9 +70,7 @@ def _show(found: Audit, base: str) -> None:
         output().print(f"note: {note}", soft_wrap=True)
     beyond = [row.name for row in found.rows if not row.passed]
     summary = f"beyond their bounds: {', '.join(beyond)}" if beyond else "every error is within its bound"
-    output().print(
-        f"The worst of {found.states} random states, relative to the largest number; {summary}.", soft_wrap=True
-    )
+    output().print(f"Worst of {found.states} random states, relative to the largest number; {summary}.", soft_wrap=True)
 
 
 def _table(group: str, rows: list[Row]) -> None:
@@ -81,7 +79,7 @@ def _table(group: str, rows: list[Row]) -> None:
 
     columns = [column for column in ("residual", "apart") if any(getattr(row, column) is not None for row in rows)]
     shown = Table(group, title_justify="left")
-    for heading in ("digits", "error", "bound", *columns, "summary"):
+    for heading in ("digits", "error", "bound", *columns, "result"):
         shown.add_column(heading, justify="right")
     shown.add_column("where, note")
     for row in rows:

@@ -223,7 +223,7 @@ def _batches(report: _Report, robot: BenchRobot, count: int, rounds: int, seed: 
     if disturbed:
         details = ", ".join(f"{label} {1e9 * seconds:.0f}" for label, seconds in disturbed.items())
         report.notes.append(
-            f"ns per state of forward_dynamics {details}: of pin.abaInParallel, whose threads spin on; hence the pauses"
+            f"ns per state of forward_dynamics {details} (pin.abaInParallel's threads keep spinning; hence the pauses)"
         )
     report.print(timing_table(f"{title}; per state, or step of a rollout", found.rows, "ns"))
     report.print(arithmetic_table(arithmetic))

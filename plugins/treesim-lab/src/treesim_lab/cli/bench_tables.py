@@ -78,7 +78,7 @@ def standing_rollout_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
 
 def arithmetic_table(rows: Sequence[dict[str, Any]]) -> Table:
     """Return the table of the arithmetic of batches: operations, rate, peak, and the fraction that their mix allows."""
-    table = _table("arithmetic of batches, beside independent multiply-adds on the widest vectors", "kernel", "numbers")
+    table = _table("arithmetic of batches; peak: independent multiply-adds on the widest vectors", "kernel", "numbers")
     counts, times = ("threads", "add", "mul", "div", "other"), ("ns per state", "10⁹/s", "peak 10⁹/s")
     for heading in (*counts, *times, "of the peak", "mix allows"):
         table.add_column(heading, justify="right")

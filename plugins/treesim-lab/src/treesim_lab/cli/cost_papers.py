@@ -51,7 +51,7 @@ def _summary(rows: list[Row]) -> str:
     agreeing = {kind: f"{sum(row.agrees is True for row in listed)} of {len(listed)}" for kind, listed in kinds.items()}
     return (
         f"{agreeing['result']} printed results agree, and {agreeing['formula']} values of printed formulas. "
-        f"Not judged: {len(kinds['input'])} inputs, {len(kinds['reading'])} other readings, "
+        f"Not compared: {len(kinds['input'])} inputs, {len(kinds['reading'])} other readings, "
         f"{len(kinds['derived'])} derived numbers"
     )
 

@@ -197,10 +197,10 @@ def _table(rows: Sequence[Stability], duration: float) -> Table:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=f"passive motion of {duration:g} s: energy, as parts of that in play", title_justify="left")
+    table = Table(title=f"passive motion of {duration:g} s: energy errors over the energy range", title_justify="left")
     for heading in ("robot", "base", "by", "integrator"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("dt [ms]", "parts", "gained [%]", "lost [%]", "in play [J]", "finite", "us a step", "x real time"):
+    for heading in ("dt [ms]", "parts", "gained [%]", "lost [%]", "range [J]", "finite", "us a step", "x real time"):
         table.add_column(heading, justify="right")
     for row in rows:
         table.add_row(

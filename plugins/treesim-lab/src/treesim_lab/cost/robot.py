@@ -288,9 +288,9 @@ def followed(robot: Tree) -> list[str]:
         return []
     count = len(robot.mimic_joints)
     return [
-        f"{count} joint{'s follow' if count > 1 else ' follows'} others: formulas of CRBA, RNEA, ABA and RJK are of "
-        "the tree in which all joints move, and counts those of what is done for this robot, the rows of mimic joints "
-        "included; factors, sparse rows, D1 and D2 are of the reduced mass matrix, along its elimination tree"
+        f"{count} mimic joint{'s' * (count > 1)}: formulas of CRBA, RNEA, ABA and RJK are those of the spanning tree, "
+        "in which all joints move; counts are those of this robot and include the rows of its mimic joints; factors, "
+        "sparse rows, D1 and D2 are those of the reduced mass matrix, along its elimination tree"
     ]
 
 

@@ -42,8 +42,8 @@ TITLES = {
     "operational": "Featherstone 2010, Figure 12\noperational-space dynamics of the ASIMO example (n = 40, m = 24), "
     "dense and sparse",
     "inverse": "Featherstone 2010, Figure 13\ninverse inertia Λ⁻¹ of the ASIMO example",
-    "accessed": "Featherstone 2010, Figure 7, a listing, beside Figures 5 and 6\nwhat products with the ASIMO "
-    "example's Jacobian read",
+    "accessed": "Featherstone 2010, Figure 7, a listing, and Figures 5 and 6\nelements read by products with the "
+    "ASIMO example's Jacobian",
 }
 
 
