@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treesim import Simulation, momentum, plotting, plugins
+from treesim import Simulation, momentum, plugins
 from treesim import load as load_robot
 from treesim.formats import load
 
@@ -237,7 +237,8 @@ def test_failed_picture_does_not_cost_the_data(
     def no_room(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(plotting, "draw", no_room)
+    get = plugins.get
+    monkeypatch.setattr(plugins, "get", lambda kind, name: no_room if kind == "plots" else get(kind, name))
     result = treesim("simulate", robot, *QUICK, "--out", tmp_path / "run.npz", "--plot", tmp_path / "run.png")
     assert result.exit_code == 1 and "run.png: No space left on device: it needs" in result.stderr
     assert len(load(tmp_path / "run.npz")) == 101 and "run.npz" in result.stdout

@@ -420,10 +420,11 @@ class Trajectory(ReprMixin):
         -------
         xarray.Dataset
             q (time, coordinate), v and tau (time, dof), energy (time), work (time, account). With contact:
-            contact_wrench (time, body, part), contact_pair_wrench (time, pair, side, part) and contact_solver_info
-            (time, solver_info), the diagnostics. Coordinates name the axes: `dataset.v.sel(dof="elbow_joint")`.
-            joint_of_coordinate and joint_of_dof name the joints; unit_of_q, unit_of_v and unit_of_tau the units. Arrays
-            are not copied.
+            contact_wrench (time, body, part), contact_pair_wrench (time, pair, side, part) and
+            contact_solver_info (time, solver_info), the diagnostics. Coordinates name the axes:
+            `dataset.v.sel(dof="elbow_joint")`.
+            joint_of_coordinate and joint_of_dof name the joints; unit_of_q, unit_of_v and unit_of_tau the units.
+            Arrays are not copied.
 
         Raises
         ------

@@ -42,7 +42,7 @@ SUM = entry(
     laid_out,
     {"factors": "TableOfReals"},
     {"two": "factors.size + 1"},
-    tells=True,
+    returns_status=True,
     x="nv",
     forces="N, 6 | none",
     y="-> nv",
