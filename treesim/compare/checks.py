@@ -157,8 +157,8 @@ def _whole_summary(report: Report) -> str:
 def _left_out(theirs: Results, asked: StateBatch, engine: EngineAdapter | None = None) -> dict[str, str]:
     """Return the quantities that are not compared, with the reasons.
 
-    A quantity is left out because the adapter skips it, or returns no values. A trajectory is also left out if none was
-    requested or `engine` has no integrator of treesim's.
+    A quantity is left out because the adapter skips it, or returns no values. A trajectory is also left out if
+    none was requested, or if treesim has no integrator equal to that of `engine`.
     """
     found = dict(theirs.skipped)
     for quantity in CAUSES:

@@ -50,7 +50,7 @@ class OtherRobot(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, Mapping[str, float]]:
-        """Joint parameters, of those in PARAMETERS, by joint."""
+        """Joint parameters by joint: those of PARAMETERS that the description has."""
         ...
 
     @property

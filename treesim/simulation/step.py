@@ -83,7 +83,7 @@ class StepCode:
         """Take the unconstrained step by `free` into memory of its own, then solve contact; returns the worst status.
 
         States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
-        that reach no limit. varied: batched model parameters for the contact solve. Returns BAD_LAYOUT if `free`
+        that reach no limit. batched: model parameters for the contact solve. Returns BAD_LAYOUT if `free`
         does, with nothing done.
         """
         assert self.stage is not None

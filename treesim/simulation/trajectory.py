@@ -83,9 +83,9 @@ class Trajectory(ReprMixin):
         unknown.
     contact : ContactHistory, optional
         Results of contacts, joint limits and joint friction in every step.
-    followers : mapping, optional
+    mimic_joints : mapping, optional
         Mimic joints, {name: (mimicked joint, multiplier, offset)}, which have no coordinates of their own.
-    recipe : str or callable, optional
+    provenance : str or callable, optional
         Provenance, from which `treesim.replay` repeats the run: one line of text, or a function that returns
         it.
 
@@ -420,8 +420,9 @@ class Trajectory(ReprMixin):
         -------
         xarray.Dataset
             q (time, coordinate), v and tau (time, dof), energy (time), work (time, account). With contact:
-            contact_wrench (time, body, part), contact_pair_wrench (time, pair, side, part) and contact_told (time,
-            told), the diagnostics. Coordinates name the axes: `dataset.v.sel(dof="elbow_joint")`.
+            contact_wrench (time, body, part), contact_pair_wrench (time, pair, side, part) and
+            contact_solver_info (time, solver_info), the diagnostics. Coordinates name the axes:
+            `dataset.v.sel(dof="elbow_joint")`.
             joint_of_coordinate and joint_of_dof name the joints; unit_of_q, unit_of_v and unit_of_tau the units.
             Arrays are not copied.
 

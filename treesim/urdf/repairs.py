@@ -136,7 +136,7 @@ def _drop_commas(markup: Markup, element: _Element) -> Iterator[Fix]:
 
 
 def _drop_limits(markup: Markup, limit: _Element) -> Iterator[Fix]:
-    """Yield the removal of limits in the wrong order, which some mean exchanged, and Bullet's files as none."""
+    """Yield the removal of limits whose lower exceeds the upper: some mean them exchanged, Bullet's files none."""
     lower, upper = limit.get("lower"), limit.get("upper")
     message = f"{title(limit.getparent())}: lower limit {lower} and upper limit {upper} removed: it is unlimited now"
     yield Fix(limit, message, [markup.drop(limit, "lower"), markup.drop(limit, "upper")])

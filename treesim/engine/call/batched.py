@@ -35,7 +35,7 @@ class BatchedTables(NamedTuple):
         return self._replace(numbers=self.numbers[states])
 
     def copies(self, constants: Sequence[Any]) -> list[Any]:
-        """Return the constants with writable copies of the varied tables."""
+        """Return the constants with writable copies of the batched tables."""
         return [np.array(x) if k in self.tables else x for k, x in enumerate(constants)]
 
     def put(self, state: int, constants: Sequence[Any]) -> None:

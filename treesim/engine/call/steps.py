@@ -82,7 +82,7 @@ def under_controls(
 
     entry(*constants, *states, control, *next states) does one substep. sizes: n of each state array (count, n).
     controls (count, steps, m): their strides may be 0. held: substeps of a step, under the same control.
-    varied: batched model parameters. Raises UnsupportedError if the engine "specialized" is not supported.
+    batched: batched model parameters. Raises UnsupportedError if the engine "specialized" is not supported.
     """
     own = [] if batched is None else [batched.numbers]
     if batched is not None:
@@ -125,7 +125,7 @@ def under_policy(
 
     entries: that of `under_controls`, whose first states are q and v; and the same with the policy:
     (*constants, policy, held, step number, substep number, control, *states, parameters, then the next of all
-    but the parameters). held, varied: as in `under_controls`.
+    but the parameters). held, batched: as in `under_controls`.
     """
     entry, traced = entries
     counted = [1, 1, sizes[1], *sizes]

@@ -130,7 +130,10 @@ def standing_in_treesim(name: str, kp: float, kd: float, duration: float = 2.0) 
 
 
 def standing_in_bullet(name: str, duration: float = 2.0) -> float:
-    """Return the same in Bullet, with its own position motors and treesim's masses and collision shapes."""
+    """Return the result of `standing_in_treesim` for Bullet.
+
+    Bullet uses its own position motors, and treesim's masses and collision shapes.
+    """
     robot = treesim.load(name, base="floating")
     q = treesim.standing(robot, robot.neutral())
     client = bullet.connect(bullet.DIRECT)
