@@ -6,7 +6,7 @@ import pytest
 import treesim
 import treesim.contact.tables
 from treesim import Ground, Simulation, World, free_body
-from treesim.contact import stage
+from treesim.contact import contact_solve
 
 
 def rows_of(count, kind, size, height, apart):
@@ -25,7 +25,7 @@ def test_none_of_many_bodies_falls_through_the_floor(count, kind, size, height):
     run = Simulation(world, dt=2e-3).run(0.02, q0)
     z = run.q[-1].reshape(count, 7)[:, 2]
     assert np.abs(z - height).max() < 1e-6
-    assert run.contact.solver_info[:-1, stage.LEFT_OUT].max() == 0 and run.penetration.max() < 1e-6
+    assert run.contact.solver_info[:-1, contact_solve.LEFT_OUT].max() == 0 and run.penetration.max() < 1e-6
     assert run.contact.solver_info[:-1, 3].min() >= min(count, 129)
 
 
@@ -39,7 +39,7 @@ def test_ten_thin_sheets_lie_on_each_other():
 def test_rollouts_have_room_too(monkeypatch):
     """As single steps: the same states, whatever there was room for before."""
     monkeypatch.setattr(treesim.contact.tables, "CAPACITY", 8)
-    monkeypatch.setattr(stage, "ROOM", 8)
+    monkeypatch.setattr(contact_solve, "ROOM", 8)
     world, q0 = rows_of(6, "box", (0.1, 0.1, 0.1), 0.05, 0.2)
     assert world.touching.capacity == 8 and world.touching.most_contacts >= 24
     q = np.tile(q0, (3, 1))
@@ -55,7 +55,7 @@ def test_rollouts_have_room_too(monkeypatch):
 
 def test_where_memory_ends_the_report_tells(monkeypatch):
     world, q0 = rows_of(40, "box", (0.1, 0.1, 0.1), 0.05, 0.2)
-    monkeypatch.setattr(stage, "free_memory", lambda: 1 << 20)
+    monkeypatch.setattr(contact_solve, "free_memory", lambda: 1 << 20)
     stepper = treesim.Stepper(world)
     report = stepper.step(stepper.reset(q0))[1]
     assert report.contact.left_out == 160 - 128

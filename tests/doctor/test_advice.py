@@ -24,7 +24,7 @@ def said(text, **options):
 def test_every_code_has_its_advice_and_a_tier():
     assert set(ADVICE) == set(CODES)
     for code, advice in ADVICE.items():
-        assert advice.why.endswith(".") and advice.cure and TIER_OF[code]
+        assert advice.why.endswith(".") and advice.fix and TIER_OF[code]
 
 
 def test_the_robot_of_the_examples_has_nothing_wrong():

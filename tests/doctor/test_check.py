@@ -106,7 +106,7 @@ def test_options_are_checked():
 def test_all_of_it_is_json():
     facts = json.loads(json.dumps(treesim.check(BAD).to_dict()))
     assert facts["passed"] and facts["robot"] == "arm" and facts["counts"]["warning"] == 3
-    assert all(found["why"] and found["cure"] and found["tier"] in TIERS for found in facts["findings"])
+    assert all(found["why"] and found["fix"] and found["tier"] in TIERS for found in facts["findings"])
 
 
 @pytest.mark.parametrize("mutator", MUTATORS, ids=lambda mutator: mutator.__name__)

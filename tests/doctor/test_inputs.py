@@ -78,7 +78,7 @@ def test_row(row):
     assert old in GOOD
     diagnosis = treesim.check(GOOD.replace(old, new, 1))
     found = [one for one in diagnosis.findings if one.code == code]
-    assert found and found[0].severity == severity and ADVICE[code].why and ADVICE[code].cure
+    assert found and found[0].severity == severity and ADVICE[code].why and ADVICE[code].fix
     assert found[0].line == line or line is None
     assert found[0].element.endswith(element)
     assert diagnosis.passed == (severity != "error") and (diagnosis.robot is None) == (severity == "error")

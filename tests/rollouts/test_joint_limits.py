@@ -44,8 +44,10 @@ def test_pieces_threads_and_neighbours_change_no_bit(robot, starts, monkeypatch)
     apart = [treesim.rollout(robot, q, v, steps=STEPS) for q, v in zip(*starts, strict=True)]
     assert all(np.array_equal(run.q[k], one.q[0]) for k, one in enumerate(apart))
     assert np.array_equal(treesim.rollout(robot, *starts, steps=STEPS, threads=1, every=3).v, run.v[:, 2::3])
-    monkeypatch.setattr("treesim.rollouts.time_slices.Pace.rows", lambda self, left, *_: min(left, 5))
-    monkeypatch.setattr("treesim.rollouts.time_slices.Pace.end", lambda self, step, last, *_: min(step + 7, last))
+    monkeypatch.setattr("treesim.rollouts.time_slices.SliceScheduler.rows", lambda self, left, *_: min(left, 5))
+    monkeypatch.setattr(
+        "treesim.rollouts.time_slices.SliceScheduler.end", lambda self, step, last, *_: min(step + 7, last)
+    )
     cut = treesim.rollout(robot, *starts, steps=STEPS)
     assert np.array_equal(cut.q, run.q)
     assert np.array_equal(cut.v, run.v)

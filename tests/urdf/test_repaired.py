@@ -126,9 +126,9 @@ def test_what_can_be_mended_is_mended_and_told(case):
 @pytest.mark.parametrize("case", CASES)
 def test_a_robot_is_loaded_as_its_mended_text_with_the_changes_as_notes(case):
     name, text, _, expected = CASES[case]
-    tree, mended = quietly(treesim.load, text, repair=name), quietly(treesim.load, expected)
-    assert np.array_equal(tree.spanning.reals, mended.spanning.reals) and tree.joint_names == mended.joint_names
-    assert [note.remark for note in tree.notes[1:]] == [note.remark for note in mended.notes]
+    tree, repaired = quietly(treesim.load, text, repair=name), quietly(treesim.load, expected)
+    assert np.array_equal(tree.spanning.reals, repaired.spanning.reals) and tree.joint_names == repaired.joint_names
+    assert [note.remark for note in tree.notes[1:]] == [note.remark for note in repaired.notes]
     assert next(note.code for note in tree.notes if note.severity == "warning") == "U314"
 
 
@@ -176,9 +176,9 @@ def test_turned_inertias_are_mended_for_good():
         text = re.sub(r"(i[xyz]{2})=([-+.\de]+)", r'\1="\2"', text)
         result = treesim.repair(text)
         assert not codes(result.findings) & {"U305", "U306", "U313"}
-        mended = quietly(treesim.load, result.text).bodies[0].inertia.rotational
+        repaired = quietly(treesim.load, result.text).bodies[0].inertia.rotational
         # the nearest: by no more than the negative moment, and the rounding of six entries and of its eigenvalues
-        assert np.abs(mended - matrix).max() <= -moments[0] + 50 * np.finfo(float).eps
+        assert np.abs(repaired - matrix).max() <= -moments[0] + 50 * np.finfo(float).eps
 
 
 # --- the text

@@ -112,10 +112,10 @@ def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: Base,
 
     if len(robots) > 1:
         raise ArgumentError(f"--fix writes one robot, and {len(robots)} were given")
-    mended = treesim.repair(robots[0], out, repairs=("unambiguous", *repairs), base=base, mimic=mimic)  # type: ignore[arg-type]
+    repaired = treesim.repair(robots[0], out, repairs=("unambiguous", *repairs), base=base, mimic=mimic)  # type: ignore[arg-type]
     console = messages()
-    console.print(f"{out}: {len(mended.changes)} change{'s' * (len(mended.changes) != 1)}")
-    for change in mended.changes:
+    console.print(f"{out}: {len(repaired.changes)} change{'s' * (len(repaired.changes) != 1)}")
+    for change in repaired.changes:
         console.print(f"  {change.line_and_remark}", soft_wrap=True, markup=False)
     return str(out)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 LABELS = {"error": "error", "warning": "warning", "info": "note"}
-MOST = 5  # findings of one code that are told in full
+MOST = 5  # findings of one code that are printed in full
 MOST_PLACES = 6  # kinds of elements that a line names
 
 
@@ -75,7 +75,7 @@ def _print_code(code: str, found: Sequence[Finding], console: Console) -> None:
         table.add_row("", f"and {len(found) - MOST} more (--json lists all)")
     if severity != "info":
         table.add_row("why", advice.why)
-        table.add_row("fix", advice.cure)
+        table.add_row("fix", advice.fix)
     console.print(Padding(table, (0, 0, 0, 2)))
 
 

@@ -243,7 +243,7 @@ def _set_port(window: Any, viewer: str, port: int | None) -> None:
 
 
 def _check_reference(reference: str | None, window: Any, viewer: str) -> None:
-    """Raise UnsupportedError if the viewer cannot show an overlay."""
+    """Raise UnsupportedError if the viewer cannot show a reference run."""
     from ..viewing.protocols import InteractiveViewer, ReferenceViewer
 
     if reference is not None and not (isinstance(window, ReferenceViewer) and isinstance(window, InteractiveViewer)):

@@ -45,7 +45,7 @@ def open_replay(
 ) -> Replay:
     """Load a trajectory and its robot, and show its first state.
 
-    base: that of the recording by default. reference: a motion to overlay.
+    base: that of the recording by default. reference: a motion to compare with.
     """
     import numpy as np
 

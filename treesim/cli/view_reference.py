@@ -1,4 +1,4 @@
-"""`treesim view --reference`: overlay of a reference run."""
+"""`treesim view --reference`: reference run of a reference run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
     from ..viewing.live import ReferenceSettings
 
-KEYS = ("backend", "integrator", "contact_solver", "substeps")  # of an overlay with other methods
+KEYS = ("backend", "integrator", "contact_solver", "substeps")  # of a reference run with other methods
 KINDS = {"backend": "dynamics", "integrator": "integrators", "contact_solver": "contact_solvers"}
 ENGINE_SECONDS = 10.0  # duration of an engine's motion, computed before it is shown
 
@@ -34,7 +34,7 @@ ReferenceOption = Annotated[
 
 
 class ReferenceChoice(NamedTuple):
-    """Settings of the overlay, and the recorded motions that it names."""
+    """Settings of the reference run, and the recorded motions that it names."""
 
     settings: ReferenceSettings
     recordings: dict[str, Trajectory]
@@ -50,7 +50,7 @@ class Start(NamedTuple):
 
 
 def reference_of(given: str, robot: Tree, start: Start) -> ReferenceChoice:
-    """Return the overlay that --reference requests; raises ArgumentError, PluginError and UnsupportedError."""
+    """Return the reference run that --reference requests; raises ArgumentError, PluginError and UnsupportedError."""
     from ..viewing.live import ReferenceSettings
 
     if "=" in given:
@@ -60,7 +60,7 @@ def reference_of(given: str, robot: Tree, start: Start) -> ReferenceChoice:
 
 
 def recorded_reference(given: str, robot: Tree, start: Start) -> tuple[str, Trajectory]:
-    """Return name and motion of an overlay from a file or another engine.
+    """Return name and motion of a reference run from a file or another engine.
 
     Raises ArgumentError for another robot's motion, and for methods, which a recording cannot change.
     """

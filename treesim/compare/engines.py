@@ -402,7 +402,7 @@ class EngineModel:
 
         Parameters
         ----------
-        scene : Standing
+        scene : StandingScene
             Robot under PD control on a plane.
 
         Returns
@@ -417,7 +417,7 @@ class EngineModel:
 
         Parameters
         ----------
-        scene : Standing
+        scene : StandingScene
             Robot under PD control on a plane.
         count : int
             Number of copies.

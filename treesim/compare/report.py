@@ -243,9 +243,9 @@ class Report(ReprMixin):
 
         False if nothing was compared, or the engine failed.
         """
-        judged: list[Row | Control | Convergence] = [*self.rows, *self.controls]
-        judged += [self.convergence] if self.convergence else []
-        return bool(self.rows) and not self.failures and all(each.passed for each in judged)
+        checked: list[Row | Control | Convergence] = [*self.rows, *self.controls]
+        checked += [self.convergence] if self.convergence else []
+        return bool(self.rows) and not self.failures and all(each.passed for each in checked)
 
     def row(self, quantity: str, level: str) -> Row:
         """Return the row of a quantity at a level.

@@ -20,7 +20,7 @@ def annotation(found: Finding) -> str:
     place = f"file={_property(relative_path(found.file))},line={found.line or 1}"
     title = _property(f"{found.code} {CODES[found.code].summary}")
     hint = f" ({found.hint})" if found.hint else ""
-    text = _data(f"{found.message}{hint}\nFix: {ADVICE[found.code].cure}")
+    text = _data(f"{found.message}{hint}\nFix: {ADVICE[found.code].fix}")
     return f"::{COMMANDS[found.severity]} {place},title={title}::{text}"
 
 

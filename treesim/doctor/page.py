@@ -64,7 +64,7 @@ def _entry(code: str, advice: Advice) -> Iterator[str]:
     if advice.wrong or advice.options:
         options = "".join(f" with `--{name} {value}`" for name, value in advice.options.items())
         yield f"Message{options}: *{_escaped(message_of(code, advice))}*\n"
-    yield f"Fix: {_escaped(advice.cure)}\n"
+    yield f"Fix: {_escaped(advice.fix)}\n"
     if advice.right and not advice.whole:
         yield _example(advice.right)
 

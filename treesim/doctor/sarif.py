@@ -38,7 +38,7 @@ def _rule(code: str) -> dict[str, Any]:
         "id": code,
         "shortDescription": {"text": kind.summary},
         "fullDescription": {"text": advice.why},
-        "help": {"text": advice.cure},
+        "help": {"text": advice.fix},
         "defaultConfiguration": {"level": LEVELS[kind.severity]},
         "properties": {"tags": [TIER_OF[code]]},
     }

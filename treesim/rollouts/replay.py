@@ -332,7 +332,7 @@ def changes(then: Mapping[str, str], now: Mapping[str, str]) -> tuple[str, ...]:
     """
     found = []
     for name in dict.fromkeys((*then, *now)):
-        before, here = then.get(name, "not told"), now.get(name, "not told")
+        before, here = then.get(name, "not recorded"), now.get(name, "not recorded")
         if name == "features":
             found += _feature_changes(before, here)
         elif before != here:

@@ -91,7 +91,7 @@ def work_of(robot: Tree, t: np.ndarray, v: np.ndarray, tau: np.ndarray, start: n
     return np.cumsum(np.concatenate([np.broadcast_to(start, (min(1, len(t)), 2)), steps]), axis=0)
 
 
-def judged(trajectory: Trajectory, robot: Tree) -> Trajectory:
+def checked_energy(trajectory: Trajectory, robot: Tree) -> Trajectory:
     """Return a finished run with its energy checked: marked as stopped for an absurd error; warns of a large one."""
     error, energy_range = trajectory.energy_error, trajectory.metadata["energy_range"]
     if not (np.isfinite(energy_range) and np.isfinite(error).all()):

@@ -27,7 +27,7 @@ from ..types import Engine
 from .continuation import Pair, RunStart, run_start
 from .control import Controller, controller_name
 from .controlled import ControlledRobot, NonFiniteTorqueError
-from .energy_balance import judged
+from .energy_balance import checked_energy
 from .integrators import CompiledRule
 from .pickling import Carried
 from .provenance import DeferredProvenance
@@ -364,7 +364,7 @@ class Simulation(ReprMixin):
             kept = trajectory(f"{type(error).__name__}: {error}")
             keep_with(error, "trajectory", kept, f"{len(kept)} states, up to t = {kept.t[-1]:.6g} s, were")
             raise
-        return judged(trajectory(None), self.robot)
+        return checked_energy(trajectory(None), self.robot)
 
     def _advance(self, recording: Recording, steps: int, begin: RunStart, progress: Progress | None) -> None:
         """Step and record all states; if an exception ends the loop, every state that was reached is recorded."""

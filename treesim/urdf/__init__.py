@@ -10,7 +10,7 @@ from .export import to_urdf
 from .findings import Finding, Findings
 from .installed import RobotEntry, installed_robots
 from .read import xacro_allowed
-from .repaired import Repaired, mended, repair
+from .repaired import Repaired, repair, with_repairs
 from .repairs import REPAIRS
 from .resolve import open_source
 
@@ -102,7 +102,7 @@ def load(
     with xacro_allowed(xacro):
         document = open_source(source, findings)
         findings.file = document.label
-        document = mended(document, repair, base, mimic, findings)
+        document = with_repairs(document, repair, base, mimic, findings)
         tree = build_tree(document, base, mimic, findings)
     findings.warn(stacklevel=2)
     return tree

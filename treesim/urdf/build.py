@@ -196,7 +196,7 @@ class Builder:
         return own if inertial.origin is None else own.in_frame(placement_of(inertial.origin))
 
     def _report_missing_files(self) -> None:
-        places = "ROS_PACKAGE_PATH tells where packages are"
+        places = "set ROS_PACKAGE_PATH to the folders of packages"
         for code, what, hint, missing in (
             ("U502", "mesh", f"viewers draw a placeholder; {places}", self.missing_meshes),
             ("U510", "texture", f"viewers draw the mesh in its colour; {places}", self.missing_textures),

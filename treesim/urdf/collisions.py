@@ -61,7 +61,10 @@ class Collisions:
         (file, first), links = next(iter(self._missing.values())), listed([*self._missing])
         what = f"collision mesh {quoted(file)} not found; links that lack collision meshes: {links}"
         findings.add(
-            MISSING_MESH, what, first, "what is missing touches nothing; ROS_PACKAGE_PATH tells where packages are"
+            MISSING_MESH,
+            what,
+            first,
+            "what is missing touches nothing; set ROS_PACKAGE_PATH to the folders of packages",
         )
 
 

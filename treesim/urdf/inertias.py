@@ -46,7 +46,7 @@ class Inertias:
         self._negative: dict[str, tuple[_Element, _Element, np.ndarray]] = {}  # link -> it, its <inertia>, its moments
         self._bodies: dict[str, int] = {}  # and the bodies of these links
 
-    def judge(self, link: _Element, inertia: np.ndarray, mass: float | None, at: _Element) -> None:
+    def check(self, link: _Element, inertia: np.ndarray, mass: float | None, at: _Element) -> None:
         """Add findings on a link's (3, 3) rotational inertia [kg m^2] about its centre of mass.
 
         Moments that violate A + B >= C are a warning, and so is inertia without mass. Moments that are negative by
@@ -153,9 +153,9 @@ def without_negative_moments(inertia: np.ndarray) -> np.ndarray:
     permits.
     """
     moments, axes = np.linalg.eigh(inertia)
-    least, mended = 0.0, inertia
-    while np.linalg.eigvalsh(mended)[0] < 0:
+    least, repaired = 0.0, inertia
+    while np.linalg.eigvalsh(repaired)[0] < 0:
         matrix = (axes * np.maximum(moments, least)) @ axes.T
-        mended = (matrix + matrix.T) / 2
+        repaired = (matrix + matrix.T) / 2
         least = 2 * least or 1e-16 * np.abs(moments).max()
-    return mended
+    return repaired

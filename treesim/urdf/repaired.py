@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 CHANGED = "U314"
 _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
-_PASSES = 100  # what a repair uncovers is mended in the next
+_PASSES = 100  # a repair may reveal findings, which the next pass repairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +47,10 @@ class Repaired(ReprMixin):
 
     Examples
     --------
-    >>> mended = treesim.repair(treesim.to_urdf(treesim.load("ur5")).replace("0.0 0.0 1.0", "0 0 2", 1))
-    >>> mended
+    >>> repaired = treesim.repair(treesim.to_urdf(treesim.load("ur5")).replace("0.0 0.0 1.0", "0 0 2", 1))
+    >>> repaired
     <Repaired <text>: 1 change, no findings remain>
-    >>> print(mended.changes[0].remark)
+    >>> print(repaired.changes[0].remark)
     U314: joint 'shoulder_pan_joint': <axis xyz="0 0 2"> is now xyz="0.0 0.0 1.0" (repair="axes")
     """
 
@@ -149,7 +149,7 @@ def repair(
         default_axes      give an axis without xyz the standard's 1 0 0
         default_inertials give moving links without inertial one of zero, as the standard has it
         twins             remove one of two identical elements
-        leaders           add the mimic joint's prefix to the name of the mimicked joint
+        mimicked          add the mimic joint's prefix to the name of the mimicked joint
         commas            remove commas between the numbers of xyz and rpy
 
     Repairs with alternatives, which are made only if named:
@@ -170,7 +170,7 @@ def repair(
     if out is not None and not overwrite and document.path is not None and _same_file(document.path, out):
         raise ArgumentError(f"out is the source itself, {quoted(str(out))}: give overwrite=True to replace it")
     with xacro_allowed(xacro):
-        text, encoding, remaining = _mended(document, wanted, base, mimic, findings)
+        text, encoding, remaining = _with_repairs(document, wanted, base, mimic, findings)
     result = Repaired(
         text, tuple(found for found in findings if found.code == CHANGED), remaining, document.label, encoding
     )
@@ -183,7 +183,7 @@ def _same_file(path: Path, out: str | os.PathLike[str]) -> bool:
     return os.path.exists(out) and os.path.samefile(path, out)
 
 
-def mended(document: Document, repairs: Repairs, base: Base, mimic: Mimic | None, findings: Findings) -> Document:
+def with_repairs(document: Document, repairs: Repairs, base: Base, mimic: Mimic | None, findings: Findings) -> Document:
     """Return a repaired document, and add a finding for each change; `repairs` as for `repair`.
 
     Raises UrdfError if it is not URDF.
@@ -191,11 +191,11 @@ def mended(document: Document, repairs: Repairs, base: Base, mimic: Mimic | None
     wanted = wanted_repairs(repairs)
     if not wanted:
         return document
-    text, _, _ = _mended(document, wanted, base, mimic, findings)
+    text, _, _ = _with_repairs(document, wanted, base, mimic, findings)
     return document_of_text(text, findings, document.label, document.path)
 
 
-def _mended(
+def _with_repairs(
     document: Document, wanted: frozenset[str], base: Base, mimic: Mimic | None, findings: Findings
 ) -> tuple[str, str, tuple[Finding, ...]]:
     """Return the repaired text, its encoding, and the findings that remain; changes are added to `findings`."""

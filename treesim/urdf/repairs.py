@@ -55,14 +55,14 @@ class Repair:
 def _set_moments(markup: Markup, inertia: _Element) -> Iterator[Fix]:
     given = inertia_matrix([parse_numbers(inertia, name, 1)[0] for name in INERTIA_ENTRIES])
     moments = np.linalg.eigvalsh(given)
-    mended = without_negative_moments(given)
+    repaired = without_negative_moments(given)
     edits = [
-        markup.set(inertia, name, number_text(mended[i, j]))
+        markup.set(inertia, name, number_text(repaired[i, j]))
         for name, (i, j) in INERTIA_ENTRIES.items()
-        if mended[i, j] != given[i, j]
+        if repaired[i, j] != given[i, j]
     ]
-    most = np.abs(mended - given).max()
-    change = f"{listed_moments(moments)} are now {listed_moments(np.linalg.eigvalsh(mended))}"
+    most = np.abs(repaired - given).max()
+    change = f"{listed_moments(moments)} are now {listed_moments(np.linalg.eigvalsh(repaired))}"
     if edits:
         owner = title(inertia.getparent().getparent())
         yield Fix(inertia, f"{owner}: principal moments {change}; entries changed by at most {most:.3g}", edits)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 ROUNDING = 1e-14  # principal moments below this part of the largest are none
-REACH = 3.0  # rad or m, in which joints are looked at: rounding hides what is felt by a joint that moves kilometres
+REACH = 3.0  # rad or m, in which joints are looked at: at kilometres rounding hides small inertias
 
 
 def report_singular(bodies: Sequence[Body], elements: Mapping[str, _Element], findings: Findings) -> None:

@@ -86,7 +86,7 @@ def _check_inertial(link: _Element, findings: Findings, inertias: Inertias) -> N
     entries = [required_number(inertia, name, findings) for name in INERTIA_ENTRIES]
     numbers = [entry for entry in entries if entry is not None]
     if len(numbers) == len(entries):
-        inertias.judge(link, inertia_matrix(numbers), value, inertia)
+        inertias.check(link, inertia_matrix(numbers), value, inertia)
 
 
 def moving_without_inertial(root: _Element) -> list[_Element]:

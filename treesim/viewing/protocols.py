@@ -102,7 +102,7 @@ class ReferenceViewer(Viewer, Protocol):
     """Viewer that draws a second, translucent copy of the robot, to compare two motions."""
 
     def set_reference(self, q: np.ndarray | None) -> None:
-        """Draw the overlay of the shown robot at configuration q (nq,), or none, from the next `update` on.
+        """Draw the reference run of the shown robot at configuration q (nq,), or none, from the next `update` on.
 
         `show` removes it.
         """

@@ -55,7 +55,7 @@ def test_errors_are_exit_code_2(treesim: Callable[..., Result], sound: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("differences", "code", "solver_info"), [((), 0, "as predicted"), (("more",), 1, "otherwise than predicted")]
+    ("differences", "code", "details"), [((), 0, "as predicted"), (("more",), 1, "otherwise than predicted")]
 )
 def test_verification_is_told_and_decides(
     treesim: Callable[..., Result], sound: str, monkeypatch: pytest.MonkeyPatch,

@@ -39,7 +39,7 @@ def test_codes_are_the_readers_own_in_the_order_of_the_table(reader):
 
 @pytest.mark.parametrize(("reader", "rule"), RULES, ids=IDS)
 def test_rule_says_when_what_and_what_else_and_on_which_evidence(reader, rule):
-    assert rule.when and rule.effect and rule.cure
+    assert rule.when and rule.effect and rule.fix
     evidence = reader.evidence(rule)
     measured = re.fullmatch(r"measured, .+ \d+(\.\d+)+", evidence)
     assert measured or re.fullmatch(r"by documentation: https://\S+", evidence)

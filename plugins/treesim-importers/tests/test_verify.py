@@ -47,7 +47,7 @@ def test_an_answer_as_predicted_has_no_differences(stub):
 
 
 @pytest.mark.parametrize(
-    ("answer", "solver_info"),
+    ("answer", "details"),
     [
         ({"masses": MASSES, "dofs": {"arm": 3}}, "nv is 3, 1 predicted: 'arm' 3 instead of 1"),
         ({"masses": MASSES | {"arm": 2.1}, "dofs": {"arm": 1}}, "body 'arm' weighs 2.1 kg, 2 predicted"),

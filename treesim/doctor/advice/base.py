@@ -89,7 +89,7 @@ class Advice:
     """
 
     why: str
-    cure: str
+    fix: str
     wrong: str = ""
     right: str = ""
     before: str = ""

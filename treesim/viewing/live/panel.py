@@ -38,7 +38,7 @@ def seen(robot: Tree) -> dict[str, Any]:
 def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
     """Return the available settings of a world: methods that support it, its robot, and actions of a page.
 
-    scenes: further choices, such as `robots`, `bases` and `ghosts`.
+    scenes: further choices, such as `robots`, `bases` and `references`.
     """
     robot = world.robot
     return {

@@ -1,4 +1,4 @@
-"""Physics of a live simulation: robot, world, overlay, settings, and mouse spring."""
+"""Physics of a live simulation: robot, world, reference run, settings, and mouse spring."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LivePhysics:
     """Simulation whose settings, targets and state change while it runs; for one thread.
 
     scene: start. settings: initial settings. show(frame), clock, sleep: of the player. recordings: motions for
-    the overlay, by name. Backends, integrators and solvers run by the engine "generic", so that another robot
+    the reference run, by name. Backends, integrators and solvers run by the engine "generic", so that another robot
     needs no compilation. Raises what `treesim.Simulation` raises.
     """
 
@@ -137,7 +137,7 @@ class LivePhysics:
             MouseSpring(self.robot, self.robot.body_names[-1], np.zeros(3), np.ones(3), settings.dt).tune(q)
 
     def place(self, scene: Scene, settings: Settings) -> None:
-        """Replace the world, and start there without overlay and external forces."""
+        """Replace the world, and start there without reference run and external forces."""
         before = self.scene, self.settings
         try:
             self.settings, self.pull = settings, None
@@ -181,11 +181,11 @@ class LivePhysics:
 
     @property
     def references(self) -> list[str]:
-        """Available overlays: values of `GhostSettings.of`."""
+        """Available reference runs: values of `ReferenceSettings.of`."""
         return [NONE, SIMULATION, *self.recordings]
 
     def adopt_reference(self, reference_settings: ReferenceSettings) -> None:
-        """Set the overlay: another one, none, or the same by other methods.
+        """Set the reference run: another one, none, or the same by other methods.
 
         Raises what `treesim.Simulation` raises, UnknownNameError for an unknown recording, ArgumentError for one of
         another robot.
@@ -206,7 +206,7 @@ class LivePhysics:
         self.reference_settings, self.trouble = reference_settings, None
 
     def meet(self) -> None:
-        """Move the overlay to the robot's state."""
+        """Move the reference run to the robot's state."""
         if self.reference is not None:
             self.reference.begin(self._moment())
 
@@ -310,7 +310,7 @@ class LivePhysics:
             self.reference.seek(moment)
 
     def shown(self, frame: Frame) -> None:
-        """Record a frame and advance the overlay; if that fails, remove it, with the reason in `trouble`."""
+        """Record a frame and advance the reference run; if that fails, remove it, with the reason in `trouble`."""
         self._follow(frame.t)
         self.history.add(Moment(frame.t, frame.q, frame.v))
         now = self._clock()

@@ -30,7 +30,7 @@ METHODS = {
 
 @dataclass(frozen=True)
 class ReferenceSettings:
-    """Settings of the overlay.
+    """Settings of the reference run.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class ReferenceSettings:
 
     Examples
     --------
-    >>> ghost = treesim.viewing.live.GhostSettings("simulation", integrator="rk4")
-    >>> ghost.over(treesim.viewing.live.Settings(backend="rjk")).backend
+    >>> reference = treesim.viewing.live.ReferenceSettings("simulation", integrator="rk4")
+    >>> reference.over(treesim.viewing.live.Settings(backend="rjk")).backend
     'rjk'
     """
 
@@ -59,7 +59,7 @@ class ReferenceSettings:
     substeps: int | None = None
 
     def over(self, settings: Settings) -> Settings:
-        """Return the overlay's simulation settings from the robot's.
+        """Return the reference run's simulation settings from the robot's.
 
         Parameters
         ----------
@@ -69,14 +69,14 @@ class ReferenceSettings:
         Returns
         -------
         Settings
-            The same, with the overlay's methods.
+            The same, with the reference run's methods.
         """
         chosen = {name: getattr(self, name) for name in METHODS.values()}
         methods: dict[str, Any] = {name: method for name, method in chosen.items() if method != SAME}
         return replace(settings, substeps=self.substeps or settings.substeps, **methods)
 
     def changed(self, values: Mapping[str, Any], choices: list[str]) -> ReferenceSettings:
-        """Return these settings with a page's changes; a change of methods also turns the overlay on.
+        """Return these settings with a page's changes; a change of methods also turns the reference run on.
 
         Parameters
         ----------
@@ -87,7 +87,7 @@ class ReferenceSettings:
 
         Returns
         -------
-        GhostSettings
+        ReferenceSettings
             The changed settings.
 
         Raises
@@ -124,7 +124,7 @@ def _choice(value: Any, choices: list[str]) -> str:
 
 
 class Reference(Protocol):
-    """Interface of an overlay."""
+    """Interface of a reference run."""
 
     @property
     def q(self) -> np.ndarray:
@@ -138,7 +138,7 @@ class Reference(Protocol):
         """Start at the robot's state."""
 
     def seek(self, moment: Moment) -> None:
-        """Return to the overlay's state at the time of the robot's state `moment`."""
+        """Return to the reference run's state at the time of the robot's state `moment`."""
 
     def advance(self, t: float, robot: Drive) -> None:
         """Advance to time t [s], under the robot's controller."""
@@ -179,7 +179,7 @@ class RecordedReference:
 class SimulatedReference:
     """Overlay that steps the robot's world by other methods, under the same targets, mouse spring and forces.
 
-    simulation, drive: the overlay's own. moment: initial state, in general the robot's.
+    simulation, drive: the reference run's own. moment: initial state, in general the robot's.
     """
 
     def __init__(self, simulation: TimedSimulation, drive: Drive, moment: Moment) -> None:
@@ -208,7 +208,7 @@ class SimulatedReference:
         self.history.add(moment)
 
     def seek(self, moment: Moment) -> None:
-        """Return to the overlay's state at this time; before its first state, start at the robot's state."""
+        """Return to the reference run's state at this time; before its first state, start at the robot's state."""
         before = self.history.at(moment.t) if self.history.span[0] <= moment.t else None
         if before is None:
             self.begin(moment)
@@ -240,7 +240,7 @@ def apart(robot: Tree, q: np.ndarray, other: np.ndarray) -> dict[str, Any]:
 
     Examples
     --------
-    >>> from treesim.viewing.live.ghost import apart
+    >>> from treesim.viewing.live.reference import apart
     >>> robot = treesim.load("ur5")
     >>> round(apart(robot, np.zeros(6), np.array([0, 0, 0, 0, 0, 0.25]))["angle"], 12)
     0.25

@@ -45,8 +45,8 @@ class Replay:
         Speed as a multiple of real time.
     clock : callable
         Returns the wall-clock time [s]; replaced in tests.
-    ghosts : mapping of str to Trajectory, optional
-        Other motions of the robot for the overlay; the first one is shown at the start.
+    references : mapping of str to Trajectory, optional
+        Other motions of the robot for the reference run; the first one is shown at the start.
 
     Raises
     ------
@@ -149,7 +149,7 @@ class Replay:
                 self._handle(*self._events.get(timeout=left))
 
     def _update(self) -> None:
-        """Show the robot and its overlay."""
+        """Show the robot and its reference run."""
         reference = self.reference
         if reference is not None:
             reference.show(self.t)
@@ -205,7 +205,7 @@ class Replay:
 
     @property
     def reference(self) -> RecordedReference | None:
-        """Recorded motion shown as overlay, None for none."""
+        """Recorded motion shown as reference run, None for none."""
         return self._references.get(self.reference_settings.of)
 
     @property

@@ -58,10 +58,10 @@ class LiveSession(ReprMixin):
         Robots to choose from.
     clock : callable
         Returns the wall-clock time [s]; replaced in tests.
-    ghost : GhostSettings, optional
+    reference : ReferenceSettings, optional
         Overlay shown for comparison.
     recordings : mapping of str to Trajectory, optional
-        Motions of the same robot for the overlay.
+        Motions of the same robot for the reference run.
 
     Raises
     ------
@@ -383,7 +383,7 @@ class LiveSession(ReprMixin):
             self._load(values.get("robot", physics.robot.name), values.get("base", physics.scene.base), reply)
 
     def _runs(self, settings: Settings, reference_settings: ReferenceSettings) -> list[Settings]:
-        """Return the settings of all simulations: the robot's, and the overlay's if it is simulated."""
+        """Return the settings of all simulations: the robot's, and the reference run's if it is simulated."""
         return [settings, reference_settings.over(settings)] if reference_settings.of == SIMULATION else [settings]
 
     def _adopt(self, settings: Settings, reference_settings: ReferenceSettings, reply: Reply) -> None:

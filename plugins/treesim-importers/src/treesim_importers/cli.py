@@ -62,7 +62,7 @@ def _reading(each: Examination, reading: Reading) -> dict[str, Any]:
     rule = reading.rule
     return {
         "code": rule.code, "action": rule.action, "when": rule.when, "does": rule.effect, "effect": reading.effect,
-        "cure": rule.cure, "evidence": each.reader.evidence(rule),
+        "fix": rule.fix, "evidence": each.reader.evidence(rule),
         "places": [{"file": place.file, "line": place.line, "name": place.name} for place in reading.places],
     }  # fmt: skip
 
@@ -79,14 +79,14 @@ def _print(each: Examination) -> None:
     for reading in each.readings:
         rule = reading.rule
         does = f"{rule.action}: {rule.when}: {rule.effect}"
-        table.add_row(rule.code, does, _where(reading.places), reading.effect, rule.cure)
+        table.add_row(rule.code, does, _where(reading.places), reading.effect, rule.fix)
     console.print(table)
 
 
 def _heading(each: Examination) -> str:
-    verdict = " refuses this file" if each.refused else ""
+    remark = " refuses this file" if each.refused else ""
     asked = "" if each.verification is None else f"; {_verification_text(each.verification)}"
-    return f"{each.reader.title} ({each.reader.call}){verdict}{asked}"
+    return f"{each.reader.title} ({each.reader.call}){remark}{asked}"
 
 
 def _verification_text(verification: Verification) -> str:

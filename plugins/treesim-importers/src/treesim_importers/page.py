@@ -44,7 +44,7 @@ def _section(reader: Reader) -> Iterator[str]:
 def _row(reader: Reader, rule: Rule) -> str:
     changed = snippet(rule)
     example = f"; example: `{changed}`" if changed else ""
-    cells = (rule.code, rule.when, f"*{rule.action}*: {rule.effect}", reader.evidence(rule) + example, rule.cure)
+    cells = (rule.code, rule.when, f"*{rule.action}*: {rule.effect}", reader.evidence(rule) + example, rule.fix)
     return "| " + " | ".join(_escaped(cell) for cell in cells) + " |"
 
 

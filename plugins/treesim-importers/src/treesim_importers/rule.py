@@ -54,7 +54,7 @@ class Rule:
     action: Action
     when: str
     effect: str
-    cure: str
+    fix: str
     find: Find
     change: Change = nothing
     example: tuple[tuple[str, str], ...] = ()

@@ -44,11 +44,11 @@ def audit(
     The bound is the effect of rounding the mass matrix and the forces, times
     the method's error factor. Exit code 1 if an error exceeds its bound.
     """
-    from ..audits import audit as judge
+    from ..audits import audit as compute_audit
 
     tree = load_robot(robot, base, mimic)
     with nullcontext() if json else messages().status("computing with 40 digits ..."):
-        found = judge(tree, states=states, seed=seed)
+        found = compute_audit(tree, states=states, seed=seed)
     if json:
         print_json({"base": base, **found.to_dict()})
     else:
