@@ -225,7 +225,7 @@ def test_a_block_slides_as_far_as_the_ground_lets_it():
 
 
 @pytest.mark.parametrize(
-    ("fields", "solver_info"),
+    ("fields", "details"),
     [
         ({"mass": np.array([[1.0], [-1.0]])}, "sample 1: mass of link 'pole' is -1 kg; it must be 0 or more"),
         ({"inertia": np.diag([1.0, 1, 3])[None]}, "inertia of link 'pole' .* none is above the sum of the others"),

@@ -284,7 +284,7 @@ FIXED = '<robot name="stone"><link name="stone"/></robot>'
 
 
 @pytest.mark.parametrize(
-    ("arguments", "solver_info"),
+    ("arguments", "details"),
     [
         ((), "name a robot"),
         (("no_such_robot",), "no_such_robot"),
