@@ -24,7 +24,7 @@ ENGINE_SECONDS = 10.0  # duration of an engine's motion, computed before it is s
 ReferenceOption = Annotated[
     str | None,
     typer.Option(
-        metavar="GHOST",
+        metavar="REFERENCE",
         help="A translucent reference run: other methods, as in backend=rjk,integrator=rk4,substeps=10 "
         "(or contact_solver=admm); a trajectory (.npz, .mcap ...); or another engine's free motion of 10 s, by the "
         "engine's name (`treesim plugins` lists them).",

@@ -34,7 +34,7 @@ from .treesim_engine import random_batch
 STATES = 8  # at which candidates are evaluated
 MOST = 40  # largest number of causes
 SECONDS = 60.0  # default time limit of the search
-BESIDE = 3  # indistinguishable candidates that are listed with the chosen one
+ALSO_LISTED = 3  # indistinguishable candidates that are listed with the chosen one
 
 Key = tuple[int, int, float]
 
@@ -374,7 +374,7 @@ class Search:
             else _place(self.other, self.other.line(*chosen.element)),
             effect=size if size > self.evidence.allowed else 0.0, unit=unit, joint=joint,
             before=before.force, after=after.force,
-            also=tuple(f"{one.owner}: {one.cause}" for one in also[:BESIDE]),
+            also=tuple(f"{one.owner}: {one.cause}" for one in also[:ALSO_LISTED]),
         )  # fmt: skip
 
 

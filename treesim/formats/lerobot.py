@@ -99,16 +99,16 @@ def write_lerobot(
 def _new_folder(folder: str | PathLike[str]) -> Iterator[Path]:
     """Context with a temporary folder that is renamed to the requested one at the end, or deleted on error."""
     path = _free_path(folder)
-    beside = path.with_name(f".treesim.{os.getpid()}.{secrets.token_hex(4)}.part")
+    temporary = path.with_name(f".treesim.{os.getpid()}.{secrets.token_hex(4)}.part")
     try:
         for part in ("data", "meta/episodes"):
-            (beside / part / "chunk-000").mkdir(parents=True)
-        yield beside
-        os.rename(beside, path)  # fails where there is something by now, other than an empty folder
+            (temporary / part / "chunk-000").mkdir(parents=True)
+        yield temporary
+        os.rename(temporary, path)  # fails where there is something by now, other than an empty folder
     except OSError as error:
         raise cannot_write(path, error) from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _free_path(folder: str | PathLike[str]) -> Path:

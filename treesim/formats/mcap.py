@@ -140,7 +140,7 @@ def _robot_of(trajectory: Trajectory) -> Tree:
         return trajectory.provenance.world.robot
     if trajectory.provenance is None:
         raise ArgumentError(
-            "an MCAP file holds the robot, which this trajectory does not tell, as no simulation made it: "
+            "an MCAP file holds the robot, which this trajectory does not have, as no simulation made it: "
             "treesim.formats.write_mcap(trajectory, path, robot) takes it"
         )
     return world_of(

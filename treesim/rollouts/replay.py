@@ -196,7 +196,7 @@ def _loaded(path: str | os.PathLike[str]) -> Trajectory:
 def _provenance(trajectory: Trajectory) -> Provenance:
     if trajectory.provenance is None:
         raise ArgumentError(
-            "the recording does not tell how it was made: an older version of treesim wrote it, or it is no "
+            "the recording has no record of how it was made: an older version of treesim wrote it, or it is no "
             "simulation's"
         )
     return unpacked(trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance)
@@ -372,7 +372,7 @@ def _source_notes(trajectory: Trajectory, source: Any) -> Iterator[str]:
     if now is None:
         raise ArgumentError(f"source: the description {short_repr(source)} cannot be read")
     if not isinstance(then, str):
-        yield "the recording does not tell the SHA-256 of the robot's description"
+        yield "the recording has no SHA-256 of the robot's description"
     elif now != then:
         yield (
             f"the robot's description {short_repr(source)} has changed (SHA-256 {now[:DIGITS]}... now, "

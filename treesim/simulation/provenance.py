@@ -112,7 +112,7 @@ def unpacked(text: str) -> Provenance:
             )
         return record_of(Provenance, values, "it")
     except (ValueError, zlib.error, binascii.Error) as error:
-        raise ArgumentError(f"the recording does not tell how it was made, or is damaged: {error}") from None
+        raise ArgumentError(f"the recording has no record of how it was made, or is damaged: {error}") from None
 
 
 def world_of(provenance: Provenance) -> World:

@@ -58,8 +58,8 @@ def on_states(
     if physics is None:
         return evaluate(entry, constants, arguments, results, explain, **options)
     own = physics.values.astype(precision(*(a.value for a in arguments if a.value is not None)), copy=False)
-    varied = BatchedTables((1,), (physics.places,), own)
-    entry, constants = varied.taken_by(entry, constants, len(arguments) + len(results), len(arguments))
+    batched = BatchedTables((1,), (physics.places,), own)
+    entry, constants = batched.taken_by(entry, constants, len(arguments) + len(results), len(arguments))
     arguments.append(Argument("model_parameters", own, physics.places.shape))
     return specialized_or_generic(evaluate, entry, constants, arguments, results, explain, **options)
 

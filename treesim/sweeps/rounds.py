@@ -13,7 +13,7 @@ MOST_LEFT_OUT = 1000  # samples found by one search
 
 
 def finish(pool: Pool, job: Job, chunks: Sequence[Task], manifest: Manifest, report: Callable[[int], None]) -> None:
-    """Run tasks that write results, and record them in the manifest; tell(samples): called after each task.
+    """Run tasks that write results, and record them in the manifest; report(samples): called after each task.
 
     A task that raises an error, or kills its worker, is bisected until the responsible samples are found. They
     are recorded as left out, and the task is repeated without them. Raises SweepError if both halves can be

@@ -234,24 +234,24 @@ def in_the_making(folder: Path) -> Iterator[Path]:
     Raises FileExistsError if the name exists by then: of two calls that create a store, one succeeds.
     """
     missing = [path for path in folder.parents if not path.exists()]
-    beside = folder.with_name(part_name())
+    temporary = folder.with_name(part_name())
     try:
         with report_full_disk(folder):
             folder.parent.mkdir(parents=True, exist_ok=True)
-            beside.mkdir()
-        yield beside
-        _named(beside, folder)
+            temporary.mkdir()
+        yield temporary
+        _named(temporary, folder)
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         for path in missing:  # those that another call uses are not empty
             with suppress(OSError):
                 path.rmdir()
         raise
 
 
-def _named(beside: Path, folder: Path) -> None:
+def _named(temporary: Path, folder: Path) -> None:
     try:
-        rename_new(beside, folder)
+        rename_new(temporary, folder)
     except FileExistsError:
         raise
     except OSError as error:

@@ -198,18 +198,18 @@ def _begin(
     content: the pickled plan. Raises FileExistsError if another process creates the store first.
     """
     size = sample_bytes(columns)
-    with in_the_making(folder) as beside:
+    with in_the_making(folder) as temporary:
         seconds = 0.0
         if chunk is None or announce is not None:
-            with written_for_workers(beside, content) as program:
-                seconds = sample_seconds(pool, job_of(beside, program, content), plan)
+            with written_for_workers(temporary, content) as program:
+                seconds = sample_seconds(pool, job_of(temporary, program, content), plan)
         if chunk is None:
             chunk = chunk_size(seconds, size, plan.samples, pool.workers)
         check_disk(folder, size * plan.samples)
         if announce is not None:
             announce(_estimate(plan.samples, plan, chunk, seconds, size, pool))
         with report_full_disk(folder):
-            keep_program(beside, Manifest(create(beside, plan, chunk, columns)), content)
+            keep_program(temporary, Manifest(create(temporary, plan, chunk, columns)), content)
 
 
 def _estimate(samples: int, plan: Plan, chunk: int, seconds: float, size: int, pool: Pool) -> Estimate:

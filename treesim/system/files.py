@@ -50,21 +50,21 @@ def write_whole(path: Path, write: Callable[[IO[bytes]], object], needed: int | 
     ArgumentError naming `path` and, on a full disk, the required and the free bytes.
     """
     target = _regular(path)
-    beside = target.with_name(part_name())
+    temporary = target.with_name(part_name())
     if target.exists() and not target.is_file():  # a device or a pipe: nothing may take its place
-        beside = target
+        temporary = target
     try:
-        with cleared_up(path, beside, needed), beside.open("wb") as stream:
+        with cleared_up(path, temporary, needed), temporary.open("wb") as stream:
             write(stream)
             stream.flush()
-            if beside is not target:
+            if temporary is not target:
                 os.fsync(stream.fileno())
-        if beside is not target:
-            with cleared_up(path, beside, needed):
-                os.replace(beside, target)
+        if temporary is not target:
+            with cleared_up(path, temporary, needed):
+                os.replace(temporary, target)
     finally:
-        if beside is not target:
-            beside.unlink(missing_ok=True)
+        if temporary is not target:
+            temporary.unlink(missing_ok=True)
     return path
 
 
@@ -228,6 +228,4 @@ def check_suffix(path: Path, suffixes: Iterable[str]) -> None:
     known = tuple(suffixes)
     if path.suffix.lower() not in known:
         ending = f"it ends in {path.suffix!r}" if path.suffix else "it has no suffix"
-        raise ArgumentError(
-            f"cannot tell the format of {str(path)!r}: {ending}, but one of {', '.join(known)} is needed"
-        )
+        raise ArgumentError(f"unknown format of {str(path)!r}: {ending}, but one of {', '.join(known)} is needed")

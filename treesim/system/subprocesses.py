@@ -72,9 +72,9 @@ def package_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
     The enclosing packages are not imported.
     """
     folder, name = os.path.split(os.fspath(path))
-    package = f"import types; beside = types.ModuleType('beside'); beside.__path__ = [{folder!r}]"
-    run = f"import runpy; runpy.run_module('beside.{name.removesuffix('.py')}', None, '__main__', True)"
-    return python_command(f"{package}; sys.modules['beside'] = beside; {run}", *arguments)
+    package = f"import types; siblings = types.ModuleType('siblings'); siblings.__path__ = [{folder!r}]"
+    run = f"import runpy; runpy.run_module('siblings.{name.removesuffix('.py')}', None, '__main__', True)"
+    return python_command(f"{package}; sys.modules['siblings'] = siblings; {run}", *arguments)
 
 
 class Ending(NamedTuple):

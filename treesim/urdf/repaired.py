@@ -283,7 +283,7 @@ def _fixes(markup: Markup, finding: Finding, place: object, wanted: frozenset[st
     """Yield the fixes of the first requested repair that applies to a finding."""
     for name, one in REPAIRS.items():
         if name in wanted and finding.code in one.codes and place in markup:
-            fixes = list(one.mend(markup, place))
+            fixes = list(one.make_fixes(markup, place))
             if fixes:
                 yield from ((name, fix) for fix in fixes)
                 return

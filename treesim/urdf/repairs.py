@@ -34,21 +34,21 @@ class Fix(NamedTuple):
     edits: Iterable[Edit]
 
 
-Mend = Callable[[Markup, "_Element"], Iterator[Fix]]
+MakeFixes = Callable[[Markup, "_Element"], Iterator[Fix]]
 
 
 @dataclass(frozen=True)
 class Repair:
     """Repair of findings with some codes.
 
-    codes: of the findings. about: description. mend: yields the fixes for the place of a finding, none if it
+    codes: of the findings. about: description. make_fixes: yields the fixes for the place of a finding, none if it
     cannot be repaired. unambiguous: True if the file has no other reading; other repairs are made only if
     named.
     """
 
     codes: tuple[str, ...]
     about: str
-    mend: Mend
+    make_fixes: MakeFixes
     unambiguous: bool = True
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tests import trees
-from treesim.engine.graph.loops import heard_by, mark, marked
+from treesim.engine.graph.loops import mark, marked, with_callback
 from treesim.kernels.dynamics.crba import mass_matrix_full_states
 
 pytestmark = pytest.mark.nojit
@@ -25,7 +25,7 @@ def counted(rows):
 
 def heard(function, *arguments):
     marks = []
-    with heard_by(marks.append):
+    with with_callback(marks.append):
         result = marked(function)(*arguments)
     return result, marks
 

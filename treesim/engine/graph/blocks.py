@@ -15,7 +15,7 @@ import numpy as np
 
 from ..primitives import ARITY, CONSTANT, PRIMITIVES, TABLE
 from .graph import Graph
-from .loops import heard_by, marked
+from .loops import marked, with_callback
 from .trace import Trace, trace
 
 LONGEST = 600_000  # operations: a trace takes 3 us and 500 bytes for each
@@ -74,7 +74,7 @@ def table_trace(
 ) -> Trace:
     """Return the trace of an entry's marked copy, on a TableGraph; otherwise as `trace`."""
     graph = TableGraph(fold_zeros)
-    with heard_by(graph.mark):
+    with with_callback(graph.mark):
         return trace(marked(entry), constants, sizes, results, graph)
 
 

@@ -26,27 +26,27 @@ MARK = "_mark_of_loop"
 class _Listener(threading.local):
     """Receiver of the marks in this thread."""
 
-    hear: Callable[[int], None] | None = None
+    callback: Callable[[int], None] | None = None
 
 
-_listener = _Listener()
+_marks = _Listener()
 _sites: dict[tuple[str, int], int] = {}
 
 
 def mark(site: int) -> None:
     """Report that an iteration of the loop `site` starts, or, for ~site, that the loop has ended."""
-    if _listener.hear is not None:
-        _listener.hear(site)
+    if _marks.callback is not None:
+        _marks.callback(site)
 
 
 @contextmanager
-def heard_by(hear: Callable[[int], None]) -> Iterator[None]:
-    """Call `hear` with every mark of this thread, within the block."""
-    before, _listener.hear = _listener.hear, hear
+def with_callback(callback: Callable[[int], None]) -> Iterator[None]:
+    """Call `callback` with every mark of this thread, within the block."""
+    before, _marks.callback = _marks.callback, callback
     try:
         yield
     finally:
-        _listener.hear = before
+        _marks.callback = before
 
 
 @cache

@@ -172,7 +172,7 @@ def results_placed(module: Module, results: Sequence[int], order: Sequence[int])
         if own == [own[0] + j for j in range(size)]:
             places.append((size, own[0] if own else 0))
         else:
-            beside = [0] * module.lanes.width  # padding for vectors that begin before the list or end after it
-            numbers = module.array(f"list{k}", [*beside, *own, *beside], I32)
-            places.append((size, Value(f"getelementptr ({I32}, {PTR} {numbers.name}, {I64} {len(beside)})", PTR)))
+            padding = [0] * module.lanes.width  # padding for vectors that begin before the list or end after it
+            numbers = module.array(f"list{k}", [*padding, *own, *padding], I32)
+            places.append((size, Value(f"getelementptr ({I32}, {PTR} {numbers.name}, {I64} {len(padding)})", PTR)))
     return Placed(places, max(order, default=-1) + 1)

@@ -8,7 +8,9 @@ from ..algebra.tables import transform_at
 from .edges import part
 from .signed_distance import BOX, ROUND, from_solid, sign_of, vector_of
 
-SEAM = 1e-4  # m: where a face is looked at, inside its border and outside its plane; more than shapes lie in each other
+EDGE_MARGIN = (
+    1e-4  # m: distance from the border and the plane of a face at which it is tested; more than overlaps of shapes
+)
 TILT = 1e-9  # component of a normal above which it leans to a face
 
 
@@ -30,14 +32,14 @@ def within_another(touch, k, x):
         other = k + step
         while other >= 0 and other < touch.pair.shape[0] and touch.pair[other, 3] == touch.pair[k, 3]:
             if touch.pair[other, 13] == other + 1:
-                found = found or solid_distance(touch, other, x) < -SEAM / 2
+                found = found or solid_distance(touch, other, x) < -EDGE_MARGIN / 2
             other += step
     return found
 
 
 def inside(x, half):
-    """Return x clamped to SEAM inside of +-half."""
-    most = maximum(half - SEAM, 0)
+    """Return x clamped to EDGE_MARGIN inside of +-half."""
+    most = maximum(half - EDGE_MARGIN, 0)
     return minimum(maximum(x, -most), most)
 
 
@@ -46,7 +48,7 @@ def beyond_face(p, n, size, axis):
 
     The face is across `axis`, on the side to which n points. size: half lengths.
     """
-    out = sign_of(part(n, axis)) * (part(size, axis) + SEAM)
+    out = sign_of(part(n, axis)) * (part(size, axis) + EDGE_MARGIN)
     x, y, z = inside(p.x, size.x), inside(p.y, size.y), inside(p.z, size.z)
     if axis == 0:
         x = out

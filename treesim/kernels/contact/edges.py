@@ -147,8 +147,8 @@ def edge_of_face(n, a, up, axis, side):
 
     The face is the one across half axis `up` that is farther along n. side: which of the face's two edges, 0 or 1.
     """
-    own, beside = part(a, up), part(a, 3 - up - axis)
-    return add(scale(own, sign_of(dot(n, own))), scale(beside, n.x * 0 + 2 * side - 1))
+    own, across = part(a, up), part(a, 3 - up - axis)
+    return add(scale(own, sign_of(dot(n, own))), scale(across, n.x * 0 + 2 * side - 1))
 
 
 def passing(n, on_a, u, on_b, e):

@@ -26,7 +26,7 @@ from ..dynamics.aba import forward_dynamics, scratch_for
 from ..kinematics.configuration import advance, into_start_axes, retrace
 from .delassus import move_bodies, place, response, velocities_along
 
-FAST = 1e-5  # m/s, rad/s: what may be amiss of a velocity, h |dv| |v|, without a second look
+FAST = 1e-5  # m/s, rad/s: error of a velocity, h |dv| |v|, below which there is no midpoint correction
 
 
 class AgainMemory(NamedTuple):

@@ -22,7 +22,7 @@ JOINTS = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", 
 SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh")
 ONCE = ("inertial", "origin", "mass", "inertia", "axis", "limit", "dynamics", "parent", "child", "mimic")
 SMALLEST = 1e-15  # mjMINVAL
-FLAT = 1e-14  # [kg m^2] mjEPS, the least principal moment beside products of inertia
+FLAT = 1e-14  # [kg m^2] mjEPS, the least principal moment next to products of inertia
 MESHES = (".stl", ".obj", ".msh")
 KEEP_FIXED = '<mujoco><compiler fusestatic="false"/></mujoco>'
 KEEP_VISUALS = '<mujoco><compiler discardvisual="false"/></mujoco>'

@@ -37,7 +37,7 @@ class Rule:
 
     code: stable name, two letters for the reader and a number. action: "refuses" the file; "drops", "alters" or
     "ignores" content; "adds" content; or "differs", if the program did something that no rule predicts. when:
-    condition of the rule. effect: what the reader does. cure: what to write, or to call, instead. find: the
+    condition of the rule. effect: what the reader does. fix: what to write, or to call, instead. find: the
     elements that trigger it, in the import result of the previous rules. change: its effect on the import
     result. example: replacements that make `examples.SOUND` trigger it (none: it does so unchanged). source:
     the page or thread as evidence, if it was not measured; else empty. measure: numbers of the elements in
@@ -46,7 +46,7 @@ class Rule:
     Example:
         >>> from treesim_importers import READERS
         >>> rule = READERS["pinocchio"].rules[8]
-        >>> rule.code, rule.action, rule.when, rule.cure
+        >>> rule.code, rule.action, rule.when, rule.fix
         ('PI09', 'adds', 'a mass below zero', 'repair the mass')
     """
 

@@ -15,7 +15,7 @@ Clicked = Callable[[str, np.ndarray], object]
 class Program:
     """Sliders, marks and clicks of a program; thread-safe.
 
-    tell(message) sends {"sliders": [...], "marks": {name: ...}, "clicks": whether they are reported} to all
+    send(message) sends {"sliders": [...], "marks": {name: ...}, "clicks": whether they are reported} to all
     pages after each change; it must not block. Messages of pages are not trusted: invalid numbers and bodies
     are ignored.
     """

@@ -23,7 +23,7 @@ COLUMNS = {
 """Which column of the tables a backend stands in: the first of these that a row has."""
 ALSO_ARTICULATED = ("divide_and_conquer", "tree_contraction")
 """Backends that eliminate bodies much lighter than their neighbours as `aba` does: no light link costs them digits, and
-beside a heavy one they may err as much as `aba`."""
+next to a heavy one they may err as much as `aba`."""
 
 Errors = dict[str, float]
 
