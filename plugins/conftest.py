@@ -41,7 +41,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def open_page(browser) -> Iterator[Any]:
-    """A function that returns a fresh page of a small size, closed at the end of the test."""
+    """Return a function that opens a small fresh page, closed at the end of the test."""
     context = browser.new_context(viewport={"width": 320, "height": 240})
     context.set_default_timeout(1000 * PATIENCE)
     yield context.new_page

@@ -69,3 +69,31 @@ def test_plain_functions_pass_through_four_at_most(name):
 @pytest.mark.parametrize("name", OF_BOUND)
 def test_bound_functions_are_one_call(name):
     assert len(calls_of(OF_BOUND[name])) == 1
+
+
+HUMANOID = treesim.load("g1_29dof_rev_1_0", base="floating")
+STANDING, STILL = treesim.standing(HUMANOID, HUMANOID.neutral()), np.zeros(HUMANOID.nv)
+WORLD = treesim.World(HUMANOID, ground=treesim.Ground())
+
+
+def repeated(operation):
+    """The calls of an operation whose code and caches are there from an earlier one."""
+    operation()
+    return len(calls_of(lambda *_: operation()))
+
+
+def test_a_step_makes_no_call_for_each_body():
+    stepper = treesim.Stepper(WORLD, 1e-3)
+    state = stepper.reset(STANDING, STILL)
+    assert repeated(lambda: stepper.step(state, STILL)) <= 80 < 3 * HUMANOID.n_bodies
+
+
+def test_a_rollout_makes_no_call_for_each_body_or_step():
+    one = repeated(lambda: treesim.rollout(HUMANOID, STANDING[None], STILL, STILL[None], 1e-3))
+    many = np.tile(STANDING, (64, 1)), STILL, np.zeros((20, HUMANOID.nv))
+    assert one <= 280 and repeated(lambda: treesim.rollout(HUMANOID, *many, 1e-3)) <= 1.2 * one
+
+
+def test_a_world_is_made_by_some_calls_for_each_shape():
+    pairs = len(WORLD.touching.links)
+    assert repeated(lambda: treesim.World(HUMANOID, ground=treesim.Ground())) <= 45 * pairs
