@@ -13,6 +13,7 @@ ROOT = Path(__file__).parent.parent
 SOURCES = sorted([
     *(ROOT / "treesim").rglob("*.py"), *ROOT.glob("plugins/*/src/**/*.py"), *ROOT.glob("examples/plugin/src/**/*.py"),
 ])  # fmt: skip
+SCRIPTS = sorted(ROOT.glob("plugins/*/src/**/*.js"))
 PAGES = sorted(
     [*(ROOT / "docs").glob("*.md"), *ROOT.glob("plugins/*/README.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 )
@@ -116,9 +117,9 @@ def names_of(path: Path) -> Iterator[tuple[str, int]]:
 
 
 def sentences_of(path: Path) -> Iterator[tuple[str, int]]:
-    """Yield the lines of docstrings, messages and comments of a source, or all lines of a page."""
+    """Yield the lines of docstrings, messages and comments of a source, or all lines of a script or a page."""
     text = path.read_text(encoding="utf-8")
-    if path.suffix == ".md":
+    if path.suffix in (".md", ".js"):
         yield from ((line, number) for number, line in enumerate(text.splitlines(), start=1))
         return
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -140,7 +141,7 @@ def test_replaced_words_stay_out_of_names():
 def test_replaced_words_stay_out_of_sentences():
     private = re.compile(rf"\b({'|'.join(PRIVATE)})\b", re.IGNORECASE)
     found = []
-    for path in [*SOURCES, *PAGES]:
+    for path in [*SOURCES, *SCRIPTS, *PAGES]:
         name = str(path.relative_to(ROOT))
         lines = path.read_text(encoding="utf-8").splitlines()
         for sentence, number in sentences_of(path):

@@ -224,7 +224,7 @@ def test_what_is_said_and_the_card_of_a_link_lie_beside_each_other(live):
     text = "physics reaches 0.13 times real time, not 1: take a larger time step, or another integrator"
     for width, height in ((1280, 720), (800, 500), (390, 844), (700, 360)):
         page.set_viewport_size({"width": width, "height": height})
-        page.evaluate("(text) => { inspector.open(2); panel.lost = text; panel.tell(); }", text)
+        page.evaluate("(text) => { inspector.open(2); panel.lost = text; panel.emit(); }", text)
         boxes = page.evaluate(
             """() => ["meshcat-pane", "heading", "link"].map((id) => {
                 const {left, top, right, bottom} = element(id).getBoundingClientRect();

@@ -10,7 +10,7 @@ function openApi(session) {
         return rows && rows.length > start ? Array.from(rows.subarray(start, start + 7)) : null;
     };
     window.treesim = {
-        // {t, running, speed, q, v, joints, backend, integrator, solver, energy, realTimeFactor, ...}, as told last
+        // {t, running, speed, q, v, joints, backend, integrator, solver, energy, realTimeFactor, ...}, as last received
         state: () => session.state,
         panel: () => session.panel,
         program: () => session.program,  // {sliders: [{name, lower, upper, value, unit}], marks, clicks}, null without any

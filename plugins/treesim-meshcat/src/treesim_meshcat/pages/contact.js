@@ -1,6 +1,6 @@
 // What contact, joint limits and joint friction make of a free step: treesim.export.contact_module in WebAssembly.
 
-const LEFT_OUT = 5;  // where `told` has the number of contacts without room
+const LEFT_OUT = 5;  // index in `solver_info` of the number of contacts beyond the capacity
 const ROOM = 128;  // contacts for which room is made at a time
 
 class Contact {
@@ -61,7 +61,7 @@ class Contact {
         const {base, heap, most_contacts: most} = this.layout;
         for (;;) {
             this.call(base, heap);
-            const left_out = this.arrays.told[LEFT_OUT], room = new BigInt64Array(this.memory.buffer, this.layout.capacity, 1);
+            const left_out = this.arrays.solver_info[LEFT_OUT], room = new BigInt64Array(this.memory.buffer, this.layout.capacity, 1);
             if (!(left_out > 0) || room[0] >= most) return this.arrays;
             room[0] = BigInt(Math.min(ROOM * Math.ceil((Number(room[0]) + left_out) / ROOM), most));
         }

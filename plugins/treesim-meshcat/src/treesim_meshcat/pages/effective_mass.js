@@ -1,6 +1,6 @@
 // How heavy a robot feels at a frame: the principal axes of a symmetric matrix.
 
-const SWEEPS = 8;  // of rotations: each squares what is left beside the diagonal
+const SWEEPS = 8;  // of rotations: each squares what is left off the diagonal
 const UNMOVED = 1e-9;  // times the largest eigenvalue: what moves less does not move at all
 
 // Eigenvalues of a symmetric matrix (3, 3), smallest first, and its eigenvectors as columns, right-handed, by Jacobi's

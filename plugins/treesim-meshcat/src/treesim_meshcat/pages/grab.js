@@ -18,7 +18,7 @@ class Grab {
         session.on("overlay", () => this.draw());
     }
 
-    // In the capture phase, and before the camera's controls hear of it.
+    // In the capture phase, and before the camera's controls receive it.
     listen() {
         const capture = {capture: true, passive: false};
         const stop = (event) => {

@@ -18,7 +18,7 @@ class Inspector {
         this.listen();
     }
 
-    // In the capture phase of the window: a pull begins with the same press of the button, and lets nobody else hear of it.
+    // In the capture phase of the window: a pull begins with the same press of the button, and lets nobody else receive it.
     listen() {
         window.addEventListener("pointerdown", (event) => {
             const inside = element("meshcat-pane").contains(event.target) && event.button === 0;

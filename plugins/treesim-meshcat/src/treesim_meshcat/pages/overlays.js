@@ -1,7 +1,7 @@
-// What can be shown on the robot and beside it: its shapes, skeleton, frames, axes, inertias, centre of mass, and forces.
+// What can be shown on the robot and next to it: its shapes, skeleton, frames, axes, inertias, centre of mass, and forces.
 
 const COM_COLOR = 0xe8b90c, FORCE_COLOR = 0xd8432b, TORQUE_COLOR = 0x1d9fb8, EXTERNAL_COLOR = 0xb0409a, FELT_COLOR = 0x2f9e6e;
-const OVERLAYS = [  // its name, what the page must be told for it, what the panel calls it
+const OVERLAYS = [  // its name, what the page must receive for it, what the panel calls it
     ["visual", "visual", "visual shapes"],
     ["collision", "collision", "collision shapes"],
     ["skeleton", "skeleton", "skeleton"],
@@ -27,7 +27,7 @@ class Overlays {
         this.arrows = Object.create(null);  // of contact forces, by body
         this.torques = Object.create(null);  // arrows, by joint
         this.external = Object.create(null);  // arrows, by name of the force
-        this.links = [];  // what is told of each body
+        this.links = [];  // facts about each body
         session.on("scene", (scene) => this.begin(scene));
         session.on("overlay", () => this.draw());
     }

@@ -1,4 +1,4 @@
-// The panel: what can be set, and what the physics says. Which controls there are is told by {panel: ...}.
+// The panel: what can be set, and the state of the physics. Its controls are listed by {panel: ...}.
 
 const SPEEDS = [0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10];
 const AXES = ["x", "y", "z"];
@@ -6,7 +6,7 @@ const QUIET_MS = 400;  // for which a control keeps what its user chose, before 
 const ERROR_MS = 6000;  // for which is said what could not be done
 const SEARCHED = 8;  // joints: of more, a field finds those of a name
 const SHOWN = ["robot", "base", "backend", "integrator", "solver", "controller", "dt", "kp", "kd", "frame", "reference", "referenceBackend", "referenceIntegrator", "referenceSolver"];
-const GHOST_METHODS = [["referenceBackend", "backend", "backends"], ["referenceIntegrator", "integrator", "integrators"], ["referenceSolver", "contact", "solvers"]];
+const REFERENCE_METHODS = [["referenceBackend", "backend", "backends"], ["referenceIntegrator", "integrator", "integrators"], ["referenceSolver", "contact", "solvers"]];
 const TURN = Math.PI;  // what sliders of joints without limits show, to each side
 
 function make(tag, properties = {}, ...children) {
@@ -72,7 +72,7 @@ class Panel {
         session.on("error", (text) => this.complain(text));
         session.on("status", (text) => {
             this.lost = text;
-            this.tell();
+            this.emit();
         });
     }
 
@@ -81,7 +81,7 @@ class Panel {
     }
 
     // What counts most: a lost connection, what could not be done, what the physics says.
-    tell() {
+    emit() {
         const said = this.session.state ? this.session.state.message : "";
         element("status").textContent = this.lost || this.error || said || "";
     }
@@ -90,7 +90,7 @@ class Panel {
         clearTimeout(this.forgetting);
         this.error = text;
         if (text) this.forgetting = setTimeout(() => this.complain(""), ERROR_MS);
-        this.tell();
+        this.emit();
     }
 
     bindBar() {
@@ -204,7 +204,7 @@ class Panel {
     // A second run: which one, by which methods, and how far it is from the robot.
     referenceSection(panel) {
         if (!panel.references || panel.references.length === 0) return [];
-        const methods = panel.replay ? [] : GHOST_METHODS.filter(([, , names]) => panel[names].length > 0);
+        const methods = panel.replay ? [] : REFERENCE_METHODS.filter(([, , names]) => panel[names].length > 0);
         this.apart = make("output", {id: "apart"});
         this.meet = make("button", {id: "meet", textContent: "to the robot", title: "put the reference where the robot is"});
         this.meet.addEventListener("click", () => this.session.do("meet"));
@@ -217,7 +217,7 @@ class Panel {
         )];
     }
 
-    // The frame at which is drawn and told how heavy the robot feels.
+    // The frame whose effective mass is drawn and printed.
     effectiveRows(panel) {
         if (!panel.frames) return [];
         this.effective_mass = make("output", {id: "effective_mass"});
@@ -267,7 +267,7 @@ class Panel {
         return box;
     }
 
-    // A slider tells of every pixel: one message a frame is enough.
+    // A slider sends an event for every pixel: one message a frame is enough.
     sendJoint(name, value) {
         if (this.asked) {
             this.asked[name] = value;
@@ -304,12 +304,12 @@ class Panel {
         }
         this.showApart(state);
         this.showEffective(state);
-        this.tell();
+        this.emit();
     }
 
     showApart({reference, apart}) {
         if (!this.apart) return;
-        for (const [name] of GHOST_METHODS) {
+        for (const [name] of REFERENCE_METHODS) {
             if (this.controls[name]) this.controls[name].input.parentElement.hidden = reference !== "simulation";
         }
         this.apart.parentElement.hidden = !apart;

@@ -1,4 +1,4 @@
-// Plots beside the view of what the physics tells: each the last half minute of one quantity.
+// Plots next to the view: each the last half minute of one quantity.
 
 const KEPT_S = 30, MOST_PLOTS = 4;
 const PLOT_HEIGHT = 110, PLOT_PAD = {left: 46, right: 6, top: 8, bottom: 18};
@@ -10,7 +10,7 @@ const JOINT_QUANTITIES = [  // of each joint: what the choice calls it, the numb
 ];
 const axes = (vector) => AXES.map((axis, i) => [axis, (state) => (vector(state) || [])[i]]);
 const micro = (seconds) => (Number.isFinite(seconds) ? 1e6 * seconds : null);
-const QUANTITIES = {  // by what the choice calls them: unit, lines (label and the number in a state), what a page must be told
+const QUANTITIES = {  // by what the choice calls them: unit, lines (label and the number in a state), what a page must receive
     "energy": ["J", () => [["", (state) => state.energy]]],
     "energy drift": ["J", ([first]) => [["", (state) => state.energy - first.energy]]],
     "linear momentum": ["N s", () => axes((state) => (state.momentum || {}).linear), "momentum"],
@@ -30,7 +30,7 @@ function stepLines(states) {
     return states.some(({referenceStepTime}) => referenceStepTime) ? [...lines, ["reference", (state) => micro(state.referenceStepTime)]] : lines;
 }
 
-// Two numbers in as few digits, from three on, as tell them apart.
+// Two numbers in as few digits, from three on, that they differ.
 function twoLabels(low, high) {
     const apart = Math.ceil(Math.log10(Math.max(Math.abs(low), Math.abs(high)) / (high - low))) + 1;
     const digits = Math.min(Math.max(apart, 3), 9);
@@ -148,7 +148,7 @@ class Plot {
         pen.textAlign = "left";
         pen.fillText(`${t0.toFixed(1)} s`, left, PLOT_HEIGHT - 4);
         pen.lineWidth = 1.5;
-        let beside = left + pen.measureText(`${t0.toFixed(1)} s`).width + 10;
+        let labelX = left + pen.measureText(`${t0.toFixed(1)} s`).width + 10;
         lines.forEach(({label, points}, i) => {
             pen.strokeStyle = pen.fillStyle = style.getPropertyValue(LINE_COLORS[i % LINE_COLORS.length]);
             pen.beginPath();
@@ -158,8 +158,8 @@ class Plot {
                 drawing = Number.isFinite(value);
             }
             pen.stroke();
-            pen.fillText(label, beside, PLOT_HEIGHT - 4);
-            beside += pen.measureText(label).width + 8;
+            pen.fillText(label, labelX, PLOT_HEIGHT - 4);
+            labelX += pen.measureText(label).width + 8;
         });
     }
 }

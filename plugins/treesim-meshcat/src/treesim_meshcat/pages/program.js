@@ -1,4 +1,4 @@
-// What the program that shows a robot adds to its page: sliders, arrows and frames, and clicks on bodies that it hears.
+// What the program that shows a robot adds to its page: sliders, arrows and frames, and clicks on bodies that it receives.
 
 const TAP_MS = 500, TAP_PIXELS = 4;  // at most, from pressing to letting go; more is a drag of the camera
 const OF_SIMULATIONS = ["play", "step", "reset", "time", "clock", "speed", "pace", "pull"];  // in the bar
@@ -8,24 +8,24 @@ class Program {
         this.session = session;
         this.stage = session.stage;
         this.grab = grab;
-        this.told = null;
+        this.content = null;
         this.made = "";  // of which sliders there are
         this.controls = Object.create(null);
         this.marks = Object.create(null);  // {kind, object} by name
         this.asked = null;  // values that wait to be sent
         this.box = make("details", {id: "program", open: true}, make("summary", {textContent: "Program"}));
-        session.on("program", (told) => this.show(told));
-        session.on("scene", () => this.told && this.drawMarks());
-        session.on("panel", () => this.told && this.place());
+        session.on("program", (content) => this.show(content));
+        session.on("scene", () => this.content && this.drawMarks());
+        session.on("panel", () => this.content && this.place());
         this.listen();
     }
 
-    show(told) {
-        this.told = told;
-        const wanted = JSON.stringify(told.sliders.map(({value, ...slider}) => slider));
-        if (this.made !== wanted) this.build(told.sliders);
+    show(content) {
+        this.content = content;
+        const wanted = JSON.stringify(content.sliders.map(({value, ...slider}) => slider));
+        if (this.made !== wanted) this.build(content.sliders);
         this.made = wanted;
-        for (const {name, value} of told.sliders) {
+        for (const {name, value} of content.sliders) {
             this.controls[name].control.show(value);
             this.controls[name].output.textContent = tidy(value);
         }
@@ -33,12 +33,12 @@ class Program {
         this.place();
     }
 
-    // Beside what a simulation has to be set; where there is none, in its place, and without its bar of time.
+    // Next to the controls of a simulation; without a simulation, in their place, and without its bar of time.
     place() {
-        const alone = !this.session.panel, bare = alone && this.told.sliders.length === 0;
+        const alone = !this.session.panel, bare = alone && this.content.sliders.length === 0;
         for (const id of OF_SIMULATIONS) (element(id).closest("label") || element(id)).hidden = alone;
         document.body.classList.toggle("bare", bare);
-        if (this.told.sliders.length) element("side").prepend(this.box);
+        if (this.content.sliders.length) element("side").prepend(this.box);
     }
 
     build(sliders) {
@@ -60,7 +60,7 @@ class Program {
             make("div", {className: "range"}, make("small", {textContent: tidy(lower)}), input, make("small", {textContent: tidy(upper)})));
     }
 
-    // A slider tells of every pixel: one message a frame is enough.
+    // A slider sends an event for every pixel: one message a frame is enough.
     send(name, value) {
         if (!this.asked) {
             requestAnimationFrame(() => {
@@ -72,7 +72,7 @@ class Program {
     }
 
     drawMarks() {
-        const {marks} = this.told;
+        const {marks} = this.content;
         for (const [name, {kind, object}] of Object.entries(this.marks)) {
             if (name in marks && kind === this.kind(marks[name])) continue;
             this.stage.viewer.scene.remove(object);
@@ -112,7 +112,7 @@ class Program {
         return axes;
     }
 
-    // A click is a press that neither lasts nor moves; the camera's controls hear of it too.
+    // A click is a press that neither lasts nor moves; the camera's controls receive it too.
     listen() {
         let began = null;
         const pane = element("meshcat-pane");
@@ -120,7 +120,7 @@ class Program {
         window.addEventListener("pointerup", (event) => {
             const pressed = began;
             began = null;
-            if (!pressed || !this.told || !this.told.clicks || event.pointerId !== pressed.pointerId) return;
+            if (!pressed || !this.content || !this.content.clicks || event.pointerId !== pressed.pointerId) return;
             const way = Math.hypot(event.clientX - pressed.clientX, event.clientY - pressed.clientY);
             if (way <= TAP_PIXELS && event.timeStamp - pressed.timeStamp <= TAP_MS) this.click(event);
         }, {capture: true});

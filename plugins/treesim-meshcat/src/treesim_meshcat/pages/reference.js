@@ -1,6 +1,6 @@
 // The reference: a second run of the robot, as a translucent copy of what is seen of it.
 
-const GHOST_COLOR = 0x2a8fd8, GHOST_OPACITY = 0.4;
+const REFERENCE_COLOR = 0x2a8fd8, REFERENCE_OPACITY = 0.4;
 
 class Reference {
     constructor(session) {
@@ -33,7 +33,7 @@ class Reference {
     build() {
         const {THREE} = MeshCat;
         const material = new THREE.MeshPhongMaterial({
-            color: GHOST_COLOR, transparent: true, opacity: GHOST_OPACITY,
+            color: REFERENCE_COLOR, transparent: true, opacity: REFERENCE_OPACITY,
             polygonOffset: true, polygonOffsetFactor: 1, polygonOffsetUnits: 1,
         });
         const shapes = this.visuals.map((path) => this.stage.find(path));

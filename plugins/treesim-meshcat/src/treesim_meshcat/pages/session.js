@@ -3,7 +3,7 @@
 // A link carries JSON-able objects both ways, and poses down: `link.send(message)`; it calls `link.onmessage(message)`,
 // `link.onframe(buffer)` with poses of all bodies, and of those of a reference, if there is one (magic, u32 number, f64 time, f32 x 7 each), `link.onstatus(text)`.
 // Up:   {set: {...}}, {do: "reset" | "step" | "seek" | "pull" | "release" | "force" | "meet", ...}, {ack: number of a frame that is drawn}.
-//       To a program that adds sliders and hears clicks: {set: {sliders: {name: value}}}, {do: "click", body: index, point}.
+//       To a program that adds sliders and receives clicks: {set: {sliders: {name: value}}}, {do: "click", body: index, point}.
 // Down: a scene (it has `commands`), {ground: its own commands}, {panel: {...}}, {program: {sliders, marks, clicks}}, {state: {...}}, {error: text} about what this page asked for.
 
 const HEAD_BYTES = 16;
@@ -12,7 +12,7 @@ class Session {
     constructor(stage, link) {
         this.stage = stage;
         this.link = link;
-        this.panel = null;  // what there is to be set, as told last
+        this.panel = null;  // what there is to be set, as last received
         this.program = null;  // what the program that shows the robot adds
         this.state = null;
         this.listeners = {panel: [], program: [], state: [], error: [], status: [], overlay: [], scene: [], reference: []};
@@ -23,16 +23,16 @@ class Session {
             if (this.waiting) this.acknowledge(this.waiting);
             this.waiting = frame;
         };
-        link.onstatus = (text) => this.tell("status", text);
+        link.onstatus = (text) => this.emit("status", text);
         stage.beforeRender = () => this.draw();
-        stage.afterFollow = () => this.tell("overlay", this.state);
+        stage.afterFollow = () => this.emit("overlay", this.state);
     }
 
     on(kind, listener) {
         this.listeners[kind].push(listener);
     }
 
-    tell(kind, value) {
+    emit(kind, value) {
         for (const listener of this.listeners[kind]) listener(value);
     }
 
@@ -40,17 +40,17 @@ class Session {
         if (message.commands) {
             this.stage.load(message);
             this.latest = null;
-            this.tell("status", "");
-            this.tell("scene", message);
+            this.emit("status", "");
+            this.emit("scene", message);
         }
         if (message.ground) this.stage.lay(message.ground);
         for (const kind of ["panel", "program", "state"]) {
             if (message[kind]) {
                 this[kind] = message[kind];
-                this.tell(kind, message[kind]);
+                this.emit(kind, message[kind]);
             }
         }
-        if (message.error) this.tell("error", message.error);
+        if (message.error) this.emit("error", message.error);
     }
 
     acknowledge(frame) {
@@ -61,7 +61,7 @@ class Session {
         if (this.waiting) {
             this.latest = new Float32Array(this.waiting, HEAD_BYTES);
             this.stage.pose(this.latest);
-            this.tell("reference", this.latest.subarray(7 * this.stage.bodies.length));
+            this.emit("reference", this.latest.subarray(7 * this.stage.bodies.length));
             this.acknowledge(this.waiting);
             this.waiting = null;
         }

@@ -1,4 +1,4 @@
-// Plays a robot's physics at the pace of real time, in a Worker: takes what the page asks for, and tells it poses and
+// Plays a robot's physics at the pace of real time, in a Worker: takes requests of the page, and sends it poses and
 // state. Messages are those of session.js; the first one holds the robot: {robot: {facts, modules, stages, ground, start, note}}.
 
 const MAGIC = 0x31505354;  // "TSP1", little-endian
@@ -25,8 +25,8 @@ class Player {
         this.speed = start.speed;
         this.message = "";
         this.unseen = this.number = 0;
-        this.stale = true;  // whether the page has not been told of the poses as they are
-        this.framed = this.told = -Infinity;
+        this.stale = true;  // whether the latest poses are still to be sent
+        this.framed = this.sent = -Infinity;
         this.history = [];
         this.remember();
         this.setPace();
@@ -168,24 +168,24 @@ class Player {
         if (this.history.length > KEPT) this.history.shift();
     }
 
-    // ---- what the page is told
+    // ---- messages to the page
 
     // All that has changed, at once.
     show() {
         this.physics.look();
         this.stale = true;
         this.tellPoses();
-        this.tellState();
+        this.sendState();
     }
 
     // What is due.
-    tell() {
+    emit() {
         const now = performance.now();
         if (this.stale && now - this.framed >= FRAME_MS && this.unseen < UNSEEN) {
             this.physics.look();
             this.tellPoses();
         }
-        if (now - this.told >= STATE_MS && (this.running || this.untold)) this.tellState();
+        if (now - this.sent >= STATE_MS && (this.running || this.unsent)) this.sendState();
     }
 
     tellPoses() {
@@ -202,9 +202,9 @@ class Player {
         this.post(frame, [frame]);
     }
 
-    tellState() {
-        this.told = performance.now();
-        this.untold = this.running;  // once more after the end
+    sendState() {
+        this.sent = performance.now();
+        this.unsent = this.running;  // once more after the end
         this.post({state: this.state()});
     }
 }
@@ -311,6 +311,6 @@ onmessage = ({data}) => {
     player.show();
     setInterval(() => {
         player.tick();
-        player.tell();
+        player.emit();
     }, TICK_MS);
 };
