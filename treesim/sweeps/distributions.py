@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..engine.reproducible_math import exponential, logarithm
 from ..errors import ArgumentError
 from ..states.arguments import short_repr
-from .elementary import exponential, logarithm, normal_quantile
+from .normal_quantile import normal_quantile
 
 OUTERMOST = 8.3  # largest quantile of the normal distribution for the uniform numbers
 

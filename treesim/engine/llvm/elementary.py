@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from .. import trigonometry as double
+from ..reproducible_math import LN_2_HIGH, LN_2_LOW
 from .arctangent import write_arctangent
 from .builder import Function, Module
 from .lanes import Lanes
@@ -163,7 +164,7 @@ def turn(module: Module, angles: Sequence[int], first: int) -> Function:
 
 
 # natural logarithm of 2 in two parts (fdlibm's, Cephes'): products with whole numbers of the exponents' size are exact
-LN_2, SINGLE_LN_2 = (6.93147180369123816490e-01, 1.90821492927058770002e-10), (0.693359375, -2.12194440e-4)
+LN_2, SINGLE_LN_2 = (LN_2_HIGH, LN_2_LOW), (0.693359375, -2.12194440e-4)
 
 
 def write_exponential(module: Module, name: str, lanes: Lanes) -> None:

@@ -1,17 +1,10 @@
-"""Logarithm, exponential and normal quantiles, computed by + - * /, square roots and powers of two only.
-
-IEEE 754 defines the rounding of these operations. The results therefore have the same bits on every
-processor and with every C library, unlike logarithms of libraries.
-"""
+"""Quantiles of the normal distribution, with the same bits on every processor (`engine.reproducible_math`)."""
 
 from __future__ import annotations
 
 import numpy as np
 
-LOG_2 = 0.6931471805599453
-LOG_2_HIGH, LOG_2_LOW = 0.693147180369123816490, 1.90821492927058770002e-10  # log 2, the first of 33 bits
-SQRT_HALF = 0.7071067811865476
-LOG_TERMS, EXP_TERMS = 11, 13  # truncation errors are below 1e-17: (0.1716^2)^11 / 23, (log(2) / 2)^14 / 14!
+from ..engine.reproducible_math import logarithm, polynomial
 
 # Wichura 1988, algorithm AS 241 (PPND16): numerators and denominators, constant terms first
 NEAR = (
@@ -34,27 +27,6 @@ FAR = (
 )  # fmt: skip
 
 
-def logarithm(x: np.ndarray) -> np.ndarray:
-    """Return the natural logarithm of positive numbers, to 2e-16 relative: log x = e log 2 + 2 artanh s."""
-    mantissa, exponent = np.frexp(x)
-    low = mantissa < SQRT_HALF
-    mantissa, exponent = np.where(low, 2 * mantissa, mantissa), exponent - low
-    s = (mantissa - 1) / (mantissa + 1)
-    series = _polynomial([1 / (2 * k + 1) for k in range(LOG_TERMS)], s * s)
-    return exponent * LOG_2_HIGH + (exponent * LOG_2_LOW + 2 * s * series)
-
-
-def exponential(x: np.ndarray) -> np.ndarray:
-    """Return e^x of numbers between -700 and 700, to 3e-16 relative: 2^k e^r with |r| at most log(2) / 2."""
-    k = np.rint(x / LOG_2)
-    r = (x - k * LOG_2_HIGH) - k * LOG_2_LOW
-    terms, factorial = [1.0], 1.0
-    for n in range(1, EXP_TERMS + 1):
-        factorial *= n
-        terms.append(1 / factorial)
-    return np.ldexp(_polynomial(terms, r), k.astype(int))
-
-
 def normal_quantile(p: np.ndarray) -> np.ndarray:
     """Return the quantile of the standard normal distribution for 0 < p < 1, to 1e-15 relative.
 
@@ -70,12 +42,4 @@ def normal_quantile(p: np.ndarray) -> np.ndarray:
 
 
 def _ratio(of: tuple[tuple[float, ...], tuple[float, ...]], x: np.ndarray) -> np.ndarray:
-    return _polynomial(of[0], x) / _polynomial(of[1], x)
-
-
-def _polynomial(coefficients: tuple[float, ...] | list[float], x: np.ndarray) -> np.ndarray:
-    """Evaluate a polynomial by Horner's rule; constant term first."""
-    value = np.full_like(x, coefficients[-1])
-    for c in reversed(coefficients[:-1]):
-        value = value * x + c
-    return value
+    return polynomial(of[0], x) / polynomial(of[1], x)
