@@ -17,7 +17,7 @@ def test_words_are_those_of_numpy(rows, counter2, count):
     found = random_words(count, key0, key1, counter2, counter3)
     for k, (first, second, third) in enumerate(rows):
         counter = np.array([0, 0, counter2, int(third)], np.uint64)
-        own = np.random.Philox(key=np.array([first, second]), counter=counter)
+        own = np.random.Philox(key=np.array([first, second], np.uint64), counter=counter)
         assert found[k].tolist() == own.random_raw(count).tolist()
 
 
