@@ -48,10 +48,9 @@ def test_an_empty_variable_is_none(monkeypatch: pytest.MonkeyPatch, name: str) -
 
 @pytest.mark.parametrize("place", ["file", "file/below", "x" * 300, "a\n::error::b\x1b[2J/\0"])
 def test_a_cache_that_cannot_be_is_named_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], place: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, caplog: pytest.LogCaptureFixture, place: str
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.delenv("TREESIM_QUIET", raising=False)
     monkeypatch.setattr(object_cache, "_warned", set())
     monkeypatch.setattr(
         object_cache.os, "environ", {**object_cache.os.environ, "TREESIM_CACHE_DIR": f"{tmp_path}/{place}"}
@@ -59,5 +58,5 @@ def test_a_cache_that_cannot_be_is_named_once(
     for _ in range(2):
         object_cache.write("folder/name", b"code")
     assert object_cache.read("folder/name") is None
-    (line,) = capsys.readouterr().err.splitlines()
-    assert "machine code cannot be kept in" in line and "$TREESIM_CACHE_DIR" in line and line.isprintable()
+    (line,) = (record.getMessage() for record in caplog.records)
+    assert "treesim cannot store machine code in" in line and "$TREESIM_CACHE_DIR" in line and line.isprintable()

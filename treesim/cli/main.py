@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from typing import Annotated
 
@@ -44,9 +45,20 @@ def options(
     """Dynamics of kinematic trees: inspect, simulate, view and check robots."""
 
 
+def _log_to_stderr() -> None:
+    """Print the library's log on stderr: slow compilations, and caches that cannot be used."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("treesim: %(message)s"))
+    logger = logging.getLogger("treesim")
+    logger.setLevel(logging.INFO)
+    logger.addHandler(handler)
+    logger.propagate = False
+
+
 def main() -> None:
     """Run the program with the arguments of this process; Ctrl-C ends it at any time with exit code 130."""
     guard_streams()
+    _log_to_stderr()
     os.environ.update(safe_environment())  # for Pythons that libraries start
     try:
         obey_ctrl_c()

@@ -114,7 +114,7 @@ def test_lists_integers_strides_and_read_only_arrays_are_taken(rng):
 def child(code, cache, **environment):
     return subprocess.run(
         [sys.executable, "-c", code],
-        env=os.environ | {"TREESIM_CACHE_DIR": str(cache), "TREESIM_QUIET": ""} | environment,
+        env=os.environ | {"TREESIM_CACHE_DIR": str(cache)} | environment,
         capture_output=True,
         text=True,
         timeout=300,

@@ -43,7 +43,7 @@ def start(tmp_path):
     """Start processes that share a cache of their own and, if nothing is kept, say so."""
     (tmp_path / "small_kernel.py").write_text(KERNEL)
     path = os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]])
-    environment = os.environ | {"TREESIM_CACHE_DIR": str(tmp_path), "TREESIM_QUIET": "", "PYTHONPATH": path}
+    environment = os.environ | {"TREESIM_CACHE_DIR": str(tmp_path), "PYTHONPATH": path}
     command = [sys.executable, "-c"]
 
     def begin(code=ONCE):
@@ -102,7 +102,7 @@ def test_a_full_disk(start, folder):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
     )
     out, error = said(start(limit + ONCE))
-    assert out == FINE and "machine code cannot be kept" in error
+    assert out == FINE and "treesim cannot store machine code" in error
     assert kept(folder) == []
 
 

@@ -37,7 +37,6 @@ def doubled_states(x: Reals, result: Reals) -> int:
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("TREESIM_QUIET", "")
     monkeypatch.setattr(object_cache, "_warned", set())
     return tmp_path / object_cache.kernel_hash()
 
@@ -235,7 +234,7 @@ def full(*arguments, **options):
 
 
 @pytest.mark.parametrize(("where", "call"), [(Path, "mkdir"), (os, "open"), (os, "replace")])
-def test_a_full_disk_costs_only_time_and_leaves_nothing_behind(where, call, folder, monkeypatch, capfd):
+def test_a_full_disk_costs_only_time_and_leaves_nothing_behind(where, call, folder, monkeypatch, caplog):
     object_cache.write(OTHER, CONTENT)
     before = files(folder)
     with monkeypatch.context() as patch:
@@ -243,7 +242,7 @@ def test_a_full_disk_costs_only_time_and_leaves_nothing_behind(where, call, fold
         object_cache.write(NAME, CONTENT)
         object_cache.write(NAME, CONTENT)
     assert files(folder) == before and object_cache.read(NAME) is None and object_cache.read(OTHER) == CONTENT
-    assert capfd.readouterr().err.count(os.strerror(errno.ENOSPC)) == 1  # told once
+    assert caplog.text.count(os.strerror(errno.ENOSPC)) == 1  # logged once
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits of a process are Linux's here")
@@ -280,7 +279,7 @@ def test_any_place_that_is_asked_for(place, tmp_path, monkeypatch):
     assert found == (CONTENT if possible else None)
 
 
-def test_without_a_home_nothing_is_kept_and_no_folder_called_tilde_is_made(tmp_path, monkeypatch, capfd):
+def test_without_a_home_nothing_is_kept_and_no_folder_called_tilde_is_made(tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(tmp_path)
     for variable in ("TREESIM_CACHE_DIR", "XDG_CACHE_HOME"):
         monkeypatch.delenv(variable, raising=False)
@@ -288,7 +287,7 @@ def test_without_a_home_nothing_is_kept_and_no_folder_called_tilde_is_made(tmp_p
     assert object_cache.cache_directory() is None
     object_cache.write(NAME, CONTENT)
     assert object_cache.read(NAME) is None and list(tmp_path.iterdir()) == []
-    assert "no home directory" in capfd.readouterr().err
+    assert "no home directory" in caplog.text
 
 
 def test_the_user_s_cache_is_where_the_standard_says(tmp_path, monkeypatch):
@@ -303,11 +302,11 @@ def test_the_user_s_cache_is_where_the_standard_says(tmp_path, monkeypatch):
         assert object_cache.cache_directory() == root / "treesim" / object_cache.kernel_hash()
 
 
-def test_without_the_sources_nothing_is_kept(monkeypatch, capfd):
+def test_without_the_sources_nothing_is_kept(monkeypatch, caplog):
     """Nothing would tell one version's machine code from the next one's."""
     monkeypatch.setattr(object_cache, "kernel_hash", lambda: "")
     object_cache.write(NAME, CONTENT)
-    assert "no source of the kernels" in capfd.readouterr().err
+    assert "no source of the kernels" in caplog.text
     assert object_cache.cache_directory() is None and object_cache.read(NAME) is None
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
-import os
-import sys
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -206,9 +205,9 @@ def _made(name: str, file: str, write: Callable[[], Code]) -> CompiledObject:
 
 
 def announce(name: str, seconds: float) -> None:
-    """Print on stderr a compilation that took more than a second, unless $TREESIM_QUIET is set."""
-    if seconds > 1 and not os.environ.get("TREESIM_QUIET"):
-        print(f"treesim: compiled {name} in {seconds:.1f} s (kept for later)", file=sys.stderr, flush=True)
+    """Log a compilation that took more than a second."""
+    if seconds > 1:
+        logging.getLogger("treesim").info("compiled %s in %.1f s, and stored it for later processes", name, seconds)
 
 
 @contextmanager

@@ -11,10 +11,10 @@ once, or be killed. A folder that cannot be written to costs only time; one mess
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import secrets
 import stat
-import sys
 import time
 from contextlib import suppress
 from functools import lru_cache
@@ -87,19 +87,18 @@ def read(name: str) -> bytes | None:
 
 
 def write(name: str, content: bytes) -> None:
-    """Store contents under a name, replacing any before; a failure is reported on stderr."""
+    """Store contents under a name, replacing any before; a failure is logged."""
     directory = cache_directory()
     if directory is None:
-        _warn_once(
-            f"machine code is not kept: there is no {'home directory' if kernel_hash() else 'source of the kernels'}"
-        )
+        missing = "home directory" if kernel_hash() else "source of the kernels"
+        _warn_once(f"treesim stores no machine code: there is no {missing}")
         return
     try:
         _place(directory, name, _head(name, content) + content)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         asked = "$TREESIM_CACHE_DIR" if os.environ.get("TREESIM_CACHE_DIR") else "the user's cache"
-        _warn_once(f"machine code cannot be kept in {str(directory)!r}, of {asked} ({reason})")
+        _warn_once(f"treesim cannot store machine code in {str(directory)!r}, of {asked} ({reason})")
 
 
 def _head(name: str, content: bytes) -> bytes:
@@ -116,7 +115,7 @@ def _trusted(path: str, flags: int) -> int:
         return descriptor
     os.close(descriptor)
     if not ours:
-        _warn_once(f"machine code in {os.path.dirname(path)!r} is not used where others own it or may write to it")
+        _warn_once(f"treesim does not use machine code in {os.path.dirname(path)!r}, which others own or may write to")
     raise PermissionError(path)
 
 
@@ -151,6 +150,6 @@ def _remove_left_over(unfinished: Path) -> None:
 
 
 def _warn_once(what: str) -> None:
-    if what not in _warned and not os.environ.get("TREESIM_QUIET"):
+    if what not in _warned:
         _warned.add(what)
-        print(f"treesim: {what}; later processes compile anew", file=sys.stderr, flush=True)
+        logging.getLogger("treesim").warning("%s; later processes compile anew", what)
