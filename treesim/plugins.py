@@ -76,6 +76,8 @@ BUILT_IN: dict[PluginKind, dict[str, str]] = {
         "compare": "treesim.cli.compare:compare",
         "robots": "treesim.cli.robots:robots",
         "plugins": "treesim.cli.plugins:plugins",
+        "doctor": "treesim.cli.doctor:doctor",
+        "cache": "treesim.cli.cache:cache",
     },
     "importers": {},
     "formats": {

@@ -24,8 +24,15 @@ app = typer.Typer(
     add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for name in plugins.BUILT_IN["commands"]:
-    app.command(name)(plugins.get("commands", name))
+PANELS = {  # of `treesim -h`
+    "Look": ("info", "robots", "check", "view"),
+    "Run": ("simulate", "sweep", "replay", "convert"),
+    "Compare": ("compare",),
+    "This installation": ("plugins", "doctor", "cache"),
+}
+for panel, names in PANELS.items():
+    for name in names:
+        app.command(name, rich_help_panel=panel)(plugins.get("commands", name))
 
 
 def _print_version(wanted: bool) -> None:
@@ -39,7 +46,8 @@ def _print_version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+        bool,
+        typer.Option("--version", "-V", help="Print the version and exit.", callback=_print_version, is_eager=True),
     ] = False,
 ) -> None:
     """Dynamics of kinematic trees: inspect, simulate, view and check robots."""

@@ -1,0 +1,54 @@
+"""`treesim doctor` and `treesim cache`, and the panels of `treesim -h`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+
+from treesim import plugins
+from treesim.cli.main import PANELS
+from treesim.engine.llvm import object_cache
+
+VERSION, OTHER = "0123456789abcdef", "fedcba9876543210"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with code of two versions, and what is not the cache's."""
+    monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
+    for name, size in ((VERSION, 10), (OTHER, 20), ("mine", 5)):
+        (tmp_path / name / "objects").mkdir(parents=True)
+        (tmp_path / name / "objects" / "code").write_bytes(bytes(size))
+    return tmp_path
+
+
+def test_each_command_has_a_panel():
+    assert sorted(name for names in PANELS.values() for name in names) == sorted(plugins.BUILT_IN["commands"])
+
+
+def test_the_cache_is_measured_and_emptied(treesim: Callable[..., Result], folder: Path) -> None:
+    assert json.loads(treesim("cache", "--json").stdout) == {"folder": str(folder), "files": 2, "bytes": 30}
+    assert "2 files" in treesim("cache").stdout
+    cleared = treesim("cache", "--clear")
+    assert cleared.exit_code == 0 and "0 files" in cleared.stdout
+    assert [path.name for path in folder.iterdir()] == ["mine"], "other folders are left"
+
+
+def test_there_may_be_no_cache(treesim: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(object_cache, "cache_directory", lambda: None)
+    assert json.loads(treesim("cache", "--clear", "--json").stdout) == {"folder": None, "files": 0, "bytes": 0}
+
+
+def test_the_doctor_names_versions_and_plugins(
+    treesim: Callable[..., Result], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TREESIM_NUM_THREADS", "1")
+    found = json.loads(treesim("doctor", "--json").stdout)
+    assert found["versions"]["treesim"] and found["versions"]["numpy"] and found["processor"]["threads"] == 1
+    assert found["environment"] == {"TREESIM_CACHE_DIR": str(folder), "TREESIM_NUM_THREADS": "1"}
+    assert found["cache"]["files"] == 2 and found["programs"].keys() == {"ffmpeg", "chromium"}
+    assert "treesim" in treesim("doctor").stdout
