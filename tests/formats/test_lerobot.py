@@ -109,7 +109,7 @@ def test_lerobot_reads_it(dataset: Path) -> None:
         ({"folder": "a\0b"}, "hold no NUL"),
         ({"folder": "x" * 300}, "cannot write .*: File name too long"),
         ({"task": None}, "task must be a text, got None"),
-        ({"task": " "}, "task must say in words"),
+        ({"task": " "}, "task must describe the episodes in words"),
         ({"trajectories": None}, "trajectories must be a sequence of Trajectory objects, got None"),
         ({"trajectories": [3]}, r"trajectories\[0\] must be a Trajectory, got 3"),
     ],
