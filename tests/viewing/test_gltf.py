@@ -201,7 +201,7 @@ def test_one_warning_names_the_images_that_are_lost(boards, tmp_path):
         document, _ = chunks(gltf_bytes(boards, motion(boards, 3)))
     assert len(caught) == 1 and "images" not in document and len(document["meshes"]) == 3
     text = str(caught[0].message)
-    assert "m.dae" in text and "image 'board.png' is not drawn: it is not found; put it beside" in text
+    assert "m.dae" in text and "image 'board.png' is not drawn: it is not found; put it next to" in text
     assert "2 more images are lost" in text
 
 

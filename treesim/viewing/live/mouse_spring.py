@@ -34,9 +34,9 @@ class MouseSpring(BodyPoint):
 
     Examples
     --------
-    >>> from treesim.viewing.live.mouse_spring import Pull
+    >>> from treesim.viewing.live.mouse_spring import MouseSpring
     >>> robot = treesim.load("ur5")
-    >>> pull = Pull(robot, "wrist_3_link", (0, 0, 0), (0.5, 0.5, 0.5), 1e-3)
+    >>> pull = MouseSpring(robot, "wrist_3_link", (0, 0, 0), (0.5, 0.5, 0.5), 1e-3)
     >>> tau = pull.generalised(robot.neutral(), np.zeros(6))
     >>> tau.shape, pull.force.shape
     ((6,), (3,))
