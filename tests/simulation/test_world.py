@@ -275,7 +275,9 @@ def test_a_half_turn_is_not_taken_for_none():
 
 def test_what_a_world_cannot_hold_is_refused_by_name():
     robot, tip = chain(), treesim.FrameConstraint
-    with pytest.raises(treesim.ArgumentError, match="damping of the constraint on frame 'tip': a World does not support"):
+    with pytest.raises(
+        treesim.ArgumentError, match="damping of the constraint on frame 'tip': a World does not support"
+    ):
         treesim.World(robot, tip("tip", damping=1.0))
     with pytest.raises(treesim.ArgumentError, match="target of the constraint on frame 'tip'"):
         treesim.World(robot, tip("tip", rows="linear", target=[0, 0, 1]))

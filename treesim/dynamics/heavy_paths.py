@@ -29,7 +29,11 @@ Block = Callable[[kernel.Paths, int, int], int]
 
 
 def takes_part(sweep: int, h: int, number: int) -> bool:
-    """Return whether the body with this number on its path, from 1, adds the body h before it in a velocity sweep."""
+    """Return whether a body adds the sum of the body h places before it on its path, in one pass of a prefix sum.
+
+    number: the body's place on its path, from 1. The up-sweep adds pairs, pairs of pairs, ...; the down-sweep
+    completes the sums of the other bodies.
+    """
     return number % (2 * h) == 0 if sweep == kernel.UP_SWEEP else number > 2 * h and number % (2 * h) == h
 
 

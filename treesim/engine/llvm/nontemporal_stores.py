@@ -35,10 +35,10 @@ def worth_it(lanes: Lanes) -> bool:
 
 
 class NontemporalResult(NamedTuple):
-    """Result that may be written by nontemporal stores.
+    """Result array that may be written by nontemporal stores.
 
-    array: its number. size: numbers of a state. place: their memory (see `Placed`). done: index of the chunk
-    that computes each.
+    array: index of the array among the function's. size: its numbers for one state. place: address of these
+    numbers (see `Placed`). done: for each number, the index of the chunk that computes it.
     """
 
     array: int

@@ -34,7 +34,7 @@ def pass_joint(tree, i, X, U, D_inv, K, Z, DZ):
 
 
 def multiply_shares(zero, depth, Z, DZ, block):
-    """block = DZ' Z over the first `depth` degrees of freedom of two paths; zero: a zero of the number type."""
+    """block = DZ' Z (6, 6), summed over the first `depth` degrees of freedom; zero: a zero of the number type."""
     for r in range(6):
         a = b = c = d = e = f = zero
         for k in range(depth):
