@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from treesim import testing
@@ -26,6 +27,11 @@ def rounded(path):
     return replace(run, q=run.q.round(3))
 
 
+def with_other_zeros(path):
+    run = npz.read(path)
+    return replace(run, q=np.where(run.q == 0, -run.q, run.q))
+
+
 def forgetful(path):
     return replace(npz.read(path), contact=None)
 
@@ -42,6 +48,7 @@ def trusting(path):
     [
         (SimpleNamespace(write=npz.write), "has the function 'read'"),
         (SimpleNamespace(write=npz.write, read=rounded), "q is not equal to the bit"),
+        (SimpleNamespace(write=npz.write, read=with_other_zeros), "q is not equal to the bit"),
         (SimpleNamespace(write=npz.write, read=forgetful), "contact is None"),
         (SimpleNamespace(write=npz.write, read=trusting), "half of a file is read"),
     ],

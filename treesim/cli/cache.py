@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -38,9 +39,13 @@ def cache(
 
 def usage() -> dict[str, Any]:
     """Return the cache's folder, and number and bytes of its files, of all versions of treesim."""
-    files = [path for version in _versions() for path in version.rglob("*") if path.is_file()]
+    sizes = []
+    for path in (path for version in _versions() for path in version.rglob("*")):
+        with suppress(FileNotFoundError):  # another process replaced or removed it meanwhile
+            if path.is_file():
+                sizes.append(path.stat().st_size)
     root = _root()
-    return {"folder": root and str(root), "files": len(files), "bytes": sum(path.stat().st_size for path in files)}
+    return {"folder": root and str(root), "files": len(sizes), "bytes": sum(sizes)}
 
 
 def _root() -> Path | None:

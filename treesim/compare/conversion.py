@@ -41,7 +41,7 @@ class ModelMaker(Protocol):
 
 
 @runtime_checkable
-class MimicConstrained(Protocol):
+class MimicConstraintModel(Protocol):
     """Converted model of the spanning tree in which the engine enforces mimic joints by constraints."""
 
     def held(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -95,7 +95,7 @@ def held_rows(robot: Tree, model: EngineModel, states: int = STATES, seed: int =
     With A v = 0 for the mimic joints and constraints that yield by R to a unit force, A a = -R lambda, the acceleration
     solves (M + A' R^-1 A) a = tau - C (Todorov 2014, eq. 8 and 12, with no position or velocity error to correct).
     """
-    if robot.mimic_map is None or not isinstance(model, MimicConstrained):
+    if robot.mimic_map is None or not isinstance(model, MimicConstraintModel):
         return
     batch, A, whole = random_batch(robot, states, seed, 0, 1e-3), robot.mimic_map.A, model.robot
     tau = np.zeros((states, whole.nv))

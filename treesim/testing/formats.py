@@ -116,6 +116,8 @@ def _demand_same(found: Any, run: Trajectory) -> None:
 
 def _demand_equal(name: str, found: np.ndarray, expected: np.ndarray) -> None:
     same = found.shape == expected.shape and np.array_equal(found, expected, equal_nan=True)
+    # a lost sign of zero compares as equal; that of NaN means nothing
+    same = same and not (np.signbit(found) != np.signbit(expected))[~np.isnan(expected)].any()
     demand(same, f"{name} is not equal to the bit")
 
 

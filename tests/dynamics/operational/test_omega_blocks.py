@@ -61,7 +61,7 @@ def test_two_deep_branches_need_no_more_than_their_length():
     """Branches of unequal depth, the deeper one numbered first: as many blocks beside the diagonal as it has bodies."""
     n = 40
     parent = [*range(2 * n), 0, *range(2 * n + 1, 3 * n)]  # two chains on the base, of 2 n and n bodies
-    assert required_table(parent, [2 * n, 3 * n]).size == 4 + COLUMNS * 3 * n  # apart: nothing beside the diagonal
+    assert required_table(parent, [2 * n, 3 * n]).size == 4 + COLUMNS * 3 * n  # apart: nothing off the diagonal
     parent[2 * n] = 1
     assert required_table(parent, [3 * n, 2 * n]).size == 4 + COLUMNS * (3 * n + 2 * n - 1)
 
