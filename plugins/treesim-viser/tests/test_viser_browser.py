@@ -35,6 +35,10 @@ SCRIPTS = (
     f"\"'><object data='data:text/html,<script>{RUN}</script>'></object>&lt;&amp;\\",
 )
 
+# a reply disappears after some seconds, on a busy machine before the next command reaches the page
+WATCH = """(text) => new MutationObserver(() => { window.appeared ||= document.body.textContent.includes(text); })
+    .observe(document.body, { childList: true, subtree: true, characterData: true })"""
+
 
 @pytest.fixture
 def page(open_page) -> Iterator[Any]:
@@ -114,8 +118,9 @@ def test_texts_of_robots_and_runs_are_shown_as_they_are(page):
         page.wait_for_function(
             "(text) => [...document.querySelectorAll('textarea')].some((area) => area.value === text)", arg=message
         )
+        page.evaluate(WATCH, "cannot " + "\n".join(SCRIPTS))
         page.get_by_role("button", name="step", exact=True).click()
-        page.wait_for_function("(text) => document.body.textContent.includes(text)", arg="cannot " + "\n".join(SCRIPTS))
+        page.wait_for_function("window.appeared")
         page.locator("input[value*=object]").first.click()  # the robots to choose from
         page.get_by_role("option").last.wait_for()
         assert page.get_by_role("option").all_text_contents() == list(SCRIPTS)
