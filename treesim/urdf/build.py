@@ -21,7 +21,7 @@ from .materials import clean_materials
 from .mimics import Mimics, report_limits
 from .read import Document, parse, typed_model
 from .resolve import MeshResolver
-from .schema import clean
+from .schema import ATTRIBUTES, clean
 from .singular import report_singular
 from .validate import validate
 from .visuals import MeshFinder, clean_visuals, named_materials, placement_of, shapes_of
@@ -216,14 +216,14 @@ def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float = 0.
     limits: dict[str, float] = {}
     if joint.limit is not None:
         bounds = ("lower", "upper") if joint.type in ("revolute", "prismatic") else ()
-        limits = _given(joint.limit, (*bounds, "effort", "velocity"))
-    resistance = {} if joint.dynamics is None else _given(joint.dynamics, ("damping", "friction"))
+        limits = _given(joint.limit, (*bounds, "effort_limit", "velocity_limit"))
+    resistance = {} if joint.dynamics is None else _given(joint.dynamics, ("damping", "joint_friction"))
     has_axis = JOINT_TYPES[joint.type].has_axis
     axis: Mapping[str, np.ndarray] = {"axis": joint.axis} if has_axis else {}
     return Joint(joint.name, joint.type, placement=placement, armature=armature, **axis, **limits, **resistance)  # type: ignore[arg-type]
 
 
 def _given(source: object, names: tuple[str, ...]) -> dict[str, float]:
-    """Return the attributes present in the file as numbers; yourdfpy returns damping and friction as text."""
-    values = {name: getattr(source, name) for name in names}
+    """Return a joint's arguments present in the file as numbers; yourdfpy returns damping and friction as text."""
+    values = {name: getattr(source, ATTRIBUTES.get(name, name)) for name in names}
     return {name: float(value) for name, value in values.items() if value is not None}
