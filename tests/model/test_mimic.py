@@ -17,10 +17,10 @@ from treesim.model.joints import displacement
 HAND = Tree(
     "hand",
     [
-        Body("thumb", 0, Joint("a", "revolute", lower=-1, upper=2, velocity_limit=3, effort_limit=5, joint_friction=0.1,
-                               damping=0.2, armature=0.3), Inertia(1)),
-        Body("b", 1, Joint("b", "prismatic", lower=-1.5, upper=3.5, velocity_limit=2, effort_limit=7, joint_friction=0.4,
-                           damping=0.5, armature=0.6, mimic=Mimic("a", -2, 0.5)), Inertia(1)),
+        Body("thumb", 0, Joint("a", "revolute", lower=-1, upper=2, velocity_limit=3, effort_limit=5,
+                               joint_friction=0.1, damping=0.2, armature=0.3), Inertia(1)),
+        Body("b", 1, Joint("b", "prismatic", lower=-1.5, upper=3.5, velocity_limit=2, effort_limit=7,
+                           joint_friction=0.4, damping=0.5, armature=0.6, mimic=Mimic("a", -2, 0.5)), Inertia(1)),
         Body("c", 2, Joint("c", "continuous", mimic=Mimic("b", 3, 1)), Inertia(1)),
         Body("d", 0, Joint("d", "spherical"), Inertia(1)),
     ],
