@@ -66,7 +66,7 @@ def without_losses(robot: Tree) -> Tree:
     Engines treat damping, friction and armature differently; frames and shapes do not affect the dynamics.
     """
     bodies = [
-        replace(body, joint=replace(body.joint, damping=0.0, friction=0.0, armature=0.0)) for body in robot.bodies
+        replace(body, joint=replace(body.joint, damping=0.0, joint_friction=0.0, armature=0.0)) for body in robot.bodies
     ]
     return treesim.Tree(robot.name, bodies, gravity=robot.gravity.tolist())
 

@@ -19,7 +19,7 @@ from .materials import clean_materials
 from .mimics import Mimics, report_limits
 from .read import SourceBytes, parse
 from .resolve import MeshResolver
-from .schema import clean
+from .schema import ATTRIBUTES, clean
 from .singular import report_singular
 from .validate import validate
 from .visuals import MeshFinder, clean_visuals, named_materials, visuals_of
@@ -200,14 +200,14 @@ def make_joint(joint: _Element, placement: Placement) -> Joint:
     """
     kind: Any = joint.get("type")
     bounds = ("lower", "upper") if kind in ("revolute", "prismatic") else ()
-    given: dict[str, Any] = _given(joint.find("limit"), (*bounds, "effort", "velocity"))
-    given |= _given(joint.find("dynamics"), ("damping", "friction", "armature"))
+    given: dict[str, Any] = _given(joint.find("limit"), (*bounds, "effort_limit", "velocity_limit"))
+    given |= _given(joint.find("dynamics"), ("damping", "joint_friction", "armature"))
     if JOINT_TYPES[kind].has_axis:
         given["axis"] = numbers(joint, "axis", "xyz", (1.0, 0.0, 0.0))
     return Joint(name_of(joint), kind, placement=placement, **given)
 
 
 def _given(element: _Element | None, names: tuple[str, ...]) -> dict[str, float]:
-    """Return the numbers in those of the attributes that the file has."""
-    given = {} if element is None else element.attrib
-    return {name: float(given[name]) for name in names if name in given}
+    """Return those of a joint's arguments that an element of the file has."""
+    texts = {name: None if element is None else element.get(ATTRIBUTES.get(name, name)) for name in names}
+    return {name: float(text) for name, text in texts.items() if text is not None}
