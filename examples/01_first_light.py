@@ -15,7 +15,7 @@ swing = np.ptp(trajectory.q, axis=0)
 most = int(swing.argmax())
 print(f"{trajectory.q_names[most]} swings most: over {swing[most]:.2f} rad")
 
-if not (robot.damping.any() or robot.friction.any()):
+if not (robot.damping.any() or robot.joint_friction.any()):
     kinetic, potential = treesim.energy(robot, trajectory.q[-1], trajectory.v[-1])
     change = trajectory.energy[-1] - trajectory.energy[0]
     print(f"energy after 2 s: {kinetic:.1f} J kinetic, {potential:.1f} J potential, changed by {change:+.1e} J")

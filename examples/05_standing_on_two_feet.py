@@ -13,7 +13,9 @@ for side in ("left", "right"):
         q[robot.q_index[f"leg_{side}_{joint}_joint"]] = angle
 
 feet = [treesim.FrameConstraint(foot) for foot in ("right_sole_link", "left_sole_link")]
-world = treesim.World(robot, feet, q=q, friction=False)  # as constrained dynamics, which know no friction of joints
+world = treesim.World(
+    robot, feet, q=q, use_joint_friction=False
+)  # as constrained dynamics, which know no friction of joints
 hold = treesim.control.Hold(robot, q, kp=3000.0, kd=500.0)
 run = treesim.Simulation(world, controller=hold).run(3.0, q)
 q, v, tau = run.q[-1], run.v[-1], run.tau[-1]

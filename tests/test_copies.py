@@ -103,7 +103,7 @@ def test_pd_control_is_as_before():
 
 
 def test_friction_is_warned_of_once():
-    joint = treesim.Joint("hinge", "revolute", friction=1.0)
+    joint = treesim.Joint("hinge", "revolute", joint_friction=1.0)
     robot = treesim.Tree("rough", [treesim.Body("arm", 0, joint, treesim.Inertia(1.0, (1, 0, 0)))])
     with pytest.warns(FrictionWarning):
         simulation = treesim.Simulation(robot, integrator="rk4")
@@ -238,7 +238,7 @@ def test_batch_functions(way, engine):
 
 
 def test_copies_of_steppers_repeat_no_warning():
-    joint = treesim.Joint("hinge", "revolute", friction=1.0)
+    joint = treesim.Joint("hinge", "revolute", joint_friction=1.0)
     robot = treesim.Tree("rough", [treesim.Body("arm", 0, joint, treesim.Inertia(1.0, (1, 0, 0)))])
     with pytest.warns(FrictionWarning):
         made = [treesim.Stepper(robot, integrator="rk4"), treesim.BatchStepper(robot, 2, integrator="rk4")]

@@ -109,7 +109,7 @@ def test_the_engine_gets_the_file_and_our_bodies():
     (robot, raw, _), (_, canonical, _) = mirror.read_texts
     assert [level for *_, level in mirror.read_texts] == [RAW, CANONICAL]
     assert 'damping="0.5"' in raw and "damping" not in canonical
-    assert not robot.damping.any() and not robot.friction.any()
+    assert not robot.damping.any() and not robot.joint_friction.any()
     first, second = mirror.batches
     assert first.steps == 0 and second.steps == 20
     np.testing.assert_array_equal(first.q, second.q)

@@ -101,7 +101,7 @@ def test_an_axis_that_is_not_normalised():
 @pytest.mark.parametrize(
     ("kind", "force"),
     [("armature", lambda q, v, a: 0.3 * a), ("damping", lambda q, v, a: 0.3 * v),
-     ("friction", lambda q, v, a: 0.3 * np.sign(v)), ("spring", lambda q, v, a: 0.3 * q),
+     ("joint_friction", lambda q, v, a: 0.3 * np.sign(v)), ("spring", lambda q, v, a: 0.3 * q),
      ("load", lambda q, v, a: 0.3 + 0 * v)],
 )  # fmt: skip
 def test_a_force_at_one_joint_and_at_all(kind, force):

@@ -28,7 +28,7 @@ def arm(axis, joints, **options):
 @pytest.mark.parametrize("axis", [(0, 1, 0), (0, 0.6, 0.8)])
 @pytest.mark.parametrize("joints", [1, 2])
 def test_an_arm_falls_onto_the_floor_and_rests(rule, axis, joints):
-    world = treesim.World(arm(axis, joints, friction=0.05), ground=treesim.Ground(height=-0.3, friction=0.5))
+    world = treesim.World(arm(axis, joints, joint_friction=0.05), ground=treesim.Ground(height=-0.3, friction=0.5))
     run = simulate(world, np.zeros(joints), np.full(joints, 0.1), duration=1.5, integrator=rule)
     assert run.solver_info[:, 1].max() < 1e-7 and run.solver_info[:, 0].max() < 2e-5
     assert np.abs(run.v[-1]).max() < 1e-8 and run.wrench[-1, joints, 2] > 0
@@ -50,7 +50,7 @@ def test_rows_that_nothing_moves_do_not_matter():
     bodies = [
         treesim.Body(
             f"bar{k}", k,
-            treesim.Joint(f"hinge{k}", "revolute", placement=TIP if k else NOTHING, axis=(0, 1, 0), friction=0.1,
+            treesim.Joint(f"hinge{k}", "revolute", placement=TIP if k else NOTHING, axis=(0, 1, 0), joint_friction=0.1,
                           lower=-3, upper=3),
             treesim.Inertia(1.0, (0.5, 0, 0), np.diag([0.001, 0.1, 0.1])),
         )

@@ -80,7 +80,7 @@ def lift(pedestal=0.5):
 
 @pytest.mark.parametrize("self_collision", [True, False])
 def test_a_hand_meets_its_own_pedestal_where_bodies_of_the_robot_meet(self_collision):
-    run = Simulation(World(lift(), self_collision=self_collision, limits=False)).run(1.0, [0.0, 0.0])
+    run = Simulation(World(lift(), self_collision=self_collision, use_limits=False)).run(1.0, [0.0, 0.0])
     if self_collision:
         assert 1 + run.q[-1][1] == pytest.approx(0.55, abs=1e-5)
     else:
@@ -88,14 +88,14 @@ def test_a_hand_meets_its_own_pedestal_where_bodies_of_the_robot_meet(self_colli
 
 
 def test_what_its_base_touches_in_the_neutral_pose_is_left_out():
-    run = Simulation(World(lift(pedestal=1.0), self_collision=True, limits=False)).run(0.5, [0.0, 0.0])
+    run = Simulation(World(lift(pedestal=1.0), self_collision=True, use_limits=False)).run(0.5, [0.0, 0.0])
     assert run.q[-1][1] < -1
 
 
 def test_the_base_of_another_robot_in_the_neutral_pose_is_not_left_out():
     """Only a robot's own bodies may overlap as they are built."""
     post = furniture("box", "post", "post")
-    run = Simulation(World(lift(), bodies=[post], self_collision=True, limits=False)).run(0.5, [0.0, 0.0])
+    run = Simulation(World(lift(), bodies=[post], self_collision=True, use_limits=False)).run(0.5, [0.0, 0.0])
     assert 1 + run.q[-1][1] == pytest.approx(HEIGHT + 0.05, abs=1e-5)
 
 

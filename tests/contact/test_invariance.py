@@ -77,13 +77,15 @@ def test_where_no_row_acts_the_step_is_the_plain_one_bit_for_bit(rule):
     q[7:] = np.clip(0.2 * rng.normal(size=robot.nq - 7), robot.lower[7:] + 0.1, robot.upper[7:] - 0.1)
     v = 0.1 * rng.normal(size=robot.nv)
     high = treesim.World(robot, ground=treesim.Ground())
-    plain = treesim.World(robot, limits=False, friction=False)
+    plain = treesim.World(robot, use_limits=False, use_joint_friction=False)
     one, other = (simulate(w, q, v, 0.05, integrator=rule) for w in (high, plain))
     assert np.array_equal(one.q, other.q) and np.array_equal(one.v, other.v) and not one.wrench.any()
 
 
 def test_a_world_of_nothing_has_no_stage():
-    world = treesim.World(pendulum(lower=-1.0, upper=1.0, friction=0.1), limits=False, friction=False)
+    world = treesim.World(
+        pendulum(lower=-1.0, upper=1.0, joint_friction=0.1), use_limits=False, use_joint_friction=False
+    )
     assert not world.touching.active and treesim.Stepper(world).reset([0.0]).contact.size == 0
 
 

@@ -15,7 +15,7 @@ STOP = 0.5  # rad
 def rotor(friction, inertia=1.0):
     """A wheel about a vertical axis, which gravity does not turn."""
     body = treesim.Body(
-        "wheel", 0, treesim.Joint("axle", "continuous", axis=(0, 0, 1), friction=friction),
+        "wheel", 0, treesim.Joint("axle", "continuous", axis=(0, 0, 1), joint_friction=friction),
         treesim.Inertia(1.0, (0, 0, 0), np.diag([inertia] * 3)),
     )  # fmt: skip
     return treesim.Tree("rotor", [body])
@@ -47,7 +47,7 @@ def test_the_limit_carries_what_gravity_asks_for(rule):
 
 
 def test_without_limits_it_falls_through():
-    world = treesim.World(pendulum(upper=STOP), limits=False)
+    world = treesim.World(pendulum(upper=STOP), use_limits=False)
     assert simulate(world, [0.0], duration=0.8).q.max() > 1.0
 
 
@@ -72,9 +72,9 @@ def test_no_speed_passes_a_limit(speed):
 @pytest.mark.parametrize("rule", RULES)
 def test_friction_above_the_load_holds_and_below_it_slides(rule):
     """C17: 9.81 N m, held by 9.82 N m for ten seconds to the last bit, not by 9.80."""
-    held = simulate(pendulum(friction=9.82), [0.0], duration=10.0, dt=5e-3, integrator=rule)
+    held = simulate(pendulum(joint_friction=9.82), [0.0], duration=10.0, dt=5e-3, integrator=rule)
     assert not held.q.any() and not held.v.any()
-    slides = simulate(pendulum(friction=9.80), [0.0], duration=1.0, dt=5e-3, integrator=rule)
+    slides = simulate(pendulum(joint_friction=9.80), [0.0], duration=1.0, dt=5e-3, integrator=rule)
     assert slides.q[-1, 0] > 1e-3
 
 
@@ -110,7 +110,7 @@ def test_a_load_on_one_joint_and_friction_on_every_other():
     """Friction of one joint of a chain sticks exactly while the others move."""
     base = generators.chain(4, ("revolute",))
     bodies = [
-        replace(b, joint=replace(b.joint, friction=1e3 if k == 1 else 0.0))
+        replace(b, joint=replace(b.joint, joint_friction=1e3 if k == 1 else 0.0))
         for k, b in enumerate(base.bodies)
     ]  # fmt: skip
     robot = treesim.Tree("chain", bodies, gravity=base.gravity)
@@ -126,8 +126,10 @@ def test_every_backend_meets_limits_and_friction_alike(backend):
     """A double pendulum with friction that hits its limits: the states of all backends are those of dense algebra."""
     inertia = treesim.Inertia(1.0, (1.0, 0, 0), np.diag([0.01, 0.1, 0.1]))
     place = treesim.Placement(translation=(1.0, 0, 0))
-    first = treesim.Joint("first", "revolute", axis=(0, 1, 0), lower=-STOP, upper=0.3, friction=0.5)
-    second = treesim.Joint("second", "revolute", placement=place, axis=(0, 1, 0), lower=-0.4, upper=0.4, friction=0.2)
+    first = treesim.Joint("first", "revolute", axis=(0, 1, 0), lower=-STOP, upper=0.3, joint_friction=0.5)
+    second = treesim.Joint(
+        "second", "revolute", placement=place, axis=(0, 1, 0), lower=-0.4, upper=0.4, joint_friction=0.2
+    )
     robot = treesim.Tree("two", [treesim.Body("a", 0, first, inertia), treesim.Body("b", 1, second, inertia)])
     run, exact = (
         simulate(robot, [0.1, 0.0], [1.0, 2.0], duration=0.25, dt=5e-3, backend=name) for name in (backend, "aba")

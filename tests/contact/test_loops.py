@@ -24,7 +24,7 @@ def parallelogram():
         treesim.Body("plate", 0, treesim.Joint("free", "floating"), plate),
         treesim.Body("left", 1, hinge("left_hinge", -0.2, 0.0, lower=-1.0, upper=1.0), BAR),
         treesim.Body("right", 1, hinge("right_hinge", 0.2, 0.0), BAR),
-        treesim.Body("top", 2, hinge("top_hinge", 0.0, 0.5, friction=0.2), across),
+        treesim.Body("top", 2, hinge("top_hinge", 0.0, 0.5, joint_friction=0.2), across),
     ]
     frames = [
         treesim.Frame("left_end", 4, treesim.Placement(translation=(0.4, 0, 0))),

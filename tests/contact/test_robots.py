@@ -42,7 +42,7 @@ def held(robot, kp, kd, duration, push=None, integrator="implicit_midpoint"):
 
 def strong(robot):
     """The robot with motors of any effort."""
-    return with_joints(robot, effort=np.inf)
+    return with_joints(robot, effort_limit=np.inf)
 
 
 def with_joints(robot, **changes):
@@ -93,7 +93,9 @@ def test_g1_stands_with_motors_that_are_too_weak_for_its_arms():
     legs stand; not one force is above its limit."""
     robot = treesim.load(G1, base="floating")
     weak = [
-        replace(b, joint=replace(b.joint, effort=0.5)) if "shoulder" in b.joint.name or "elbow" in b.joint.name else b
+        replace(b, joint=replace(b.joint, effort_limit=0.5))
+        if "shoulder" in b.joint.name or "elbow" in b.joint.name
+        else b
         for b in robot.bodies
     ]
     robot = treesim.Tree(G1, weak, shapes=robot.shapes)
@@ -208,7 +210,7 @@ def fallen(robot, duration=4.0, **options):
 def test_g1_falls_and_lies_still(rule, dt):
     """C11: damping 0.2 and friction 0.3 in every joint; with 1 ms all is still after four seconds."""
     run, beyond = fallen(
-        with_joints(treesim.load(G1, base="floating"), damping=0.2, friction=0.3), integrator=rule, dt=dt
+        with_joints(treesim.load(G1, base="floating"), damping=0.2, joint_friction=0.3), integrator=rule, dt=dt
     )
     assert np.abs(run.v[-1]).max() < (1e-9 if dt == 1e-3 else 0.1)
     assert np.diff(run.energy).max() < 1e-4 and run.energy_certificate.max() <= 1e-9
@@ -225,7 +227,7 @@ def test_robots_fall_without_gaining_energy(name):
     """As g1 does; solo12, of 2.5 kg, has a fiftieth of its damping and friction. Where overlaps of rounded meshes are
     made good, talos, of 90 kg, is lifted by some 1e-7 m."""
     part = 0.02 if name == "solo12" else 1.0
-    robot = with_joints(treesim.load(name, base="floating"), damping=0.2 * part, friction=0.3 * part)
+    robot = with_joints(treesim.load(name, base="floating"), damping=0.2 * part, joint_friction=0.3 * part)
     run, beyond = fallen(robot, 3.0)
     lifted = SOLES.get(name, 0.0) / 2 * robot.mass * G  # J, where such soles roll over
     assert np.diff(run.energy).max() < max(1e-4, lifted) and run.energy_certificate.max() <= 1e-9
@@ -237,7 +239,7 @@ def test_fast_undamped_joints_gain_next_to_nothing():
     """Joints that meet their limits at up to 100 rad/s: without the second look at such steps 0.12 J in one of them.
 
     Of starts that differ by 1e-3 rad some gain 1e-4 J, some 1e-2 J in their worst step."""
-    run, _ = fallen(with_joints(treesim.load(G1, base="floating"), damping=0.0, friction=0.0), 2.0)
+    run, _ = fallen(with_joints(treesim.load(G1, base="floating"), damping=0.0, joint_friction=0.0), 2.0)
     rises = np.diff(run.energy)
     assert np.abs(run.v[:, 6:]).max() > 40
     assert rises.max() < 2e-2 and rises[rises > 0].sum() < 0.05
@@ -259,7 +261,7 @@ class TenSweeps(ContactSolver):
 
 def test_a_fall_under_ten_sweeps_gains_no_energy():
     """C12: what is not solved is told, and takes energy: impulses to start from are scaled along their ray."""
-    robot = with_joints(treesim.load(G1, base="floating"), damping=0.2, friction=0.3)
+    robot = with_joints(treesim.load(G1, base="floating"), damping=0.2, joint_friction=0.3)
     run, _ = fallen(robot, 2.0, contact_solver=TenSweeps())
     assert run.energy_certificate.max() <= 1e-9 and np.diff(run.energy).max() < 1e-4
     assert run.residual.max() > 1e-6
@@ -285,7 +287,7 @@ def test_rollouts_stand_are_pushed_and_fall():
 
 
 def test_rollouts_fall_without_gaining_energy():
-    robot = with_joints(treesim.load(G1, base="floating"), damping=0.2, friction=0.3)
+    robot = with_joints(treesim.load(G1, base="floating"), damping=0.2, joint_friction=0.3)
     world = treesim.World(robot, ground=treesim.Ground())
     start = np.stack([stance(robot)[0]] * 2)
     runs = treesim.rollout(world, start, np.array([[0.0] * robot.nv, [0.3] + [0.0] * (robot.nv - 1)]), steps=3000)

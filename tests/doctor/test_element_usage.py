@@ -86,7 +86,7 @@ def outcome(text):
         except UrdfError:
             return None
     bodies = [(body.name, body.parent, body.joint, body.joint.placement, body.inertia) for body in robot.bodies]
-    labels = ("effort", "velocity", "damping", "friction", "lower", "upper")
+    labels = ("effort_limit", "velocity_limit", "damping", "joint_friction", "lower", "upper")
     numbers = [getattr(body.joint, label) for body in robot.bodies for label in labels]
     inertias = [(body.inertia.rotational, body.inertia.com, body.joint.placement.matrix()) for body in robot.bodies]
     looks = [(shape.kind, shape.size, shape.color, shape.placement.matrix()) for shape in robot.visuals]

@@ -177,7 +177,7 @@ def test_worlds_and_operational_space_of_followers_without_inertia():
         robot, q, v, 0 * v, treesim.FrameConstraint("tip", rows="linear"), armature=robot.armature + 0.1
     )
     assert np.abs(held.residual).max() < 1e-8
-    world = treesim.World(robot, treesim.FrameConstraint("tip", rows="linear"), q=q, limits=False)
+    world = treesim.World(robot, treesim.FrameConstraint("tip", rows="linear"), q=q, use_limits=False)
     stepper = treesim.Stepper(world)
     now = stepper.reset(q)
     for _ in range(5):
@@ -252,7 +252,9 @@ def test_steps_are_those_of_any_backend(integrator):
 def rough(robot):
     """The robot with damping and friction in all simple joints, those of followers included."""
     bodies = [
-        replace(body, joint=replace(body.joint, damping=0.2, friction=0.05, effort=3.0)) if body.joint.nv == 1 else body
+        replace(body, joint=replace(body.joint, damping=0.2, joint_friction=0.05, effort_limit=3.0))
+        if body.joint.nv == 1
+        else body
         for body in robot.bodies
     ]
     return Tree(robot.name, bodies)
@@ -287,7 +289,7 @@ def panda() -> Tree:
 def test_panda_hand_under_a_force_on_a_finger():
     """One second under 0.3 N by semi-implicit Euler, without limits, against dense algebra with the same rule."""
     robot, h = panda(), 1e-3
-    world = treesim.World(robot, limits=False)
+    world = treesim.World(robot, use_limits=False)
     force = np.zeros(robot.nv)
     force[robot.v_index["panda_finger_joint1"]] = 0.3
     run = treesim.rollout(world, robot.neutral(), np.zeros(robot.nv), np.tile(force, (1000, 1)), dt=h,
@@ -354,7 +356,7 @@ def test_limits_of_followers_stop_their_leaders(integrator):
 def test_friction_of_followers_holds_their_leaders(integrator):
     """Friction f_a + |k| f_b: the fingers stay below it, and above it move with what is left."""
     rubbing = [
-        replace(body, joint=replace(body.joint, friction=f))
+        replace(body, joint=replace(body.joint, joint_friction=f))
         for body, f in zip(gripper().bodies, (0.3, 0.4), strict=True)
     ]
     robot, mass = Tree("gripper", rubbing), 0.3 + 0.1 + 0.25 * (0.2 + 0.05)

@@ -71,7 +71,7 @@ def test_contacts_beyond_the_room_are_made_room_for():
 
 def test_worlds_without_a_stage_of_contact_are_refused():
     with pytest.raises(UnsupportedError, match="no stage of contact"):
-        contact_module(World(treesim.load("ur5"), limits=False, friction=False))
+        contact_module(World(treesim.load("ur5"), use_limits=False, use_joint_friction=False))
     with pytest.raises(UnsupportedError, match="no stage of contact"):
         contact_module(World(treesim.load("ur5"), [treesim.FrameConstraint("ee_link", rows="linear")]))
     with pytest.raises(UnsupportedError, match="coal"):

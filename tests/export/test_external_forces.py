@@ -59,7 +59,7 @@ def acting(world: World, q: np.ndarray) -> list[MouseSpring | Force]:
     place = treesim.body_poses(robot, q)[-1] @ [*point, 1]
     pull = MouseSpring(robot, names[-1], point, place[:3] + np.array([0.2, -0.3, 0.25]), H)
     pull.tune(q)
-    size = robot.mass * 9.81 + 100 * robot.friction.max()  # [N]: no joint sticks
+    size = robot.mass * 9.81 + 100 * robot.joint_friction.max()  # [N]: no joint sticks
     return [pull, Force(robot, names[len(names) // 2], [0.0, 0.05, 0.0], size * np.array([0.2, 0.1, 0.3]))]
 
 

@@ -34,7 +34,7 @@ def test_steps_are_those_of_steppers(robot, rule):
     machine.settle(rule, H)
     machine.put(q=q, v=v, control=u)
     found = machine.step(rule, 20)
-    stepper = treesim.Stepper(World(robot, limits=False, friction=False), H, integrator=rule, substeps=1)
+    stepper = treesim.Stepper(World(robot, use_limits=False, use_joint_friction=False), H, integrator=rule, substeps=1)
     state = stepper.reset(q, v)
     for _ in range(20):
         state, report = stepper.step(state, u)
@@ -76,7 +76,9 @@ def test_gains_hold_joints_within_their_efforts():
     target = np.full(6, 0.7)
     machine.put(q=np.zeros(6), v=np.zeros(6), control=target)
     q, v = machine.step("implicit_midpoint", 200)
-    state = treesim.Stepper(World(robot, limits=False, friction=False), 0.1, substeps=200, kp=800.0, kd=40.0)
+    state = treesim.Stepper(
+        World(robot, use_limits=False, use_joint_friction=False), 0.1, substeps=200, kp=800.0, kd=40.0
+    )
     state, _ = state.step(state.reset(), target)
     np.testing.assert_allclose(q, state.q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(v, state.v, rtol=0, atol=1e-11)
@@ -121,6 +123,6 @@ def test_a_second_of_a_robot_is_that_of_a_rollout(name, base, kp, backend):
     machine.put(q=q, v=v, control=u)
     end = machine.step(rule, 2000)
     how = {"dt": H, "kp": kp, "kd": kp / 50, "backend": backend, "substeps": 2}
-    run = treesim.rollout(World(robot, limits=False, friction=False), q, v, np.tile(u, (1000, 1)), **how)
+    run = treesim.rollout(World(robot, use_limits=False, use_joint_friction=False), q, v, np.tile(u, (1000, 1)), **how)
     np.testing.assert_allclose(end[0], run.q[0, -1], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(end[1], run.v[0, -1], rtol=1e-12, atol=1e-12)

@@ -110,7 +110,7 @@ def check_tree(tree):
     assert np.isfinite(tree.mass) and tree.mass >= 0 and 0 <= tree.nv <= tree.nq
     assert np.isfinite(tree.spanning.reals).all() and np.isfinite(tree.body_rotations).all()
     assert not np.isnan([*tree.lower, *tree.upper, *tree.velocity_limit, *tree.effort_limit]).any()
-    assert np.isfinite([*tree.damping, *tree.friction, *tree.armature]).all() and (tree.lower <= tree.upper).all()
+    assert np.isfinite([*tree.damping, *tree.joint_friction, *tree.armature]).all() and (tree.lower <= tree.upper).all()
     for body in tree.bodies:
         assert not body.joint.kind.has_axis or abs(np.linalg.norm(body.joint.axis) - 1) < 1e-12
     for frame in tree.frames.values():

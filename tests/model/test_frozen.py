@@ -160,7 +160,10 @@ def test_a_frozen_array_is_a_copy(shape, number):
 def test_what_the_caller_gave_is_copied():
     """Whatever is changed later in the caller's arrays and lists stays out of the tree."""
     axis, com, inertia, turn, place = np.array([0, 0, 1.0]), np.zeros(3), np.eye(3), np.eye(3), np.ones(3)
-    limits = {label: np.full(1, 5.0) for label in ("upper", "velocity", "effort", "damping", "friction", "armature")}
+    limits = {
+        label: np.full(1, 5.0)
+        for label in ("upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
+    }
     lower, size, color, gravity = np.full(1, -5.0), np.ones(3), [1.0, 0.0, 0.0, 1.0], np.array([0, 0, -9.0])
     number = np.array(1)
     joint = Joint("j", "revolute", placement=Placement(turn, place), axis=axis, lower=lower, **limits)

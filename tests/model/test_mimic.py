@@ -17,10 +17,10 @@ from treesim.model.joints import displacement
 HAND = Tree(
     "hand",
     [
-        Body("thumb", 0, Joint("a", "revolute", lower=-1, upper=2, velocity=3, effort=5, friction=0.1, damping=0.2,
-                               armature=0.3), Inertia(1)),
-        Body("b", 1, Joint("b", "prismatic", lower=-1.5, upper=3.5, velocity=2, effort=7, friction=0.4, damping=0.5,
-                           armature=0.6, mimic=Mimic("a", -2, 0.5)), Inertia(1)),
+        Body("thumb", 0, Joint("a", "revolute", lower=-1, upper=2, velocity_limit=3, effort_limit=5,
+                               joint_friction=0.1, damping=0.2, armature=0.3), Inertia(1)),
+        Body("b", 1, Joint("b", "prismatic", lower=-1.5, upper=3.5, velocity_limit=2, effort_limit=7,
+                           joint_friction=0.4, damping=0.5, armature=0.6, mimic=Mimic("a", -2, 0.5)), Inertia(1)),
         Body("c", 2, Joint("c", "continuous", mimic=Mimic("b", 3, 1)), Inertia(1)),
         Body("d", 0, Joint("d", "spherical"), Inertia(1)),
     ],
@@ -48,7 +48,7 @@ def test_what_acts_on_followers_acts_on_their_leader():
     place = HAND.v_index["a"]
     assert HAND.lower[0] == -1 and HAND.upper[0] == 1  # (3.5 - 0.5) / -2 < -1, (-1.5 - 0.5) / -2 = 1
     assert HAND.velocity_limit[place] == 1 and HAND.effort_limit[place] == np.inf
-    np.testing.assert_allclose(HAND.friction[place], 0.1 + 2 * 0.4, rtol=1e-15)
+    np.testing.assert_allclose(HAND.joint_friction[place], 0.1 + 2 * 0.4, rtol=1e-15)
     np.testing.assert_allclose(HAND.damping[place], 0.2 + 4 * 0.5, rtol=1e-15)
     np.testing.assert_allclose(HAND.armature[place], 0.3 + 4 * 0.6, rtol=1e-15)
 

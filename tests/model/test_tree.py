@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import treesim
 from tests import trees
 from treesim import Body, Frame, Inertia, Joint, Placement, Tree
 from treesim.errors import ArgumentError, ModelError, UnknownNameError
@@ -25,6 +26,24 @@ def test_layout_follows_the_bodies():
     assert robot.q_index["joint_6"] == slice(10, 17) and robot.v_index["joint_6"] == slice(9, 15)
     assert robot.dof_name(2) == "joint_2[1]" and robot.dof_name(0) == "joint_1"
     assert robot.mass == pytest.approx(sum(body.inertia.mass for body in robot.bodies))
+
+
+def test_joints_and_links_by_name_have_the_limits_of_the_tree():
+    robot = treesim.load("panda").spanning  # whose limits are not those of mimic joints, too
+    assert (robot.n_links, robot.n_joints) == (len(robot.links), len(robot.joints)) == (robot.n_bodies, robot.n_bodies)
+    assert tuple(robot.joints) == robot.joint_names and tuple(robot.links) == robot.body_names
+    for name, where in robot.v_index.items():
+        joint = robot.joints[name]
+        for label in ("velocity_limit", "effort_limit", "damping", "joint_friction", "armature"):
+            assert np.array_equal(getattr(joint, label), getattr(robot, label)[where])
+        for label in ("lower", "upper"):
+            assert np.array_equal(getattr(joint, label), getattr(robot, label)[robot.q_index[name]])
+    assert robot.links["panda_link4"].joint is robot.joints["panda_joint4"]
+    for table, known in ((robot.joints, "panda_joint4"), (robot.links, "panda_link4")):
+        with pytest.raises(UnknownNameError, match=f"did you mean '{known}'"):
+            table[f"{known}x"]
+    with pytest.raises(UnknownNameError, match="joint of 'panda'"):
+        robot.joint([])
 
 
 def test_a_tree_cannot_be_changed():

@@ -29,7 +29,7 @@ def worlds(ur5: treesim.Tree) -> dict[str, tuple[treesim.World, np.ndarray]]:
     low[:, 2] = 0.1 + 1e-3 * np.arange(COUNT)
     held = treesim.World(ur5, [treesim.FrameConstraint("ee_link", rows="linear")], q=q[0])
     return {
-        "free": (treesim.World(ur5, limits=False, friction=False), q),
+        "free": (treesim.World(ur5, use_limits=False, use_joint_friction=False), q),
         "limits": (treesim.World(ur5), at_limits),
         "ground": (treesim.World(ball, ground=treesim.Ground()), low),
         "held": (held, np.tile(q[0], (COUNT, 1))),
@@ -81,7 +81,7 @@ def test_targets_are_tracked(ur5):
 @pytest.mark.parametrize("limits", [False, True])
 def test_states_with_physics_of_their_own_are_those_of_rollouts(ur5, limits):
     rng = np.random.default_rng(2)
-    world = treesim.World(ur5, limits=limits, friction=False)
+    world = treesim.World(ur5, use_limits=limits, use_joint_friction=False)
     own = {"mass": rng.uniform(0.5, 4.0, (COUNT, 6)), "damping": rng.uniform(0, 1, (COUNT, 6))}
     q, v = np.zeros((COUNT, 6)), rng.standard_normal((COUNT, 6))
     if limits:
@@ -97,7 +97,7 @@ def test_states_with_physics_of_their_own_are_those_of_rollouts(ur5, limits):
 
 
 def test_states_that_are_not_finite_are_told_until_others_are_put(ur5):
-    stepper = treesim.BatchStepper(treesim.World(ur5, limits=False), 4, steps=2)
+    stepper = treesim.BatchStepper(treesim.World(ur5, use_limits=False), 4, steps=2)
     control = np.zeros((4, 6))
     stepper.put([2], np.zeros(6), np.full(6, 1e200))
     stepper.step(control)

@@ -13,7 +13,7 @@ from tests.coupled import coupled
 from treesim.engine.call.generic import runs_compiled
 
 B = 5
-JOINT_FIELDS = {"armature": "armature", "damping": "damping", "friction": "friction", "effort": "effort"}
+JOINT_FIELDS = ("armature", "damping", "joint_friction", "effort_limit")
 
 
 @pytest.fixture(params=["specialized", "generic"])
@@ -93,7 +93,7 @@ def test_gains_and_efforts_are_those_of_rollouts_alone(engine):
     fields = {
         "kp": rng.uniform(10, 3000, (B, robot.nv)) * simple,
         "kd": rng.uniform(0, 300, (B, robot.nv)) * simple,  # stiff: theta differs from rollout to rollout
-        "effort": rng.uniform(1, 300, (B, robot.nv)),
+        "effort_limit": rng.uniform(1, 300, (B, robot.nv)),
         "mass": inertial(robot, rng)["mass"],
     }
     u = rng.normal(size=(20, robot.nv))
@@ -193,7 +193,7 @@ def test_single_links_by_name(engine):
     assert trees.relative_error(found.v, wanted.v) < 1e-13
 
 
-@pytest.mark.parametrize("names", [("mass",), ("lower", "upper"), ("friction", "mass")])
+@pytest.mark.parametrize("names", [("mass",), ("lower", "upper"), ("joint_friction", "mass")])
 def test_limits_and_friction_of_each_rollout(names, engine):
     robot = treesim.load("ur5")
     rng = np.random.default_rng(0)
@@ -202,7 +202,7 @@ def test_limits_and_friction_of_each_rollout(names, engine):
         "mass": inertial(robot, rng)["mass"],
         "lower": q - rng.uniform(0.001, 0.01, q.shape),
         "upper": q + rng.uniform(0.001, 0.01, q.shape),
-        "friction": rng.uniform(0.1, 2, (B, robot.nv)),
+        "joint_friction": rng.uniform(0.1, 2, (B, robot.nv)),
     }
     some = {name: fields[name] for name in names}
     v = rng.normal(size=(B, robot.nv))
@@ -251,5 +251,5 @@ def test_what_cannot_vary_is_refused_by_name():
     with pytest.raises(treesim.UnknownNameError, match="forward_dynamics 'damping'"):
         treesim.forward_dynamics(pendulum(), [0.1], [0.0], [0.0], model_parameters=fields)
     with pytest.raises(treesim.UnsupportedError, match=r"explicit_euler.*friction"):
-        options = {"integrator": "explicit_euler", "model_parameters": {"friction": [0.1]}}
+        options = {"integrator": "explicit_euler", "model_parameters": {"joint_friction": [0.1]}}
         treesim.rollout(pendulum(), [0.1], [0.0], steps=2, **options)

@@ -47,7 +47,7 @@ def rough(robot):
         joint = body.joint
         if joint.nv == 1:
             joint = treesim.Joint(
-                joint.name, joint.type, placement=joint.placement, axis=joint.axis, damping=0.3, friction=0.05
+                joint.name, joint.type, placement=joint.placement, axis=joint.axis, damping=0.3, joint_friction=0.05
             )
         bodies.append(treesim.Body(body.name, body.parent, joint, body.inertia))
     return treesim.Tree(f"rough_{robot.name}", bodies)

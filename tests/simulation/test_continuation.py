@@ -60,7 +60,7 @@ def check(make, q0, v0=None):
 
 def limited(**more):
     """A pendulum of three links whose joints stop, rub and follow each other."""
-    parts = {"axis": (0, 1, 0), "friction": 0.02, "damping": 0.01} | more
+    parts = {"axis": (0, 1, 0), "joint_friction": 0.02, "damping": 0.01} | more
     inertia = treesim.Inertia(1.0, (0, 0, -0.3), np.diag([0.02, 0.02, 0.01]))
     below = treesim.Placement(np.eye(3), (0, 0, -0.5))
     joints = [

@@ -24,7 +24,7 @@ def walker() -> Tree:
     """A floating body with a limited elbow, a ball joint and a sliding joint."""
     bodies = [
         Body("trunk", 0, Joint("root_joint", "floating"), BALL),
-        Body("arm", 1, Joint("elbow", "revolute", lower=0.5, upper=2.0, effort=3.0), BALL),
+        Body("arm", 1, Joint("elbow", "revolute", lower=0.5, upper=2.0, effort_limit=3.0), BALL),
         Body("head", 1, Joint("neck", "spherical", placement=Placement(translation=np.array([0, 0, 0.3]))), BALL),
         Body("tool", 2, Joint("slide", "prismatic"), BALL),
     ]

@@ -28,7 +28,7 @@ def test_damping_and_controls_are_accounted_for(integrator):
 
 @pytest.mark.parametrize("friction, effort", [(0.5, np.inf), (0.0, 1.0), (0.2, 5.0)])
 def test_friction_and_saturated_springs_are_accounted_for(friction, effort):
-    robot = arm(friction=friction, effort=effort)
+    robot = arm(joint_friction=friction, effort_limit=effort)
     run = treesim.Simulation(robot, controller=treesim.control.Hold(robot, [0.5], kp=50, kd=1)).run(1.0, [0.0])
     assert np.abs(run.energy_error).max() < 2e-2 * np.abs(run.work).max()
     assert (np.abs(run.tau) <= effort).all()
@@ -82,14 +82,14 @@ def test_free_flight_by_default_keeps_momentum():
     robot = treesim.load("simple_humanoid", base="floating")
     rng = np.random.default_rng(2)
     q0, v0 = robot.random(rng), rng.normal(size=robot.nv)
-    run = treesim.Simulation(treesim.World(robot, limits=False), gravity=(0, 0, 0)).run(2.0, q0, v0)
+    run = treesim.Simulation(treesim.World(robot, use_limits=False), gravity=(0, 0, 0)).run(2.0, q0, v0)
     momentum = treesim.momentum(robot, run.q[[0, -1]], run.v[[0, -1]])
     assert np.abs(momentum[1] - momentum[0]).max() < 1e-5 * np.abs(momentum[0]).max()
 
 
 def test_other_integrators_leave_friction_out_of_the_balance():
     with pytest.warns(FrictionWarning):
-        simulation = treesim.Simulation(arm(friction=1.0), integrator="rk4")
+        simulation = treesim.Simulation(arm(joint_friction=1.0), integrator="rk4")
     run = simulation.run(0.5, [1.0])
     assert run.work[-1, 1] == 0 and np.abs(run.energy_error).max() < 1e-6
 

@@ -12,12 +12,14 @@ MASS, FRICTION = 2.0, 3.0
 
 
 def with_friction(honoured: bool) -> list[str]:
-    return [name for name in treesim.available("integrators") if plugins.get("integrators", name).friction == honoured]
+    return [
+        name for name in treesim.available("integrators") if plugins.get("integrators", name).joint_friction == honoured
+    ]
 
 
 def block(pull: float = 0.0, mass: float = MASS, friction: float = FRICTION, damping: float = 0.0) -> Tree:
     """A block that slides along x, pulled by a force."""
-    joint = Joint("slide", "prismatic", axis=(1, 0, 0), friction=friction, damping=damping)
+    joint = Joint("slide", "prismatic", axis=(1, 0, 0), joint_friction=friction, damping=damping)
     return Tree("block", [Body("block", 0, joint, Inertia(mass))], gravity=(pull / mass, 0, 0))
 
 

@@ -26,7 +26,7 @@ def same_bits(one, other):
 
 
 def is_same_tree(one, other):
-    arrays = ("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "armature", "gravity")
+    arrays = ("lower", "upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature", "gravity")
     assert one.name == other.name and one.body_names == other.body_names and one.frame_names == other.frame_names
     tables = zip(one.spanning_tables(), other.spanning_tables(), strict=True)
     assert all(same_bits(a, b) for a, b in tables)
@@ -79,9 +79,11 @@ def test_worlds_come_back_with_what_is_held_and_met():
     held = [treesim.FrameConstraint("ee_link", rows="linear")]
     crate = treesim.free_body("crate", "box", (0.1, 0.1, 0.1), 1.0)
     q = np.concatenate([q, crate.neutral()])
-    world = treesim.World(robot, held, q, ground=grounds, bodies=[crate], friction=False, speed_limits=True)
+    world = treesim.World(
+        robot, held, q, ground=grounds, bodies=[crate], use_joint_friction=False, use_velocity_limits=True
+    )
     again = through_json(world)
-    assert again.ground == world.ground and (again.friction, again.speed_limits) == (False, True)
+    assert again.ground == world.ground and (again.use_joint_friction, again.use_velocity_limits) == (False, True)
     assert all(same_bits(a, b) for a, b in zip(again.constants, world.constants, strict=True))
     is_same_tree(again.robot, world.robot)
 
@@ -125,3 +127,16 @@ def test_what_cannot_be_held_is_named():
 def test_damaged_descriptions_are_refused(damaged):
     with pytest.raises(ArgumentError):
         restored(damaged)
+
+
+def test_names_of_older_versions_are_read():
+    joint = treesim.Joint("hinge", "revolute")
+    older = plain(joint)
+    for today, before in (("velocity_limit", "velocity"), ("effort_limit", "effort"), ("joint_friction", "friction")):
+        older[before] = older.pop(today) | {"numbers": [3.0]}
+    again = restored(older)
+    assert [*again.velocity_limit, *again.effort_limit, *again.joint_friction] == [3.0, 3.0, 3.0]
+    robot = treesim.Tree("pendulum", [treesim.Body("rod", 0, joint, treesim.Inertia(1.0))])
+    options = [["limits", False], ["friction", False], ["speed_limits", True], ["loops", False]]
+    world = restored({"is": "World", "of": [plain(robot), [], options]})
+    assert not (world.use_limits or world.use_joint_friction or world.use_loops) and world.use_velocity_limits

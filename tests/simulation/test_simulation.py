@@ -242,14 +242,14 @@ def test_a_progress_that_raises_costs_no_states():
 
 @pytest.mark.parametrize("integrator", ["implicit_midpoint", "rk4"])
 def test_effort_limits_hold_for_functions_too(integrator):
-    slide = treesim.Joint("slide", "prismatic", axis=(1, 0, 0), effort=3.0)
+    slide = treesim.Joint("slide", "prismatic", axis=(1, 0, 0), effort_limit=3.0)
     robot = treesim.Tree("mass", [treesim.Body("mass", 0, slide, treesim.Inertia(2.0))])
     run = treesim.Simulation(robot, integrator=integrator, controller=lambda t, q, v: [10.0]).run(1.0)
     assert (run.tau == 3.0).all() and run.v[-1, 0] == pytest.approx(1.5)
 
 
 def test_a_robot_that_nothing_can_drive_is_told_of():
-    slide = treesim.Joint("slide", "prismatic", axis=(1, 0, 0), effort=0.0)
+    slide = treesim.Joint("slide", "prismatic", axis=(1, 0, 0), effort_limit=0.0)
     robot = treesim.Tree("mass", [treesim.Body("mass", 0, slide, treesim.Inertia(2.0))])
     with pytest.warns(EffortWarning, match="every effort limit of 'mass' is 0") as caught:
         run = treesim.Simulation(robot, controller=lambda t, q, v: [10.0]).run(0.1)

@@ -73,7 +73,7 @@ def test_starts_within_the_limits_do_not(way, q):
 
 
 def test_worlds_without_limits_and_integrators_that_leave_them_out_do_not():
-    free = treesim.World(ROBOT, limits=False)
+    free = treesim.World(ROBOT, use_limits=False)
     assert warned(lambda: treesim.Simulation(free).run(0.01, BEYOND)) == []
     assert warned(lambda: treesim.Stepper(free).reset(BEYOND)) == []
     assert warned(lambda: treesim.rollout(free, BEYOND[None], np.zeros(1), steps=2)) == []

@@ -54,7 +54,7 @@ def humanoid(*, held=("r_ankle", "l_ankle")):
     for side in "RL":
         for joint, angle in (("HIP_P", -0.4), ("KNEE", 0.8), ("ANKLE_P", -0.4)):
             q[robot.q_index[f"{side}LEG_{joint}"]] = angle
-    return treesim.World(robot, [treesim.FrameConstraint(frame) for frame in held], q=q, limits=False), q
+    return treesim.World(robot, [treesim.FrameConstraint(frame) for frame in held], q=q, use_limits=False), q
 
 
 def run(world, q, v=None, steps=100, dt=1e-3, **options):
@@ -240,7 +240,7 @@ def test_copies_step_the_same_bits():
 
 
 def test_friction_and_damping_take_energy_alone():
-    robot = chain(damping=0.3, friction=0.2)
+    robot = chain(damping=0.3, joint_friction=0.2)
     world = treesim.World(robot, four_bar()[0].constraints)
     _, reports = run(world, four_bar()[1], steps=2000)
     energies = np.array([float(report.energy) for report in reports])
@@ -307,9 +307,9 @@ def test_the_same_world_about_another_robot():
         robot,
         treesim.FrameConstraint("ee_link", rows="linear"),
         ground=treesim.Ground(friction=0.3, height=-2.0),
-        limits=False,
+        use_limits=False,
     )
     other = world.with_robot(robot.with_name("other"))
     assert other.robot.name == "other" and other.m == world.m == 3
-    assert other.ground == world.ground and other.limits is False
+    assert other.ground == world.ground and other.use_limits is False
     np.testing.assert_allclose(other.constants[1], world.constants[1], atol=1e-15)  # rotations, to rounding

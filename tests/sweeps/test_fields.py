@@ -40,13 +40,15 @@ def test_one_draw_for_all_or_one_for_each():
     assert (np.ptp(together, axis=1) == 0).all() and (np.ptp(each, axis=1) > 0).all()
 
 
-@pytest.mark.parametrize("name", ["damping", "friction", "armature", "effort", "kp", "kd"])
+@pytest.mark.parametrize("name", ["damping", "joint_friction", "armature", "effort_limit", "kp", "kd"])
 @pytest.mark.parametrize("all_of_it", ["{}", "{}[*]"])
 def test_a_name_without_a_joint_leaves_a_free_base_alone(name, all_of_it):
     """Nothing rubs on it and no motor holds it; a rollout refuses gains of it."""
     robot = treesim.load("simple_humanoid", base="floating")
     found = plan({all_of_it.format(name): Uniform(1, 2)}, robot=robot).inputs(np.arange(4)).physics[name]
-    nominal = robot.effort_limit if name == "effort" else np.zeros(robot.nv) if name[0] == "k" else getattr(robot, name)
+    nominal = (
+        robot.effort_limit if name == "effort_limit" else np.zeros(robot.nv) if name[0] == "k" else getattr(robot, name)
+    )
     assert np.array_equal(found[:, :6], np.tile(nominal[:6], (4, 1)))
     assert ((found[:, 6:] >= 1) & (found[:, 6:] <= 2)).all()
 

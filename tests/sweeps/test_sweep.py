@@ -210,10 +210,10 @@ FREE = on_floating_base(generators.chain(3))
         {"q0": around(sd=0.3)},
         {"v0": Wave()},
         {"q0": around(sd=0.3), "v0": Wave(), "mass[*]": scale(Uniform(0.9, 1.1))},
-        {"gravity[z]": Wave(), "damping[*]": Uniform(0, 1), "effort": sweeps.LogUniform(1, 10)},
+        {"gravity[z]": Wave(), "damping[*]": Uniform(0, 1), "effort_limit": sweeps.LogUniform(1, 10)},
         {
             "center_of_mass[*]": sweeps.Normal((0, 0, 0), 0.01),
-            "friction": Uniform(0, 0.1),
+            "joint_friction": Uniform(0, 0.1),
             "q0[root_joint.x]": [0.1, 0.2],
         },
     ],

@@ -54,7 +54,7 @@ BROKEN = {
     "writes to its arguments": (broken(step=in_place), "leaves its arguments alone"),
     "remembers": (Remembers(), "remembers nothing"),
     "no gravity": (broken(step=weightless), "lets a body fall"),
-    "no friction": (broken(friction=True), "Coulomb friction"),
+    "no friction": (broken(joint_friction=True), "Coulomb friction"),
     "no order": (broken(order="two"), "attribute 'order'"),
     "no step": (object(), "method 'step'"),
 }

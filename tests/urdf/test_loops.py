@@ -38,7 +38,7 @@ def test_what_is_held(kind, rows):
     assert robot.frame("pin_link1").body == robot.frame("left").body
     np.testing.assert_array_equal(robot.frame("pin_link1").placement.translation, [0, 0, 1])
     world = treesim.World(robot)
-    assert world.m == rows and treesim.World(robot, loops=False).m == 0
+    assert world.m == rows and treesim.World(robot, use_loops=False).m == 0
     both = treesim.World(robot, treesim.FrameConstraint("left", rows="angular"))
     assert both.m == rows + 3 and both.constraints[-1].name == "pin"
 
@@ -120,7 +120,7 @@ def test_a_four_bar_follows_its_closed_form_and_the_same_loop_given_in_python():
     robot = treesim.load(FOUR_BAR)
     world = treesim.World(robot)
     pin = treesim.LoopConstraint("pin_link1", "pin_link2", rows=[[1, 0, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]])
-    by_hand = treesim.World(robot, pin, loops=False)
+    by_hand = treesim.World(robot, pin, use_loops=False)
     q, ends = world.close([0.0, 0.9, closed_form(0.0)]), []
     for each in (world, by_hand):
         J = each.jacobian(q)

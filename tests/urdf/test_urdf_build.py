@@ -124,7 +124,7 @@ def test_an_axis_does_not_matter_where_there_is_none():
 def test_limits_damping_and_friction_are_kept():
     more = '<limit lower="-1" upper="2" effort="3" velocity="4"/><dynamics damping="5e-1" friction="6" armature="7"/>'
     tree = load(robot(link("a"), link("b"), joint("j", "revolute", "a", "b", more=more)))
-    names = ("lower", "upper", "effort_limit", "velocity_limit", "damping", "friction", "armature")
+    names = ("lower", "upper", "effort_limit", "velocity_limit", "damping", "joint_friction", "armature")
     assert [float(getattr(tree, name)[0]) for name in names] == [-1, 2, 3, 4, 0.5, 6, 7]
 
 

@@ -65,9 +65,9 @@ def compare(name, floating):
         if joint.kind.name in ("revolute", "prismatic", "continuous"):
             v = model.idx_vs[k]
             assert joint.damping[0] == model.damping[v]
-            assert joint.friction[0] == model.upperDryFrictionLimit[v]
-            assert joint.effort[0] in (model.upperEffortLimit[v], np.inf)
-            assert joint.velocity[0] in (model.upperVelocityLimit[v], np.inf)
+            assert joint.joint_friction[0] == model.upperDryFrictionLimit[v]
+            assert joint.effort_limit[0] in (model.upperEffortLimit[v], np.inf)
+            assert joint.velocity_limit[0] in (model.upperVelocityLimit[v], np.inf)
         if joint.kind.name in ("revolute", "prismatic") and np.isfinite(joint.lower[0]):
             q = model.idx_qs[k]
             assert (joint.lower[0], joint.upper[0]) == (model.lowerPositionLimit[q], model.upperPositionLimit[q])

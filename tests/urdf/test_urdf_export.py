@@ -46,7 +46,7 @@ def same(a, b, tolerance=1e-13):
         assert left.inertia.mass == right.inertia.mass
         close(left.inertia.com, right.inertia.com, tolerance)
         close(left.inertia.rotational, right.inertia.rotational, tolerance)
-    for name in ("lower", "upper", "velocity_limit", "effort_limit", "damping", "friction", "armature"):
+    for name in ("lower", "upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature"):
         close(getattr(a, name), getattr(b, name), 0)
     for name, frame in b.frames.items():
         assert a.frame(name).body == frame.body
@@ -80,7 +80,10 @@ def trees(draw):
             if kind in ("revolute", "prismatic")
             else {}
         )
-        resistance = {name: draw(st.floats(0, 9)) for name in ("damping", "friction", "armature", "effort", "velocity")}
+        resistance = {
+            name: draw(st.floats(0, 9))
+            for name in ("damping", "joint_friction", "armature", "effort_limit", "velocity_limit")
+        }
         place = Placement.from_xyz_rpy(draw(triple), draw(triple))
         a, b, c = (draw(st.floats(0.1, 1)) for _ in range(3))  # A + B >= C for these moments
         turn = rotation_from_rpy(draw(triple))

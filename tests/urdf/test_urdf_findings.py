@@ -181,7 +181,7 @@ def test_missing_limits_are_infinite_and_effort_and_velocity_may_miss(arm, noted
 
 def test_doubtful_values_are_kept_as_given(arm, noted):
     tree, _ = noted(arm("</joint>", '<dynamics damping="-1" friction="-2"/></joint>'))
-    assert (tree.damping[0], tree.friction[0]) == (-1, -2)
+    assert (tree.damping[0], tree.joint_friction[0]) == (-1, -2)
     tree, _ = noted(arm('izz="0.01"', 'izz="0.5"'))
     assert tree.bodies[0].inertia.rotational[2, 2] == 0.5
     tree, _ = noted(arm(MASS, '<mass value="0"/>'))

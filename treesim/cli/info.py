@@ -91,7 +91,7 @@ def _joint_facts(robot: Tree, name: str) -> dict[str, Any]:
         "velocity_limit": robot.velocity_limit[v],
         "effort_limit": robot.effort_limit[v],
         "damping": robot.damping[v],
-        "friction": robot.friction[v],
+        "joint_friction": robot.joint_friction[v],
         "armature": robot.armature[v],
     }
 

@@ -12,7 +12,7 @@ Regressor = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 TERMS: dict[str, tuple[str, str, str, Regressor]] = {  # name: (what acts, angular unit, linear unit, per unit)
     "armature": ("a rotor inertia", "kg m^2", "kg", lambda q, v, a: a),
     "damping": ("viscous damping", "N m s/rad", "N s/m", lambda q, v, a: v),
-    "friction": ("Coulomb friction", "N m", "N", lambda q, v, a: np.sign(v)),
+    "joint_friction": ("Coulomb friction", "N m", "N", lambda q, v, a: np.sign(v)),
     "spring": ("a spring", "N m/rad", "N/m", lambda q, v, a: q),
     "load": ("a constant force", "N m", "N", lambda q, v, a: np.ones_like(v)),
 }

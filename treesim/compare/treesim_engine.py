@@ -75,7 +75,7 @@ class TreesimModel(EngineModel):
         Energy warnings are suppressed: the integrator is the other engine's choice.
         """
         assert self.integrator is not None  # else there are no steps
-        free = treesim.World(self.robot, limits=False)
+        free = treesim.World(self.robot, use_limits=False)
         simulation = treesim.Simulation(free, integrator=self.integrator, dt=dt, engine=self.engine_of_runs)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", EnergyWarning)

@@ -30,7 +30,7 @@ from .report import Row
 from .source import without_losses
 from .treesim_engine import TreesimEngine, random_batch
 
-PARAMETERS = ("damping", "friction", "armature", "lower", "upper", "velocity", "effort")
+PARAMETERS = ("damping", "joint_friction", "armature", "lower", "upper", "velocity_limit", "effort_limit")
 LOSSES = PARAMETERS[:3]
 SOLVED = ("inverse_mass_matrix", "forward_dynamics")  # whose tolerance grows with the condition of the mass matrix
 
@@ -370,8 +370,7 @@ def _parameter_rows(robot: Tree, other: OtherRobot, shared: Collection[str]) -> 
         name, (largest, a, b) = max(found.items(), key=lambda item: item[1][0])
         sizes = [size for size, *_ in found.values()]
         where = f"joint {name!r}" + (f": {a:.6g}, {b:.6g}" if largest else "")
-        title = {"velocity": "velocity_limit", "effort": "effort_limit"}.get(quantity, quantity)
-        yield Row(title, RAW, len(found), largest, float(np.median(sizes)), tolerance, largest <= tolerance, where)
+        yield Row(quantity, RAW, len(found), largest, float(np.median(sizes)), tolerance, largest <= tolerance, where)
 
 
 def _parameter_causes(
@@ -405,8 +404,8 @@ def _parameter_causes(
 
 
 def _title(quantity: str) -> str:
-    words_of = {"lower": "the lower limit is", "upper": "the upper limit is", "velocity": "the velocity limit is",
-                "effort": "the effort limit is"}  # fmt: skip
+    words_of = {"lower": "the lower limit is", "upper": "the upper limit is", "velocity_limit": "the velocity limit is",
+                "effort_limit": "the effort limit is", "joint_friction": "friction is"}  # fmt: skip
     return words_of.get(quantity, f"{quantity} is")
 
 

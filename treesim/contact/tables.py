@@ -112,7 +112,7 @@ def touching(
     for one, other in convex:
         made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), surface or Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])
-    rough = np.flatnonzero(robot.friction) if friction else np.empty(0, np.int64)
+    rough = np.flatnonzero(robot.joint_friction) if friction else np.empty(0, np.int64)
     _, independent_v = robot.kept()
     speed, fastest, braking = _speeds(robot) if speed_limits else ([], [], [])
     sizes = [
@@ -135,7 +135,7 @@ def touching(
         made.reals,
         made.points,
         bound,
-        robot.friction[rough],
+        robot.joint_friction[rough],
         fastest,
         braking,
         made.heights,

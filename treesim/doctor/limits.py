@@ -42,7 +42,7 @@ def _check_positions(joint: Joint, limit: _Element, findings: Findings) -> None:
 
 
 def _check_zero(joint: Joint, limit: _Element, findings: Findings) -> None:
-    zero = [name for name in ("effort", "velocity") if not np.any(getattr(joint, name))]
+    zero = [name for name in ("effort", "velocity") if not np.any(getattr(joint, f"{name}_limit"))]
     if zero:
         text = f"joint {quoted(joint.name)}: {' and '.join(zero)} limit{'s' * (len(zero) > 1)} of 0"
         findings.add("U610", text, limit)

@@ -73,5 +73,5 @@ def _depths(robot: Tree, pairs: Sequence[Shapes], with_coal: bool) -> dict[int, 
     """Return the penetration depths [m] of the pairs that touch in the neutral pose, by their index in `pairs`."""
     if with_coal:
         return ConvexPairs(robot, pairs, 0).depths(robot.neutral())
-    tables = touching(robot, (), False, False, World(robot, loops=False).constants[:2], pairs)
+    tables = touching(robot, (), False, False, World(robot, use_loops=False).constants[:2], pairs)
     return overlapping(robot, tables, robot.neutral())

@@ -24,7 +24,7 @@ from .frozen import frozen, record
 from .inertia import Placement, cross_matrix, unit_vector
 from .mimic import Mimic
 
-FINITE = ("damping", "friction", "armature")  # limits may be infinite: then there are none
+FINITE = ("damping", "joint_friction", "armature")  # limits may be infinite: then there are none
 NO_DIRECTION = 1e-12  # an axis shorter than this is zero up to rounding
 
 
@@ -76,13 +76,13 @@ class Joint(ReprMixin):
         Spherical and floating joints do not use it.
     lower, upper : array_like
         (nq,) position limits [rad, m]; infinite for no limit.
-    velocity : array_like
+    velocity_limit : array_like
         (nv,) velocity limits [rad/s, m/s]; infinite for no limit.
-    effort : array_like
+    effort_limit : array_like
         (nv,) effort limits [N m, N]; infinite for no limit.
     damping : array_like
         (nv,) viscous damping [N m s/rad, N s/m].
-    friction : array_like
+    joint_friction : array_like
         (nv,) Coulomb friction [N m, N].
     armature : array_like
         (nv,) rotor inertia [kg m^2, kg].
@@ -113,10 +113,10 @@ class Joint(ReprMixin):
     axis: ArrayLike = (0.0, 0.0, 1.0)
     lower: ArrayLike = -np.inf
     upper: ArrayLike = np.inf
-    velocity: ArrayLike = np.inf
-    effort: ArrayLike = np.inf
+    velocity_limit: ArrayLike = np.inf
+    effort_limit: ArrayLike = np.inf
     damping: ArrayLike = 0.0
-    friction: ArrayLike = 0.0
+    joint_friction: ArrayLike = 0.0
     armature: ArrayLike = 0.0
     mimic: Mimic | None = None
 
@@ -131,10 +131,10 @@ class Joint(ReprMixin):
         for label, size in (
             ("lower", kind.nq),
             ("upper", kind.nq),
-            ("velocity", kind.nv),
-            ("effort", kind.nv),
+            ("velocity_limit", kind.nv),
+            ("effort_limit", kind.nv),
             ("damping", kind.nv),
-            ("friction", kind.nv),
+            ("joint_friction", kind.nv),
             ("armature", kind.nv),
         ):
             object.__setattr__(self, label, self._vector(label, size))
@@ -157,7 +157,7 @@ class Joint(ReprMixin):
         return f"<Joint {self.name!r}: {self.type}{axis}{limits}{follows}>"
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
-        labels = ("lower", "upper", "velocity", "effort", "damping", "friction", "armature")
+        labels = ("lower", "upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
         facts = [("placement", self.placement), *((label, vector(getattr(self, label))) for label in labels)]
         return facts if self.mimic is None else [*facts, ("mimic", self.mimic)]
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["Body", "Frame", "Tree", "Visual"]
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)
+JOINT_ARRAYS = ("lower", "upper", "velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
 T = TypeVar("T")
 
 
@@ -60,8 +61,16 @@ class Tree(Immutable):
 
     Attributes
     ----------
-    n_bodies, nq, nv, nnz : int
-        Numbers of bodies, coordinates, degrees of freedom, and entries of the packed mass matrix.
+    n_bodies, n_links, n_joints, nq, nv, nnz : int
+        Numbers of bodies, which are the moving links, of their joints, of coordinates, degrees of freedom, and entries
+        of the packed mass matrix.
+    joints : mapping
+        {name: Joint} of all joints, mimic joints included, in the order of their bodies.
+    links : mapping
+        {name: Body} of the moving links. A link that is fixed to another one is part of its body, and stands in
+        `frames`.
+    frames : mapping
+        {name: Frame} of the bodies' own frames, then the operational frames.
     mass : float
         Mass of the moving bodies [kg]; the root link of a fixed robot is not included.
     topology : Topology
@@ -70,7 +79,7 @@ class Tree(Immutable):
         {joint: slice} of its coordinates and degrees of freedom; unknown names raise UnknownNameError.
     lower, upper : numpy.ndarray
         (nq,) position limits [rad, m].
-    velocity_limit, effort_limit, damping, friction, armature : numpy.ndarray
+    velocity_limit, effort_limit, damping, joint_friction, armature : numpy.ndarray
         (nv,) as in Joint. All arrays are read-only.
     mimic_map : MimicMap or None
         Mimic joints and their relation to independent joints.
@@ -111,10 +120,12 @@ class Tree(Immutable):
         "effort_limit",
         "frame_names",
         "frames",
-        "friction",
         "gravity",
         "ints",
+        "joint_friction",
         "joint_names",
+        "joints",
+        "links",
         "loops",
         "lower",
         "mass",
@@ -166,6 +177,8 @@ class Tree(Immutable):
         for shape in self.shapes:
             if not 0 <= shape.body <= self.n_bodies:
                 raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")
+        self.joints: Mapping[str, Joint] = named(f"joint of {name!r}", {joint.name: joint for joint in joints})
+        self.links: Mapping[str, Body] = named(f"link of {name!r}", {body.name: body for body in self.bodies})
         self.frames: Mapping[str, Frame] = named(f"frame of {name!r}", self._all_frames(frames))
         self.frame_names = tuple(self.frames)
         self.loops = checked_loops(name, loops, self.frames)
@@ -173,11 +186,8 @@ class Tree(Immutable):
         self.gravity = frozen(real_numbers("gravity", gravity))
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
             raise ModelError(f"gravity must be three finite numbers [m/s^2], got {short_repr(gravity)}")
-        for label, source in (
-            ("lower", "lower"), ("upper", "upper"), ("velocity_limit", "velocity"), ("effort_limit", "effort"),
-            ("damping", "damping"), ("friction", "friction"), ("armature", "armature"),
-        ):  # fmt: skip
-            parts = [getattr(joint, source) for joint in joints]
+        for label in JOINT_ARRAYS:
+            parts = [getattr(joint, label) for joint in joints]
             setattr(self, label, frozen(np.concatenate(parts) if parts else np.zeros(0)))
         self._spanning: Tree | None = None
         self._dof_topology: Topology | None = None
@@ -209,7 +219,7 @@ class Tree(Immutable):
         slowest = whole.velocity_limit[mimic_map.independent_v]
         np.minimum.at(slowest, mimic_map.onto, whole.velocity_limit[mimic_map.v] / np.abs(mimic_map.multiplier))
         self.lower, self.upper, self.velocity_limit = frozen(lower), frozen(upper), frozen(slowest)
-        for label, powers in (("effort_limit", 1), ("friction", 1), ("damping", 2), ("armature", 2)):
+        for label, powers in (("effort_limit", 1), ("joint_friction", 1), ("damping", 2), ("armature", 2)):
             setattr(self, label, frozen(mimic_map.gathered(getattr(whole, label), powers)))
         pattern = self.sparsity()
         self.nnz = int(np.tril(pattern).sum())
@@ -366,7 +376,7 @@ class Tree(Immutable):
     velocity_limit: np.ndarray
     effort_limit: np.ndarray
     damping: np.ndarray
-    friction: np.ndarray
+    joint_friction: np.ndarray
     armature: np.ndarray
 
     def __repr__(self) -> str:
@@ -410,6 +420,16 @@ class Tree(Immutable):
             "visuals": self.visuals, "gravity": self.gravity, "notes": self.notes,
             "shapes": self.shapes, "loops": self.loops,
         }  # fmt: skip
+
+    @property
+    def n_joints(self) -> int:
+        """Number of joints, mimic joints included; one for each body."""
+        return self.n_bodies
+
+    @property
+    def n_links(self) -> int:
+        """Number of moving links; that of bodies."""
+        return self.n_bodies
 
     @property
     def parent(self) -> np.ndarray:
@@ -496,9 +516,10 @@ class Tree(Immutable):
         UnknownNameError
             If there is no such joint; the error suggests similar names.
         """
-        if name not in self.joint_names:
-            raise unknown_name(f"joint of {self.name!r}", name, self.joint_names)
-        return self.bodies[self.joint_names.index(name)].joint
+        try:
+            return self.joints[name]
+        except TypeError:  # what cannot even be looked for
+            raise unknown_name(f"joint of {self.name!r}", name, self.joints) from None
 
     def dof_name(self, k: int) -> str:
         """Return the name of a degree of freedom.

@@ -46,12 +46,12 @@ from .energy import BatchedRobots
 
 OF_STEP = {
     "damping": Field(JOINTS, (), "N m s/rad"),
-    "effort": Field(JOINTS, (), "N m", infinite=True, least=0.0),
+    "effort_limit": Field(JOINTS, (), "N m", infinite=True, least=0.0),
     "kp": Field(JOINTS, (), "N m/rad", least=0.0),
     "kd": Field(JOINTS, (), "N m s/rad", least=0.0),
 }
 OF_CONTACT = {
-    "friction": Field(JOINTS, (), "N m", least=0.0),
+    "joint_friction": Field(JOINTS, (), "N m", least=0.0),
     "lower": Field(JOINTS, (), "rad", infinite=True),
     "upper": Field(JOINTS, (), "rad", infinite=True),
     "ground_friction": Field(WORLD, (), "", least=0.0),
@@ -129,7 +129,7 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
         raise UnsupportedError(
             f"integrator {integrator!r} does not simulate {touching[0]} of joints or the ground: take {known}"
         )
-    parts = (("friction", world.friction), ("lower", world.limits), ("upper", world.limits))
+    parts = (("joint_friction", world.use_joint_friction), ("lower", world.use_limits), ("upper", world.use_limits))
     for name, there in (*parts, ("ground_friction", bool(world.ground))):
         if name in fields and not there:
             raise ArgumentError(f"model_parameters[{name!r}]: {world!r} has none; take a World(robot, ...) with it")
@@ -194,11 +194,11 @@ def world_with_rows(world: World, fields: Mapping[str, Given]) -> World:
     robot, simple = world.robot, simple_joints(world.robot) > 0
     wanted = []
     for name, there in (
-        ("friction", robot.friction > 0), ("lower", np.isfinite(_limits(robot, {}, "lower"))),
+        ("joint_friction", robot.joint_friction > 0), ("lower", np.isfinite(_limits(robot, {}, "lower"))),
         ("upper", np.isfinite(_limits(robot, {}, "upper"))),
     ):  # fmt: skip
         places = fields[name].which if name in fields else np.empty(0, int)
-        new = places[~there[places] & (simple[places] | (name == "friction"))]
+        new = places[~there[places] & (simple[places] | (name == "joint_friction"))]
         wanted.append(tuple(int(k) for k in new))
     return _with_rows(world, *wanted) if any(wanted) else world
 
@@ -209,7 +209,9 @@ def _with_rows(world: World, friction: tuple[int, ...], lower: tuple[int, ...], 
     changes: dict[str, dict[str, Any]] = {}
     for k in friction:
         joint = robot.dof_joint(k)
-        changes.setdefault(joint, {})["friction"] = np.ones(robot.v_index[joint].stop - robot.v_index[joint].start)
+        changes.setdefault(joint, {})["joint_friction"] = np.ones(
+            robot.v_index[joint].stop - robot.v_index[joint].start
+        )
     for name, dofs, far in (("lower", lower, -FAR), ("upper", upper, FAR)):
         for k in dofs:
             changes.setdefault(robot.dof_joint(k), {})[name] = far
@@ -335,8 +337,8 @@ def _contact_numbers(world: World, fields: Mapping[str, Given]) -> Numbers:
     for name, side in (("lower", 1), ("upper", -1)):
         if name in fields:
             parts.append(_bounds(fields[name], kept, rows[: 3 * limits].reshape(-1, 3), side, bounds))
-    if "friction" in fields:
-        which, values = fields["friction"]
+    if "joint_friction" in fields:
+        which, values = fields["joint_friction"]
         rough = rows[3 * limits : 3 * limits + frictions]
         parts.append(Numbers(bounds + limits + np.searchsorted(rough, kept[which]), values))
     if "ground_friction" in fields:

@@ -95,7 +95,7 @@ class ControlledRobot:
         self.work = np.zeros(2)  # of the controller, and of all passive forces, so far [J]
         self._step: tuple[tuple[str, float], tuple[StepCode, int]] | None = None
         self._zero = np.zeros(robot.nv)
-        self._passive = bool(robot.damping.any() or robot.friction.any())
+        self._passive = bool(robot.damping.any() or robot.joint_friction.any())
         self._stiffness = self._gains_of("stiffness")
         self._gain = self._gains_of("damping")
         has_gains = bool(self._stiffness.any() or self._gain.any())

@@ -34,13 +34,13 @@ class System(Protocol):
 class Integrator(Protocol):
     """Interface of a fixed-step integrator, registered under its name in the entry-point group `treesim.integrators`.
 
-    order: order of convergence in dt. friction: whether the integrator simulates Coulomb friction of joints.
+    order: order of convergence in dt. joint_friction: whether the integrator simulates Coulomb friction of joints.
     The class is instantiated once, without arguments; the object must not have a state.
     """
 
     name: str
     order: int
-    friction: bool
+    joint_friction: bool
 
     def step(self, system: System, t: float, q: Vector, v: Vector, dt: float) -> tuple[Vector, Vector]:
         """Return (q, v) at t + dt; the arguments must not be changed."""
@@ -52,10 +52,10 @@ class FixedStep(Implementation):
 
     what = "integrator"
     order: int
-    friction: bool
+    joint_friction: bool
 
     def _about(self) -> list[str]:
-        return [f"order {self.order}", "with Coulomb friction" if self.friction else ""]
+        return [f"order {self.order}", "with Coulomb friction" if self.joint_friction else ""]
 
 
 class CompiledRule(FixedStep):
@@ -76,7 +76,7 @@ class BulletRule(CompiledRule):
 
     name = "bullet"
     order = 1
-    friction = False
+    joint_friction = False
     rule = "bullet"
 
 
@@ -85,7 +85,7 @@ class ExplicitEuler(CompiledRule):
 
     name = "explicit_euler"
     order = 1
-    friction = False
+    joint_friction = False
     rule = "explicit_euler"
 
 
@@ -97,7 +97,7 @@ class ImplicitMidpoint(CompiledRule):
 
     name = "implicit_midpoint"
     order = 2
-    friction = True
+    joint_friction = True
     rule = "implicit_midpoint"
 
 
@@ -106,7 +106,7 @@ class Midpoint(CompiledRule):
 
     name = "midpoint"
     order = 2
-    friction = False
+    joint_friction = False
     rule = "midpoint"
 
 
@@ -118,7 +118,7 @@ class RungeKutta4(CompiledRule):
 
     name = "rk4"
     order = 4
-    friction = False
+    joint_friction = False
     rule = "rk4"
 
 
@@ -127,5 +127,5 @@ class SemiImplicitEuler(CompiledRule):
 
     name = "semi_implicit_euler"
     order = 1
-    friction = True
+    joint_friction = True
     rule = "semi_implicit_euler"

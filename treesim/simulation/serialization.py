@@ -32,6 +32,13 @@ RECORDS: dict[str, Any] = {
         StaticBox, Surface,
     )
 }  # fmt: skip
+OLDER: dict[str, dict[str, str]] = {  # arguments' names in files of older versions
+    "Joint": {"velocity": "velocity_limit", "effort": "effort_limit", "friction": "joint_friction"},
+    "World": {
+        "loops": "use_loops", "limits": "use_limits", "friction": "use_joint_friction",
+        "speed_limits": "use_velocity_limits",
+    },
+}  # fmt: skip
 NUMBERS = ("float64", "int64", "bool")  # of arrays
 ROUNDED = 1e-9  # largest change of a value by a constructor that is undone
 
@@ -74,7 +81,7 @@ def _world_parts(world: World) -> tuple[Any, ...]:
 
 
 def _world(robot: Tree, constraints: tuple[Any, ...], options: tuple[tuple[str, Any], ...]) -> World:
-    return World(robot, constraints, **dict(options))
+    return World(robot, constraints, **_renamed("World", dict(options)))
 
 
 def _spring_parts(controller: PD) -> tuple[Any, ...]:
@@ -209,8 +216,15 @@ def _restored(description: dict[str, Any], named: Mapping[str, Any]) -> Any:
     if kind == "array":
         return _array(**description)
     if kind in RECORDS:
-        return _record(RECORDS[kind], {name: restored(value, named) for name, value in description.items()})
+        values = {name: restored(value, named) for name, value in description.items()}
+        return _record(RECORDS[kind], _renamed(kind, values))
     return MAKERS[kind](*restored(description["of"], named))
+
+
+def _renamed(kind: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a class by today's names."""
+    names = OLDER.get(kind, {})
+    return {names.get(name, name): value for name, value in arguments.items()}
 
 
 def _array(of: Any, shape: Any, numbers: Any) -> np.ndarray:

@@ -52,7 +52,7 @@ class Simulation(ReprMixin):
     ----------
     robot : Tree or World
         The robot, or a world with constraints, closed loops and ground. A tree is simulated with its joints'
-        position limits and Coulomb friction. Velocity limits act only in a World with speed_limits=True.
+        position limits and Coulomb friction. Velocity limits act only in a World with use_velocity_limits=True.
     dt : float
         Step [s].
     integrator : str

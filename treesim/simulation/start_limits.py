@@ -59,7 +59,7 @@ def warn_of_start(
     robot's by default. The warning names the joint with the largest excess, its limit, the change of potential
     energy, and what to do.
     """
-    if not world.limits or not q.size:
+    if not world.use_limits or not q.size:
         return False
     limits = position_limits(world.robot)
     if own is not None:
@@ -94,7 +94,7 @@ def _message(
         f"{x:.4g} {unit}{which} is {excess.max():.3g} {unit} {side} limit of {bound:.4g} {unit}{more}. The first steps "
         f"move it back to its limit, which alone changes the potential energy by "
         f"{_change(robot, start, limits, tuple(state), gravity):+.3g} J: start from {clamped}, or leave limits out, "
-        "with World(robot, limits=False)"
+        "with World(robot, use_limits=False)"
     )
 
 

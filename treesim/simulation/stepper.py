@@ -461,9 +461,9 @@ def unwarned(made: Callable[[], Made]) -> Made:
 
 def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:
     """Warn of joints whose Coulomb friction an integrator leaves out."""
-    if not robot.friction.any() or plugins.get("integrators", integrator).friction:
+    if not robot.joint_friction.any() or plugins.get("integrators", integrator).joint_friction:
         return
-    rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.friction)]
+    rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.joint_friction)]
     names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
     warnings.warn(
         f"integrator {integrator!r} leaves out the Coulomb friction of joints {names}; "

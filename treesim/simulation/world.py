@@ -39,6 +39,7 @@ from ..system.display import ReprMixin
 from ..types import Engine
 from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, short_repr
 
+SWITCHES = ("self_collision", "use_loops", "use_limits", "use_joint_friction", "use_velocity_limits")
 CLOSED = 1e-6  # m, rad: starts with larger gaps are rejected
 CLOSE_STEPS = 100
 ASIDE = (0.1, 0.3, 1.0)  # rad, m: distances of further initial guesses, in turn
@@ -71,13 +72,13 @@ class World(ReprMixin):
         Contact properties between bodies.
     self_collision : bool
         Whether bodies of the robot can touch each other, except neighbours.
-    loops : bool
+    use_loops : bool
         Whether the robot's own loops (`Tree.loops`) are closed; their constraints are the last ones.
-    limits : bool
+    use_limits : bool
         Whether joints stop at their position limits.
-    friction : bool
+    use_joint_friction : bool
         Whether Coulomb friction of joints acts.
-    speed_limits : bool
+    use_velocity_limits : bool
         Whether motors brake, with at most their effort limit, a joint that would exceed its velocity limit.
     collision : {None, "coal"}
         Spheres, capsules and boxes touch each other, and vertices of hulls touch these. With "coal" hulls and
@@ -119,10 +120,10 @@ class World(ReprMixin):
     bodies: tuple[Tree, ...]
     surface: Surface
     self_collision: bool
-    loops: bool
-    limits: bool
-    friction: bool
-    speed_limits: bool
+    use_loops: bool
+    use_limits: bool
+    use_joint_friction: bool
+    use_velocity_limits: bool
     collision: str | None
     touching: Touching
     convex: ConvexPairs
@@ -137,10 +138,10 @@ class World(ReprMixin):
         bodies: Tree | Sequence[Tree] = (),
         surface: Surface | None = None,
         self_collision: bool = False,
-        loops: bool = True,
-        limits: bool = True,
-        friction: bool = True,
-        speed_limits: bool = False,
+        use_loops: bool = True,
+        use_limits: bool = True,
+        use_joint_friction: bool = True,
+        use_velocity_limits: bool = False,
         collision: str | None = None,
     ) -> None:
         if isinstance(robot, World):
@@ -151,14 +152,14 @@ class World(ReprMixin):
             checked_part("surface", surface, Surface)
         if collision is not None and not is_name_of(collision, ("coal",)):
             raise ArgumentError(f'collision must be None or "coal", got {short_repr(collision)}')
-        flags = {"self_collision": self_collision, "limits": limits, "friction": friction}
-        flags |= {"speed_limits": speed_limits, "loops": loops}
+        flags = {"self_collision": self_collision, "use_loops": use_loops, "use_limits": use_limits}
+        flags |= {"use_joint_friction": use_joint_friction, "use_velocity_limits": use_velocity_limits}
         flags = {name: checked_flag(name, value) for name, value in flags.items()}
         robot = joined((robot, *free)) if free else robot
         asked = () if constraints is None else constraints
         given: tuple[Constraint, ...]
         given = checked_parts("constraints", asked, (FrameConstraint, LoopConstraint))  # type: ignore[assignment]
-        given += loop_constraints(robot) if loops else ()
+        given += loop_constraints(robot) if use_loops else ()
         placed = _configuration(robot, q)
         tables = constraint_tables(robot, given)
         if given and not robot.nv:
@@ -181,7 +182,14 @@ class World(ReprMixin):
             self._set(name, value)
         warn_of_uncovered(robot, surfaces, stacklevel=2)
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
-        how = self.limits, self.friction, self.constants[:2], compiled, self.surface, self.speed_limits
+        how = (
+            self.use_limits,
+            self.use_joint_friction,
+            self.constants[:2],
+            compiled,
+            self.surface,
+            self.use_velocity_limits,
+        )
         self._set("touching", touching(robot, surfaces, *how, convex))
         self._set("convex", ConvexPairs(robot, convex, self.touching.convex[0]))
 
@@ -200,13 +208,10 @@ class World(ReprMixin):
 
     def _given(self) -> tuple[Constraint, ...]:
         """Return the constraints without those of the robot's own loops."""
-        return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.loops else 0)]
+        return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.use_loops else 0)]
 
     def _options(self) -> dict[str, Any]:
-        names = (
-            "ground", "bodies", "surface", "self_collision", "loops", "limits", "friction", "speed_limits", "collision",
-        )  # fmt: skip
-        return {name: getattr(self, name) for name in names}
+        return {name: getattr(self, name) for name in ("ground", "bodies", "surface", *SWITCHES, "collision")}
 
     def with_robot(self, robot: Tree) -> World:
         """Return the same world with another robot, for example one with other limits.
@@ -235,7 +240,7 @@ class World(ReprMixin):
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
         grounds = [("ground", surface) for surface in self.ground]
-        kept = [(name, getattr(self, name)) for name in ("limits", "friction", "speed_limits")]
+        kept = [(name, getattr(self, name)) for name in SWITCHES]
         return [("robot", self.robot), *((c.label, c) for c in self.constraints), *grounds, *kept]
 
     @property

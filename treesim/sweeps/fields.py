@@ -90,13 +90,13 @@ def fields(world: World, starts: Mapping[str, np.ndarray], gains: Mapping[str, n
         "mass": Field(np.array([one.mass for one in inertias]), "link", links),
         "center_of_mass": Field(np.array([one.com for one in inertias]).reshape(-1, 3), "link", links),
         "inertia": Field(np.array([one.rotational for one in inertias]).reshape(-1, 3, 3), "link", links),
-        "effort": Field(robot.effort_limit, "joint", v, held),
+        "effort_limit": Field(robot.effort_limit, "joint", v, held),
         "gravity": Field(robot.gravity, "axis", _indices(AXES)),
         "q0": Field(starts["q0"], "coordinate", q),
         "v0": Field(starts["v0"], "joint", v),
         "p": Field(starts["p"], "parameter", _indices(map(str, range(len(starts["p"]))))),
     }
-    found |= {name: Field(getattr(robot, name), "joint", v, held) for name in ("damping", "friction", "armature")}
+    found |= {name: Field(getattr(robot, name), "joint", v, held) for name in ("damping", "joint_friction", "armature")}
     found |= {name: Field(value, "joint", v, np.flatnonzero(simple_joints(robot))) for name, value in gains.items()}
     if world.ground:
         found["ground_friction"] = Field(np.array(_ground_friction(world.ground)), "", {})

@@ -137,9 +137,9 @@ def sweep(
     Notes
     -----
     A draw replaces the nominal value; `scale(distribution)` multiplies it. Names in `vary` are "mass",
-    "center_of_mass", "inertia" of links; "damping", "friction" (Coulomb's, in joints), "armature", "effort",
+    "center_of_mass", "inertia" of links; "damping", "joint_friction", "armature", "effort_limit",
     "kp", "kd", "v0" of degrees of freedom; "q0" of coordinates, also with `around(q, sd)`; "gravity";
-    "ground_friction"; and "p", the policy's parameters. "mass[torso]", "friction[hip]", "gravity[z]", "p[0]"
+    "ground_friction"; and "p", the policy's parameters. "mass[torso]", "joint_friction[hip]", "gravity[z]", "p[0]"
     are single entries. "mass[*]" draws for each link independently; "mass" is one draw for all. Entries that
     set the same number act in the given order.
 

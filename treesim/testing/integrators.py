@@ -55,7 +55,7 @@ def check_integrator(integrator: str | Any) -> Conformance:
         with checks.require("has the method 'step'"):
             demand(False, f"{type(integrator).__name__} has none")
         return checks.report()
-    if checks.has(integrator, name=str, order=int, friction=bool):
+    if checks.has(integrator, name=str, order=int, joint_friction=bool):
         robot = on_floating_base(chain_with_side_branches(2, ("spherical", "revolute", "prismatic", "revolute")))
         with checks.require("converges at its order", robot.name):
             _demand_order(integrator, robot)
@@ -65,7 +65,7 @@ def check_integrator(integrator: str | Any) -> Conformance:
             _demand_stateless(integrator, robot)
         with checks.require("lets a body fall"):
             _demand_fall(integrator)
-        if integrator.friction:
+        if integrator.joint_friction:
             with checks.require("stops a sliding block by its Coulomb friction"):
                 _demand_friction(integrator)
     return checks.report()
@@ -140,7 +140,7 @@ def _demand_fall(integrator: Any) -> None:
 
 
 def _demand_friction(integrator: Any) -> None:
-    block = _one_body(Joint("slide", "prismatic", axis=(1, 0, 0), friction=FRICTION), (0.0, 0.0, 0.0))
+    block = _one_body(Joint("slide", "prismatic", axis=(1, 0, 0), joint_friction=FRICTION), (0.0, 0.0, 0.0))
     deceleration = FRICTION / MASS
     duration = 1.5 * SPEED / deceleration
     q, v = motion(integrator, block, int(duration / DT), duration, np.zeros(1), np.array([SPEED]))

@@ -16,6 +16,7 @@ from ..model.joints import Joint
 from ..states.arguments import checked_robot
 from .build import ROOT_JOINT
 from .numbers import number_text
+from .schema import ATTRIBUTES
 
 if TYPE_CHECKING:
     from ..model.loops import Loop
@@ -208,7 +209,7 @@ def _joint(joint: Joint, parent: str, child: str) -> list[str]:
     kind = joint.type
     if kind == "revolute" and not {"lower", "upper"} & limits.keys():
         kind = "continuous"
-    resistance = {name: _uniform(joint, name) for name in ("damping", "friction", "armature")}
+    resistance = _values(joint, ("damping", "joint_friction", "armature"))
     resistance = {name: value for name, value in resistance.items() if value}
     lines = [
         f'  <joint name={quoteattr(joint.name)} type="{kind}">',
@@ -238,15 +239,22 @@ def _loop(loop: Loop) -> list[str]:
 
 def _limits(joint: Joint) -> dict[str, float]:
     """Return the finite values of `<limit>`."""
-    names = ("lower", "upper", "effort", "velocity") if joint.nq == 1 else ("effort", "velocity")
-    limits = {name: _uniform(joint, name) for name in names}
+    names = (*(("lower", "upper") if joint.nq == 1 else ()), "effort_limit", "velocity_limit")
+    limits = _values(joint, names)
     return {name: value for name, value in limits.items() if np.isfinite(value)}
+
+
+def _values(joint: Joint, names: Sequence[str]) -> dict[str, float]:
+    """Return some of a joint's arguments by the names of URDF's attributes."""
+    return {ATTRIBUTES.get(name, name): _uniform(joint, name) for name in names}
 
 
 def _uniform(joint: Joint, name: str) -> float:
     values = np.asarray(getattr(joint, name))
     if (values != values[0]).any():
-        raise UnsupportedError(f"URDF has one {name} per joint, but joint {joint.name!r} has {values.tolist()}")
+        raise UnsupportedError(
+            f"URDF has one {ATTRIBUTES.get(name, name)} per joint, but joint {joint.name!r} has {values.tolist()}"
+        )
     return float(values[0])
 
 

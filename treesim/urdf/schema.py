@@ -53,6 +53,9 @@ HONOURED: dict[str, Element] = {
     "link2": Element(("link", "xyz", "rpy")),
 }
 
+# Arguments of a `Joint` whose attributes have other names.
+ATTRIBUTES = {"effort_limit": "effort", "velocity_limit": "velocity", "joint_friction": "friction"}
+
 # Unknown content is an error here: it cannot be another reader's extension, and would change the loop.
 STRICT = ("loop_joint", "link1", "link2")
 

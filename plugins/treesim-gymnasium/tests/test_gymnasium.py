@@ -203,7 +203,7 @@ def test_what_diverges_is_cut_off_and_told():
         v[:, 0] = np.where(x[:, 0] > 0.5, 1e200, 0.0)
 
     task = simple(compiled=False, random=1, reset=reset)
-    envs = TreesimVectorEnv(replace(task, world=treesim.World(task.robot, limits=False)), 8)
+    envs = TreesimVectorEnv(replace(task, world=treesim.World(task.robot, use_limits=False)), 8)
     before, _ = envs.reset(seed=0)
     fast = envs.episodes.stepper.v[:, 0] != 0
     assert 0 < fast.sum() < 8

@@ -138,7 +138,7 @@ def test_what_a_diverged_state_shows_is_not_held_against_the_task() -> None:
         v[:, 0] = 1e200
 
     functions = {"observe": lambda t, q, v, p: v, "reward": lambda t, q, v, p, a: v[:, 0], "reset": reset}
-    world = treesim.World(treesim.load("ur5"), limits=False)
+    world = treesim.World(treesim.load("ur5"), use_limits=False)
     envs = TreesimVectorEnv(Task(**{**SOUND, **functions, "world": world, "compiled": False, "substeps": 1}), 2)
     with np.errstate(over="ignore"):
         envs.reset(seed=1)

@@ -25,7 +25,7 @@ from treesim.viewing.protocols import PageWriter
 
 H = 1e-3
 SOLVED = 1e-9  # m/s: what solvers that go to their limit step by step leave of an equation
-FRICTIONLESS: dict[str, Any] = {"limits": False, "friction": False}
+FRICTIONLESS: dict[str, Any] = {"use_limits": False, "use_joint_friction": False}
 
 
 @cache
@@ -37,10 +37,19 @@ def limbs() -> Tree:
     joints = [
         (0, Joint("root_joint", "floating")),
         (1, Joint("ball", "spherical", placement=at)),
-        (2, Joint("slide", "prismatic", placement=down, axis=(0, 0, 1), lower=-0.3, upper=0.3, effort=50.0)),
+        (2, Joint("slide", "prismatic", placement=down, axis=(0, 0, 1), lower=-0.3, upper=0.3, effort_limit=50.0)),
         (
             1,
-            Joint("hinge", "revolute", placement=down, axis=(0, 1, 0), lower=-1.0, upper=0.5, effort=80.0, damping=0.1),
+            Joint(
+                "hinge",
+                "revolute",
+                placement=down,
+                axis=(0, 1, 0),
+                lower=-1.0,
+                upper=0.5,
+                effort_limit=80.0,
+                damping=0.1,
+            ),
         ),
     ]
     bodies = [

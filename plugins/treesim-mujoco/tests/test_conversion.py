@@ -25,7 +25,7 @@ def with_losses(robot, seed=0):
     rng, bodies = np.random.default_rng(seed), []
     for body in robot.bodies:
         joint = body.joint
-        labels = ("velocity", "effort", "damping", "friction", "armature")
+        labels = ("velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
         own = {label: np.full(joint.nv, rng.uniform(0.1, 2.0)) for label in labels}
         if joint.nv == 1 and joint.type != "continuous":
             own |= {"lower": -rng.uniform(1, 2), "upper": rng.uniform(1, 2)}
@@ -62,7 +62,7 @@ def test_limits_losses_and_names_are_carried_over():
         effort = robot.effort_limit[v]
         assert model.jnt_actfrcrange[joint.id].tolist() == [-effort, effort] and limits[v] == robot.velocity_limit[v]
         k = joint.dofadr[0]
-        for theirs, ours in (("damping", "damping"), ("frictionloss", "friction"), ("armature", "armature")):
+        for theirs, ours in (("damping", "damping"), ("frictionloss", "joint_friction"), ("armature", "armature")):
             assert np.ravel(getattr(model, f"dof_{theirs}")[k])[0] == getattr(robot, ours)[v]
 
 

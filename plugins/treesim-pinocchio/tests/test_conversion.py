@@ -26,7 +26,7 @@ def with_losses(robot, seed=0):
     rng, bodies = np.random.default_rng(seed), []
     for body in robot.bodies:
         nv, joint = body.joint.nv, body.joint
-        labels = ("velocity", "effort", "damping", "friction", "armature")
+        labels = ("velocity_limit", "effort_limit", "damping", "joint_friction", "armature")
         own = {label: np.full(nv, rng.uniform(0.1, 2.0)) for label in labels}
         if nv == 1 and joint.type != "continuous":
             own |= {"lower": -rng.uniform(1, 2), "upper": rng.uniform(1, 2)}
@@ -59,7 +59,7 @@ def test_limits_losses_and_names_are_carried_over():
             "upperVelocityLimit": (joint.idx_v, robot.velocity_limit[v]), "damping": (joint.idx_v, robot.damping[v]),
             "upperEffortLimit": (joint.idx_v, robot.effort_limit[v]), "armature": (joint.idx_v, robot.armature[v]),
             "lowerEffortLimit": (joint.idx_v, -robot.effort_limit[v]),
-            "upperDryFrictionLimit": (joint.idx_v, robot.friction[v]),
+            "upperDryFrictionLimit": (joint.idx_v, robot.joint_friction[v]),
         }  # fmt: skip
         for label, (place, values) in own.items():
             assert getattr(model, label)[place] == values[0], (name, label)

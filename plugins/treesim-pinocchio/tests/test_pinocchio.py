@@ -28,7 +28,7 @@ ROBOTS = [("simple_humanoid", "floating"), ("talos_full_v2", "floating"), ("ur5"
 def limited(seed, floating):
     """Return a random tree with limits, which Pinocchio's reader requires."""
     robot = layouts.robot(seed, floating, READ)
-    limits = {"lower": -3.0, "upper": 3.0, "effort": 9.0, "velocity": 9.0}
+    limits = {"lower": -3.0, "upper": 3.0, "effort_limit": 9.0, "velocity_limit": 9.0}
     bodies = [
         body if body.joint.type == "floating" else replace(body, joint=replace(body.joint, **limits))
         for body in robot.bodies

@@ -90,7 +90,7 @@ def test_small_steps_are_constrained_dynamics():
     """The loop is along the first frame's axes, where two rows hold velocities alone."""
     q, v, _, _ = state(ROBOT)
     constraints = [HELD, LoopConstraint("body_7", "body_4", rows=LOOP.rows, reference="local")]
-    world, h = treesim.World(ROBOT, constraints, q=q, limits=False), 1e-5
+    world, h = treesim.World(ROBOT, constraints, q=q, use_limits=False), 1e-5
     v = 0.3 * allowed(world.jacobian(q), v)
     stepper = treesim.Stepper(world, h, substeps=1)
     now, report = stepper.step(stepper.reset(q, v))
@@ -102,7 +102,7 @@ def test_small_steps_are_constrained_dynamics():
 
 def test_steps_are_those_of_any_backend_and_of_rollouts():
     q, v, u, _ = state(ROBOT)
-    world = treesim.World(ROBOT, HELD, q=q, limits=False)
+    world = treesim.World(ROBOT, HELD, q=q, use_limits=False)
     v = 0.3 * allowed(jacobian(q, [HELD]), v)
     ends = []
     for backend in ("aba", Foreign()):

@@ -60,7 +60,7 @@ def test_the_worst_residual_is_told(humanoid):
     assert runs.residual.shape == (4,) and (runs.residual > 0).all() and (runs.residual < 1e-5).all()
     by_one = treesim.rollout(humanoid, q, v, np.zeros((30, humanoid.robot.nv)), integrator=RULE, engine="generic")
     assert (by_one.residual > 0).all() and (by_one.residual < 1e-5).all()
-    free = treesim.World(humanoid.robot, limits=False, friction=False)
+    free = treesim.World(humanoid.robot, use_limits=False, use_joint_friction=False)
     assert treesim.rollout(free, q, v, steps=2).residual is None
 
 

@@ -144,8 +144,11 @@ def test_a_free_step_s_work_is_its_own_to_the_bit():
     q[2] += 2.0
     v, u = np.random.default_rng(0).normal(size=(2, robot.nv))
     u[:6] = 0
-    world = treesim.World(robot, ground=treesim.Ground(), limits=False, friction=False)
-    apart, free = (books(w, q, v, 0.01, control=u) for w in (world, treesim.World(robot, limits=False, friction=False)))
+    world = treesim.World(robot, ground=treesim.Ground(), use_limits=False, use_joint_friction=False)
+    apart, free = (
+        books(w, q, v, 0.01, control=u)
+        for w in (world, treesim.World(robot, use_limits=False, use_joint_friction=False))
+    )
     assert all(np.array_equal(x, y) for x, y in zip(apart, free, strict=True)) and np.abs(free.control).max() > 1e-3
 
 

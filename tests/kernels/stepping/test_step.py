@@ -28,7 +28,7 @@ def rough(name="random_a", damping=0.3, friction=0.05):
     for body in trees.tree(name).bodies:
         joint = body.joint
         if joint.nv == 1:
-            given = {"axis": joint.axis, "damping": damping, "friction": friction, "effort": 2.0}
+            given = {"axis": joint.axis, "damping": damping, "joint_friction": friction, "effort_limit": 2.0}
             joint = treesim.Joint(joint.name, joint.type, placement=joint.placement, **given)
         bodies.append(treesim.Body(body.name, body.parent, joint, body.inertia))
     return treesim.Tree(f"rough_{name}", bodies)
@@ -81,7 +81,7 @@ def test_one_semi_implicit_step_is_the_equation_of_the_text():
         treesim.mass_matrix(robot, q) + np.diag(h * coefficient),
         force - treesim.bias_forces(robot, q, v) - coefficient * v,
     )
-    free = treesim.World(robot, limits=False, friction=False)
+    free = treesim.World(robot, use_limits=False, use_joint_friction=False)
     stepper = Stepper(free, h, integrator="semi_implicit_euler", engine="generic")
     found, report = stepper.step(stepper.reset(q, v), tau)
     simple = np.concatenate([np.full(body.joint.nv, body.joint.nv == 1) for body in robot.bodies])

@@ -29,7 +29,7 @@ def test_a_pull_moves_the_robot_beyond_its_motors_forces(backend):
 
 
 def test_motors_keep_their_limits_while_the_hand_has_none():
-    joint = treesim.Joint("hinge", "revolute", axis=(0, 1, 0), effort=1.0)
+    joint = treesim.Joint("hinge", "revolute", axis=(0, 1, 0), effort_limit=1.0)
     inertia = treesim.Inertia(1.0, (0, 0, -0.5), np.diag([0.1, 0.1, 0.1]))
     robot = treesim.Tree("weak", [treesim.Body("pole", 0, joint, inertia)])
     driven = Driven(robot, settings=Settings(gravity=(0, 0, 0), controller="hold", kp=1e4, kd=0.0))

@@ -16,7 +16,7 @@ def test_it_is_the_free_motion_by_the_engine_s_rule():
     motion = engine_motion("mujoco", ROBOT, q0, v0, duration=0.05, dt=1e-3, t0=2.0)
     assert motion.t[0] == 2.0 and len(motion) == 51 and motion.t[-1] == pytest.approx(2.05)
     np.testing.assert_array_equal(motion.q[0], q0)
-    free = treesim.World(ROBOT, limits=False, friction=False)
+    free = treesim.World(ROBOT, use_limits=False, use_joint_friction=False)
     run = treesim.Simulation(free, integrator="semi_implicit_euler").run(0.05, q0, v0)
     assert ROBOT.damping.max() == 0, "else the two would differ"
     np.testing.assert_allclose(motion.q, run.q, atol=1e-6)

@@ -116,7 +116,7 @@ def test_a_bad_value_beside_good_ones_sets_none_of_them():
 
 
 def test_warnings_are_told_to_the_page():
-    rough = treesim.Joint("hinge", "revolute", axis=(0, 1, 0), friction=0.1)
+    rough = treesim.Joint("hinge", "revolute", axis=(0, 1, 0), joint_friction=0.1)
     robot = treesim.Tree("rough", [treesim.Body("pole", 0, rough, treesim.Inertia(1.0, (0, 0, -0.5)))])
     driven = Driven(robot)
     with warnings.catch_warnings():

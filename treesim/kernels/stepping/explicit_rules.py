@@ -15,9 +15,9 @@ from ..kinematics.configuration import chart_rate, integrate, semi_implicit_step
 
 def drive(s, d, v_start, v, force, k):
     """Return a joint's force at q = start (+) d with velocity v, including gains, within the effort limit."""
-    unsaturated = less(absolute(force[k]), s.effort[k])
+    unsaturated = less(absolute(force[k]), s.effort_limit[k])
     spring = unsaturated * (s.kp[k] * d[k] + s.kd[k] * (v[k] - v_start[k]))
-    return within(force[k] - spring, s.effort[k])
+    return within(force[k] - spring, s.effort_limit[k])
 
 
 def stage(tree, s, q, d, v_start, v, force, m, forward, memory, a):

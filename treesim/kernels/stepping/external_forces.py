@@ -64,7 +64,7 @@ def put_external(tree, settings, force, external, m):
     s, own = settings_of(tree, settings), settings_of(tree, m.table)
     for k in range(tree.nv):
         own.kp[k], own.kd[k] = gains(s, force, k)
-        own.effort[k] = UNLIMITED
+        own.effort_limit[k] = UNLIMITED
         m.force[k] = force[k] + external[k]
 
 

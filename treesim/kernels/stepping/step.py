@@ -34,14 +34,14 @@ COLUMNS = 6  # numbers for each degree of freedom in the table of settings, behi
 class Settings(NamedTuple):
     """Settings of a step: dt [s], and for each degree of freedom the following.
 
-    kp, kd: gains. damping. effort: limit. driven: whether its control is a target (1) or a force (0). theta: see above.
+    kp, kd: gains. damping. effort_limit. driven: whether its control is a target (1) or a force (0). theta: see above.
     """
 
     dt: Any
     kp: Any
     kd: Any
     damping: Any
-    effort: Any
+    effort_limit: Any
     driven: Any
     theta: Any
 
@@ -83,12 +83,12 @@ def actuate(tree, s, q, v, control, force):
     for i in range(1, tree.n_bodies + 1):
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             spring = s.kp[k] * (control[k] - q[tree.q_start[i] + k - tree.v_start[i]]) - s.kd[k] * v[k]
-            force[k] = within(s.driven[k] * spring + (1 - s.driven[k]) * control[k], s.effort[k])
+            force[k] = within(s.driven[k] * spring + (1 - s.driven[k]) * control[k], s.effort_limit[k])
 
 
 def gains(s, force, k):
     """Return kp and kd of a joint, 0 if its force is saturated."""
-    unsaturated = less(absolute(force[k]), s.effort[k])
+    unsaturated = less(absolute(force[k]), s.effort_limit[k])
     return s.kp[k] * unsaturated, s.kd[k] * unsaturated
 
 

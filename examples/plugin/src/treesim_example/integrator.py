@@ -12,7 +12,7 @@ class Heun:
 
     name = "heun"
     order = 2
-    friction = False
+    joint_friction = False
 
     def step(self, system: Any, t: float, q: np.ndarray, v: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
         """Return (q, v) at t + dt."""

@@ -54,7 +54,7 @@ def cart_and_two_poles() -> Tree:
     """Return the robot: solid capsules on a rail along x."""
     up = Placement(translation=np.array([0.0, 0.0, POLE]))
     along_x = Placement.from_xyz_rpy(rpy=(0.0, np.pi / 2, 0.0))
-    slider = Joint("slider", "prismatic", axis=(1, 0, 0), lower=-RAIL, upper=RAIL, effort=FORCE, damping=DAMPING)
+    slider = Joint("slider", "prismatic", axis=(1, 0, 0), lower=-RAIL, upper=RAIL, effort_limit=FORCE, damping=DAMPING)
     hinges = [Joint(name, "continuous", placement=at, axis=(0, 1, 0), damping=DAMPING) for name, at in
               (("hinge", Placement()), ("hinge2", up))]  # fmt: skip
     middle = Placement(translation=np.array([0.0, 0.0, POLE / 2]))

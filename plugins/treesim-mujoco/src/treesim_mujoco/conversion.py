@@ -88,7 +88,7 @@ def _furnish_joint(joint: Any, given: Joint) -> None:
 
     Raises UnsupportedError if they differ between the joint's degrees of freedom.
     """
-    for label, name in (("damping", "damping"), ("friction", "frictionloss"), ("armature", "armature")):
+    for label, name in (("damping", "damping"), ("joint_friction", "frictionloss"), ("armature", "armature")):
         values = np.unique(getattr(given, label))
         if values.size != 1:
             raise UnsupportedError(f"joint {given.name!r}: MuJoCo has one {label} for all directions of a joint")
@@ -97,7 +97,7 @@ def _furnish_joint(joint: Any, given: Joint) -> None:
         else:
             setattr(joint, name, values[0])
     if given.nv == 1:
-        lower, upper, effort = (float(x[0]) for x in map(np.atleast_1d, (given.lower, given.upper, given.effort)))
+        lower, upper, effort = (float(x[0]) for x in map(np.atleast_1d, (given.lower, given.upper, given.effort_limit)))
         if np.isfinite([lower, upper]).any():
             joint.range = np.clip([lower, upper], -mujoco.mjMAXVAL, mujoco.mjMAXVAL)
             joint.limited = mujoco.mjtLimited.mjLIMITED_TRUE

@@ -150,11 +150,11 @@ def _parameters(model: Any, k: int) -> dict[str, float]:
     dof = model.jnt_dofadr[k]
     lower, upper = model.jnt_range[k] if model.jnt_limited[k] else (-np.inf, np.inf)
     found = {
-        "damping": model.dof_damping[dof], "friction": model.dof_frictionloss[dof],
+        "damping": model.dof_damping[dof], "joint_friction": model.dof_frictionloss[dof],
         "armature": model.dof_armature[dof], "lower": lower, "upper": upper,
     }  # fmt: skip
     if model.jnt_actfrclimited[k]:
-        found["effort"] = model.jnt_actfrcrange[k][1]
+        found["effort_limit"] = model.jnt_actfrcrange[k][1]
     return {name: float(value) for name, value in found.items()}
 
 

@@ -56,5 +56,5 @@ class PinocchioAdapter:
 
 def _unread(joint: Joint) -> bool:
     """Return whether Pinocchio's reader does not support the joint, or requires limits that it lacks."""
-    limits = np.concatenate([np.ravel(x) for x in (joint.lower, joint.upper, joint.effort, joint.velocity)])
+    limits = np.concatenate([np.ravel(x) for x in (joint.lower, joint.upper, joint.effort_limit, joint.velocity_limit)])
     return joint.type in UNREAD or (joint.type in LIMITED and not np.isfinite(limits).all())

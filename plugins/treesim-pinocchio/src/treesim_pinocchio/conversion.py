@@ -29,7 +29,7 @@ def converted(robot: Tree) -> PinocchioModel:
         model.addJointFrame(model.getJointId(name), 0)
     order = made.layout.v_order
     finite = lambda x: np.clip(x, -NO_LIMIT, NO_LIMIT)  # noqa: E731
-    effort, friction = finite(robot.effort_limit[order]), robot.friction[order]
+    effort, friction = finite(robot.effort_limit[order]), robot.joint_friction[order]
     model.upperVelocityLimit = finite(robot.velocity_limit[order])
     model.lowerVelocityLimit = -model.upperVelocityLimit
     model.upperEffortLimit, model.lowerEffortLimit = effort, -effort

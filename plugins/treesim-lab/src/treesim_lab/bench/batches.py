@@ -168,7 +168,7 @@ def _our_rollouts(tree: Tree, motion: Motion) -> list[BenchmarkCase]:
     """Return the cases of rollouts that store every state, in new or existing arrays, or only the last."""
     import treesim
 
-    free = treesim.World(tree, limits=False)  # as in the other engines
+    free = treesim.World(tree, use_limits=False)  # as in the other engines
     count, steps = motion.controls.shape[:2]
     found: list[BenchmarkCase] = []
     for kind, number in KINDS.items():

@@ -59,7 +59,7 @@ def bench_robot(name: str, base: str, mimic: str | None, notes: list[str]) -> Be
     tree = tree.with_name(name) if chain is not None or is_robot_name(source) else tree
     if tree.nv == 0:
         raise ArgumentError(f"{tree.name!r} has no degrees of freedom: there is nothing to time")
-    if tree.damping.any() or tree.friction.any() or tree.armature.any():
+    if tree.damping.any() or tree.joint_friction.any() or tree.armature.any():
         notes.append(LOSSES)
     if tree.loops:
         notes.append(OPEN)

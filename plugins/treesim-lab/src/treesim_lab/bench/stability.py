@@ -137,7 +137,7 @@ def _ours(
 
 def passive(robot: Tree) -> World:
     """Return a robot's world without joint limits and friction, for energy-drift tests."""
-    return World(robot, limits=False, friction=False)
+    return World(robot, use_limits=False, use_joint_friction=False)
 
 
 def _step_seconds(robot: Tree, name: str, q: np.ndarray, v: np.ndarray, dt: float, substeps: int | None) -> float:
