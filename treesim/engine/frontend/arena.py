@@ -22,7 +22,7 @@ ARENA = (
 ; Memory for a call of the entry: arrays follow one another in blocks. The arena has the address of the next free byte,
 ; of the last array, of the block's end and of the block, and the bytes of all blocks. A block begins with the address
 ; of the block before, that one's next free byte and end, and its own size. The first block is kept for the next call
-; (`KEPT`). The empty assembly tells LLVM that memory is handed out again: it may move no access past these functions.
+; (`KEPT`). These functions hand out the same memory again: by the empty assembly, LLVM moves no access past them.
 define internal noalias ptr @allocate(ptr %arena, i64 %bytes) nounwind noinline {
 entry:
   call void asm sideeffect "", "~{memory}"()
