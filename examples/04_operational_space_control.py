@@ -17,7 +17,7 @@ STIFFNESS, DAMPING = 400.0, 40.0  # 1/s^2, 1/s: of every task and of the posture
 robot = generators.asimo()
 HANDS = ("left_arm_wrist_roll", "right_arm_wrist_roll")
 FEET = ("left_leg_ankle_roll", "right_leg_ankle_roll")
-TASKS = [*(FrameTask(hand, "position") for hand in HANDS), *FEET, RelativeTask(*FEET)]
+TASKS = [*(FrameTask(hand, "linear") for hand in HANDS), *FEET, RelativeTask(*FEET)]
 
 
 def stance() -> np.ndarray:

@@ -10,10 +10,9 @@ import pytest
 import treesim
 from treesim import plugins, types
 from treesim.cli.common import BASES
-from treesim.dynamics.constrained.constraints import SHORTHAND
 from treesim.dynamics.functions import INVERSE_DYNAMICS, MASS_MATRIX
-from treesim.dynamics.operational.frames import REFERENCES
-from treesim.dynamics.operational.tasks import SELECTIONS
+from treesim.dynamics.operational.frames import REFERENCES, SPATIAL
+from treesim.dynamics.operational.rows import ROWS
 from treesim.engine.call.evaluate import ENGINES
 from treesim.model.shapes import SIZES
 from treesim.urdf.repairs import ALL_UNAMBIGUOUS, REPAIRS
@@ -24,8 +23,8 @@ KNOWN = {
     types.Base: BASES,
     types.InverseDynamicsMethod: INVERSE_DYNAMICS,
     types.MassMatrixMethod: MASS_MATRIX,
-    types.TaskRows: SELECTIONS,
-    types.ConstraintRows: SHORTHAND,
+    types.JacobianReference: (*REFERENCES, SPATIAL),
+    types.RowNames: ROWS,
     types.PluginKind: plugins.BUILT_IN,
     types.CollisionKind: SIZES,
     types.Repair: [ALL_UNAMBIGUOUS, *REPAIRS],
@@ -44,7 +43,7 @@ treesim.frame_jacobian(robot, q, "hand", reference="local")
 treesim.rollout(robot, q, v, lambda t, q, v, p, u: None, parameters=[1], kp=3)
 Simulation(robot, controller=lambda t, q, v: [0.0] * 9, gravity=[0, 0, 0]).run(1.0, q0=q)
 treesim.ltdl(robot.dof_parent, treesim.mass_matrix(robot, q))
-FrameTask("hand", "position", "local")
+FrameTask("hand", "linear", "local")
 FrameConstraint("hand", rows=[[1, 0, 0, 0, 0, 0]], target=[0.0], reference="local")
 Inertia(1.0, com=(0, 0, 1)), Placement(translation=[0, 0, 1]), Joint("a", "revolute", axis=np.eye(3)[0], lower=[1])
 

@@ -7,13 +7,13 @@ from typing import Literal, TypeAlias
 
 Engine: TypeAlias = Literal["auto", "generic", "specialized"]
 Keep: TypeAlias = Literal["all", "last", "none"]
-Reference: TypeAlias = Literal["world", "local"]
+Reference: TypeAlias = Literal["local_world_aligned", "world", "local"]  # "world" is another name of the first
+JacobianReference: TypeAlias = Literal["local_world_aligned", "world", "local", "spatial"]
 Base: TypeAlias = Literal["fixed", "floating"]
 Mimic: TypeAlias = Literal["free"]
 InverseDynamicsMethod: TypeAlias = Literal["rnea", "composite"]
 MassMatrixMethod: TypeAlias = Literal["crba", "direct", "symmetry"]
-TaskRows: TypeAlias = Literal["position", "orientation"]
-ConstraintRows: TypeAlias = Literal["linear", "angular"]
+RowNames: TypeAlias = Literal["all", "linear", "angular"]
 ShapeKind: TypeAlias = Literal["box", "sphere", "cylinder", "capsule", "mesh"]
 CollisionKind: TypeAlias = Literal["sphere", "capsule", "cylinder", "box", "hull"]
 LoopType: TypeAlias = Literal["spherical", "revolute", "fixed"]

@@ -221,12 +221,12 @@ def test_what_cannot_be_mended_so_is_told(folder: Path, arguments: list[str], me
 
 
 def test_reports_on_other_programs_come_from_plugins(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def report(source: str, console: Any) -> None:
-        console.print(f"other programs read {source}")
+    def report(name: str, document: Any, console: Any) -> None:
+        console.print(f"other programs read {name}, {document.roots}")
 
     monkeypatch.setattr(plugins, "available", lambda kind: ("mine",) if kind == "importers" else ())
     monkeypatch.setattr(plugins, "get", lambda kind, name: report)
-    assert "other programs read good.urdf" in run("good.urdf").stdout
+    assert "other programs read good.urdf, ['base']" in run("good.urdf").stdout
     assert "other programs" not in run("good.urdf", "--no-readers").stdout
     monkeypatch.setattr(plugins, "available", lambda kind: ())
     assert run("good.urdf").exit_code == 0 and "other programs" not in run("good.urdf").stdout

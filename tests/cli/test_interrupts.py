@@ -30,7 +30,7 @@ MOMENTS = (
     "typer",
     "treesim.cli.view",
     "treesim.simulation.simulation",
-    "yourdfpy",
+    "lxml.etree",
 )
 RUNNING = ("treesim.cli.simulation_options", "treesim.cli.summary", "llvmlite.binding", "rich.table")
 

@@ -49,7 +49,7 @@ def test_version_and_unknown_command(treesim: Callable[..., Any]) -> None:
 def test_program_starts_without_importing_anything_heavy() -> None:
     code = (
         "import sys, treesim.cli.main;"
-        "print(sorted({'llvmlite', 'scipy', 'yourdfpy', 'matplotlib', 'meshcat', 'pinocchio'} & set(sys.modules)))"
+        "print(sorted({'llvmlite', 'scipy', 'trimesh', 'matplotlib', 'meshcat', 'pinocchio'} & set(sys.modules)))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.strip() == "[]"

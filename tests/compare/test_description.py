@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.compare.description import named, numbers, read_description, rotation_xyz, write
+from treesim.compare.description import named, read_description, rotation_xyz, write
 from treesim.errors import UrdfError
+from treesim.urdf.document import numbers
 
 URDF = """<robot name="arm">
   <link name="base"/>
@@ -54,7 +55,7 @@ def test_an_edit_works_on_a_copy(description):
 
 
 def test_numbers_have_defaults(description):
-    joint = description.joints["shoulder"]
+    joint = description.joint["shoulder"]
     np.testing.assert_array_equal(numbers(joint, "axis", "xyz", (1.0, 0.0, 0.0)), [1, 0, 0])
 
 

@@ -8,6 +8,7 @@ import treesim
 from tests.doctor.robots import joint, robot, shape, solid
 from treesim.doctor.hull import Meshes
 from treesim.doctor.links import rigid_groups
+from treesim.urdf.document import Document
 from treesim.urdf.resolve import MeshResolver
 
 SPHERE = '<sphere radius="0.1"/>'
@@ -23,7 +24,7 @@ TEXT = robot(
 
 
 def groups_of(text, meshes=None):
-    return rigid_groups(etree.fromstring(text), MeshResolver(None).find, meshes)
+    return rigid_groups(Document(etree.fromstring(text), "<text>"), MeshResolver(None).find, meshes)
 
 
 def test_inertia_of_a_group_is_that_of_its_body():

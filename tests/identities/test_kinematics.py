@@ -8,7 +8,7 @@ from tests import trees
 from tests.trees import CATALOGUE, random_state, relative_error
 
 everywhere = pytest.mark.parametrize("name", CATALOGUE)
-both_references = pytest.mark.parametrize("reference", ["world", "local"])
+both_references = pytest.mark.parametrize("reference", ["local_world_aligned", "local", "spatial"])
 
 
 def frames_of(robot):
@@ -85,6 +85,37 @@ def test_local_jacobian_is_the_world_one_in_the_frames_axes(name):
         world = treesim.frame_jacobian(robot, q, frame, reference="world")
         local = treesim.frame_jacobian(robot, q, frame, reference="local")
         assert relative_error(np.concatenate([R @ local[:3], R @ local[3:]]), world) < 1e-14
+
+
+@everywhere
+def test_spatial_jacobian_is_that_of_the_point_at_the_worlds_origin(name):
+    """One rigid body has one spatial velocity: frames fixed to each other have the same spatial Jacobian."""
+    robot = trees.tree(name)
+    q = random_state(robot, 3).q
+    poses, body = treesim.body_poses(robot, q), robot.bodies[-1].name
+    inverse = np.linalg.inv(poses[robot.n_bodies])
+    origin = treesim.Frame("origin", robot.n_bodies, treesim.Placement(inverse[:3, :3], inverse[:3, 3]))
+    marked = treesim.Tree(robot.name, robot.bodies, frames=[origin])
+    expected = treesim.frame_jacobian(marked, q, "origin", reference="local")
+    assert relative_error(treesim.frame_jacobian(robot, q, body, reference="spatial"), expected) < 1e-13
+
+
+def test_world_is_another_name_and_spatial_is_refused_where_it_is_not_defined():
+    robot = trees.tree("random_a")
+    q, frame = random_state(robot, 3).q, robot.body_names[-1]
+    for function in (treesim.frame_jacobian, treesim.inverse_operational_inertia):
+        named = [function(robot, q, frame, reference=name) for name in ("world", "local_world_aligned")]
+        assert np.array_equal(*named)
+    for refused in (
+        lambda: treesim.inverse_operational_inertia(robot, q, frame, reference="spatial"),
+        lambda: treesim.operational_space(robot, q, np.zeros(robot.nv), frame, reference="spatial"),
+        lambda: treesim.FrameTask(frame, reference="spatial"),
+        lambda: treesim.FrameConstraint(frame, reference="spatial"),
+    ):
+        with pytest.raises(treesim.UnsupportedError, match="take 'local_world_aligned' or 'local'"):
+            refused()
+    with pytest.raises(treesim.UnknownNameError, match="spatial"):
+        treesim.frame_jacobian(robot, q, frame, reference="spacial")
 
 
 @everywhere

@@ -167,13 +167,15 @@ LINES = {
     "<OperationalSpace: 6 rows, rank 5 ... 6, nv 7, 4 x 3 states>": SPACES,
     "<ConstrainedAcceleration of 'arm': nv 7, 2 rows, residual 0.002, iterations 1>": HELD,
     "<ConstrainedAcceleration: nv 7, 0 rows, residual 0, iterations 1, 4 x 3 states>": FREE,
-    "<FrameConstraint on 'foot': all rows held, along 'world'>": FrameConstraint("foot"),
+    "<FrameConstraint on 'foot': all rows held, along 'local_world_aligned'>": FrameConstraint("foot"),
     "<FrameConstraint on 'foot': rows 'linear' driven, along 'local'>": FrameConstraint(
         "foot", rows="linear", target=np.ones(3), reference="local"
     ),
-    "<LoopConstraint between 'a' and 'b': 2 rows held, along 'world'>": LoopConstraint("a", "b", rows=np.eye(6)[:2]),
+    "<LoopConstraint between 'a' and 'b': 2 rows held, along 'local_world_aligned'>": LoopConstraint(
+        "a", "b", rows=np.eye(6)[:2]
+    ),
     "<FrameTask on 'hand': all rows>": FrameTask("hand"),
-    "<FrameTask on 'hand': rows 'position', along 'local'>": FrameTask("hand", "position", "local"),
+    "<FrameTask on 'hand': rows 'linear', along 'local'>": FrameTask("hand", "linear", "local"),
     "<RelativeTask of 'cup' seen from 'hand': 1 rows>": treesim.RelativeTask("hand", "cup", rows=[[1, 0, 0, 0, 0, 0]]),
     "<CenterOfMassTask: all rows>": treesim.CenterOfMassTask(),
     "<FrameMotion of 2 frames, 4 x 3 states>": FrameMotion(*zeros((2, 3, 3), (2, 3), (2, 6), (2, 6))),

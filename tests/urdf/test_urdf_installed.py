@@ -104,7 +104,7 @@ def test_robot_descriptions_are_listed_only_when_cached(packages):
 
 
 def test_nothing_heavy_is_imported_before_a_load():
-    heavy = ("lxml", "yourdfpy", "trimesh", "scipy", "llvmlite", "pybullet_data", "pinocchio")
+    heavy = ("lxml", "trimesh", "scipy", "llvmlite", "pybullet_data", "pinocchio")
     code = f"import sys, treesim.urdf; treesim.urdf.installed_robots(); print([m for m in {heavy} if m in sys.modules])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"

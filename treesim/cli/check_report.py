@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
     from ..doctor import Diagnosis
     from ..doctor.element_usage import Entry
+    from ..urdf.document import Document
 
-    Importer: TypeAlias = Callable[[str, Console], None]  # of a robot's source; prints how other programs read it
+    Importer: TypeAlias = Callable[[str, Document, Console], None]  # prints how other programs read it, and its name
 
 STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 LABELS = {"error": "error", "warning": "warning", "info": "note"}
@@ -39,7 +40,8 @@ def print_report(
     if element_usage:
         _print_entries(diagnosis.element_usage, console)
     for report in importers:
-        report(name, console)
+        if diagnosis.document is not None:
+            report(name, diagnosis.document, console)
     style = "green" if diagnosis.passed else "bold red"
     console.print(f"{'passed' if diagnosis.passed else 'failed'}: {diagnosis.summary}", style=style)
 

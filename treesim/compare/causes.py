@@ -297,7 +297,7 @@ class Search:
             yield chain(*(self._values(body) for body in suspicious))
             yield body_candidates(side, self.evidence, before, suspicious)
         if self.evidence.poses is None:
-            yield chain(*(joint_candidates(description, joint) for joint in description.joints))
+            yield chain(*(joint_candidates(description, joint) for joint in description.joint))
 
     def _at(self, body: int, before: Mismatch) -> Iterator[Candidate]:
         """Yield the named candidates at a body.
@@ -321,7 +321,7 @@ class Search:
             return True
         description, parts = self.side.description, [body.inertia for body in self.side.robot.bodies]
         place = description.placement(body, link)
-        ours, theirs = inertial_of(description.links[link]).in_link, candidate.inertia
+        ours, theirs = inertial_of(description.link[link]).in_link, candidate.inertia
         changed = parameters(theirs.in_frame(place)) - parameters(ours.in_frame(place))
         before = len(self.evidence.inertials(parts))
         try:

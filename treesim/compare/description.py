@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -17,11 +16,12 @@ from ..model.tree import Tree
 from ..types import Base
 from ..urdf.build import Builder
 from ..urdf.collisions import Collisions
+from ..urdf.document import Document, name_of, parent_of
 from ..urdf.export import to_urdf
 from ..urdf.findings import Findings
 from ..urdf.inertias import Inertias
 from ..urdf.mimics import Mimics
-from ..urdf.read import Document, Source, parse, typed_model
+from ..urdf.read import Source, SourceBytes, parse
 from ..urdf.resolve import is_robot_name, open_source
 from ..urdf.schema import clean
 from .source import without_losses
@@ -36,35 +36,15 @@ SHAPES = ("visual", "collision")
 
 
 @dataclass(frozen=True, eq=False)
-class Description:
-    """A checked URDF document without shapes.
+class Description(Document):
+    """A checked URDF document without shapes; base: "fixed" or "floating"."""
 
-    root: its elements have the line numbers of `file`. base: "fixed" or "floating".
-    """
-
-    root: _Element
-    file: str
-    base: Base
-
-    @cached_property
-    def links(self) -> dict[str, _Element]:
-        """Links by name."""
-        return {link.get("name", ""): link for link in self.root.findall("link")}
-
-    @cached_property
-    def joints(self) -> dict[str, _Element]:
-        """Joints by name, including fixed ones."""
-        return {joint.get("name", ""): joint for joint in self.root.findall("joint")}
-
-    @cached_property
-    def carriers(self) -> dict[str, _Element]:
-        """Parent joint of each link, by the link's name; the root link has none."""
-        return {end(joint, "child"): joint for joint in self.root.findall("joint")}
+    base: Base = "fixed"
 
     @cached_property
     def mimics(self) -> dict[str, Line]:
         """Mimicked joint, multiplier and offset of each mimic joint; chains of mimic joints are resolved."""
-        lines, found = Mimics(self.joints, None).lines, {}
+        lines, found = Mimics(self.joint, None).lines, {}
         for name, (mimicked, multiplier, offset) in lines.items():
             while mimicked in lines:
                 mimicked, k, o = lines[mimicked]
@@ -78,36 +58,19 @@ class Description:
         findings = Findings(self.file)
         shapes = Collisions(self.root, _no_mesh, findings)
         inertias = Inertias(shapes, findings)
-        builder = Builder(typed_model(self.root), self.root, set(), shapes, inertias, _no_mesh, findings, "free")
-        return builder.build(self.base)
+        return Builder(self, shapes, inertias, _no_mesh, findings, "free").build(self.base)
 
     @cached_property
     def bodies_alone(self) -> Tree:
         """Tree without damping, friction and armature, as engines are compared."""
         return without_losses(self.robot)
 
-    def edited(self, edit: Edit) -> Description:
-        """Return the description with an edit applied to a copy of the document."""
-        root = deepcopy(self.root)
-        edit(root)
-        return Description(root, self.file, self.base)
-
-    def line(self, tag: str, name: str, *inner: str) -> int | None:
-        """Return the line of the innermost existing element on the path `inner` within a link or joint."""
-        element = (self.links if tag == "link" else self.joints).get(name)
-        for step in inner:
-            below = None if element is None else element.find(step)
-            if below is None:
-                break
-            element = below
-        return None if element is None else element.sourceline
-
     @cached_property
     def members(self) -> list[list[str]]:
         """Links merged into each body, the body's own link first."""
         found: list[list[str]] = [[name] for name in self.robot.body_names]
         for name, frame in self.robot.frames.items():
-            if frame.body and name in self.links and name not in found[frame.body - 1]:
+            if frame.body and name in self.link and name not in found[frame.body - 1]:
                 found[frame.body - 1].append(name)
         return found
 
@@ -120,17 +83,15 @@ class Description:
         """Return the joints between body number `body` and its parent: its own, and the fixed joints before it."""
         own = set(self.robot.body_names)
         link, found = self.robot.body_names[body - 1], []
-        while link in self.carriers:
-            joint = self.carriers[link]
-            found.append(joint.get("name", ""))
-            link = end(joint, "parent")
-            if link in own:
+        for joint in self.path_to(link):
+            found.append(name_of(joint))
+            if parent_of(joint) in own:
                 break
         return found
 
     def welding(self, body: int) -> list[str]:
         """Return the fixed joints between the links of body number `body`."""
-        return [self.carriers[link].get("name", "") for link in self.members[body - 1][1:]]
+        return [name_of(self.parent_joint[link]) for link in self.members[body - 1][1:]]
 
 
 def read_description(source: object, base: Base) -> Description:
@@ -140,37 +101,23 @@ def read_description(source: object, base: Base) -> Description:
     """
     findings = Findings("<source>", strict=False)
     if isinstance(source, Tree):
-        document = Document(to_urdf(source.spanning, shapes=False).encode(), f"<{source.name}>")
+        given = SourceBytes(to_urdf(source.spanning, shapes=False).encode(), f"<{source.name}>")
     else:
-        document = open_source(cast(Source, source), findings)
-    findings.file = document.label
-    treesim.load(document.path or document.data, base=base, mimic="free")  # raises and warns about all errors
-    root = parse(document, findings)
+        given = open_source(cast(Source, source), findings)
+    treesim.load(given.path or given.data, base=base, mimic="free")  # raises and warns about all errors
+    root = parse(given, findings).root
     for element in list(root.iter(*SHAPES)):
         element.getparent().remove(element)
     for element in [child for child in root if child.tag not in PHYSICS]:
         root.remove(element)
     clean(root, findings)
-    short = document.path is not None and is_robot_name(source)  # else as the user wrote it
-    return Description(root, document.path.name if short and document.path else document.label, base)
-
-
-def end(joint: _Element, role: str) -> str:
-    """Return the name of a joint's link of role "parent" or "child"."""
-    element = joint.find(role)
-    return "" if element is None else element.get("link", "")
+    short = given.path is not None and is_robot_name(source)  # else as the user wrote it
+    return Description(root, given.path.name if short and given.path else given.label, base=base)
 
 
 def named(root: _Element, tag: str, name: str) -> _Element:
     """Return the link or joint of a document by name."""
     return next(element for element in root.iterfind(tag) if element.get("name") == name)
-
-
-def numbers(parent: _Element | None, tag: str, attribute: str, default: tuple[float, ...]) -> np.ndarray:
-    """Return the numbers in an attribute of a child element; the default if the attribute is missing."""
-    element = None if parent is None else parent.find(tag)
-    text = None if element is None else element.get(attribute)
-    return np.array(default if text is None else text.split(), dtype=float)
 
 
 def write(parent: _Element, tag: str, **values: object) -> None:

@@ -29,11 +29,11 @@ ZERO = np.zeros(3)
 def candidates_of_other_file(description: Description, other: Description, body: int) -> Iterator[Candidate]:
     """Yield candidates that give the links and joints of a body the numbers of the other file."""
     for name in description.members[body - 1]:
-        if name in other.links:
-            yield from _inertials(description, name, inertial_of(other.links[name]))
+        if name in other.link:
+            yield from _inertials(description, name, inertial_of(other.link[name]))
     for name in (*description.carrying(body), *description.welding(body)):
-        if name in other.joints:
-            yield from _places(description, name, place_of(other.joints[name]))
+        if name in other.joint:
+            yield from _places(description, name, place_of(other.joint[name]))
 
 
 def fitted_candidates(side: Side, evidence: Evidence, body: int) -> Iterator[Candidate]:
@@ -47,7 +47,7 @@ def fitted_candidates(side: Side, evidence: Evidence, body: int) -> Iterator[Can
 
 def _inertials(description: Description, name: str, theirs: Inertial) -> Iterator[Candidate]:
     """Yield candidates that replace the differing numbers of a link's inertial, one by one, then all together."""
-    ours = inertial_of(description.links[name])
+    ours = inertial_of(description.link[name])
     what = "the inertia is another one: principal moments"
     moments = _change(what, _moments(ours), _moments(theirs), "kg m^2")
     single = [
@@ -78,7 +78,7 @@ def _number(value: object) -> str:
 
 
 def _places(description: Description, name: str, theirs: Place) -> Iterator[Candidate]:
-    ours = place_of(description.joints[name])
+    ours = place_of(description.joint[name])
     single = [
         ("xyz", "origin", _change("<origin xyz> is", ours.xyz, theirs.xyz, "m"), replace(ours, xyz=theirs.xyz)),
         ("rpy", "origin", _change("<origin rpy> is", ours.rpy, theirs.rpy, "rad"), replace(ours, rpy=theirs.rpy)),
@@ -97,7 +97,7 @@ def _fitted_inertials(side: Side, evidence: Evidence, body: int, name: str) -> I
     """Yield candidates for a link's inertial, if all other inertials of its body are correct."""
     description, robot = side.description, side.robot
     placement = side.description.placement(body, name)
-    ours = inertial_of(description.links[name])
+    ours = inertial_of(description.link[name])
     own = ours.in_link.in_frame(placement)
     theirs = [evidence.theirs[quantity][body - 1] for quantity in ("mass", "com", "inertia")]
     try:
@@ -117,9 +117,9 @@ def _fitted_inertials(side: Side, evidence: Evidence, body: int, name: str) -> I
 def _fitted_places(side: Side, evidence: Evidence, body: int) -> Iterator[Candidate]:
     """Yield candidates for a joint's numbers, one at a time, from its body's pose in the parent's frame."""
     joint = side.robot.bodies[body - 1].joint
-    if evidence.poses is None or joint.name not in side.description.joints or joint.nq != 1:
+    if evidence.poses is None or joint.name not in side.description.joint or joint.nq != 1:
         return
-    ours = place_of(side.description.joints[joint.name])
+    ours = place_of(side.description.joint[joint.name])
     angles = configuration(side, evidence.states.q)[:, side.robot.q_index[joint.name]].ravel()
     k = int(np.argmax(np.abs(np.sin(angles))))
     poses = treesim.body_poses(side.robot, configuration(side, evidence.states.q))[:, 1:]
@@ -165,7 +165,7 @@ def _fitted_mass(
 
     The forces are linear in the mass: the rotational inertia about the centre of mass is unchanged.
     """
-    ours = inertial_of(side.description.links[name])
+    ours = inertial_of(side.description.link[name])
     place = side.description.placement(body, name)
     kilogram = parameters(Inertia(1.0, ours.xyz).in_frame(place))
     column = regressor(side.robot, body, *state) @ kilogram

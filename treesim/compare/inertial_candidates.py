@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..model.inertia import Inertia, Placement, cross_matrix, rotation_from_rpy
+from ..urdf.document import numbers
 from ..urdf.export import rpy_from_rotation
 from .candidates import Candidate, Side
-from .description import Description, named, numbers, rotation_xyz, write
+from .description import Description, named, rotation_xyz, write
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -181,7 +182,7 @@ def with_inertial(kind: str, cause: str, name: str, part: Inertial, tag: str, de
 
 def inertial_candidates(description: Description, name: str) -> Iterator[Candidate]:
     """Yield the candidates at one link: every misreading that changes its numbers."""
-    part = inertial_of(description.links[name])
+    part = inertial_of(description.link[name])
     for kind, (tag, cause, misread) in MISREADINGS.items():
         changed = misread(part)
         if not changed.same(part):
@@ -190,7 +191,7 @@ def inertial_candidates(description: Description, name: str) -> Iterator[Candida
 
 def inertial_candidates_everywhere(description: Description) -> Iterator[Candidate]:
     """Yield the candidates that misread the inertials of all links in the same way."""
-    parts = {name: inertial_of(link) for name, link in description.links.items()}
+    parts = {name: inertial_of(link) for name, link in description.link.items()}
     for kind, (tag, cause, misread) in MISREADINGS.items():
         changed = {name: misread(part) for name, part in parts.items()}
         where = [name for name, part in parts.items() if not changed[name].same(part)]

@@ -10,9 +10,10 @@ import numpy as np
 
 from ..model.inertia import rotation_from_rpy
 from ..model.joints import JOINT_TYPES
+from ..urdf.document import numbers
 from ..urdf.export import rpy_from_rotation
 from .candidates import Candidate, Side
-from .description import Description, named, numbers, rotation_xyz, write
+from .description import Description, named, rotation_xyz, write
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -118,7 +119,7 @@ def misreadings(place: Place) -> dict[str, tuple[str, str, Misreading]]:
 
 def joint_candidates(description: Description, name: str) -> Iterator[Candidate]:
     """Yield the candidates at one joint: every misreading that changes its numbers."""
-    place = place_of(description.joints[name])
+    place = place_of(description.joint[name])
     for kind, (tag, cause, misread) in misreadings(place).items():
         changed = misread(place)
         if not changed.same(place):
@@ -129,7 +130,7 @@ def joint_candidates_everywhere(description: Description) -> Iterator[Candidate]
     """Yield the candidates that misread all joints, or all fixed joints, in the same way."""
     for which, words in ((None, "joints"), ("fixed", "fixed joints")):
         places = {
-            name: place_of(joint) for name, joint in description.joints.items() if which in (None, joint.get("type"))
+            name: place_of(joint) for name, joint in description.joint.items() if which in (None, joint.get("type"))
         }
         for kind, (tag, cause, misread) in (ORIGIN if which else ORIGIN | AXIS).items():
             changed = {name: misread(place) for name, place in places.items() if kind in misreadings(place)}

@@ -10,15 +10,16 @@ import numpy as np
 
 from ..model.inertia import Inertia
 from ..model.tree import Tree
+from ..urdf.document import parent_of
 from .candidates import Candidate, Side, TreeChange
-from .description import Description, end
+from .description import Description
 from .inertial_candidates import inertial_of
 
 
 def merging_candidates(side: Side) -> Iterator[Candidate]:
     """Yield candidates that merge links wrongly: at each body with several links, and at all of them."""
     description = side.description
-    masses = [sum(inertial_of(description.links[name]).mass > 0 for name in links) for links in description.members]
+    masses = [sum(inertial_of(description.link[name]).mass > 0 for name in links) for links in description.members]
     massive = [i for i, count in enumerate(masses, start=1) if count > 1]
     massless = [i for i, links in enumerate(description.members, start=1) if _counts_massless(description, links)]
     several = [i for i, links in enumerate(description.members, start=1) if len(links) > 1]
@@ -52,7 +53,7 @@ def _without_axes(chosen: Sequence[int], robot: Tree) -> Tree:
 
 def _counts_massless(description: Description, links: Sequence[str]) -> bool:
     """Return whether any link merged into the first has rotational inertia but no mass."""
-    parts = [inertial_of(description.links[name]) for name in links[1:]]
+    parts = [inertial_of(description.link[name]) for name in links[1:]]
     return any(part.mass == 0 and part.inertia.any() for part in parts)
 
 
@@ -61,9 +62,9 @@ def _massive_alone(description: Description, chosen: Sequence[int], robot: Tree)
     found = {}
     for i in chosen:
         own, *merged = description.members[i - 1]
-        found[i] = inertial_of(description.links[own]).in_link
+        found[i] = inertial_of(description.link[own]).in_link
         for name in merged:
-            part = inertial_of(description.links[name])
+            part = inertial_of(description.link[name])
             if part.mass > 0:
                 found[i] += part.in_link.in_frame(description.placement(i, name))
     return _with_inertias(robot, found)
@@ -71,12 +72,12 @@ def _massive_alone(description: Description, chosen: Sequence[int], robot: Tree)
 
 def _unturned(description: Description, chosen: Sequence[int], robot: Tree) -> Tree:
     """Merge as Bullet does with URDF_MERGE_FIXED_LINKS: principal moments are added without rotation."""
-    into = {end(joint, "parent") for joint in description.joints.values() if joint.get("type") == "fixed"}
+    into = {parent_of(joint) for joint in description.joint.values() if joint.get("type") == "fixed"}
     found = {}
     for i in chosen:
         whole = Inertia()
         for name in description.members[i - 1]:
-            part, place = inertial_of(description.links[name]), description.placement(i, name)
+            part, place = inertial_of(description.link[name]), description.placement(i, name)
             com = place.translation + (0.0 if name in into else place.rotation @ part.xyz)
             whole += Inertia(part.mass, com, np.diag(_moments(part.inertia)))
         found[i] = Inertia(whole.mass, whole.com, np.diag(np.diag(whole.rotational)))

@@ -10,8 +10,8 @@ import numpy as np
 import treesim
 
 from ..model.tree import Body, Tree
+from ..urdf.document import numbers
 from .candidates import Candidate, Side
-from .description import numbers
 from .evidence import Evidence, Mismatch
 from .layouts import Reordered, put_back
 
@@ -138,7 +138,7 @@ def _orders(side: Side) -> Iterator[Candidate]:
     names = list(robot.joint_names[first:])
     if any(robot.joint(name).nq != 1 for name in names):
         return
-    in_file = [name for name in side.description.joints if name in names]
+    in_file = [name for name in side.description.joint if name in names]
     depth = {body.joint.name: _depth(robot, body) for body in robot.bodies}
     for kind, words, order in (
         ("joint_order_alphabetical", "alphabetical", sorted(names)),
@@ -167,7 +167,7 @@ def _depth(robot: Tree, body: Body) -> int:
 
 def _axes(side: Side) -> Iterator[Candidate]:
     for name in side.robot.joint_names:
-        joint = side.description.joints.get(name)
+        joint = side.description.joint.get(name)
         length = float(np.linalg.norm(numbers(joint, "axis", "xyz", (1.0, 0.0, 0.0))))
         if joint is None or side.robot.joint(name).nq != 1 or abs(length - 1) <= UNIT:
             continue

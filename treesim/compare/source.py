@@ -46,11 +46,11 @@ def read(source: object, base: Base) -> RobotSource:
     from ..urdf.resolve import is_robot_name, open_source
 
     findings = Findings("<source>", strict=False)
-    document = open_source(cast(Source, source), findings)  # once: a stream cannot be read twice
-    robot = treesim.load(document.path or document.data, base=base, mimic="free")
+    given = open_source(cast(Source, source), findings)  # once: a stream cannot be read twice
+    robot = treesim.load(given.path or given.data, base=base, mimic="free")
     robot = robot.with_name(source) if isinstance(source, str) and is_robot_name(source) else robot
-    urdf = etree.tostring(parse(document, findings), encoding="unicode")
-    return RobotSource(robot, urdf, hashlib.sha256(document.data).hexdigest())
+    urdf = etree.tostring(parse(given, findings).root, encoding="unicode")
+    return RobotSource(robot, urdf, hashlib.sha256(given.data).hexdigest())
 
 
 def canonical(robot: Tree) -> str:

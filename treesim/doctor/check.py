@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..errors import UrdfError, unknown_name
 from ..model.tree import Tree
 from ..urdf.build import check_options, tree_of
+from ..urdf.document import Document
 from ..urdf.findings import CODES, Finding, Findings
 from ..urdf.read import parse, xacro_allowed
 from ..urdf.resolve import MeshResolver, open_source
@@ -96,22 +96,19 @@ def check(
         if tier not in TIERS:
             raise unknown_name("tier", tier, TIERS)
     findings, skipped, robot = Findings("<source>"), [], None
-    examined: _Element | None = None
+    document: Document | None = None
     try:
-        document = open_source(source, findings)
-        findings.file = document.label
         with xacro_allowed(xacro):
-            root = parse(document, findings)
-        examined = deepcopy(root)
+            document = parse(open_source(source, findings), findings)
         find_mesh = MeshResolver(document.path).find
-        robot = tree_of(root, find_mesh, base, mimic, findings)
+        robot = tree_of(document.copy(), find_mesh, base, mimic, findings)
     except UrdfError:  # all errors are among the findings
         skipped.append("the robot as a whole: it cannot be built")
-    if examined is not None:
-        skipped += _examine(examined, robot, find_mesh, Meshes() if meshes else None, tiers, findings)
-    usage = () if examined is None else element_usage(examined, findings, find_mesh)
+    if document is not None:
+        skipped += _examine(document, robot, find_mesh, Meshes() if meshes else None, tiers, findings)
+    usage = () if document is None else element_usage(document.root, findings, find_mesh)
     kept = tuple(_wanted(findings, tiers, strict))
-    return Diagnosis(findings.file, kept, usage, robot, tuple(tiers), tuple(skipped), strict)
+    return Diagnosis(findings.file, kept, usage, robot, tuple(tiers), tuple(skipped), strict, document)
 
 
 def _wanted(findings: Findings, tiers: Sequence[str], strict: bool) -> Iterator[Finding]:
@@ -123,28 +120,27 @@ def _wanted(findings: Findings, tiers: Sequence[str], strict: bool) -> Iterator[
 
 
 def _examine(
-    root: _Element,
+    document: Document,
     robot: Tree | None,
     find_mesh: MeshFinder,
     meshes: Meshes | None,
     tiers: Sequence[str],
     findings: Findings,
 ) -> Iterator[str]:
-    """Check the links of a parsed document, and the robot if it was built; yield descriptions of skipped checks."""
-    groups = rigid_groups(root, find_mesh, meshes) if {"physics", "assets"} & set(tiers) else []
+    """Check the links of a document, and the robot if it was built; yield descriptions of skipped checks."""
+    groups = rigid_groups(document, find_mesh, meshes) if {"physics", "assets"} & set(tiers) else []
     if meshes is not None:
         for file, reason in meshes.unreadable.items():
-            findings.add("U507", reason, next(_owners(root, file, find_mesh), None))
+            findings.add("U507", reason, next(_owners(document.root, file, find_mesh), None))
     if "physics" not in tiers:
         return
     for check_groups in (check_density, check_gyration, check_center_of_mass):
         check_groups(groups, findings)
     yield from _not_compared(groups)
     if robot is not None:
-        joints, links = ({one.get("name", ""): one for one in root.iterfind(tag)} for tag in ("joint", "link"))
         for check_robot in (check_conditioning, check_weight, check_limits):
-            check_robot(robot, joints, findings)
-        yield from check_overlaps(robot, links, findings)
+            check_robot(robot, document.joint, findings)
+        yield from check_overlaps(robot, document.link, findings)
 
 
 def _owners(root: _Element, file: str, find_mesh: MeshFinder) -> Iterator[_Element]:

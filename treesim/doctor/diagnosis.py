@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from ..system.display import ReprMixin
+from ..urdf.document import Document
 from ..urdf.findings import CODES, Finding, Severity
 from .advice import ADVICE, TIER_OF
 from .element_usage import Entry
@@ -38,6 +39,8 @@ class Diagnosis(ReprMixin):
         Skipped checks, with reasons.
     strict : bool
         True if doubtful physics are errors.
+    document : Document, optional
+        Parsed robot description; None if it is not URDF.
 
     Examples
     --------
@@ -52,6 +55,7 @@ class Diagnosis(ReprMixin):
     tiers: Sequence[str] = ()
     skipped: tuple[str, ...] = ()
     strict: bool = False
+    document: Document | None = field(default=None, compare=False)
 
     @property
     def passed(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,9 +11,11 @@ import numpy as np
 
 from ..errors import ModelError
 from ..model.inertia import Inertia, Placement
+from ..urdf.document import Document, origin_of, parent_of
 from ..urdf.findings import title
 from ..urdf.geometry import BadGeometryError, read_geometry
-from ..urdf.numbers import BadNumberError, parse_numbers
+from ..urdf.inertias import inertia_in
+from ..urdf.numbers import BadNumberError
 from ..urdf.visuals import MeshFinder
 from .hull import Hull, Meshes, points_of
 
@@ -79,42 +81,29 @@ class Group:
         return self.whole and self.inertia.mass > 0 and self.hull.volume > 0
 
 
-def rigid_groups(root: _Element, find_mesh: MeshFinder, meshes: Meshes | None) -> list[Group]:
+def rigid_groups(document: Document, find_mesh: MeshFinder, meshes: Meshes | None) -> list[Group]:
     """Return the groups of links connected by fixed joints; the document may contain errors.
 
     find_mesh: name -> (file, whether it exists). meshes: reads mesh files; with None, groups with meshes are
     incomplete.
     """
-    links = {link.get("name", ""): link for link in root.iterfind("link")}
-    fixed = _fixed_joints(root)
     members: dict[str, list[tuple[_Element, Placement]]] = {}
-    for name, element in links.items():
-        top, place = _carried_by(name, fixed)
+    for name, element in document.link.items():
+        top, place = _first_of_group(document, name)
         members.setdefault(top, []).append((element, place))
     return [_group(group, find_mesh, meshes) for group in members.values()]
 
 
-def _fixed_joints(root: _Element) -> dict[str, tuple[str, Placement]]:
-    """Return the parent of each child link of a fixed joint, and the link's pose in it."""
-    fixed: dict[str, tuple[str, Placement]] = {}
-    for joint in root.iterfind("joint"):
-        parent, child = joint.find("parent"), joint.find("child")
-        if joint.get("type") == "fixed" and parent is not None and child is not None:
-            try:
-                fixed.setdefault(child.get("link", ""), (parent.get("link", ""), _origin(joint)))
-            except BadNumberError:
-                continue
-    return fixed
-
-
-def _carried_by(name: str, fixed: Mapping[str, tuple[str, Placement]]) -> tuple[str, Placement]:
-    """Return the first link of a link's group, and the link's pose in its axes; cycles are cut."""
-    place, seen = Placement(), {name}
-    while name in fixed and fixed[name][0] not in seen:
-        name, step = fixed[name]
-        place = step @ place
-        seen.add(name)
-    return name, place
+def _first_of_group(document: Document, link: str) -> tuple[str, Placement]:
+    """Return the first link of a link's group, and the link's pose in its axes; invalid joints are cut."""
+    place = Placement()
+    for joint in document.fixed_path_to(link):
+        try:
+            place = origin_of(joint) @ place
+        except (ValueError, ModelError):
+            break
+        link = parent_of(joint)
+    return link, place
 
 
 def _group(members: list[tuple[_Element, Placement]], find_mesh: MeshFinder, meshes: Meshes | None) -> Group:
@@ -148,25 +137,7 @@ def _points(
 def _inertia(link: _Element, place: Placement) -> Inertia | None:
     """Return a link's inertia in the axes of its group; None if it has none, or an invalid one reported elsewhere."""
     inertial = link.find("inertial")
-    if inertial is None:
-        return None
-    mass, inertia = inertial.find("mass"), inertial.find("inertia")
     try:
-        xx, xy, xz, yy, yz, zz = (parse_numbers(inertia, name, 1)[0] for name in ENTRIES)
-        rotational = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-        own = Inertia(parse_numbers(mass, "value", 1)[0], np.zeros(3), rotational)
-        return own.in_frame(place @ _origin(inertial))
-    except (BadNumberError, ModelError, KeyError, AttributeError):  # the last two for missing elements and attributes
+        return None if inertial is None else inertia_in(inertial).in_frame(place @ origin_of(inertial))
+    except (ValueError, ModelError, KeyError, AttributeError):  # the last two for missing elements and attributes
         return None
-
-
-ENTRIES = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-
-
-def _origin(owner: _Element) -> Placement:
-    """Return the placement of an element's <origin>; raises BadNumberError."""
-    origin = owner.find("origin")
-    if origin is None:
-        return Placement()
-    xyz, rpy = (parse_numbers(origin, name, 3) if name in origin.attrib else (0.0,) * 3 for name in ("xyz", "rpy"))
-    return Placement.from_xyz_rpy(xyz, rpy)

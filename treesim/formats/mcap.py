@@ -31,6 +31,7 @@ from ..simulation.provenance import DeferredProvenance, unpacked, world_of
 from ..simulation.trajectory import Trajectory
 from ..states.arguments import checked_robot
 from ..system.files import checked_output, write_whole
+from ..urdf.document import Document, child_of, parent_of
 from ..urdf.export import to_urdf
 from ..validation.values import checked_part
 from . import npz
@@ -287,10 +288,8 @@ class _Motion:
 
 def _links_of(urdf: str) -> tuple[list[tuple[str, str]], str]:
     """Return parent and child of every joint, and the root link."""
-    root = etree.fromstring(urdf.encode())
-    edges = [(e.find("parent").get("link"), e.find("child").get("link")) for e in root.iterfind("joint")]
-    (base,) = {link.get("name") for link in root.iterfind("link")} - {child for _, child in edges}
-    return edges, base
+    document = Document(etree.fromstring(urdf.encode()), "")
+    return [(parent_of(joint), child_of(joint)) for joint in document.joints], document.root_link
 
 
 def _world_frame(base: str, robot: Tree) -> str:

@@ -488,7 +488,7 @@ def position(robot: Tree, frame: str) -> Callable[[Any], np.ndarray]:
     robot = checked_robot(robot)
     robot.frame(frame)
     entry, constants = serving(
-        frame_pose_states, robot, (*constants_of(robot), *known_frame_codes(robot, (frame,), "world"))
+        frame_pose_states, robot, (*constants_of(robot), *known_frame_codes(robot, (frame,), "local_world_aligned"))
     )
 
     def position_of(q: Any) -> np.ndarray:

@@ -123,8 +123,8 @@ def rollout(
         As in `treesim.Stepper`.
     model_parameters : mapping, optional
         Model parameters, batched or shared: mass (B, n_bodies), center_of_mass (B, n_bodies, 3), inertia (B,
-        n_bodies, 3, 3) about it in the body's axes, armature, damping, friction, lower, upper, effort, kp, kd
-        (B, nv), gravity (B, 3), ground_friction (B,); each also without B, or as {name: array} for some bodies
+        n_bodies, 3, 3) about it in the body's axes, armature, damping, joint_friction, lower, upper, effort_limit, kp,
+        kd (B, nv), gravity (B, 3), ground_friction (B,); each also without B, or as {name: array} for some bodies
         or joints. See docs/parameters.md.
     measure : mapping of str to Measure, optional
         Reductions of the states during the run, see `treesim.measures` and docs/measures.md. They include all

@@ -103,7 +103,7 @@ def batch(array: Any, axes: int = 1) -> str:
 def selection(rows: Any) -> str:
     """Return a short text about selected rows: a matrix, a name, or None for all; never raises."""
     if rows is None or isinstance(rows, str):
-        return "all rows" if rows is None else f"rows {shortened(rows)!r}"
+        return "all rows" if rows in (None, "all") else f"rows {shortened(rows)!r}"
     try:
         return f"{np.shape(rows)[0]} rows"
     except (ValueError, IndexError):

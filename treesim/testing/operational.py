@@ -16,7 +16,7 @@ from .bounds import of_inverse_inertia
 from .report import Checks, Conformance, begin, demand, demand_array, demand_error, demand_near
 from .samples import Robots, random_state, robots_of, sample_robots
 
-REFERENCES: tuple[Reference, ...] = ("world", "local")
+REFERENCES: tuple[Reference, ...] = ("local_world_aligned", "local")
 
 
 def check_operational(method: str | Any, robots: Robots = None, error_factor: float = 1.0) -> Conformance:

@@ -100,9 +100,7 @@ def load(
     check_options(base=base, mimic=mimic)
     findings = Findings("<source>", strict)
     with xacro_allowed(xacro):
-        document = open_source(source, findings)
-        findings.file = document.label
-        document = with_repairs(document, repair, base, mimic, findings)
-        tree = build_tree(document, base, mimic, findings)
+        given = with_repairs(open_source(source, findings), repair, base, mimic, findings)
+        tree = build_tree(given, base, mimic, findings)
     findings.warn(stacklevel=2)
     return tree

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from ..errors import UrdfError, UrdfWarning, quoted, shortened
+from .document import child_of, name_of
 
 MOST = 20  # errors that a message lists; UrdfError.findings contains all
 
@@ -177,10 +178,9 @@ def link_of(element: _Element) -> str:
     part: _Element | None = element
     while part is not None and part.tag not in ("link", "joint"):
         part = part.getparent()
-    if part is None or part.tag == "link":
-        return "" if part is None else part.get("name") or ""
-    child = part.find("child")
-    return "" if child is None else child.get("link") or ""
+    if part is None:
+        return ""
+    return name_of(part) if part.tag == "link" else child_of(part)
 
 
 def path_of(element: _Element) -> str:

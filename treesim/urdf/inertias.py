@@ -16,6 +16,7 @@ from ..model.inertia import Inertia
 from .collisions import Collisions
 from .findings import Findings, title
 from .geometry import reach_of
+from .numbers import parse_numbers
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -97,6 +98,16 @@ class Inertias:
     def _reach(self, link: _Element) -> float:
         """Return the size of a link's shapes [m]."""
         return reach_of(link, self.collisions.of_link(link.get("name", "")))
+
+
+def inertia_in(inertial: _Element) -> Inertia:
+    """Return the inertia of a complete `<inertial>` about its origin, in the origin's axes.
+
+    Raises BadNumberError for what are no numbers, ModelError for what is no inertia.
+    """
+    mass, inertia = inertial.find("mass"), inertial.find("inertia")
+    entries = [parse_numbers(inertia, name, 1)[0] for name in INERTIA_ENTRIES]
+    return Inertia(parse_numbers(mass, "value", 1)[0], np.zeros(3), inertia_matrix(entries))
 
 
 def inertia_matrix(entries: Sequence[float]) -> np.ndarray:

@@ -20,6 +20,7 @@ from ..errors import quoted
 from ..model.inertia import Placement
 from ..model.loops import LOOP_TYPES, Loop
 from ..model.parts import Frame
+from .document import ZERO, end_of, numbers
 from .findings import Findings, title
 from .numbers import read_numbers
 
@@ -56,8 +57,8 @@ def check_loops(
 def _checked_end(loop: _Element, end: str, links: Mapping[str, _Element], findings: Findings) -> str | None:
     """Return the link at one end of a loop; None, with a finding, if there is none."""
     element = loop.find(end)
-    name = None if element is None else element.get("link")
-    if element is None or not name:
+    name = end_of(loop, end)
+    if not name:
         findings.add("U203", f"{title(loop)} has no <{end} link=...>", loop if element is None else element)
         return None
     for attribute in ("xyz", "rpy"):
@@ -88,25 +89,19 @@ class Loops:
         if first.body == second.body:
             text = f"{title(element)} joins links of one body: no joint of the tree moves one of them alone"
             findings.add("U414", text, element)
-        axis = element.find("axis")
         kind: Any = TYPES[element.get("type", "")]
-        given = np.array([1.0, 0.0, 0.0]) if axis is None or "xyz" not in axis.attrib else _numbers(axis, "xyz")
-        return Loop(element.get("name", ""), first.name, second.name, type=kind, axis=given)
+        axis = numbers(element, "axis", "xyz", (1.0, 0.0, 0.0))
+        return Loop(element.get("name", ""), first.name, second.name, type=kind, axis=axis)
 
     def _end(self, loop: _Element, end: str, findings: Findings) -> Frame:
         """Return the frame at one end: its link's own, or a new one on the link, named after the loop."""
-        element = loop.find(end)
-        link = self._frames[element.get("link", "")]
-        place = Placement.from_xyz_rpy(_numbers(element, "xyz").tolist(), _numbers(element, "rpy").tolist())
+        link = self._frames[end_of(loop, end)]
+        place = Placement.from_xyz_rpy(*(numbers(loop, end, name, ZERO).tolist() for name in ("xyz", "rpy")))
         if np.array_equal(place.matrix(), np.eye(4)):
             return link
         name = f"{loop.get('name')}_{end}"
         if name in self._frames:
-            findings.add("U202", f"{title(loop)}: its frame {quoted(name)} has the name of a link", element)
+            findings.add("U202", f"{title(loop)}: its frame {quoted(name)} has the name of a link", loop.find(end))
         frame = self._frames[name] = Frame(name, link.body, link.placement @ place)
         self.frames.append(frame)
         return frame
-
-
-def _numbers(element: _Element, attribute: str) -> np.ndarray:
-    return np.array(element.get(attribute, "0 0 0").split(), float)

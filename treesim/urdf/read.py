@@ -1,8 +1,7 @@
-"""Read a source into a strictly parsed document, and a checked document into yourdfpy's typed model."""
+"""Read a source into a strictly parsed document."""
 
 from __future__ import annotations
 
-import io
 import os
 import re
 import shutil
@@ -16,11 +15,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 from ..errors import ArgumentError, UrdfError, shortened
+from .document import Document
 from .findings import Findings
 from .malformed import without_ignored
 
 if TYPE_CHECKING:
-    import yourdfpy
     from lxml.etree import _Element
 
 Source = str | os.PathLike[str] | bytes | IO[str] | IO[bytes]
@@ -52,7 +51,7 @@ def xacro_allowed(allowed: bool) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Document:
+class SourceBytes:
     """Bytes of a robot description, its name in messages, and its path if it was read from a file."""
 
     data: bytes
@@ -67,26 +66,26 @@ def label_of(path: Path | str) -> str:
     return shortened(name if name.isprintable() else repr(name)[1:-1], _LONGEST_LABEL)
 
 
-def document_of_text(
+def bytes_of_text(
     text: str | bytes, findings: Findings, label: str = "<text>", path: Path | None = None
-) -> Document:
-    """Return the document of XML text; the encoding that a str declares is ignored.
+) -> SourceBytes:
+    """Return the bytes of XML text; the encoding that a str declares is ignored.
 
     Raises UrdfError for a str with lone surrogates.
     """
-    if isinstance(text, bytes):
-        return Document(text, label, path)
     findings.file = label
+    if isinstance(text, bytes):
+        return SourceBytes(text, label, path)
     try:
-        return Document(_ENCODING.sub(r"\1", text).encode(), label, path, text)
+        return SourceBytes(_ENCODING.sub(r"\1", text).encode(), label, path, text)
     except UnicodeEncodeError as error:
         line = text.count("\n", 0, error.start) + 1
         message = f"malformed XML: {text[error.start]!r} is half a surrogate pair, no character"
         raise findings.fail("U101", message, line) from None
 
 
-def document_of_file(path: Path, findings: Findings) -> Document:
-    """Return the document in a file; raises UrdfError if it cannot be read, or is a folder, pipe or device."""
+def bytes_of_file(path: Path, findings: Findings) -> SourceBytes:
+    """Return the bytes of a file; raises UrdfError if it cannot be read, or is a folder, pipe or device."""
     try:
         mode = os.stat(path).st_mode
         data = path.read_bytes() if stat.S_ISREG(mode) else None
@@ -96,7 +95,7 @@ def document_of_file(path: Path, findings: Findings) -> Document:
     if data is None:  # reading a pipe or a device might never end
         kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
         raise findings.fail("U100", f"cannot read the robot: this is {kind}, not a file", hint=_OTHER_SOURCES)
-    return Document(data, label_of(path), path)
+    return SourceBytes(data, label_of(path), path)
 
 
 def _reason(error: Exception) -> str:
@@ -104,8 +103,8 @@ def _reason(error: Exception) -> str:
     return shortened(getattr(error, "strerror", None) or str(error), 200)
 
 
-def document_of_stream(stream: IO[str] | IO[bytes], findings: Findings) -> Document:
-    """Return the document in an open text or binary file; if the file has a name, mesh names are relative to it.
+def bytes_of_stream(stream: IO[str] | IO[bytes], findings: Findings) -> SourceBytes:
+    """Return the bytes of an open text or binary file; if the file has a name, mesh names are relative to it.
 
     Raises UrdfError if it cannot be read, ArgumentError if it returns neither text nor bytes.
     """
@@ -119,27 +118,32 @@ def document_of_stream(stream: IO[str] | IO[bytes], findings: Findings) -> Docum
         raise findings.fail("U100", f"cannot read the robot: {_reason(error)}", hint=hint) from None
     if not isinstance(text, (str, bytes)):
         raise ArgumentError(f"source.read() must give text or bytes, got {type(text).__name__}")
-    return document_of_text(text, findings, findings.file, path)
+    return bytes_of_text(text, findings, findings.file, path)
 
 
-def parse(document: Document, findings: Findings) -> _Element:
-    """Return the root of a well-formed URDF document, without comments, with line numbers.
+def parse(source: SourceBytes, findings: Findings) -> Document:
+    """Return a well-formed URDF document, without comments, with line numbers.
 
     Nothing is recovered, downloaded or expanded. Only a file whose name ends in `.xacro`, or any file within
     `xacro_allowed`, is expanded by the installed xacro. Raises UrdfError for malformed XML, a root other than
     `<robot>`, declarations in a DTD, and unexpanded xacro.
     """
-    return parsed(document, findings)[0]
+    return parsed(source, findings)[0]
 
 
-def parsed(document: Document, findings: Findings) -> tuple[_Element, bytes]:
-    """Return the root as `parse` does, and the bytes from which it was read."""
-    data = _without_odd_declaration(_without_trailing_nuls(document.data), findings)
+def parsed(source: SourceBytes, findings: Findings) -> tuple[Document, bytes]:
+    """Return the document as `parse` does, and the bytes from which it was read."""
+    root, data = _root(source, findings)
+    return Document(root, source.label, source.path, tuple(found.code for found in findings)), data
+
+
+def _root(source: SourceBytes, findings: Findings) -> tuple[_Element, bytes]:
+    data = _without_odd_declaration(_without_trailing_nuls(source.data), findings)
     root, data = _parsed_leniently(data, findings)
     xacro = _find_xacro(root)
     if xacro is None:
         return root, data
-    data = _expand_xacro(document, xacro, findings)
+    data = _expand_xacro(source, xacro, findings)
     root = _parse_xml(data, findings)
     xacro = _find_xacro(root)
     if xacro is not None:
@@ -246,14 +250,14 @@ def _find_xacro(root: _Element) -> _Element | None:
     return found[0].getparent() if found else None
 
 
-def _expand_xacro(document: Document, element: _Element, findings: Findings) -> bytes:
+def _expand_xacro(source: SourceBytes, element: _Element, findings: Findings) -> bytes:
     program = shutil.which("xacro")
-    if program is None or document.path is None:
+    if program is None or source.path is None:
         raise findings.fail("U103", f"unexpanded xacro in <{_plain(element)}>", element, _XACRO_HINT)
-    if document.path.suffix != _XACRO_SUFFIX and not _xacro_allowed.get():
+    if source.path.suffix != _XACRO_SUFFIX and not _xacro_allowed.get():
         hint = f"{_XACRO_HINT}; {_XACRO_CHOICE}"
         raise findings.fail("U103", f"unexpanded xacro in <{_plain(element)}>", element, hint)
-    command = [program, os.path.abspath(document.path)]  # a relative name may begin with "-"
+    command = [program, os.path.abspath(source.path)]  # a relative name may begin with "-"
     try:
         result = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -269,16 +273,3 @@ def _plain(element: _Element) -> str:
     """Return an element's name as written in the file."""
     name = shortened(str(element.tag).rpartition("}")[2])
     return f"{element.prefix}:{name}" if element.prefix else name
-
-
-def typed_model(root: _Element) -> yourdfpy.Robot:
-    """Return yourdfpy's model of a checked and cleaned document: links, joints and materials in file order.
-
-    The checked document is passed to yourdfpy as a file in memory, since it would recover a partial robot from
-    an invalid file. It builds no scene and opens no mesh.
-    """
-    import yourdfpy
-    from lxml import etree
-
-    checked = io.BytesIO(etree.tostring(root, encoding="utf-8"))
-    return yourdfpy.URDF.load(checked, build_scene_graph=False, load_meshes=False).robot

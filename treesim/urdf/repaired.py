@@ -16,7 +16,7 @@ from ..system.files import write_whole
 from .build import tree_of
 from .findings import Finding, Findings
 from .markup import Edit, Markup, edited
-from .read import ODD_DECLARATION, Document, Source, document_of_text, parse, parsed, xacro_allowed
+from .read import ODD_DECLARATION, Source, SourceBytes, bytes_of_text, parse, parsed, xacro_allowed
 from .repairs import REPAIRS, Fix, wanted_repairs
 from .resolve import MeshResolver, open_source
 
@@ -165,14 +165,13 @@ def repair(
     """
     wanted = wanted_repairs(repairs)
     findings = Findings("<source>")
-    document = open_source(source, findings)
-    findings.file = document.label
-    if out is not None and not overwrite and document.path is not None and _same_file(document.path, out):
+    given = open_source(source, findings)
+    if out is not None and not overwrite and given.path is not None and _same_file(given.path, out):
         raise ArgumentError(f"out is the source itself, {quoted(str(out))}: give overwrite=True to replace it")
     with xacro_allowed(xacro):
-        text, encoding, remaining = _with_repairs(document, wanted, base, mimic, findings)
+        text, encoding, remaining = _with_repairs(given, wanted, base, mimic, findings)
     result = Repaired(
-        text, tuple(found for found in findings if found.code == CHANGED), remaining, document.label, encoding
+        text, tuple(found for found in findings if found.code == CHANGED), remaining, given.label, encoding
     )
     if out is not None:
         result.write(out)
@@ -183,33 +182,35 @@ def _same_file(path: Path, out: str | os.PathLike[str]) -> bool:
     return os.path.exists(out) and os.path.samefile(path, out)
 
 
-def with_repairs(document: Document, repairs: Repairs, base: Base, mimic: Mimic | None, findings: Findings) -> Document:
-    """Return a repaired document, and add a finding for each change; `repairs` as for `repair`.
+def with_repairs(
+    source: SourceBytes, repairs: Repairs, base: Base, mimic: Mimic | None, findings: Findings
+) -> SourceBytes:
+    """Return the bytes of a repaired document, and add a finding for each change; `repairs` as for `repair`.
 
     Raises UrdfError if it is not URDF.
     """
     wanted = wanted_repairs(repairs)
     if not wanted:
-        return document
-    text, _, _ = _with_repairs(document, wanted, base, mimic, findings)
-    return document_of_text(text, findings, document.label, document.path)
+        return source
+    text, _, _ = _with_repairs(source, wanted, base, mimic, findings)
+    return bytes_of_text(text, findings, source.label, source.path)
 
 
 def _with_repairs(
-    document: Document, wanted: frozenset[str], base: Base, mimic: Mimic | None, findings: Findings
+    source: SourceBytes, wanted: frozenset[str], base: Base, mimic: Mimic | None, findings: Findings
 ) -> tuple[str, str, tuple[Finding, ...]]:
     """Return the repaired text, its encoding, and the findings that remain; changes are added to `findings`."""
-    text, encoding = _plain_text(document, findings)
-    find_mesh = MeshResolver(document.path).find
+    text, encoding = _plain_text(source, findings)
+    find_mesh = MeshResolver(source.path).find
     for _ in range(_PASSES):
-        found = Findings(document.label)
-        root = parse(document_of_text(text, found, document.label, document.path), found)
+        found = Findings(source.label)
+        document = parse(bytes_of_text(text, found, source.label, source.path), found)
         try:
-            markup = Markup(text, list(root.iter("*")))
+            markup = Markup(text, list(document.root.iter("*")))
         except ValueError as error:
             raise findings.fail("U100", f"cannot repair this text: {error}") from None
         with suppress(UrdfError):
-            tree_of(root, find_mesh, base, mimic, found)
+            tree_of(document, find_mesh, base, mimic, found)
         edits = list(_edits(markup, found, wanted, findings))
         if not edits:
             break
@@ -217,11 +218,11 @@ def _with_repairs(
     return text, encoding, tuple(found)
 
 
-def _plain_text(document: Document, findings: Findings) -> tuple[str, str]:
+def _plain_text(source: SourceBytes, findings: Findings) -> tuple[str, str]:
     """Return a document's text and encoding: xacro expanded, trailing NUL bytes and an odd declaration removed."""
-    noted = Findings(document.label)
-    root, data = parsed(document, noted)
-    encoding = _wide_encoding(data) or root.getroottree().docinfo.encoding or "utf-8"
+    noted = Findings(source.label)
+    document, data = parsed(source, noted)
+    encoding = _wide_encoding(data) or document.root.getroottree().docinfo.encoding or "utf-8"
     expanded = next((note for note in noted if note.code == "U105"), None)
     if expanded is not None:
         findings.add(expanded.code, expanded.message)
@@ -230,10 +231,10 @@ def _plain_text(document: Document, findings: Findings) -> tuple[str, str]:
     if malformed is not None:
         findings.add(CHANGED, malformed.message, malformed.line)
         return _decoded(data, encoding, findings), encoding
-    if document.text is not None and encoding.upper() == "UTF-8":
-        text = document.text
+    if source.text is not None and encoding.upper() == "UTF-8":
+        text = source.text
     else:  # a text may be the bytes of a wider encoding, character by character
-        text = _decoded(document.data, encoding, findings)
+        text = _decoded(source.data, encoding, findings)
     text = _without_nuls(text, findings)
     odd = re.match(ODD_DECLARATION, text)
     if odd is None or all(note.code != "U106" for note in noted):

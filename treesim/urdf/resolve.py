@@ -1,4 +1,4 @@
-"""Locate the document that a source names, and the mesh files that a document names."""
+"""Locate the file that a source names, and the mesh files that a document names."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from urllib.request import url2pathname
 from ..errors import ArgumentError, UnknownNameError, quoted
 from .findings import Findings
 from .installed import data_roots, find_robot
-from .read import Document, Source, document_of_file, document_of_stream, document_of_text, label_of
+from .read import Source, SourceBytes, bytes_of_file, bytes_of_stream, bytes_of_text, label_of
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 PACKAGE_SCHEMES = ("package", "model")
 
 
-def open_source(source: Source, findings: Findings) -> Document:
-    """Return the document that a source names.
+def open_source(source: Source, findings: Findings) -> SourceBytes:
+    """Return the bytes of the document that a source names, which becomes the file of the findings.
 
     source: a path; a `file://` or `package://` URL; XML text (a str that contains "<", or bytes); an open file;
     or the short name of an installed robot (see treesim.urdf.installed_robots). Raises UrdfError if it cannot
@@ -30,15 +30,15 @@ def open_source(source: Source, findings: Findings) -> Document:
     and for an empty name.
     """
     if isinstance(source, (bytes, bytearray)):
-        return document_of_text(bytes(source), findings)
+        return bytes_of_text(bytes(source), findings)
     if isinstance(source, str) and "<" in source:
-        return document_of_text(source, findings)
+        return bytes_of_text(source, findings)
     if isinstance(source, (str, os.PathLike)):
         path = _file_of_url(cast(str, source), findings) if is_url(source) else path_of(source)
         findings.file = label_of(path)
-        return document_of_file(path, findings)
+        return bytes_of_file(path, findings)
     if hasattr(source, "read"):
-        return document_of_stream(source, findings)
+        return bytes_of_stream(source, findings)
     raise ArgumentError(f"source must be a path, XML text, an open file or a robot's name, got {type(source).__name__}")
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import listed, quoted
 from ..model.joints import JOINT_TYPES, NO_DIRECTION
 from .cycles import cycles
+from .document import Document, child_of, end_of
 from .findings import Findings, title
 from .inertias import INERTIA_ENTRIES, Inertias, inertia_matrix
 from .loops import check_loops
@@ -22,14 +23,14 @@ ALLOWED_TYPES = ("fixed", *JOINT_TYPES)
 _AXIS_TOLERANCE = 1e-6  # larger deviations from a unit axis are a warning, smaller ones rounding
 
 
-def validate(root: _Element, findings: Findings, mimic: str | None, inertias: Inertias) -> None:
+def validate(document: Document, findings: Findings, mimic: str | None, inertias: Inertias) -> None:
     """Add a finding for everything wrong or doubtful in a cleaned document; raises nothing.
 
     inertias: checks the inertias of the links.
     """
+    root, links, joints = document.root, document.links, document.joints
     if not root.get("name"):
         findings.add("U201", "<robot> has no name", root)
-    links, joints = root.findall("link"), root.findall("joint")
     for link in links:
         _check_inertial(link, findings, inertias)
     for joint in joints:
@@ -91,7 +92,7 @@ def _check_inertial(link: _Element, findings: Findings, inertias: Inertias) -> N
 
 def moving_without_inertial(root: _Element) -> list[_Element]:
     """Return the moving links of a document that have no inertial."""
-    moved = {_link_of(joint, "child") for joint in root.iterfind("joint") if joint.get("type") != "fixed"}
+    moved = {child_of(joint) for joint in root.iterfind("joint") if joint.get("type") != "fixed"}
     return [link for link in root.iterfind("link") if link.get("name") in moved and link.find("inertial") is None]
 
 
@@ -196,7 +197,7 @@ def _check_connectivity(
 
 def _end(joint: _Element, role: str, links: dict[str, _Element], findings: Findings) -> str | None:
     """Return the link at one end of a joint; None, with a finding, if there is none."""
-    element, name = joint.find(role), _link_of(joint, role)
+    element, name = joint.find(role), end_of(joint, role)
     if not name:
         findings.add("U203", f"{title(joint)} has no <{role} link=...>", joint if element is None else element)
         return None
@@ -204,11 +205,6 @@ def _end(joint: _Element, role: str, links: dict[str, _Element], findings: Findi
         findings.add("U204", f"{title(joint)}: {role} link {quoted(name)} does not exist", element)
         return None
     return name
-
-
-def _link_of(joint: _Element, role: str) -> str:
-    element = joint.find(role)
-    return "" if element is None else str(element.get("link", ""))
 
 
 def _check_root(roots: list[str], root: _Element, findings: Findings) -> None:

@@ -1,10 +1,11 @@
 """Uncorrected descriptions: repeated names, cycles, joints with missing links."""
 
 import pytest
-from treesim_importers.description import child_of, describe, name_of
+from treesim_importers.description import describe
 from treesim_importers.examples import SOUND, second_joint
 
 from treesim.errors import UrdfError
+from treesim.urdf.document import child_of, name_of
 
 CIRCLE = """<robot name="c"><link name="a"/><link name="b"/>
 <joint name="ab" type="fixed"><parent link="a"/><child link="b"/></joint>
@@ -13,10 +14,10 @@ CIRCLE = """<robot name="c"><link name="a"/><link name="b"/>
 
 def test_links_joints_and_who_carries_whom():
     found = describe(SOUND)
-    assert list(found.by_name) == ["tool", "arm", "base"] and found.roots == ["base"]
+    assert list(found.link) == ["base", "arm", "tool"] and found.roots == ["base"]
     assert [name_of(joint) for joint in found.path_to("tool")] == ["weld", "hinge"]
-    assert sorted(found.carried_by("arm")) == ["arm", "tool"]
-    assert (found.holder("tool"), found.holder("arm"), found.holder("base")) == ("arm", "arm", "base")
+    assert sorted(found.subtree("arm")) == ["arm", "tool"]
+    assert tuple(map(found.first_of_group, ("tool", "arm", "base"))) == ("arm", "arm", "base")
 
 
 def test_a_circle_of_joints_ends():
@@ -27,7 +28,7 @@ def test_a_circle_of_joints_ends():
 
 def test_of_two_links_with_one_name_the_first_counts():
     found = describe(SOUND.replace("</robot>", '<link name="tool"/></robot>'))
-    assert len(found.links) == 4 and found.by_name["tool"].find("inertial") is not None
+    assert len(found.links) == 4 and found.link["tool"].find("inertial") is not None
 
 
 def test_what_is_no_urdf_is_refused():
@@ -37,4 +38,4 @@ def test_what_is_no_urdf_is_refused():
 
 def test_second_joint_is_another_branch():
     ((old, new),) = second_joint()
-    assert sorted(describe(SOUND.replace(old, new)).carried_by("base")) == ["arm", "base", "paw", "tool"]
+    assert sorted(describe(SOUND.replace(old, new)).subtree("base")) == ["arm", "base", "paw", "tool"]

@@ -75,7 +75,7 @@ def test_a_massless_frame_between_two_links_loses_all_behind_it_in_gazebo():
     text = SOUND.replace(TOOL_INERTIAL, "").replace("</robot>", wheel)
     found = next(each for each in readings(text, ["gazebo"]) if each.rule.code == "GZ09")
     assert [place.name for place in found.places] == ["link 'tool'"]
-    assert "nv 2 -> 1; 2 bodies fewer: 'wheel', 'tool'; -0.5 kg" in found.effect
+    assert "nv 2 -> 1; 2 bodies fewer: 'tool', 'wheel'; -0.5 kg" in found.effect
 
 
 def test_lumping_divides_by_zero_only_while_the_parent_has_no_mass():

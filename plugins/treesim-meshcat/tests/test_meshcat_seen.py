@@ -73,7 +73,7 @@ def test_the_effective_mass_at_a_frame_is_an_ellipsoid(live):
     live.wait("treesim.state().effective_mass && treesim.state().joints.elbow === 1.2")
     live.watched.draw()
     q = live.session.physics.player.q
-    task = treesim.FrameTask("hand", "position")
+    task = treesim.FrameTask("hand", "linear")
     space = treesim.operational_space(live.robot, q, np.zeros(2), task)
     ellipsoid = "panel.overlays.ellipsoid"
     place, scale, turn = page.evaluate(

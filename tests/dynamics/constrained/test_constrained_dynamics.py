@@ -32,7 +32,7 @@ def jacobian(robot, q, constraints):
         if constraint.reference == "local":
             turn = np.kron(np.eye(2), treesim.frame_pose(robot, q, first)[:3, :3])
             J = turn.T @ J
-        blocks.append((np.eye(6) if constraint.rows is None else constraint.rows) @ J)
+        blocks.append((np.eye(6) if isinstance(constraint.rows, str) else constraint.rows) @ J)
     return np.concatenate(blocks)
 
 

@@ -86,7 +86,7 @@ def test_sparse_rows_lie_on_paths_of_the_reduced_matrix(seed, factors):
 @pytest.mark.parametrize("method", ["ltdl", "rjk"])
 def test_operational_space_predicts_accelerations(method):
     q, v, tau, f_ext = state(ROBOT)
-    tasks = ["body_9", FrameTask("body_7", "position"), CenterOfMassTask()]
+    tasks = ["body_9", FrameTask("body_7", "linear"), CenterOfMassTask()]
     space = treesim.operational_space(ROBOT, q, v, tasks, method=method, f_ext=f_ext)
     M, _ = dense(ROBOT, q, v, f_ext)
     J = space.jacobian

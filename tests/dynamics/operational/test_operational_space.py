@@ -19,7 +19,7 @@ def mixed_tasks(robot):
     """A task of each kind, of few rows, on frames far apart."""
     names = robot.frame_names
     return [
-        FrameTask(names[-1], "position", "local"),
+        FrameTask(names[-1], "linear", "local"),
         RelativeTask(names[0], names[len(names) // 2], rows=np.eye(6)[[0, 5]], reference="local"),
         CenterOfMassTask(np.eye(3)[:1]),
     ]
@@ -221,7 +221,7 @@ def planar_arm():
 def test_a_stretched_arm_cannot_accelerate_along_itself(method, angle, rank):
     robot = planar_arm()
     space = treesim.operational_space(
-        robot, [0.3, angle, 0.0], np.zeros(3), [FrameTask("tip", "position")], method=method
+        robot, [0.3, angle, 0.0], np.zeros(3), [FrameTask("tip", "linear")], method=method
     )
     assert space.rank == rank and np.isfinite(space.inertia).all()
     assert np.abs(space.inertia).max() < 1e6

@@ -26,7 +26,7 @@ def test_a_name_is_the_frames_jacobian(name, reference):
     assert relative_error(rows_of(robot, state, FrameTask(frame, reference=reference)), J) < 1e-13
     R = np.random.default_rng(0).normal(size=(4, 6))
     assert relative_error(rows_of(robot, state, FrameTask(frame, R, reference)), R @ J) < 1e-13
-    assert relative_error(rows_of(robot, state, FrameTask(frame, "orientation", reference)), J[3:]) < 1e-13
+    assert relative_error(rows_of(robot, state, FrameTask(frame, "angular", reference)), J[3:]) < 1e-13
 
 
 @every_tree

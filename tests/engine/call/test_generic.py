@@ -140,7 +140,7 @@ def test_what_is_compiled_is_kept_on_disk(tmp_path):
 
 
 def test_importing_compiles_nothing_and_brings_nothing_heavy():
-    heavy = "('llvmlite', 'scipy', 'yourdfpy', 'matplotlib', 'typer', 'rich', 'meshcat', 'lxml.etree')"
+    heavy = "('llvmlite', 'scipy', 'trimesh', 'matplotlib', 'typer', 'rich', 'meshcat', 'lxml.etree')"
     details = child(f"import sys, treesim; print([m for m in {heavy} if m in sys.modules])", "/nonexistent")
     assert details.stdout.strip() == "[]"
 

@@ -16,7 +16,7 @@ Q = np.array([0.3, -1.0, 1.1, 0.2, 0.5, 0.1])
 def test_it_is_the_operational_space_inertia_along_its_axes():
     felt = effective_mass(ROBOT, Q, "ee_link")
     axes = np.array(felt["axes"])
-    space = treesim.operational_space(ROBOT, Q, np.zeros(6), treesim.FrameTask("ee_link", "position"))
+    space = treesim.operational_space(ROBOT, Q, np.zeros(6), treesim.FrameTask("ee_link", "linear"))
     np.testing.assert_allclose(axes * felt["masses"] @ axes.T, space.inertia, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(axes.T @ axes, np.eye(3), atol=1e-12)
     assert np.linalg.det(axes) == pytest.approx(1) and felt["masses"] == sorted(felt["masses"], reverse=True)

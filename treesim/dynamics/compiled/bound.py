@@ -24,12 +24,12 @@ from ...kernels.kinematics.jacobians import jacobian_states
 from ...model.tree import Tree
 from ...states.states import declared, for_mimic_joints
 from ...system.display import ReprMixin, vector
-from ...types import Engine, Reference
+from ...types import Engine, JacobianReference, Reference
 from ...validation.arrays import check_out, real_numbers
 from ..base import DynamicsBackend, check_supported, chosen_backend, explain_failure, is_one_kernel
 from ..functions import held_backend
 from ..operational.base import CompiledMethod
-from ..operational.frames import frame_codes
+from ..operational.frames import SPATIAL, frame_codes, move_to_origin
 from ..packed_mass_matrix import mass_matrix_pattern
 from ..tables import constants_of, kernel_wrenches
 
@@ -246,7 +246,11 @@ class Dynamics(ReprMixin):
         return solution if self._solve.call(q, x, solution) == FINE else self._solve.checked_call((q, x), out)
 
     def frame_jacobian(
-        self, q: ArrayLike, frame: str, reference: Reference = "world", out: np.ndarray | None = None
+        self,
+        q: ArrayLike,
+        frame: str,
+        reference: JacobianReference = "local_world_aligned",
+        out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return the Jacobian of a frame; see `treesim.frame_jacobian`.
 
@@ -257,7 +261,7 @@ class Dynamics(ReprMixin):
         frame : str
             Name of the frame.
         reference : str
-            Axes: "world" or "local".
+            As in `treesim.frame_jacobian`.
         out : numpy.ndarray, optional
             Array for the result.
 
@@ -266,6 +270,8 @@ class Dynamics(ReprMixin):
         numpy.ndarray
             Jacobians J (..., 6, nv).
         """
+        if reference == SPATIAL:
+            return move_to_origin(self.robot, q, frame, self.frame_jacobian(q, frame, out=out))
         function = self._frames.get((frame, reference)) or self._jacobian_function(frame, reference)
         J = np.empty((6, *self._vector), self.dtype) if out is None else out
         return J if function.call(q, J) == FINE else function.checked_call((q,), out)
@@ -275,7 +281,7 @@ class Dynamics(ReprMixin):
         q: ArrayLike,
         frames: str | Sequence[str],
         method: str = "pv_osim",
-        reference: Reference = "world",
+        reference: Reference = "local_world_aligned",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
         """Return Λ^-1 of k frames; see `treesim.inverse_operational_inertia`.
@@ -289,7 +295,7 @@ class Dynamics(ReprMixin):
         method : str
             A name of `available("operational")`.
         reference : str
-            Axes: "world" or "local".
+            Axes: "local_world_aligned" or "local".
         out : numpy.ndarray, optional
             Array for the result.
 

@@ -25,7 +25,7 @@ def schedule(
     method: str = "tree_contraction",
     *,
     frames: str | Sequence[str] | None = None,
-    reference: Reference = "world",
+    reference: Reference = "local_world_aligned",
 ) -> Schedule:
     """Return the schedule of a level-parallel method: stages of independent blocks, with operation counts.
 
@@ -39,7 +39,7 @@ def schedule(
         Names of frames: schedule of their inverse operational-space inertia Λ^-1. By default, schedule of forward
         dynamics.
     reference : str
-        Axes of Λ^-1: "world" or "local".
+        Axes of Λ^-1: "local_world_aligned" or "local".
 
     Returns
     -------

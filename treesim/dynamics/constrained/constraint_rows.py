@@ -10,7 +10,7 @@ import numpy as np
 from ...engine.call.evaluate import Argument, coerce
 from ...errors import ArgumentError
 from ...model.tree import Tree
-from ..operational.frames import frame_pose
+from ..operational.frames import frame_pose, in_world_axes
 from .constraints import Constraint, ConstraintTables, FrameConstraint, LoopConstraint
 
 ROUNDING = 16 * np.finfo(float).eps  # of R R^T - 1 of a rotation, which is then not changed, to the bit
@@ -56,7 +56,7 @@ def closure_table(constraints: Sequence[Constraint], tables: ConstraintTables) -
         size = np.abs(R).max(axis=1)
         linear = np.abs(R[:, 3:]).max(axis=1) <= PLAIN * size
         angular = np.abs(R[:, :3]).max(axis=1) <= PLAIN * size
-        local = constraint.reference != "world"
+        local = not in_world_axes(constraint.reference)
         shifts = linear & (not local or _rank(R[linear, :3]) == 3)
         turns, count = R[angular, 3:], _rank(R[angular, 3:])
         if count == 2 and (local or isinstance(constraint, FrameConstraint)):

@@ -16,18 +16,16 @@ from ...model.loops import Loop
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, selection
-from ...types import ConstraintRows, Reference
+from ...types import Reference
 from ...validation.values import checked_parts, checked_text, finite_or_nan, short_repr
-from ..operational.frames import frame_pose, frame_tables, frame_velocity, reference_code
-
-ALL_ROWS = np.eye(6)
-SHORTHAND = {"linear": ALL_ROWS[:3], "angular": ALL_ROWS[3:]}
+from ..operational.frames import frame_pose, frame_tables, frame_velocity, in_world_axes, reference_code
+from ..operational.rows import ROWS, Rows, row_matrix
 
 
 class _ConstraintRepr(ReprMixin):
     """Representation of both kinds of constraint."""
 
-    rows: ConstraintRows | ArrayLike | None
+    rows: Rows
     target: ArrayLike | None
     reference: Reference
     damping: float
@@ -51,13 +49,13 @@ class FrameConstraint(_ConstraintRepr):
     frame : str
         Name of the frame.
     rows : array_like or str, optional
-        (r, 6) rows on the frame's velocity (of its origin, then angular, as `frame_velocity` returns it), or "linear"
-        (a point contact) or "angular". All six by default.
+        "linear" (a point contact), "angular", "all", or (r, 6) rows on the frame's velocity (of its origin, then
+        angular, as `frame_velocity` returns it).
     target : array_like, optional
         (r,) or (..., r) time derivative of the constrained velocity [m/s^2, rad/s^2]. Zero by default. In world axes it
         is the classical acceleration of the origin; in the frame's own axes it is the spatial acceleration.
     reference : str
-        Axes of the velocity: "world", or "local" for the frame's own.
+        Axes of the velocity: "local_world_aligned", or "local" for the frame's own.
     damping : float
         Baumgarte stabilisation [1/s].
     stiffness : float
@@ -78,14 +76,14 @@ class FrameConstraint(_ConstraintRepr):
     Examples
     --------
     >>> treesim.FrameConstraint("ee_link", rows="linear", target=[0, 0, 1], damping=10)
-    <FrameConstraint on 'ee_link': rows 'linear' driven, along 'world'>
+    <FrameConstraint on 'ee_link': rows 'linear' driven, along 'local_world_aligned'>
     """
 
     frame: str
     _: KW_ONLY
-    rows: ConstraintRows | ArrayLike | None = None
+    rows: Rows = "all"
     target: ArrayLike | None = None
-    reference: Reference = "world"
+    reference: Reference = "local_world_aligned"
     damping: float = 0.0
     stiffness: float = 0.0
     pose: ArrayLike | None = None
@@ -124,7 +122,7 @@ class LoopConstraint(_ConstraintRepr):
     target : array_like, optional
         As in `FrameConstraint`.
     reference : str
-        Axes of the velocity: "world", or "local" for the first frame's own.
+        Axes of the velocity: "local_world_aligned", or "local" for the first frame's own.
     damping : float
         As in `FrameConstraint`.
     stiffness : float
@@ -141,9 +139,9 @@ class LoopConstraint(_ConstraintRepr):
     first: str
     second: str
     _: KW_ONLY
-    rows: ConstraintRows | ArrayLike | None = None
+    rows: Rows = "all"
     target: ArrayLike | None = None
-    reference: Reference = "world"
+    reference: Reference = "local_world_aligned"
     damping: float = 0.0
     stiffness: float = 0.0
     name: str = ""
@@ -206,7 +204,7 @@ def loop_constraints(robot: Tree) -> tuple[LoopConstraint, ...]:
     >>> bars = [treesim.Body(f"bar{i}", 0, treesim.Joint(f"hinge{i}", "revolute")) for i in (1, 2)]
     >>> robot = treesim.Tree("scissors", bodies=bars, frames=ends, loops=[treesim.Loop("pin", "end1", "end2")])
     >>> treesim.loop_constraints(robot)
-    (<LoopConstraint between 'end1' and 'end2': rows 'linear' held, along 'world'>,)
+    (<LoopConstraint between 'end1' and 'end2': rows 'linear' held, along 'local_world_aligned'>,)
     """
     return tuple(_closing(loop) for loop in checked_robot(robot).loops)
 
@@ -217,7 +215,7 @@ def _closing(loop: Loop) -> LoopConstraint:
     if loop.type == "fixed":
         return LoopConstraint(loop.first, loop.second, name=loop.name)
     across = np.linalg.svd(loop.axis[None])[2][1:]  # two directions that the axis may not turn in
-    rows = np.vstack([SHORTHAND["linear"], across @ SHORTHAND["angular"]])
+    rows = np.vstack([ROWS["linear"], across @ ROWS["angular"]])
     return LoopConstraint(loop.first, loop.second, rows=rows, reference="local", name=loop.name)
 
 
@@ -258,16 +256,10 @@ def constraint_tables(robot: Tree, constraints: Sequence[Constraint]) -> Constra
 
 
 def _rows(constraint: Constraint) -> np.ndarray:
-    if constraint.rows is None:
-        return ALL_ROWS
-    if isinstance(constraint.rows, str):
-        if constraint.rows not in SHORTHAND:
-            raise ArgumentError(f'rows of {constraint.label} must be "linear", "angular", or an array (r, 6)')
-        return SHORTHAND[constraint.rows]
-    rows = coerce(Argument(f"rows of {constraint.label}", constraint.rows, (6,)))
-    if rows.ndim != 2 or len(rows) == 0:
+    rows = row_matrix(f"rows of {constraint.label}", constraint.rows)
+    if len(rows) == 0:
         raise ArgumentError(f"rows of {constraint.label} have shape {rows.shape}, but (r, 6) with r >= 1 is needed")
-    return _finite(f"rows of {constraint.label}", rows)
+    return rows
 
 
 def _ends(robot: Tree, names: Sequence[str | None]) -> tuple[np.ndarray, np.ndarray]:
@@ -341,7 +333,7 @@ def _pose(constraint: Constraint) -> np.ndarray:
 
 def _in_axes(robot: Tree, constraint: Constraint, q: ArrayLike, x: np.ndarray) -> np.ndarray:
     """Return x (..., 6), given in world axes, in the constraint's axes."""
-    if constraint.reference == "world":
+    if in_world_axes(constraint.reference):
         return x
     turn = frame_pose(robot, q, constraint.ends[0])[..., :3, :3]
     return np.einsum("...ij,...pi->...pj", turn, x.reshape(*x.shape[:-1], 2, 3)).reshape(x.shape)

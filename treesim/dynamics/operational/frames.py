@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import coerce
 from ...engine.call.fast_entry import FastEntry
-from ...errors import unknown_name
+from ...errors import UnsupportedError, unknown_name
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.bodies import body_poses_states, frame_pose_states
 from ...kernels.kinematics.jacobians import FRAME_AXES, WORLD_AXES, frame_velocity_states, jacobian_states
@@ -18,19 +19,43 @@ from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...states.states import on_states, state_function
-from ...types import Reference
+from ...types import JacobianReference, Reference
 from ...validation.values import is_name_of
 
-REFERENCES = {"world": WORLD_AXES, "local": FRAME_AXES}
+REFERENCES = {"local_world_aligned": WORLD_AXES, "world": WORLD_AXES, "local": FRAME_AXES}
+SPATIAL: Final = "spatial"
 JACOBIAN, VELOCITY = FastEntry(jacobian_states), state_function(frame_velocity_states)
 POSE, POSES = state_function(frame_pose_states), state_function(body_poses_states)
 
 
 def reference_code(reference: Reference) -> int:
-    """Return the kernels' code of "world" or "local"; raises UnknownNameError for other values."""
+    """Return the kernels' code of a reference.
+
+    Raises UnsupportedError for "spatial", which kernels do not have, and UnknownNameError for other values.
+    """
     if not is_name_of(reference, REFERENCES):
-        raise unknown_name("reference", reference, REFERENCES)
+        if is_name_of(reference, (SPATIAL,)):
+            raise UnsupportedError(
+                "reference 'spatial' is for Jacobians, velocities and accelerations of one frame: "
+                "take 'local_world_aligned' or 'local'"
+            )
+        raise unknown_name("reference", reference, (*REFERENCES, SPATIAL))
     return REFERENCES[reference]
+
+
+def in_world_axes(reference: Reference) -> bool:
+    """Return True for the world's axes, False for the frame's own; raises what `reference_code` raises."""
+    return reference_code(reference) == WORLD_AXES
+
+
+def move_to_origin(robot: Tree, q: ArrayLike, frame: str, J: np.ndarray) -> np.ndarray:
+    """Add p x J_angular to the linear rows of J (..., 6, n), p the frame's position: rows about the world's origin.
+
+    Overwrites and returns J.
+    """
+    position = frame_pose(robot, q, frame)[..., :3, 3].astype(J.dtype, copy=False)
+    J[..., :3, :] += np.cross(position[..., None], J[..., 3:, :], axis=-2)
+    return J
 
 
 def frame_tables(robot: Tree, frames: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +142,7 @@ def frame_pose(robot: Tree, q: ArrayLike, frame: str) -> np.ndarray:
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
-    tables = known_frame_codes(robot, (frame,), "world")
+    tables = known_frame_codes(robot, (frame,), "local_world_aligned")
     if robot.nq == 0:
         return _for_each_state(robot, q, robot.frame(frame).placement.matrix())
     return POSE(robot, robot.ints, robot.reals, *tables, q)
@@ -153,7 +178,9 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
     return POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
 
 
-def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, *, reference: Reference = "world") -> np.ndarray:
+def frame_jacobian(
+    robot: Tree, q: ArrayLike, frame: str, *, reference: JacobianReference = "local_world_aligned"
+) -> np.ndarray:
     """Return the Jacobian J of a frame: J v is the velocity of its origin, then its angular velocity.
 
     Parameters
@@ -165,7 +192,9 @@ def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, *, reference: Referenc
     frame : str
         Name of the frame.
     reference : str
-        Axes of the velocity: "world", or "local" for the frame's own.
+        "local_world_aligned": velocity of the frame's origin, in world axes; "world" is another name of it. "local":
+        velocity of the frame's origin, in the frame's own axes. "spatial": velocity of the point of the frame's body
+        that is at the world's origin, in world axes (Pinocchio's WORLD).
 
     Returns
     -------
@@ -195,6 +224,8 @@ def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, *, reference: Referenc
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
+    if reference == SPATIAL:
+        return move_to_origin(robot, q, frame, frame_jacobian(robot, q, frame))
     try:
         codes, offsets = kept_frame_codes(robot, (frame,), reference)
     except TypeError:  # a name that cannot be hashed
@@ -206,7 +237,12 @@ def frame_jacobian(robot: Tree, q: ArrayLike, frame: str, *, reference: Referenc
 
 
 def frame_velocity(
-    robot: Tree, q: ArrayLike, v: ArrayLike, frame: str, *, reference: Reference = "world"
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    frame: str,
+    *,
+    reference: JacobianReference = "local_world_aligned",
 ) -> np.ndarray:
     """Return the velocity of a frame.
 
@@ -236,4 +272,7 @@ def frame_velocity(
     """
     if type(robot) is not Tree:
         robot = checked_robot(robot)
+    if reference == SPATIAL:
+        velocity = frame_velocity(robot, q, v, frame)
+        return move_to_origin(robot, q, frame, velocity[..., None])[..., 0]
     return VELOCITY(robot, robot.ints, robot.reals, *known_frame_codes(robot, (frame,), reference), q, v)

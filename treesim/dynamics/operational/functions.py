@@ -11,11 +11,17 @@ from ... import plugins
 from ...model.tree import Tree
 from ...states.arguments import checked_frames, checked_robot
 from ...types import Reference
+from .frames import in_world_axes
 from .mimic import inverse_inertia_by
 
 
 def inverse_operational_inertia(
-    robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, method: str = "pv_osim", reference: Reference = "world"
+    robot: Tree,
+    q: ArrayLike,
+    frames: str | Sequence[str],
+    *,
+    method: str = "pv_osim",
+    reference: Reference = "local_world_aligned",
 ) -> np.ndarray:
     """Return the inverse operational-space inertia Λ^-1 = J M^-1 J' of k frames.
 
@@ -32,7 +38,7 @@ def inverse_operational_inertia(
     method : str
         A name of `available("operational")`.
     reference : str
-        Axes: "world" or "local" as in `treesim.frame_jacobian`.
+        Axes: "local_world_aligned" or "local", as in `treesim.frame_jacobian`.
 
     Returns
     -------
@@ -65,6 +71,7 @@ def inverse_operational_inertia(
         robot = checked_robot(robot)
     names = (frames,) if isinstance(frames, str) else checked_frames(frames)
     found = plugins.get("operational", method)
+    reference = "local_world_aligned" if in_world_axes(reference) else "local"  # plugins know one name of each
     if robot.mimic_map is not None:
         return inverse_inertia_by(found, robot, q, names, reference)
     return found.inverse_inertia(robot, q, names, reference)

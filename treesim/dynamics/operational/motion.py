@@ -16,8 +16,8 @@ from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...states.states import declared, state_function
 from ...system.display import arrays, batch, html_table
-from ...types import Reference
-from .frames import known_frame_codes, reference_code
+from ...types import JacobianReference
+from .frames import SPATIAL, in_world_axes, known_frame_codes
 
 MOTIONS, CENTER = state_function(frame_motions_states), state_function(center_of_mass_states)
 CENTER_JACOBIAN = state_function(center_of_mass_jacobian_states)
@@ -44,7 +44,7 @@ class FrameMotion(NamedTuple):
 
 def frame_motions(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]) -> FrameMotion:
     """Return the motions of k frames, each array (..., k, *); arguments as in `frame_acceleration`. O(N + k)."""
-    constants = (robot.ints, robot.reals, *known_frame_codes(robot, tuple(frames), "world"))
+    constants = (robot.ints, robot.reals, *known_frame_codes(robot, tuple(frames), "local_world_aligned"))
     if robot.nq == 0:
         return as_motion(_standing(robot, constants, q, v, a, frames))
     return as_motion(MOTIONS(robot, *constants, q, v, a))
@@ -70,9 +70,17 @@ def _standing(
 
 
 def frame_acceleration(
-    robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frame: str, *, reference: Reference = "world"
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    frame: str,
+    *,
+    reference: JacobianReference = "local_world_aligned",
 ) -> np.ndarray:
     """Return the classical acceleration of a frame, without gravity: J a + Jdot v in world axes.
+
+    For the reference "spatial" it is the spatial acceleration: the derivative of the velocity for this reference.
 
     Parameters
     ----------
@@ -85,7 +93,7 @@ def frame_acceleration(
     frame : str
         Name of the frame.
     reference : str
-        Axes of the result: "world", or "local" for the frame's own.
+        As in `treesim.frame_jacobian`.
 
     Returns
     -------
@@ -113,9 +121,13 @@ def frame_acceleration(
     array([-0.02, -2.57,  1.95, -4.1 , -3.89,  2.02])
     """
     robot = checked_robot(robot)
-    local = reference_code(reference) != reference_code("world")
+    local = reference != SPATIAL and not in_world_axes(reference)
     motion = frame_motions(robot, q, v, a, (frame,))
     acceleration = motion.acceleration[..., 0, :]
+    if reference == SPATIAL:
+        velocity, rates = motion.velocity[..., 0, :], acceleration[..., 3:]
+        turning = np.cross(motion.position[..., 0, :], rates) - np.cross(velocity[..., 3:], velocity[..., :3])
+        return np.concatenate([acceleration[..., :3] + turning, rates], axis=-1)
     if not local:
         return np.ascontiguousarray(acceleration)
     halves = acceleration.reshape(*acceleration.shape[:-1], 2, 3)

@@ -22,6 +22,7 @@ from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin, arrays, batch, span
 from ...types import Reference
+from .frames import in_world_axes
 from .mimic import inverse_inertia_by
 from .task_rows import (
     BaseRows,
@@ -76,7 +77,7 @@ class OperationalSpace(ReprMixin):
     Examples
     --------
     >>> robot = treesim.load("ur5")
-    >>> task = treesim.FrameTask("ee_link", "position")
+    >>> task = treesim.FrameTask("ee_link", "linear")
     >>> space = treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)
     >>> tau = space.torque(space.force([0, 0, 1]))  # accelerates the tool upward by 1 m/s^2
     >>> np.allclose(space.acceleration(tau), [0, 0, 1])
@@ -167,7 +168,7 @@ def operational_space(
     tasks: Task | Sequence[Task],
     *,
     method: str = LTDL,
-    reference: Reference = "world",
+    reference: Reference = "local_world_aligned",
     f_ext: ArrayLike | None = None,
     gravity: ArrayLike | None = None,
     rtol: float = RTOL,
@@ -187,7 +188,7 @@ def operational_space(
     method : str
         A name of `available("operational")`, for Λ^-1 of the tasks' frames. Other quantities use the factors of "ltdl".
     reference : str
-        Axes of tasks without a reference: "world" or "local".
+        Axes of tasks without a reference: "local_world_aligned" or "local".
     f_ext, gravity : array_like, optional
         As in `treesim.forward_dynamics`; they enter β.
     rtol : float
@@ -230,7 +231,7 @@ def operational_space(
     if not 0 < rtol < 1:
         raise ArgumentError(f"rtol must lie between 0 and 1, got {rtol}")
     several = several_of(tasks)
-    plain = reference == "world" and {*map(type, several)} == {str} and len({*several}) == len(several)
+    plain = in_world_axes(reference) and {*map(type, several)} == {str} and len({*several}) == len(several)
     listed = [] if plain else listed_tasks(several)
     base = base_rows(robot, q, v, f_ext, gravity, several if plain else frames_of(listed), centers_in(listed))
     if method != LTDL:
@@ -252,7 +253,7 @@ def operational_space(
 
 def _by_method(robot: Tree, q: ArrayLike, base: BaseRows, method: str) -> np.ndarray:
     """Return Λ^-1 of the frames by `method`."""
-    return inverse_inertia_by(plugins.get("operational", method), robot, q, base.frames, "world")
+    return inverse_inertia_by(plugins.get("operational", method), robot, q, base.frames, "local_world_aligned")
 
 
 def _identity_minus(product: np.ndarray) -> np.ndarray:

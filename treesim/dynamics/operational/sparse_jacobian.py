@@ -16,7 +16,7 @@ from ...model.topology import Topology
 from ...model.tree import Tree
 from ...states.arguments import checked_frames, checked_robot
 from ...system.display import ReprMixin
-from ...types import Reference
+from ...types import JacobianReference
 from ...validation.arrays import Argument, coerce, real_numbers, refuse_non_finite
 from ..factorization import Factorization
 from .frames import frame_jacobian, frame_tables
@@ -238,7 +238,7 @@ class SparseJacobian(ReprMixin):
 
 
 def sparse_jacobian(
-    robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, reference: Reference = "world"
+    robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, reference: JacobianReference = "local_world_aligned"
 ) -> SparseJacobian:
     """Return the sparse Jacobian of k frames at one configuration.
 
@@ -251,7 +251,7 @@ def sparse_jacobian(
     frames : str or sequence of str
         Names of the frames.
     reference : str
-        Axes: "world" or "local" as in `treesim.frame_jacobian`.
+        As in `treesim.frame_jacobian`.
 
     Returns
     -------

@@ -21,9 +21,10 @@ from ...types import Reference
 from ..base import explain_failure
 from ..functions import bias_forces
 from ..tables import constants_of, kernel_wrenches
-from .frames import known_frame_codes
+from .frames import in_world_axes, known_frame_codes
 from .mimic import constraint_response
 from .motion import FrameMotion, as_motion, massive
+from .rows import is_all
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
 ROWS = FastEntry(operational_rows_states)
@@ -111,7 +112,7 @@ def base_rows(
 ) -> BaseRows:
     """Return the rows of frames and, if required, of the centre of mass; arguments as in `operational_space`."""
     k, n, m = len(frames), robot.nv, 6 * len(frames) + 3 * centers
-    tables = (*known_frame_codes(robot, frames, "world"), CENTERS[centers])
+    tables = (*known_frame_codes(robot, frames, "local_world_aligned"), CENTERS[centers])
     constants = (*constants_of(robot, gravity), *tables)
     if centers:
         massive(robot)
@@ -194,8 +195,10 @@ def are_the_base(base: BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask],
     """Return whether the tasks are the base rows in order: full frames, then optionally the centre of mass."""
     k = len(base.frames)
     whole = all(
-        isinstance(task, FrameTask) and task.rows is None and (task.reference or reference) == "world"
+        isinstance(task, FrameTask)
+        and is_all(task.rows)
+        and in_world_axes(reference if task.reference is None else task.reference)
         for task in tasks[:k]
     )
-    last = all(isinstance(task, CenterOfMassTask) and task.rows is None for task in tasks[k:])
+    last = all(isinstance(task, CenterOfMassTask) and is_all(task.rows) for task in tasks[k:])
     return whole and last and k <= len(tasks) <= k + 1

@@ -7,21 +7,18 @@ components of xdot, also if their axes rotate.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import Argument, coerce
-from ...errors import ArgumentError, listed, unknown_name
+from ...errors import listed
 from ...system.display import ReprMixin, selection
-from ...types import Reference, TaskRows
-from ...validation.values import checked_text, is_name_of
-from .frames import REFERENCES
+from ...types import Reference
+from ...validation.values import checked_text
+from .frames import in_world_axes
 from .motion import FrameMotion
-
-SELECTIONS = {"position": np.eye(6)[:3], "orientation": np.eye(6)[3:]}
-Rows: TypeAlias = TaskRows | ArrayLike | None
+from .rows import Rows, row_matrix
 
 
 class FramesTask(ReprMixin):
@@ -54,7 +51,7 @@ class FramesTask(ReprMixin):
         motion : FrameMotion
             Motions of the k frames in world axes.
         reference : str
-            Axes to use if the task has no reference: "world" or "local".
+            Axes to use if the task has no reference: "local_world_aligned" or "local".
 
         Returns
         -------
@@ -71,7 +68,7 @@ class FramesTask(ReprMixin):
         motion : FrameMotion
             Motions of the k frames in world axes.
         reference : str
-            Axes to use if the task has no reference: "world" or "local".
+            Axes to use if the task has no reference: "local_world_aligned" or "local".
 
         Returns
         -------
@@ -81,29 +78,12 @@ class FramesTask(ReprMixin):
         raise NotImplementedError
 
 
-def selected(rows: Rows, width: int = 6) -> np.ndarray:
-    """Return the matrix (r, width) of `rows`: an array, "position", "orientation", or None for all rows.
-
-    Raises ArgumentError or UnknownNameError for other values.
-    """
-    if rows is None:
-        return np.eye(width)
-    if isinstance(rows, str):
-        if width != 6 or rows not in SELECTIONS:
-            raise unknown_name("selection of rows", rows, SELECTIONS if width == 6 else ())
-        return SELECTIONS[rows]
-    matrix = coerce(Argument("rows", rows, (width,)))
-    if matrix.ndim != 2 or not np.isfinite(matrix).all():
-        raise ArgumentError(f"rows must be a finite (r, {width}) matrix, got shape {matrix.shape}")
-    return matrix
-
-
 def _check(task: Any, *names: str, width: int = 6) -> None:
     """Raise ArgumentError or UnknownNameError for invalid names, rows and axes, which do not depend on the robot."""
     for name in names:
         checked_text(f"{name} of a {type(task).__name__}", getattr(task, name))
-    selected(task.rows, width)
-    _along(getattr(task, "reference", None), "world")
+    row_matrix("rows", task.rows, width)
+    _aligned(getattr(task, "reference", None), "local_world_aligned")
 
 
 def _axes(reference: Reference | None) -> str:
@@ -111,11 +91,8 @@ def _axes(reference: Reference | None) -> str:
     return "" if reference is None else f", along {reference!r}"
 
 
-def _along(reference: Reference | None, default: Reference) -> Reference:
-    chosen = default if reference is None else reference
-    if not is_name_of(chosen, REFERENCES):
-        raise unknown_name("reference", chosen, REFERENCES)
-    return chosen
+def _aligned(reference: Reference | None, default: Reference) -> bool:
+    return in_world_axes(default if reference is None else reference)
 
 
 def _cross_matrix(p: np.ndarray) -> np.ndarray:
@@ -146,9 +123,9 @@ class FrameTask(FramesTask):
     frame : str
         Name of the frame.
     rows : array_like or str, optional
-        (r, 6) rows, "position" or "orientation". All six by default.
+        "linear", "angular", "all", or (r, 6) rows.
     reference : str, optional
-        Axes: "world", or "local" for the frame's own; that of `treesim.operational_space` by default.
+        Axes: "local_world_aligned", or "local" for the frame's own; that of `treesim.operational_space` by default.
 
     Notes
     -----
@@ -157,12 +134,12 @@ class FrameTask(FramesTask):
 
     Examples
     --------
-    >>> treesim.FrameTask("ee_link", "position", reference="local")
-    <FrameTask on 'ee_link': rows 'position', along 'local'>
+    >>> treesim.FrameTask("ee_link", "linear", reference="local")
+    <FrameTask on 'ee_link': rows 'linear', along 'local'>
     """
 
     frame: str
-    rows: Rows = None
+    rows: Rows = "all"
     reference: Reference | None = None
 
     def __post_init__(self) -> None:
@@ -179,7 +156,7 @@ class FrameTask(FramesTask):
     @property
     def count(self) -> int:
         """Number of rows."""
-        return len(selected(self.rows))
+        return len(row_matrix("rows", self.rows))
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return the combination T of the frame's velocity.
@@ -196,8 +173,8 @@ class FrameTask(FramesTask):
         numpy.ndarray
             (..., r, 6) matrix T.
         """
-        R = selected(self.rows)
-        if _along(self.reference, reference) == "world":
+        R = row_matrix("rows", self.rows)
+        if _aligned(self.reference, reference):
             return np.broadcast_to(R, (*motion.position.shape[:-2], *R.shape))
         return R @ _turn_of_both(motion.rotation[..., 0, :, :])
 
@@ -216,9 +193,9 @@ class FrameTask(FramesTask):
         numpy.ndarray
             (..., r) velocity terms.
         """
-        R = selected(self.rows)
+        R = row_matrix("rows", self.rows)
         V = motion.velocity[..., 0, :]
-        if _along(self.reference, reference) == "world":
+        if _aligned(self.reference, reference):
             return np.zeros((*V.shape[:-1], len(R)))
         turning = np.concatenate([-np.cross(V[..., 3:], V[..., :3]), np.zeros_like(V[..., 3:])], axis=-1)
         return _turned(motion.rotation[..., 0, :, :], turning) @ R.T
@@ -235,10 +212,10 @@ class RelativeTask(FramesTask):
     first, second : str
         Names of the frames.
     rows : array_like or str, optional
-        (r, 6) rows, "position" or "orientation". All six by default.
+        "linear", "angular", "all", or (r, 6) rows.
     reference : str, optional
-        Axes: "world", or "local" for those of `first`; that of `treesim.operational_space` by default. In "local" axes,
-        the first three rows are the derivative of `second`'s coordinates in `first`.
+        Axes: "local_world_aligned", or "local" for those of `first`; that of `treesim.operational_space` by default. In
+        "local" axes, the first three rows are the derivative of `second`'s coordinates in `first`.
 
     Notes
     -----
@@ -247,7 +224,7 @@ class RelativeTask(FramesTask):
     Examples
     --------
     >>> robot = treesim.load("ur5")
-    >>> task = treesim.RelativeTask("forearm_link", "ee_link", rows="orientation")
+    >>> task = treesim.RelativeTask("forearm_link", "ee_link", rows="angular")
     >>> treesim.operational_space(robot, np.full(6, 0.5), np.zeros(6), task)  # three wrist joints
     <OperationalSpace of 'ur5': 3 rows, rank 3, nv 6>
     """
@@ -255,7 +232,7 @@ class RelativeTask(FramesTask):
     first: str
     second: str
     _: KW_ONLY
-    rows: Rows = None
+    rows: Rows = "all"
     reference: Reference | None = None
 
     def __post_init__(self) -> None:
@@ -273,7 +250,7 @@ class RelativeTask(FramesTask):
     @property
     def count(self) -> int:
         """Number of rows."""
-        return len(selected(self.rows))
+        return len(row_matrix("rows", self.rows))
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return the combination T of the two frames' velocities.
@@ -294,9 +271,9 @@ class RelativeTask(FramesTask):
         T = np.zeros((*arm.shape[:-1], 6, 12))
         T[..., :, :6], T[..., :, 6:] = -np.eye(6), np.eye(6)
         T[..., :3, 3:6] = _cross_matrix(arm)  # - w_1 x arm = arm x w_1
-        if _along(self.reference, reference) == "local":
+        if not _aligned(self.reference, reference):
             T = _turn_of_both(motion.rotation[..., 0, :, :]) @ T
-        return selected(self.rows) @ T
+        return row_matrix("rows", self.rows) @ T
 
     def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
         """Return the velocity terms: -w_1 x (pdot_2 - pdot_1), and in the axes of `first` also -w_1 x xdot.
@@ -316,11 +293,11 @@ class RelativeTask(FramesTask):
         V1, V2 = motion.velocity[..., 0, :], motion.velocity[..., 1, :]
         w, apart = V1[..., 3:], V2[..., :3] - V1[..., :3]
         terms = np.concatenate([-np.cross(w, apart), np.zeros_like(w)], axis=-1)
-        if _along(self.reference, reference) == "local":
+        if not _aligned(self.reference, reference):
             seen = apart - np.cross(w, motion.position[..., 1, :] - motion.position[..., 0, :])
             turning = [-np.cross(w, seen), -np.cross(w, V2[..., 3:] - w)]
             terms = _turned(motion.rotation[..., 0, :, :], terms + np.concatenate(turning, axis=-1))
-        return terms @ selected(self.rows).T
+        return terms @ row_matrix("rows", self.rows).T
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -329,8 +306,8 @@ class CenterOfMassTask(ReprMixin):
 
     Parameters
     ----------
-    rows : array_like, optional
-        (r, 3) rows. All three by default.
+    rows : array_like or str, optional
+        "all", or (r, 3) rows.
 
     Examples
     --------
@@ -338,7 +315,7 @@ class CenterOfMassTask(ReprMixin):
     <CenterOfMassTask: 2 rows>
     """
 
-    rows: ArrayLike | None = None
+    rows: Literal["all"] | ArrayLike | None = "all"
 
     def __post_init__(self) -> None:
         _check(self, width=3)
@@ -347,12 +324,12 @@ class CenterOfMassTask(ReprMixin):
         return f"<CenterOfMassTask: {selection(self.rows)}>"
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("rows", self.rows), ("reference", "world")]
+        return [("rows", self.rows), ("reference", "local_world_aligned")]
 
     @property
     def matrix(self) -> np.ndarray:
         """Matrix of the rows (r, 3)."""
-        return selected(self.rows, 3)
+        return row_matrix("rows", self.rows, 3)
 
     @property
     def count(self) -> int:

@@ -12,6 +12,7 @@ from pydrake.multibody.tree import RotationalInertia
 
 from treesim.compare import EngineError
 from treesim.errors import UnsupportedError
+from treesim.urdf.document import Document
 
 if TYPE_CHECKING:
     from treesim import Tree
@@ -94,7 +95,7 @@ def plant_of(robot: Tree, urdf: str, weightless: bool = False) -> Any:
     except RuntimeError as error:
         raise UnsupportedError(f"Drake cannot read this URDF ({_brief(error)})") from error
     plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, 0.0] if weightless else robot.gravity.tolist())
-    root = _root(urdf)
+    root = Document(etree.fromstring(urdf.encode()), "").root_link
     if root not in (WORLD, *(link_name(name) for name in robot.body_names)):
         plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(root, model))
     plant.Finalize()
@@ -103,12 +104,6 @@ def plant_of(robot: Tree, urdf: str, weightless: bool = False) -> Any:
     if plant.num_velocities() != robot.nv or read != {link_name(name) for name in robot.body_names}:
         raise EngineError("Drake reads other joints from this URDF than treesim")
     return plant
-
-
-def _root(urdf: str) -> str:
-    root = etree.fromstring(urdf.encode())
-    children = {child.get("link") for child in root.iter("child")}
-    return str(next(link.get("name") for link in root.iter("link") if link.get("name") not in children))
 
 
 def _brief(error: RuntimeError) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .description import child_of, name_of
+from treesim.urdf.document import child_of, name_of
+
 from .predicates import mass_of_shapes
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ def drop_links(outcome: Outcome, links: list[_Element]) -> None:
 def drop_with_carried(outcome: Outcome, links: list[_Element]) -> None:
     """Remove links and all links below them."""
     for link in links:
-        outcome.drop(outcome.description.carried_by(name_of(link)))
+        outcome.drop(outcome.description.subtree(name_of(link)))
 
 
 def let_fly(outcome: Outcome, links: list[_Element]) -> None:

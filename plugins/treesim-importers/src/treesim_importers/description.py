@@ -1,15 +1,13 @@
-"""Robot description as other readers see it: unchecked elements with their lines."""
+"""Numbers in a robot description as other readers see them: unchecked."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from treesim.urdf.document import Document
 from treesim.urdf.findings import Findings
 from treesim.urdf.numbers import BadNumberError, parse_numbers
 from treesim.urdf.read import parse
@@ -25,102 +23,15 @@ _NUMBER = re.compile(r"\s*([+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?nan)", re.IGN
 DOFS = {"revolute": 1, "continuous": 1, "prismatic": 1, "planar": 3, "spherical": 3, "floating": 6}
 
 
-@dataclass(frozen=True)
-class Description:
-    """Parsed document whose errors are not corrected.
-
-    root: its root element. file: name in messages. path: of the file, if it has one. codes: of the findings at
-    parsing.
-    """
-
-    root: _Element
-    file: str
-    path: Path | None = None
-    codes: tuple[str, ...] = ()
-
-    @cached_property
-    def links(self) -> list[_Element]:
-        """Links, in the order of the file."""
-        return list(self.root.findall("link"))
-
-    @cached_property
-    def joints(self) -> list[_Element]:
-        """Joints, in the order of the file."""
-        return list(self.root.findall("joint"))
-
-    @cached_property
-    def by_name(self) -> dict[str, _Element]:
-        """First link of each name."""
-        return {name_of(link): link for link in reversed(self.links)}
-
-    @cached_property
-    def above(self) -> dict[str, _Element]:
-        """First parent joint of each link, by the link's name."""
-        return {child_of(joint): joint for joint in reversed(self.joints)}
-
-    @cached_property
-    def roots(self) -> list[str]:
-        """Links without a parent joint."""
-        return [name for name in self.by_name if name not in self.above]
-
-    @property
-    def root_link(self) -> str:
-        """First link without a parent joint; "" if there is none."""
-        return self.roots[0] if self.roots else ""
-
-    @property
-    def folder(self) -> Path:
-        """Folder to which mesh names are relative."""
-        return Path.cwd() if self.path is None else self.path.resolve().parent
-
-    def path_to(self, link: str) -> Iterator[_Element]:
-        """Yield the joints from a link to the root, the nearest first; ends at a cycle."""
-        seen: set[str] = set()
-        while link in self.above and link not in seen:
-            seen.add(link)
-            yield self.above[link]
-            link = parent_of(self.above[link])
-
-    def carried_by(self, link: str) -> list[str]:
-        """Return a link and all links below it."""
-        return [name for name in self.by_name if name == link or link in map(parent_of, self.path_to(name))]
-
-    def holder(self, link: str) -> str:
-        """Return the first link of a link's rigid group: the nearest towards the root whose joint moves."""
-        for joint in self.path_to(link):
-            if joint.get("type") != "fixed":
-                break
-            link = parent_of(joint)
-        return link
-
-
-def describe(source: Source) -> Description:
-    """Return the description of any source that `treesim.load` reads; raises UrdfError if it is not URDF in XML."""
+def describe(source: Source | Document) -> Document:
+    """Return the document of any source that `treesim.load` reads; raises UrdfError if it is not URDF in XML."""
     findings = Findings("<source>")
-    document = open_source(source, findings)
-    findings.file = document.label
-    root = parse(document, findings)
-    return Description(root, document.label, document.path, tuple(found.code for found in findings))
+    return source if isinstance(source, Document) else parse(open_source(source, findings), findings)
 
 
-def name_of(element: _Element) -> str:
-    """Return an element's name, "" if it has none."""
-    return str(element.get("name") or "")
-
-
-def parent_of(joint: _Element) -> str:
-    """Return the name of a joint's parent link."""
-    return _end(joint, "parent")
-
-
-def child_of(joint: _Element) -> str:
-    """Return the name of a joint's child link."""
-    return _end(joint, "child")
-
-
-def _end(joint: _Element, role: str) -> str:
-    element = joint.find(role)
-    return "" if element is None else str(element.get("link") or "")
+def folder_of(document: Document) -> Path:
+    """Return the folder to which mesh names are relative."""
+    return Path.cwd() if document.path is None else document.path.resolve().parent
 
 
 def numbers(element: _Element | None, attribute: str, count: int) -> tuple[float, ...] | None:

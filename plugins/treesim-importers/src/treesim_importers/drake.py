@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from treesim.urdf.document import name_of
+
 from . import changes as c
 from . import examples as ex
 from . import predicates as p
-from .description import WORLD, mass_of, moments_of, name_of, number
+from .description import WORLD, folder_of, mass_of, moments_of, number
 from .effects import moments_text
 from .rule import Reader, Rule, refuse
 
@@ -38,7 +40,7 @@ def _unresolved(outcome: Outcome) -> Iterator[_Element]:
     """Yield the visual and collision meshes that Drake does not find: it knows no packages by default."""
     for mesh in p.meshes(outcome):
         scheme, _, rest = (mesh.get("filename") or "").rpartition("://")
-        if scheme in ("package", "model") or not rest or not (outcome.description.folder / rest).is_file():
+        if scheme in ("package", "model") or not rest or not (folder_of(outcome.description) / rest).is_file():
             yield mesh
 
 
@@ -67,7 +69,7 @@ def _weightless(link: _Element) -> bool:
 def _free_roots(outcome: Outcome) -> Iterator[_Element]:
     for name in outcome.description.roots:
         if name != WORLD:
-            yield outcome.description.by_name[name]
+            yield outcome.description.link[name]
 
 
 def _crossed(joint: _Element) -> bool:

@@ -9,14 +9,16 @@ import numpy as np
 
 from treesim.errors import listed, quoted
 from treesim.model.inertia import Placement, unit_vector
+from treesim.urdf.document import child_of, name_of
 
-from .description import child_of, name_of, numbers
+from .description import numbers
 from .predicates import principal_moments
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-    from .description import Description
+    from treesim.urdf.document import Document
+
     from .outcome import Outcome
 
 GRAVITY = np.array([0.0, 0.0, -9.81])  # m/s^2, in the root link's axes
@@ -61,7 +63,7 @@ def moments_text(links: list[_Element]) -> str:
     return ""
 
 
-def largest_torque(description: Description, changes: dict[str, float]) -> tuple[float, str]:
+def largest_torque(description: Document, changes: dict[str, float]) -> tuple[float, str]:
     """Return the largest change of a static joint torque due to changed masses, and its joint.
 
     Torque (of prismatic joints, force) [N m, N] for all joints at zero and the root link upright. changes: [kg]
@@ -69,8 +71,8 @@ def largest_torque(description: Description, changes: dict[str, float]) -> tuple
     """
     torques: dict[str, float] = {}
     for name, change in changes.items():
-        if change and name in description.by_name:
-            centre = _place(description, name) @ _origin(description.by_name[name].find("inertial"))
+        if change and name in description.link:
+            centre = _place(description, name) @ _origin(description.link[name].find("inertial"))
             for joint in description.path_to(name):
                 torques[name_of(joint)] = torques.get(name_of(joint), 0.0) + _torque(
                     description, joint, centre.translation, change
@@ -79,7 +81,7 @@ def largest_torque(description: Description, changes: dict[str, float]) -> tuple
     return abs(torques.get(joint, 0.0)), joint
 
 
-def _torque(description: Description, joint: _Element, centre: np.ndarray, mass: float) -> float:
+def _torque(description: Document, joint: _Element, centre: np.ndarray, mass: float) -> float:
     """Return the moment of a weight about a joint's axis, or the force along it."""
     place = _place(description, child_of(joint))
     axis = place.rotation @ unit_vector(np.array(numbers(joint.find("axis"), "xyz", 3) or (1.0, 0.0, 0.0)))
@@ -91,7 +93,7 @@ def _torque(description: Description, joint: _Element, centre: np.ndarray, mass:
     return 0.0
 
 
-def _place(description: Description, link: str) -> Placement:
+def _place(description: Document, link: str) -> Placement:
     """Return the placement of a link in the root link, all joints at zero."""
     place = Placement()
     for joint in description.path_to(link):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from treesim.urdf.document import child_of, name_of, parent_of
+
 from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from . import urdfdom
-from .description import WORLD, child_of, name_of, parent_of
+from .description import WORLD
 from .rule import Reader, Rule, refuse
 
 if TYPE_CHECKING:
@@ -49,14 +51,14 @@ def _weigh_lumps(outcome: Outcome) -> tuple[dict[str, float], list[_Element]]:
     description, divided = outcome.description, []
     lumped = {child_of(joint): joint for joint in _lumped(outcome)}
     masses, depths = dict(outcome.masses), {link: len(list(description.path_to(link))) for link in lumped}
-    stated = {name for name, link in description.by_name.items() if not p.bare(link)}
+    stated = {name for name, link in description.link.items() if not p.bare(link)}
     for link in sorted(lumped, key=lambda link: (-depths[link], name_of(lumped[link]))):
         parent = parent_of(lumped[link])
         if link in stated and parent in masses:
             masses[parent] += masses[link]
             stated.add(parent)
             if masses[parent] == 0:
-                divided.append(description.by_name[link])
+                divided.append(description.link[link])
     return masses, divided
 
 
@@ -70,7 +72,7 @@ def _divided_by_zero(outcome: Outcome) -> Iterator[_Element]:
     for link in divided:
         holder = name_of(link)
         while holder in lumped:
-            holder = parent_of(outcome.description.above[holder])
+            holder = parent_of(outcome.description.parent_joint[holder])
         if abs(masses.get(holder, 0.0)) > SMALLEST:
             yield link
 
@@ -82,13 +84,13 @@ def _light(outcome: Outcome) -> Iterator[_Element]:
     holding = {parent_of(joint) for joint in outcome.description.joints if child_of(joint) not in lumped}
     for name, mass in masses.items():
         if name != WORLD and abs(mass) <= SMALLEST and (name not in lumped or name in holding):
-            yield outcome.description.by_name[name]
+            yield outcome.description.link[name]
 
 
 def _free(outcome: Outcome) -> Iterator[_Element]:
     root = outcome.description.root_link
     if root != WORLD and root in outcome.masses:
-        yield outcome.description.by_name[root]
+        yield outcome.description.link[root]
 
 
 def _cut(outcome: Outcome, joints: list[_Element]) -> None:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from treesim.urdf.document import name_of
+
 from . import examples as ex
 from . import predicates as p
-from .description import name_of
 from .rule import Reader, Rule
 
 if TYPE_CHECKING:

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from treesim.urdf.document import child_of, name_of
+
 from . import changes as c
 from . import examples as ex
 from . import predicates as p
-from .description import WORLD, child_of, mass_of, moments_of, name_of, number
+from .description import WORLD, folder_of, mass_of, moments_of, number
 from .effects import moments_text
 from .rule import Reader, Rule, refuse
 
@@ -45,20 +47,20 @@ def _fixed_joints(outcome: Outcome) -> Iterator[_Element]:
 def _roots(outcome: Outcome) -> Iterator[_Element]:
     for name in outcome.description.roots:
         if _merges(outcome) and name in outcome.masses:
-            yield outcome.description.by_name[name]
+            yield outcome.description.link[name]
 
 
 def _unmoved(outcome: Outcome) -> Iterator[_Element]:
     """Yield the moving links that, with the links fixed to them, have no mass or no inertia."""
     for name in outcome.dofs:
         if name in outcome.masses and (outcome.masses[name] < SMALLEST or _is_point(outcome, name)):
-            yield outcome.description.by_name[name]
+            yield outcome.description.link[name]
 
 
 def _is_point(outcome: Outcome, name: str) -> bool:
     """Return whether all mass of a rigid group is that of one link without rotational inertia."""
     description = outcome.description
-    group = [link for link in description.links if description.holder(name_of(link)) == name and mass_of(link)]
+    group = [link for link in description.links if description.first_of_group(name_of(link)) == name and mass_of(link)]
     return len(group) == 1 and not any(moments_of(group[0]) or (1.0,))
 
 
@@ -67,7 +69,7 @@ def _unreadable_meshes(outcome: Outcome) -> Iterator[_Element]:
 
     They must be below the file's folder (or the file's own meshdir), and of a format that MuJoCo reads.
     """
-    folder = outcome.description.folder / _compiler(outcome, "meshdir")
+    folder = folder_of(outcome.description) / _compiler(outcome, "meshdir")
     strip = _compiler(outcome, "strippath") == "true"
     for mesh in p.meshes(outcome, "collision"):
         name = mesh.get("filename") or ""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from treesim.urdf.document import child_of, name_of, parent_of
+
 from . import changes as c
 from . import examples as ex
 from . import predicates as p
-from .description import child_of, name_of, number, parent_of
+from .description import number
 from .effects import moments_text
 from .rule import Reader, Rule, refuse
 

@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from copy import copy
 from typing import TYPE_CHECKING
 
-from .description import DOFS, child_of, mass_of, name_of
+from treesim.urdf.document import child_of, name_of
+
+from .description import DOFS, mass_of
 
 if TYPE_CHECKING:
-    from .description import Description
+    from treesim.urdf.document import Document
 
 
 class Outcome:
@@ -19,9 +21,9 @@ class Outcome:
     parent joint of a link; a floating link has 6. refused: True if the reader refuses the file.
     """
 
-    def __init__(self, description: Description) -> None:
+    def __init__(self, description: Document) -> None:
         self.description = description
-        self.masses = {name: mass_of(link) for name, link in description.by_name.items()}
+        self.masses = {name: mass_of(link) for name, link in description.link.items()}
         kinds = {child_of(joint): DOFS.get(joint.get("type", ""), 0) for joint in description.joints}
         self.dofs = {link: count for link, count in kinds.items() if count}
         self.refused = False
@@ -56,7 +58,7 @@ class Outcome:
         self.masses = {link: mass for link, mass in self.masses.items() if link in kept}
 
     def _is_kept(self, link: str, keep: set[str]) -> bool:
-        joint = self.description.above.get(link)
+        joint = self.description.parent_joint.get(link)
         return joint is None or joint.get("type") != "fixed" or name_of(joint) in keep
 
     def _holder(self, link: str, kept: set[str]) -> str:

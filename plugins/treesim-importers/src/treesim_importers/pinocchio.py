@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from treesim.urdf.document import parent_of
+
 from . import changes as c
 from . import examples as ex
 from . import predicates as p
 from . import urdfdom
-from .description import mass_of, parent_of
+from .description import mass_of
 from .effects import moments_text
 from .rule import Reader, Rule
 
@@ -22,9 +24,9 @@ if TYPE_CHECKING:
 def _idle(outcome: Outcome) -> Iterator[_Element]:
     """Yield the joints that move no mass."""
     description = outcome.description
-    massive = {name for name, link in description.by_name.items() if mass_of(link)}
+    massive = {name for name, link in description.link.items() if mass_of(link)}
     massive |= {parent_of(joint) for link in massive for joint in description.path_to(link)}
-    return (description.above[link] for link in outcome.dofs if link not in massive)
+    return (description.parent_joint[link] for link in outcome.dofs if link not in massive)
 
 
 RULES = (

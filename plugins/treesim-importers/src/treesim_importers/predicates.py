@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from treesim.urdf.document import child_of, name_of, parent_of
 from treesim.urdf.numbers import BadNumberError, parse_numbers
 from treesim.urdf.resolve import MeshResolver
 
-from .description import WORLD, child_of, mass_of, moments_of, name_of, number, numbers, parent_of
+from .description import WORLD, mass_of, moments_of, number, numbers
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -245,7 +246,7 @@ def unnamed_robot(outcome: Outcome) -> Iterator[_Element]:
 def further_roots(outcome: Outcome) -> Iterator[_Element]:
     """Yield the links without a parent joint, except the first."""
     for name in outcome.description.roots[1:]:
-        yield outcome.description.by_name[name]
+        yield outcome.description.link[name]
 
 
 def rootless(outcome: Outcome) -> Iterator[_Element]:
@@ -257,14 +258,14 @@ def rootless(outcome: Outcome) -> Iterator[_Element]:
 def loose_ends(outcome: Outcome) -> Iterator[_Element]:
     """Yield the joints that name a link that does not exist."""
     for joint in outcome.description.joints:
-        if not {parent_of(joint), child_of(joint)} <= outcome.description.by_name.keys():
+        if not {parent_of(joint), child_of(joint)} <= outcome.description.link.keys():
             yield joint
 
 
 def carried_twice(outcome: Outcome) -> Iterator[_Element]:
     """Yield the joints whose child link already has a parent joint."""
     for joint in outcome.description.joints:
-        first = outcome.description.above[child_of(joint)]
+        first = outcome.description.parent_joint[child_of(joint)]
         if first is not joint:
             yield joint
 
@@ -278,7 +279,7 @@ def free_root(outcome: Outcome) -> Iterator[_Element]:
     """Yield the root link unless it is called "world"."""
     root = outcome.description.root_link
     if root and root != WORLD:
-        yield outcome.description.by_name[root]
+        yield outcome.description.link[root]
 
 
 def out_of_alphabet(outcome: Outcome) -> Iterator[_Element]:

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from treesim.compare.inertial_candidates import BOX
+from treesim.urdf.document import name_of
 
 from . import changes as c
 from . import examples as ex
 from . import predicates as p
-from .description import WORLD, mass_of, moments_of, name_of
+from .description import WORLD, folder_of, mass_of, moments_of
 from .effects import moments_text
 from .rule import Reader, Rule, refuse
 
@@ -26,13 +27,13 @@ SHAPES = ("box", "sphere", "cylinder", "capsule", "mesh", "plane", "cdf")
 
 def _massive_roots(outcome: Outcome) -> Iterator[_Element]:
     """Yield the root link if it has mass, or no inertial and another name than "world"."""
-    root = outcome.description.by_name.get(outcome.description.root_link)
+    root = outcome.description.link.get(outcome.description.root_link)
     if root is not None and outcome.masses[name_of(root)] > 0:
         yield root
 
 
 def _massless_roots(outcome: Outcome) -> Iterator[_Element]:
-    root = outcome.description.by_name.get(outcome.description.root_link)
+    root = outcome.description.link.get(outcome.description.root_link)
     if root is not None and name_of(root) != WORLD and outcome.masses[name_of(root)] == 0:
         yield root
 
@@ -42,7 +43,7 @@ def _unfound_meshes(outcome: Outcome) -> Iterator[_Element]:
 
     The scheme of the name is ignored.
     """
-    folder = outcome.description.folder
+    folder = folder_of(outcome.description)
     for mesh in (*p.meshes(outcome), *outcome.description.root.iterfind("link/collision/geometry/cdf")):
         name = (mesh.get("filename") or "").rpartition("://")[2]
         if not name or not any(Path(f"{place}/{name}").is_file() for place in (folder, *folder.parents)):

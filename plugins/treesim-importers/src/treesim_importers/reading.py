@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from treesim.errors import unknown_name
+from treesim.urdf.document import Document
 from treesim.urdf.findings import title
 from treesim.validation.values import checked_parts
 
-from .description import Description, describe
+from .description import describe
 from .effects import effect
 from .engines import is_installed
 from .outcome import Outcome
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
     from treesim.urdf.read import Source
+
+    AnySource: TypeAlias = Source | Document
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,10 @@ class Examination:
 
 
 def readings(
-    source: Source, readers: str | Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
+    source: AnySource,
+    readers: str | Iterable[str] | None = None,
+    verify: bool = False,
+    time_limit: float = TIME_LIMIT,
 ) -> tuple[Reading, ...]:
     """Return what other programs refuse, drop, alter, ignore or add when they read a robot's file.
 
@@ -98,7 +104,8 @@ def readings(
     Parameters
     ----------
     source : str, path, file or bytes
-        As for `treesim.load`. Files that treesim refuses are read too, if they are URDF in well-formed XML.
+        As for `treesim.load`, or a parsed document. Files that treesim refuses are read too, if they are URDF in
+        well-formed XML.
     readers : str or iterable of str, optional
         Names of READERS; all of them by default.
     verify : bool
@@ -130,7 +137,7 @@ def readings(
 
 
 def verifications(
-    source: Source, readers: str | Iterable[str] | None = None, time_limit: float = TIME_LIMIT
+    source: AnySource, readers: str | Iterable[str] | None = None, time_limit: float = TIME_LIMIT
 ) -> tuple[Verification, ...]:
     """Load a robot's file in each installed program, and compare the results with the rules' predictions.
 
@@ -146,7 +153,10 @@ def verifications(
 
 
 def examine(
-    source: Source, readers: str | Iterable[str] | None = None, verify: bool = False, time_limit: float = TIME_LIMIT
+    source: AnySource,
+    readers: str | Iterable[str] | None = None,
+    verify: bool = False,
+    time_limit: float = TIME_LIMIT,
 ) -> tuple[Examination, ...]:
     """Return the results of `readings` and `verifications`, reader by reader.
 
@@ -162,7 +172,7 @@ def examine(
     return tuple(_examined(reader, description, verify, time_limit) for reader in chosen(readers))
 
 
-def _examined(reader: Reader, description: Description, verify: bool, time_limit: float) -> Examination:
+def _examined(reader: Reader, description: Document, verify: bool, time_limit: float) -> Examination:
     outcome = Outcome(description)
     found = apply_rules(reader, outcome)
     if not (verify and is_installed(reader.name)):
@@ -195,13 +205,13 @@ def apply_rules(reader: Reader, outcome: Outcome) -> list[Reading]:
     return found
 
 
-def _place(description: Description, element: _Element) -> Place:
+def _place(description: Document, element: _Element) -> Place:
     owner = next(element.iterancestors("link", "joint"), None)
     name = title(element) if owner is None or element.get("name") else f"{title(owner)}: <{element.tag}>"
     return Place(description.file, element.sourceline, name)
 
 
-def _unexplained(reader: Reader, verification: Verification, description: Description) -> list[Reading]:
+def _unexplained(reader: Reader, verification: Verification, description: Document) -> list[Reading]:
     root = (_place(description, description.root),)
     return [
         Reading(reader.name, _difference(reader, verification, text), root, text) for text in verification.differences

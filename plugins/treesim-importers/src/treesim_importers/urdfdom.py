@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from treesim.urdf.document import name_of
+
 from . import examples as ex
 from . import predicates as p
-from .description import name_of, number
+from .description import number
 from .rule import Rule, refuse
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from treesim.errors import listed, shortened
 from treesim.system.subprocesses import file_command, run
 
 if TYPE_CHECKING:
-    from .description import Description
+    from treesim.urdf.document import Document
+
     from .outcome import Outcome
 
 ENGINES = Path(__file__).with_name("engines.py")
@@ -62,7 +63,7 @@ def verify(reader: str, outcome: Outcome, time_limit: float = TIME_LIMIT) -> Ver
 
 
 @contextmanager
-def _file_of(description: Description) -> Iterator[Path]:
+def _file_of(description: Document) -> Iterator[Path]:
     """Context with the description's file, or a temporary one for text and expanded xacro.
 
     Relative names of meshes do not resolve in the temporary folder.

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from treesim import Tree
 
 NO_TURNS: Mapping[str, np.ndarray] = {}
-AXES = {"world": pin.LOCAL_WORLD_ALIGNED, "local": pin.LOCAL}
+AXES = {
+    "local_world_aligned": pin.LOCAL_WORLD_ALIGNED, "world": pin.LOCAL_WORLD_ALIGNED, "local": pin.LOCAL,
+    "spatial": pin.WORLD,
+}  # fmt: skip
 
 
 class PinocchioModel(EngineModel):
@@ -120,12 +123,13 @@ class PinocchioModel(EngineModel):
         return self.layout.columns_from_engine(J)
 
     def acceleration(self, q: np.ndarray, v: np.ndarray, a: np.ndarray, frame: str, reference: str) -> np.ndarray:
-        """Return the classical acceleration (6,) of a frame, linear first."""
+        """Return the classical acceleration (6,) of a frame, linear first; the spatial one for "spatial"."""
         to = self.layout
         state = to.configuration_to_engine(q), to.velocity_to_engine(q, v), to.acceleration_to_engine(q, v, a)
         pin.forwardKinematics(self.model, self.data, *state)
         pin.updateFramePlacements(self.model, self.data)
-        return pin.getFrameClassicalAcceleration(self.model, self.data, self.frame(frame), AXES[reference]).vector
+        of = pin.getFrameAcceleration if reference == "spatial" else pin.getFrameClassicalAcceleration
+        return of(self.model, self.data, self.frame(frame), AXES[reference]).vector
 
     def center_of_mass(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return position (3,) and Jacobian (3, nv) of the centre of mass."""

@@ -20,7 +20,7 @@ from .operations import Operations
 from .sparse_rows import SparseRows, operational_space_of
 
 AUTO = "auto"  # stands for one of the others
-REFERENCE: Reference = "world"  # of the frames' rows
+REFERENCE: Reference = "local_world_aligned"  # of the frames' rows
 UNPUBLISHED = "its sources print an order, not a count"
 NOT_TREESIMS = "no kernel of treesim's: its operations are not counted"
 NOT_OURS = "not one kernel of ours: it calls a library, whose operations are not counted"

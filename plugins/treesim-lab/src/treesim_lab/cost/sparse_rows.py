@@ -92,7 +92,7 @@ def operational_space_of(robot: Tree, frames: Sequence[str]) -> Count:
     rng, tally = np.random.default_rng(SEEDS[0]), Tally()
     n, k = robot.nv, len(frames)
     m = 6 * k
-    constants = (robot.ints, robot.reals, *frame_codes(robot, tuple(frames), "world"), CENTERS[False])
+    constants = (robot.ints, robot.reals, *frame_codes(robot, tuple(frames), "local_world_aligned"), CENTERS[False])
     state = (tally.variables(robot.random(rng)), tally.variables(rng.normal(size=n)), NO_FORCES)
     shapes = [(k, NUMBERS), (m, n), (n, m), (m, m), (m,)]
     _, J, X, inverse, _ = run(operational_rows_states, constants, state, shapes, tally.number)
