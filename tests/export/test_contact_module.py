@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree, World
+from treesim import Body, CollisionShape, Inertia, Joint, Mimic, Placement, Tree, World
 from treesim.errors import UnsupportedError
 from treesim.export.contact_module import contact_module
 from treesim.export.webassembly import step_module
@@ -46,12 +46,14 @@ def test_a_ball_that_rolls_is_that_of_the_stepper(rule):
 
 
 def test_joints_at_their_limits_are_those_of_the_stepper():
-    """Of a robot with a mimic joint."""
-    robot = treesim.load("panda")
-    v = np.where(np.arange(robot.nv) % 2, 4.0, -4.0)
-    q = np.clip(robot.neutral(), robot.lower + 0.05, robot.upper - 0.05)
-    _, found = compared(World(robot), "implicit_midpoint", q, v, 100)
-    assert found["after"].any()
+    """Of a robot with a mimic joint, whose limit is met first."""
+    limits = {"lower": -0.3, "upper": 0.3, "friction": 0.1}
+    place, link = Placement(translation=(0.3, 0.0, 0.0)), Inertia(1.0, (0.2, 0.0, 0.0), 0.01 * np.eye(3))
+    joints = [Joint(f"j{k}", "revolute", placement=place, axis=(0, k % 2, 1), **limits) for k in range(2)]
+    joints.append(Joint("follower", "prismatic", placement=place, axis=(1, 0, 0), mimic=Mimic("j1", 1.2), **limits))
+    robot = Tree("arm", [Body(joint.name, k, joint, link) for k, joint in enumerate(joints)])
+    _, found = compared(World(robot), "implicit_midpoint", np.zeros(2), np.array([-4.0, 4.0]), 100)
+    assert found["q_new"][1] == pytest.approx(0.3 / 1.2, abs=1e-9), "the follower is at its limit"
 
 
 def test_contacts_beyond_the_room_are_made_room_for():

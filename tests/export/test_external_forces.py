@@ -27,9 +27,9 @@ class Case(NamedTuple):
     ground: bool = False
 
 
-Z1 = Case("z1")
+UR5 = Case("ur5")
 CASES = [
-    Z1, Case("ur5"), Case("panda"), Case("baxter"), Case("xarm6_with_gripper"), Case("talos_arm"),
+    Case("z1"), UR5, Case("panda"), Case("baxter"), Case("xarm6_with_gripper"), Case("talos_arm"),
     Case("go1", "floating", True), Case("bolt", "floating", True), Case("hyq", "floating"), Case("z1", "floating"),
 ]  # fmt: skip
 
@@ -127,7 +127,7 @@ def compare(case: Case, rule: str, kp: float) -> None:
 
 
 def test_pulls_and_forces_are_those_of_python():
-    compare(Z1, "implicit_midpoint", 2.0)
+    compare(UR5, "implicit_midpoint", 2.0)
 
 
 @pytest.mark.slow
@@ -141,9 +141,9 @@ def test_pulls_and_forces_on_ten_robots_are_those_of_python(case, rule, kp):
 @pytest.mark.parametrize("rule", RULES)
 def test_saturated_motors_hold_no_joint_against_external_forces(rule):
     """Without damping a step with saturated motors is one of their largest forces, without gains."""
-    world = World(treesim.load("ur5"))
+    world = world_of(UR5)
     robot = world.robot
-    q, v = start_of(world, Case("ur5"))
+    q, v = start_of(world, UR5)
     force = Force(robot, "wrist_1_link", [0.0, 0.1, 0.0], [20.0, 10.0, 30.0])
     machine, stage = Machine(robot, step_module(robot)), Stage(contact_module(world))
     machine.settle(rule, H, 1e6, 1e3)

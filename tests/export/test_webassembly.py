@@ -15,8 +15,8 @@ from treesim.kernels.stepping.step import RULES
 from .machine import Machine
 
 BACKENDS = ("aba", "crba_ltdl", "rjk")
-FREE = trees.on_floating_base(trees.tree("random_a"))  # joints of every kind behind a floating base
-TIED = coupled.coupled(1)
+FREE = trees.on_floating_base(trees.random_tree(153, 5))  # joints of every kind, one of each: floating its base
+TIED = coupled.tie(trees.random_tree(1, 5, joint_types=coupled.SIMPLE, armature=0.3), 1, most=2)
 H = 1e-3
 
 

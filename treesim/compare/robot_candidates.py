@@ -173,6 +173,6 @@ def _axes(side: Side) -> Iterator[Candidate]:
             continue
         layout = LongAxis(side.robot, name, length)
         cause = f"the axis is not normalised: the joint moves {length:.6g} times as far"
-        line = side.description.line("joint", name, "axis")
+        place = side.description.place("joint", name, "axis")
         change = partial(Side.with_layout, layout=layout)
-        yield Candidate("axis_not_normalised", f"joint {name!r}", cause, change, line, ("joint", name, "axis"))
+        yield Candidate("axis_not_normalised", f"joint {name!r}", cause, change, place, ("joint", name, "axis"))

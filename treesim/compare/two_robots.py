@@ -288,7 +288,7 @@ def compare_robots(
     rows += mimic_row(ours.mimics, other.mimics, shared, other.tolerance)
     explained = explain_model(held, model, seed, states, other.description, other.tolerance, seconds)
     parameters = _parameter_causes(ours, other, shared, seed, states)
-    mimics = mimic_causes(ours, other.label, other.description, other.mimics, shared, other.tolerance)
+    mimics = mimic_causes(ours, other.description, other.mimics, shared, other.tolerance)
     found = replace(explained, explanations=(*explained.explanations, *parameters, *mimics))
     only = [tuple(name for name in names if name not in shared) for names in (own, other.joints)]
     return TwoRobots(
@@ -395,12 +395,11 @@ def _parameter_causes(
                 sizes[robot.v_index[name]] = b - a if quantity in LOSSES else 0.0
             terms = {quantity: sizes} if quantity in LOSSES else {}
             joint, effect, unit = typical(robot, np.abs(forces_of_terms(terms, robot, batch.q, batch.v, batch.a)))
-            line = ours.line("joint", names[0], tag)
-            theirs = other.description and other.description.line("joint", names[0], tag)
+            place = ours.place("joint", names[0], tag)
+            other_place = "" if other.description is None else other.description.place("joint", names[0], tag)
             yield Explanation(
                 kind=quantity, owner=_owner(names), cause=f"{_title(quantity)} {b:.6g} instead of {a:.6g}",
-                place=f"{ours.file}:{line}" if line else "", effect=effect, unit=unit, joint=joint, before=effect,
-                after=0.0, other_place=f"{other.label}:{theirs}" if theirs else "",
+                place=place, effect=effect, unit=unit, joint=joint, before=effect, after=0.0, other_place=other_place,
             )  # fmt: skip
 
 
