@@ -95,9 +95,10 @@ def sweep(
             study = treesim.sweep(
                 setup.simulation.world, setup.q, setup.v, steps=steps, samples=_whole(samples), store=out,
                 dt=options.dt, seed=seed, vary=vary_options(vary or []),
-                measure=measure_options(measure or [], setup.robot), keep=keep, every=every, chunk=chunk, client=client, workers=workers, threads=threads,
-                progress=progress, announce=announce, backend=options.backend, integrator=options.integrator,
-                substeps=options.substeps, contact_solver=options.contact_solver, **_holding(setup, steps),
+                measure=measure_options(measure or [], setup.robot), keep=keep, every=every, chunk=chunk,
+                client=client, workers=workers, threads=threads, progress=progress, announce=announce,
+                backend=options.backend, integrator=options.integrator, substeps=options.substeps,
+                contact_solver=options.contact_solver, **_holding(setup, steps),
             )  # fmt: skip
     except StopCriterionMet:
         if json:
