@@ -146,6 +146,23 @@ def _print_labelled(label: str, style: str, text: str) -> None:
     messages().print(Text.assemble((f"{label}: ", style), escaped(text)), soft_wrap=True)
 
 
+def examples(*lines: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Return a decorator that adds command lines to the end of a command's help."""
+
+    def add(command: Callable[P, None]) -> Callable[P, None]:
+        command.examples = lines  # type: ignore[attr-defined]
+        return command
+
+    return add
+
+
+def epilog_of(command: Any) -> str | None:
+    """Return the end of a command's help; None if it has no examples."""
+    lines = getattr(command, "examples", ())
+    shown = (line.replace("[", r"\[") for line in lines)  # which is no markup of rich
+    return "\n\n".join(["Examples:", *shown]) if lines else None
+
+
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
     """Wrap a command with error handling and exit codes.
 

@@ -14,7 +14,7 @@ import typer
 
 from ..errors import ArgumentError, TreesimError
 from . import common
-from .common import OUTPUT, JsonOption, QuietOption, RecordOption, RobotArgument, guarded
+from .common import OUTPUT, JsonOption, QuietOption, RecordOption, RobotArgument, examples, guarded
 from .simulation_options import RunOptions, build_simulation, checked_steps
 
 if TYPE_CHECKING:
@@ -83,6 +83,11 @@ class Outputs:
 
 
 @guarded
+@examples(
+    "treesim simulate ur5 --q0 shoulder_lift_joint=-1 --duration 2",
+    "treesim simulate g1_29dof_rev_1_0 --ground --controller hold --kp 300 --kd 15 -o run.npz",
+    "treesim simulate go2 --ground --ground-friction 0.3 --push 50,0,0 --record run.mp4",
+)
 def simulate(
     robot: RobotArgument,
     duration: Annotated[float, typer.Option(help="Simulated time (s).", rich_help_panel=common.INTEGRATOR_PANEL)] = 5.0,

@@ -11,7 +11,7 @@ import typer
 
 from ..errors import ArgumentError, SweepError, quoted
 from . import common
-from .common import CONTROL, OUTPUT, BaseOption, JsonOption, QuietOption, RobotArgument, checked_name, guarded
+from .common import CONTROL, OUTPUT, BaseOption, JsonOption, QuietOption, RobotArgument, checked_name, examples, guarded
 from .simulation_options import RunOptions, SimulationOptions, build_simulation
 from .sweep_options import VARY, measure_options, vary_options
 
@@ -37,6 +37,10 @@ class SweepOptions(SimulationOptions):
 
 
 @guarded
+@examples(
+    'treesim sweep ur5 --samples 1e4 --vary "mass[wrist_3_link]=uniform(0.1,2)" -o sweep.zarr',
+    'treesim sweep panda --vary "joint_friction=uniform(0,1)" --measure "fast=any(v[0] > 2)" -o sweep.zarr --dry-run',
+)
 def sweep(
     robot: RobotArgument,
     out: Annotated[

@@ -12,7 +12,7 @@ import typer
 
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
-from .common import OUTPUT, JsonOption, RecordOption, guarded
+from .common import OUTPUT, JsonOption, RecordOption, examples, guarded
 from .simulation_options import SimulationSetup, ViewOptions, build_simulation, checked_steps
 from .streams import json_text
 from .view_page import HtmlOption, checked_page, write_page
@@ -42,6 +42,12 @@ RobotOrRecording = Annotated[
 
 
 @guarded
+@examples(
+    "treesim view go2",
+    "treesim view ur5 --reference integrator=rk4",
+    "treesim view run.npz --speed 0.5",
+    "treesim view g1_29dof_rev_1_0 --html g1.html",
+)
 def view(
     context: typer.Context,
     robot: RobotOrRecording,
