@@ -16,7 +16,7 @@ from ..model.tree import Tree
 from ..types import Base
 from ..urdf.build import Builder
 from ..urdf.collisions import Collisions
-from ..urdf.document import Document, name_of, parent_of
+from ..urdf.document import Document, name_of, parent_of, remove
 from ..urdf.export import to_urdf
 from ..urdf.findings import Findings
 from ..urdf.inertias import Inertias
@@ -106,10 +106,8 @@ def read_description(source: object, base: Base) -> Description:
         given = open_source(cast(Source, source), findings)
     treesim.load(given.path or given.data, base=base, mimic="free")  # raises and warns about all errors
     root = parse(given, findings).root
-    for element in list(root.iter(*SHAPES)):
-        element.getparent().remove(element)
-    for element in [child for child in root if child.tag not in PHYSICS]:
-        root.remove(element)
+    remove(root.iter(*SHAPES))
+    remove(child for child in root if child.tag not in PHYSICS)
     clean(root, findings)
     short = given.path is not None and is_robot_name(source)  # else as the user wrote it
     return Description(root, given.path.name if short and given.path else given.label, base=base)
