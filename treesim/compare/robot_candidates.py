@@ -134,7 +134,7 @@ def _velocities(side: Side) -> Iterator[Candidate]:
 
 def _orders(side: Side) -> Iterator[Candidate]:
     robot = side.robot
-    first = 1 if robot.n_bodies and robot.bodies[0].joint.type == "floating" else 0
+    first = 1 if robot.base == "floating" else 0
     names = list(robot.joint_names[first:])
     if any(robot.joint(name).nq != 1 for name in names):
         return
