@@ -20,7 +20,7 @@ from .problem import (
     triple,
 )
 
-ROUND = 10  # sweeps between searches of an active set
+FIRST, ROUND = 1, 10  # sweeps before the first search of an active set, and between later ones
 REGULAR, LEAST = 1e-4, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
 
@@ -118,8 +118,9 @@ def refine(problem, impulse, sigma, tolerance, most, m):
     """
     taken, swept, left, regular = 0, 0, tolerance + 1, REGULAR
     while swept < most and left > tolerance:
-        taken += run_pgs(problem, impulse, sigma, tolerance, ROUND if most > ROUND else most)
-        swept += ROUND
+        count = most - swept if swept + ROUND > most else (ROUND if swept > 0 else FIRST)
+        taken += run_pgs(problem, impulse, sigma, tolerance, count)
+        swept += count
         steps, left = search_on(problem, impulse, sigma, tolerance, regular, m)
         taken += steps
         regular = maximum(0.01 * regular, LEAST)
