@@ -10,7 +10,7 @@ import typer
 
 from ..errors import ArgumentError, PluginError, installed_by
 from .common import (
-    BASES,
+    BASE_CHOICES,
     FAILED,
     BaseOption,
     JsonOption,
@@ -25,7 +25,7 @@ from .streams import standard_output
 
 if TYPE_CHECKING:
     from ..doctor import Diagnosis
-    from ..types import Base, Mimic
+    from ..types import BaseChoice, Mimic
     from .check_report import Importer
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -85,7 +85,7 @@ def check(
     from ..doctor.advice import TIERS
 
     form = "json" if json else checked_name("format", format, FORMATS)
-    where = cast("Base", checked_name("base", base, BASES))
+    where = cast("BaseChoice", checked_name("base", base, BASE_CHOICES))
     follow = cast("Mimic | None", mimic)
     chosen = tuple(tier) if tier else TIERS
     importers = _importers(readers)
@@ -106,7 +106,7 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: Base, mimic: Mimic | None) -> str:
+def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: BaseChoice, mimic: Mimic | None) -> str:
     """Write the repaired file, list the changes, and return its name."""
     import treesim
 

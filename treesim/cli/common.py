@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..model.tree import Tree
-    from ..types import Base, Mimic
+    from ..types import BaseChoice, Mimic
 
 P = ParamSpec("P")
 
@@ -31,6 +31,7 @@ USER_ERROR = 2  # what was asked for cannot be done
 PIPE_WIDTH = 160  # of tables in a file or pipe, which has no width of its own
 MIMIC_REFUSED = "U408"  # the finding's code
 BASES = ("fixed", "floating")
+BASE_CHOICES = (*BASES, "auto")
 FRAMES_PER_SECOND = 30.0  # of recorded motions
 
 RobotArgument = Annotated[
@@ -43,7 +44,11 @@ RobotArgument = Annotated[
     ),
 ]
 BaseOption = Annotated[
-    str, typer.Option(help="Fix the root link to the world (fixed) or let it move freely (floating).")
+    str,
+    typer.Option(
+        help="Fix the root link to the world (fixed), or let it move freely (floating). auto: floating, unless the "
+        "root link is called world, has no mass, or has one joint only, as an arm's pedestal."
+    ),
 ]
 MimicOption = Annotated[
     str | None,
@@ -201,14 +206,14 @@ def load_robot(source: str, base: str, mimic: str | None) -> Tree:
     from ..urdf.resolve import is_robot_name
 
     with checked_loading(base, mimic):
-        robot = treesim.load(source, base=cast("Base", base), mimic=cast("Mimic | None", mimic))
+        robot = treesim.load(source, base=cast("BaseChoice", base), mimic=cast("Mimic | None", mimic))
     return robot.with_name(source) if is_robot_name(source) else robot
 
 
 @contextmanager
 def checked_loading(base: str, mimic: str | None) -> Iterator[None]:
     """Context that checks options for loading a robot, and names the option if mimic joints are rejected."""
-    checked_name("base", base, BASES)
+    checked_name("base", base, BASE_CHOICES)
     if mimic is not None:
         checked_name("way to treat mimic joints", mimic, ("free",))
     try:

@@ -114,7 +114,7 @@ def simulate(
     backend: BackendOption = BACKEND,
     integrator: IntegratorOption = INTEGRATOR,
     substeps: SubstepsOption = None,
-    base: BaseOption = "fixed",
+    base: BaseOption = "auto",
     mimic: MimicOption = None,
     seed: SeedOption = None,
     q0: Q0Option = None,

@@ -133,16 +133,16 @@ def build_simulation(
     robot = load_robot(source, base, mimic)
     q, v = initial_state(robot, q0, v0, seed)
     if ground is None:
-        ground = friction is not None or (base == "floating" and bool(candidates(robot).shapes))
+        ground = friction is not None or (robot.base == "floating" and bool(candidates(robot).shapes))
     world = _world(robot, FRICTION if friction is None else friction) if ground else treesim.World(robot)
     if q0 is None:
         q = world.close(q)
-    if ground and q0 is None and base == "floating":
+    if ground and q0 is None and robot.base == "floating":
         q = treesim.standing(robot, q)
     stiffness, damping = KP, KD
     if controller is None:
         controller = default_controller(robot, ground, (kp, kd) != (None, None))
-        if ground and base == "floating":
+        if ground and robot.base == "floating":
             stiffness, damping = _carrying(robot, q)
     stiffness, damping = stiffness if kp is None else kp, damping if kd is None else kd
     drive = _drive(robot, q, controller, stiffness, damping)

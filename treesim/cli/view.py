@@ -67,7 +67,7 @@ RobotOrRecording = Annotated[
 def view(
     context: typer.Context,
     robot: RobotOrRecording,
-    base: BaseOption = "fixed",
+    base: BaseOption = "auto",
     mimic: MimicOption = None,
     dt: DtOption = DT,
     backend: BackendOption = BACKEND,
@@ -180,7 +180,7 @@ def view(
         if interactive:
             page = _Page(window, no_browser, until_closed, json)
             setup = build_simulation(robot, base=base, **options)  # type: ignore[arg-type]
-            shown = _interact(page, setup, robot, base, options, reference, speed, duration)
+            shown = _interact(page, setup, robot, options, reference, speed, duration)
         else:
             setup = build_simulation(robot, base=base, **options)  # type: ignore[arg-type]
             shown = _show(window, setup, speed, duration, no_browser, json)
@@ -294,7 +294,6 @@ def _interact(
     page: _Page,
     setup: SimulationSetup,
     source: str,
-    base: str,
     options: dict[str, Any],
     reference: str | None,
     speed: float,
@@ -303,7 +302,7 @@ def _interact(
     """Run the simulation interactively on the viewer's pages until the duration [s] is over, or Ctrl-C."""
     from ..viewing.live import LiveSession
 
-    scene, settings = scene_of(setup, base, options, speed)
+    scene, settings = scene_of(setup, options, speed)
     library = InstalledRobots(setup.robot.name, source, options)
     chosen = reference_of(reference, setup.robot, Start(setup.q, setup.v, settings.dt)) if reference else (None, None)
     page.open_early()  # only after all checks of files and options

@@ -30,10 +30,10 @@ class InstalledRobots:
     def load(self, robot: str, base: str) -> tuple[Scene, Settings]:
         """Return a robot's scene and initial settings; raises TreesimError."""
         options = {**self._options, "base": base, "ground": None, "controller": None, "kp": None, "kd": None}
-        return scene_of(build_simulation(self._source.get(robot, robot), **options), base, options)
+        return scene_of(build_simulation(self._source.get(robot, robot), **options), options)
 
 
-def scene_of(setup: SimulationSetup, base: str, options: dict[str, Any], speed: float = 1.0) -> tuple[Scene, Settings]:
+def scene_of(setup: SimulationSetup, options: dict[str, Any], speed: float = 1.0) -> tuple[Scene, Settings]:
     """Return the scene and initial settings of a simulation setup."""
     from ..viewing.live.physics import Scene
     from ..viewing.live.settings import Settings
@@ -44,4 +44,4 @@ def scene_of(setup: SimulationSetup, base: str, options: dict[str, Any], speed: 
     gravity = float(x), float(y), float(z)
     drive = setup.controller, setup.kp, setup.kd
     settings = Settings(backend, integrator, solver, gravity, simulation.dt, *drive, speed, simulation.substeps)
-    return Scene(simulation.world, setup.q, setup.v, base, setup.push), settings
+    return Scene(simulation.world, setup.q, setup.v, setup.robot.base, setup.push), settings

@@ -460,7 +460,7 @@ def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) ->
     >>> treesim.control.default_controller(treesim.load("ur5"), on_ground=False)
     'none'
     """
-    stands = on_ground and any(body.joint.type == "floating" for body in robot.bodies[:1])
+    stands = on_ground and robot.base == "floating"
     return "hold" if robot.effort_limit.any() and (stands or has_gains) else "none"
 
 

@@ -91,15 +91,15 @@ class Document:
         """Return a link and all links below it."""
         return [name for name in self.link if name == link or link in map(parent_of, self.path_to(name))]
 
-    def line(self, tag: str, name: str, *inner: str) -> int | None:
-        """Return the line of the innermost existing element on the path `inner` within a link or joint."""
+    def place(self, tag: str, name: str, *inner: str) -> str:
+        """Return file:line of the innermost existing element on the path `inner` within a link or joint, "" if none."""
         element = (self.link if tag == "link" else self.joint).get(name)
         for step in inner:
             below = None if element is None else element.find(step)
             if below is None:
                 break
             element = below
-        return None if element is None else element.sourceline
+        return "" if element is None else f"{self.file}:{element.sourceline}"
 
     def copy(self: Self) -> Self:
         """Return a document with copies of the elements."""

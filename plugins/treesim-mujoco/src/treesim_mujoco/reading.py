@@ -14,7 +14,7 @@ from treesim import Joint
 from treesim.compare import EngineError
 from treesim.errors import UnsupportedError
 from treesim.urdf import to_urdf
-from treesim.urdf.build import ROOT_JOINT
+from treesim.urdf.base import ROOT_JOINT
 
 if TYPE_CHECKING:
     from treesim import Tree
