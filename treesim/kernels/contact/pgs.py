@@ -112,7 +112,7 @@ def search_on(problem, impulse, sigma, tolerance, regular, m):
 
 
 def refine(problem, impulse, sigma, tolerance, most, m):
-    """Improve impulses by at most `most` sweeps, with searches after every ROUND of them.
+    """Improve impulses by at most `most` sweeps, with searches after the first, and after every ROUND more.
 
     Returns the number of sweeps and steps, and the residual.
     """
@@ -130,7 +130,7 @@ def refine(problem, impulse, sigma, tolerance, most, m):
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     """Solve for impulses by sweeps, `active_set` searches and `admm`; return the number of iterations of all.
 
-    Searches follow sweeps that do not converge soon. `admm` continues where both stall, as in stacks, which have nearly
+    A search follows the first sweep: from the impulses of the step before it mostly ends there. `admm` continues where both stall, as in stacks, which have nearly
     dependent rows. Without a warm start `admm` comes first. It treats all contacts alike, so that points which share a
     load each take their part. Sweeps would assign it to the first points in order, and would not change that where the
     parts are not determined.
