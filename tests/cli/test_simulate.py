@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -223,6 +224,8 @@ def test_mistakes_end_before_the_run(
 def test_names_are_looked_up_before_the_robot_is_read(
     treesim: Callable[..., Any], robot: str, arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import_module("treesim.compare")  # its modules would keep the functions below
+
     monkeypatch.setattr("treesim.urdf.open_source", lambda *_: pytest.fail("it was read"))
     monkeypatch.setattr("treesim.urdf.resolve.open_source", lambda *_: pytest.fail("it was read"))
     command, *options = arguments
@@ -430,3 +433,14 @@ def test_without_a_recorder_it_says_how_to_get_one(treesim, robot, tmp_path, vie
     viewers(a_watcher=Watching)
     result = treesim("simulate", robot, *QUICK, "--html", tmp_path / "run.html")
     assert result.exit_code == 2 and "treesim-meshcat" in result.stderr
+
+
+def test_errors_are_json_too(treesim: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    for arguments, kind, code in (
+        (("--backend", "abba"), "UnknownNameError", 2),
+        (("-o", tmp_path / "none" / "run.npz"), "ArgumentError", 2),
+    ):
+        result = treesim("simulate", robot, *arguments, "--json")
+        found = json.loads(result.stdout)["error"]
+        assert (found["type"], found["exit_code"], result.exit_code) == (kind, code, code)
+        assert " ".join(found["message"].split()) in " ".join(result.stderr.split())

@@ -100,7 +100,7 @@ def test_the_ground_is_shown_to_viewers_that_draw_it(
 ) -> None:
     for window in (GroundScreen(), Screen()):
         monkeypatch.setattr(common, "get_viewer", lambda name, window=window: window)
-        floor = ("--base", "floating", "--ground", "--friction", 0.3)
+        floor = ("--base", "floating", "--ground", "--ground-friction", 0.3)
         watch("simple_humanoid", *floor, "--duration", 0.01)
         assert window.closed and getattr(window, "ground", (Ground(friction=0.3),)) == (Ground(friction=0.3),)
 
@@ -164,7 +164,7 @@ def test_a_page_is_opened_before_the_robot_is_shown_but_not_for_what_is_wrong(
     options = ("--backend", "abacus"), ("--push-at", 1), ("--q0", "nowhere=1"), ("--kp", -1), ("--reference", "wings=2")
     for wrong in (*files, *(("ur5", *option) for option in options)):
         result = treesim("view", *wrong, "--no-browser", "--json")
-        assert result.exit_code == 2 and result.stdout == "", wrong
+        assert result.exit_code == 2 and set(json.loads(result.stdout)) == {"error"}, wrong
     assert window.opened == [0] and not window.shown
 
 

@@ -16,6 +16,7 @@ from .common import (
     JsonOption,
     MimicOption,
     checked_name,
+    examples,
     guarded,
     messages,
     output,
@@ -32,6 +33,11 @@ FORMATS = ("text", "json", "sarif", "github")
 
 
 @guarded
+@examples(
+    "treesim check my_robot.urdf",
+    "treesim check my_robot.urdf --fix repaired.urdf",
+    "treesim check go2 ur5 --strict --format json",
+)
 def check(
     robots: Annotated[
         list[str],

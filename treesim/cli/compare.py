@@ -14,6 +14,7 @@ from .common import (
     JsonOption,
     RobotArgument,
     checked_name,
+    examples,
     guarded,
     print_json,
 )
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 
 
 @guarded
+@examples(
+    "treesim compare ur5 --against pybullet,mujoco",
+    "treesim compare old.urdf new.urdf --base fixed",
+    "treesim compare --all --against mujoco",
+    "treesim compare --high-precision ur5",
+)
 def compare(
     robot: RobotArgument,
     second: Annotated[
@@ -51,6 +58,8 @@ def compare(
     """Compare treesim with other engines, or two descriptions of one robot, and find the causes of differences.
 
     Compares the model, mass matrix, bias, dynamics, trajectory and convergence.
+    --all compares all installed robots (`treesim compare --all -h`);
+    --high-precision compares every method on ROBOT with 40 digits.
     Exit code 1 if anything disagrees, or an engine fails.
     """
     import treesim.compare

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import TreesimError, named
 from ..model.shapes import shape_counts, shape_links, supports
-from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded, load_robot, output, print_json
+from .common import (
+    BaseOption,
+    JsonOption,
+    MimicOption,
+    RobotArgument,
+    examples,
+    guarded,
+    load_robot,
+    output,
+    print_json,
+)
 from .sparsity import picture
 
 if TYPE_CHECKING:
@@ -18,6 +28,10 @@ if TYPE_CHECKING:
 
 
 @guarded
+@examples(
+    "treesim info ur5",
+    "treesim info go2 --base floating --json",
+)
 def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = None, json: JsonOption = False) -> None:
     """Show ROBOT's bodies, joints, parents, depth, mass and sparsity."""
     tree = load_robot(robot, base, mimic)

@@ -17,7 +17,7 @@ from ..types import Base, BaseChoice
 from ..urdf.base import ROOT_JOINT
 from ..urdf.build import Builder
 from ..urdf.collisions import Collisions
-from ..urdf.document import Document, name_of, parent_of
+from ..urdf.document import Document, name_of, parent_of, remove
 from ..urdf.export import to_urdf
 from ..urdf.findings import Findings
 from ..urdf.inertias import Inertias
@@ -107,10 +107,8 @@ def read_description(source: object, base: BaseChoice) -> Description:
         given = open_source(cast(Source, source), findings)
     robot = treesim.load(given.path or given.data, base=base, mimic="free")  # raises and warns about all errors
     root = parse(given, findings).root
-    for element in list(root.iter(*SHAPES)):
-        element.getparent().remove(element)
-    for element in [child for child in root if child.tag not in PHYSICS]:
-        root.remove(element)
+    remove(root.iter(*SHAPES))
+    remove(child for child in root if child.tag not in PHYSICS)
     clean(root, findings)
     own = any(joint.get("name") == ROOT_JOINT for joint in root.iterfind("joint"))  # the file's floating base
     chosen = "fixed" if own else robot.base
