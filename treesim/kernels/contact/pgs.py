@@ -130,10 +130,10 @@ def refine(problem, impulse, sigma, tolerance, most, m):
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     """Solve for impulses by sweeps, `active_set` searches and `admm`; return the number of iterations of all.
 
-    A search follows the first sweep: from the impulses of the step before it mostly ends there. `admm` continues where both stall, as in stacks, which have nearly
-    dependent rows. Without a warm start `admm` comes first. It treats all contacts alike, so that points which share a
-    load each take their part. Sweeps would assign it to the first points in order, and would not change that where the
-    parts are not determined.
+    A search follows the first sweep: from the impulses of the step before it mostly ends there. `admm` continues where
+    sweeps and searches stall, as in stacks, which have nearly dependent rows. Without a warm start `admm` comes first.
+    It treats all contacts alike, so that points which share a load each take their part. Sweeps would assign it to the
+    first points in order, and would not change that where the parts are not determined.
     """
     patience = most if most < SWEEPS else SWEEPS
     first = 0
