@@ -16,7 +16,7 @@ feet = [treesim.FrameConstraint(foot) for foot in ("right_sole_link", "left_sole
 world = treesim.World(
     robot, feet, q=q, use_joint_friction=False
 )  # as constrained dynamics, which know no friction of joints
-hold = treesim.control.Hold(robot, q, kp=3000.0, kd=500.0)
+hold = treesim.PD(robot, q, kp=3000.0, kd=500.0)
 run = treesim.Simulation(world, controller=hold).run(3.0, q)
 q, v, tau = run.q[-1], run.v[-1], run.tau[-1]
 print(f"{world}: after {run.t[-1]:.0f} s the fastest joint moves at {np.abs(v).max():.1e}, "

@@ -7,7 +7,7 @@ import treesim
 robot = treesim.load("g1_29dof_rev_1_0", base="floating")
 world = treesim.World(robot, ground=treesim.Ground(friction=0.8))
 q = treesim.standing(robot, robot.neutral())
-hold = treesim.control.Hold(robot, q, kp=2000.0, kd=100.0)
+hold = treesim.PD(robot, q, kp=2000.0, kd=100.0)
 print(world)
 
 for force in (50.0, 250.0):

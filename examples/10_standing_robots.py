@@ -11,7 +11,7 @@ for name, (kp, kd) in GAINS.items():
     robot = treesim.load(name, base="floating")
     q = treesim.standing(robot, robot.neutral())
     world = treesim.World(robot, ground=treesim.Ground(friction=0.8))
-    run = treesim.Simulation(world, controller=treesim.control.Hold(robot, q, kp=kp, kd=kd)).run(4.0, q)
+    run = treesim.Simulation(world, controller=treesim.PD(robot, q, kp=kp, kd=kd)).run(4.0, q)
     drift = np.ptp(run.q[-1000:], axis=0).max()  # of the last second
     carried = run.contact.wrench[-2, :, 2].sum() / (9.81 * robot.mass) - 1
     print(f"{name:18s}{drift:16.0e}{run.penetration.max():17.0e}{run.residual[-1000:].max():16.0e}{carried:+15.0e}")

@@ -62,7 +62,7 @@ def test_bound_dynamics(way):
 
 def test_arrays_out_of_a_pickle_give_the_same_bits():
     """numpy gives them a description of their numbers that is equal to its own, but another object."""
-    robot, damped = trees.tree("random_a"), control.Hold(trees.tree("random_a"), trees.tree("random_a").neutral())
+    robot, damped = trees.tree("random_a"), control.PD(trees.tree("random_a"), trees.tree("random_a").neutral())
     bound, simulation = treesim.Dynamics(robot), treesim.Simulation(robot, controller=damped)
     q, v, _ = given = state(robot)
     other = pickle.loads(pickle.dumps(given))
@@ -96,7 +96,7 @@ def test_a_controller_that_knows_its_simulation(way):
 
 
 def test_pd_control_is_as_before():
-    simulation = treesim.Simulation(ROBOT, controller=control.Hold(ROBOT, [0.1, 0.2, 0.3]))
+    simulation = treesim.Simulation(ROBOT, controller=control.PD(ROBOT, [0.1, 0.2, 0.3]))
     other = pickle.loads(pickle.dumps(simulation))
     assert other.system.controller.robot is other.robot
     assert np.array_equal(other.run(0.01).q, simulation.run(0.01).q)
@@ -151,7 +151,7 @@ def elsewhere(robot, bound, simulation):
 
 def test_a_process_started_afresh_computes_the_same_bits():
     robot = trees.tree("random_a")
-    given = robot, treesim.Dynamics(robot), treesim.Simulation(robot, controller=control.Hold(robot, robot.neutral()))
+    given = robot, treesim.Dynamics(robot), treesim.Simulation(robot, controller=control.PD(robot, robot.neutral()))
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         there = pool.submit(elsewhere, *given).result()
     for found, wanted in zip(there[:2], elsewhere(*given)[:2], strict=True):

@@ -23,7 +23,7 @@ PUBLIC = {name: getattr(treesim, name) for name in treesim.__all__ if callable(g
 OF_SUBMODULES = {  # those that messages and pages name
     f"{thing.__module__}.{thing.__name__}": thing
     for thing in (
-        control.Hold,
+        control.PD,
         control.PD,
         control.Zero,
         control.make_controller,

@@ -21,7 +21,7 @@ import typer
 import treesim
 from tests.cli.conftest import need_command
 from treesim.cli.main import app
-from treesim.cli.plugin_commands import PluginCommand
+from treesim.cli.plugin_commands import PluginCommand, routed
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("plugins/*/README.md")]
@@ -156,11 +156,12 @@ def test_commands_run(block, reader):
         assert ended.returncode in allowed and "Traceback" not in ended.stderr, f"$ {line}\n{ended.stderr}"
 
 
-def command_of(name):
-    """The command of a name, also of a plugin that is installed."""
+def command_of(name, *words):
+    """The command of a line's first words, also of a plugin that is installed, and what remains of the line."""
+    name, rest = routed([name, *words]) or (name, list(words))
     need_command(name)
     found = PARSER.get_command(None, name)
-    return found.command() if isinstance(found, PluginCommand) else found
+    return (found.command() if isinstance(found, PluginCommand) else found), rest
 
 
 def commands(text):
@@ -199,8 +200,8 @@ SHOWN = [
 
 @pytest.mark.parametrize("arguments", SHOWN)
 def test_the_program_takes_what_is_shown(arguments):
-    name, *others = arguments
-    command_of(name).make_context(name, others)
+    command, others = command_of(*arguments)
+    command.make_context(arguments[0], others)
 
 
 INLINE = re.compile(r"`treesim ([a-z]\w*)([^`]*)`", re.DOTALL)
@@ -210,7 +211,9 @@ INLINE = re.compile(r"`treesim ([a-z]\w*)([^`]*)`", re.DOTALL)
 def test_options_in_sentences_exist(page):
     text = re.sub(r"^ *```.*?^ *```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
     for name, others in INLINE.findall(text):
-        known = {option for each in command_of(name).params for option in (*each.opts, *each.secondary_opts)}
+        command, rest = command_of(name, *others.split())
+        others = " ".join(rest)
+        known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)}
         assert set(re.findall(r"(?<!\S)--?[a-z][\w-]*", others)) <= known | {"--help"}, f"treesim {name}{others}"
 
 
@@ -219,7 +222,7 @@ def test_a_page_with_an_option_that_is_gone_is_found():
     ((_, *arguments),) = (found for line in shown(block) for found in commands(line))
     assert arguments == ["ur5", "--gone"]
     with pytest.raises(Exception, match="No such option: --gone"):
-        command_of("view").make_context("view", arguments)
+        command_of("view")[0].make_context("view", arguments)
 
 
 def test_of_a_block_only_what_the_rules_name_is_left_out():

@@ -73,7 +73,7 @@ from .plugins import available
 from .rollouts.batch_stepper import BatchStepper
 from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
-from .simulation.control import PD, Hold, Pushed
+from .simulation.control import PD, Pushed
 from .simulation.player import Player
 from .simulation.simulation import Simulation
 from .simulation.stepper import Report, State, Stepper
@@ -115,7 +115,6 @@ __all__ = [
     "FrictionWarning",
     "Ground",
     "HeightField",
-    "Hold",
     "Inertia",
     "Joint",
     "LightJointWarning",

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from .simulation.control import PD, Controller, Function, Hold, Pushed, Zero, default_controller, make_controller
+from .simulation.control import PD, Controller, Function, Pushed, Zero, default_controller, make_controller
 
-__all__ = ["PD", "Controller", "Function", "Hold", "Pushed", "Zero", "default_controller", "make_controller"]
+__all__ = ["PD", "Controller", "Function", "Pushed", "Zero", "default_controller", "make_controller"]

@@ -10,6 +10,7 @@ Keep: TypeAlias = Literal["all", "last", "none"]
 Reference: TypeAlias = Literal["local_world_aligned", "world", "local"]  # "world" is another name of the first
 JacobianReference: TypeAlias = Literal["local_world_aligned", "world", "local", "spatial"]
 Base: TypeAlias = Literal["fixed", "floating"]
+BaseChoice: TypeAlias = Literal["fixed", "floating", "auto"]
 Mimic: TypeAlias = Literal["free"]
 InverseDynamicsMethod: TypeAlias = Literal["rnea", "composite"]
 MassMatrixMethod: TypeAlias = Literal["crba", "direct", "symmetry"]

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from click.testing import Result
 from typer.testing import CliRunner
 
+from tests.cli.conftest import need_command
 from treesim import plugins
 from treesim.cli.main import app
-from treesim.cli.plugin_commands import COMMANDS_OF
+from treesim.cli.plugin_commands import COMMANDS_OF, ROUTED, ROUTES, PluginCommand, routed
+
+PARSER: Any = typer.main.get_command(app)
 
 SOURCE = '''
 import typer
@@ -100,10 +106,51 @@ def test_a_command_of_a_plugin_that_is_not_installed_names_it(
         found = run(name, *options)
         assert found.exit_code == 2 and f"./plugins/{package}" in found.stderr, found.output
     listed = run("--help").stdout
-    assert f"{package} is not installed: " in listed and name in listed
+    assert f"{package} is not installed: " in listed and ROUTED.get(name, name) in " ".join(listed.split())
 
 
 @pytest.mark.parametrize("package", COMMANDS_OF)
 def test_the_known_commands_of_a_package_are_those_that_it_has(package: str) -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "plugins" / package / "pyproject.toml").read_text())["project"]
     assert sorted(project["entry-points"]["treesim.commands"]) == sorted(COMMANDS_OF[package])
+
+
+def shown_commands() -> list[tuple[str, Any]]:
+    """All commands that the help of the program lists, and those that run by two words."""
+    names = [*plugins.BUILT_IN["commands"], *(name for names in COMMANDS_OF.values() for name in names)]
+    return [(name, plugins.get("commands", name)) for name in names if name in plugins.available("commands")]
+
+
+@pytest.mark.parametrize(("name", "command"), shown_commands(), ids=lambda x: x if isinstance(x, str) else "")
+def test_every_command_has_examples_that_it_accepts(name: str, command: Any) -> None:
+    lines = getattr(command, "examples", ())
+    text = " ".join(run(name, "-h").stdout.split())
+    assert lines and all(" ".join(line.split()) in text for line in lines)
+    for line in lines:
+        program, *words = shlex.split(line)
+        target, rest = routed(words) or (words[0], words[1:])
+        assert program == "treesim"
+        found = PARSER.get_command(None, target)
+        (found.command() if isinstance(found, PluginCommand) else found).make_context(target, rest)
+
+
+@pytest.mark.parametrize(("words", "target"), ROUTES.items(), ids=lambda x: " ".join(x) if isinstance(x, tuple) else x)
+def test_commands_of_two_words_have_hidden_former_names(words: tuple[str, str], target: str) -> None:
+    need_command(target)
+    by_words, former = run(*words, "-h"), run(target, "-h")
+    assert by_words.exit_code == former.exit_code == 0
+    assert f"treesim {' '.join(words)}" in by_words.stdout
+    assert by_words.stdout.split("\n")[3:] == former.stdout.split("\n")[3:]
+    assert f"│ {target} " not in run("-h").stdout
+    assert routed([words[0], "ur5"]) is None and routed([words[0], "ur5", words[1]]) == (
+        (target, ["ur5"]) if words[1].startswith("-") else None
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("treesim sim", "simulate"), ("treesim simulate --ground-f", "--ground-friction"), ("treesim audi", "")],
+)
+def test_a_shell_completes_commands_and_options_but_no_former_names(words: str, expected: str) -> None:
+    completes = {"_TREESIM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert CliRunner(env=completes).invoke(app, [], prog_name="treesim").stdout.strip() == expected

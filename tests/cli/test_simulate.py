@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,8 @@ from treesim import Simulation, momentum, plugins
 from treesim import load as load_robot
 from treesim.formats import load
 
-QUICK = ("--duration", 0.1)
+FIXED = ("--base", "fixed")  # the toy's root link has two joints, and would float
+QUICK = ("--duration", 0.1, *FIXED)
 
 
 def test_outputs_agree(treesim: Callable[..., Any], robot: str, tmp_path: Path) -> None:
@@ -133,7 +135,21 @@ def test_damping_is_told(answer: Callable[..., Any], make_robot: Callable[..., s
 def test_hold_holds(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
     out = tmp_path / "run.npz"
     answer(
-        "simulate", robot, "--duration", 1, "--seed", 4, "--controller", "hold", "--kp", 500, "--kd", 20, "--out", out
+        "simulate",
+        robot,
+        *FIXED,
+        "--duration",
+        1,
+        "--seed",
+        4,
+        "--controller",
+        "hold",
+        "--kp",
+        500,
+        "--kd",
+        20,
+        "--out",
+        out,
     )
     held = load(out)
     assert np.abs(held.q - held.q[0]).max() < 0.1
@@ -170,7 +186,7 @@ def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Pa
         (("--kp", -1, "--controller", "hold"), "kp must be finite and not negative"),
         (("--q0", "hipp=1"), "did you mean 'hip'"),
         (("--gravity", "moon"), "--gravity: 'moon' is not a number"),
-        (("--push", "1,0,0"), "--push: 'toy' has several bodies on the world"),
+        (("--push", "1,0,0", *FIXED), "--push: 'toy' has several bodies on the world"),
         (("--push", "1,0", "--base", "floating"), "--push takes three numbers, a force in N along the world's axes"),
         (("--push", "1,x,0", "--base", "floating"), "--push: 'x' is not a number"),
         (("--push", "1,0,0", "--base", "floating", "--push-at", -1), "--push-at must be a number of seconds"),
@@ -208,6 +224,8 @@ def test_mistakes_end_before_the_run(
 def test_names_are_looked_up_before_the_robot_is_read(
     treesim: Callable[..., Any], robot: str, arguments: tuple[Any, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    import_module("treesim.compare")  # its modules would keep the functions below
+
     monkeypatch.setattr("treesim.urdf.open_source", lambda *_: pytest.fail("it was read"))
     monkeypatch.setattr("treesim.urdf.resolve.open_source", lambda *_: pytest.fail("it was read"))
     command, *options = arguments
@@ -252,7 +270,7 @@ def test_no_effort_means_no_controller(treesim: Callable[..., Any], make_robot: 
 def test_divergence_keeps_what_was_finite(treesim: Callable[..., Any], robot: str, tmp_path: Path) -> None:
     out = tmp_path / "run.npz"
     wild = ("--dt", 0.5, "--duration", 500, "--integrator", "explicit_euler", "--v0", "hip=50,knee=-80")
-    result = treesim("simulate", robot, *wild, "--out", out)
+    result = treesim("simulate", robot, *FIXED, *wild, "--out", out)
     assert result.exit_code == 1
     kept = load(out)
     assert kept.stopped and kept.stopped in " ".join(result.stderr.split()) and "dt" in kept.stopped
@@ -277,7 +295,7 @@ def test_interrupt_keeps_what_was_simulated(
 
     monkeypatch.setattr(Simulation, "step", step)
     out = tmp_path / "run.npz"
-    result = treesim("simulate", robot, "--duration", 1, "--out", out, "--json")
+    result = treesim("simulate", robot, *FIXED, "--duration", 1, "--out", out, "--json")
     assert result.exit_code == 130, result.stderr
     account = json.loads(result.stdout)
     assert account["stopped"] == "interrupted" and account["files"] == [str(out)]
@@ -298,7 +316,7 @@ def test_a_start_that_overflows_at_once_is_kept(treesim: Callable[..., Any], rob
 def test_a_disk_without_room_costs_one_file(robot: str, tmp_path: Path) -> None:
     """In a process of its own, whose files may have 60 kB: the table of numbers fits, the archive does not."""
     resource = pytest.importorskip("resource")
-    command = [sys.executable, "-m", "treesim", "simulate", robot, "--duration", "0.5", "--json"]
+    command = [sys.executable, "-m", "treesim", "simulate", robot, *FIXED, "--duration", "0.5", "--json"]
     files = [tmp_path / "run.npz", tmp_path / "run.svg"]
     result = subprocess.run(
         [*command, "--out", str(files[0]), "--plot", str(files[1])],
@@ -320,7 +338,19 @@ def test_a_disk_without_room_costs_one_file(robot: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("format", [(), ("--json",)])
 def test_standard_output_without_room(robot: str, tmp_path: Path, format: tuple[str, ...]) -> None:
     out = tmp_path / "run.npz"
-    command = [sys.executable, "-m", "treesim", "simulate", robot, "--duration", "0.1", "--out", str(out), *format]
+    command = [
+        sys.executable,
+        "-m",
+        "treesim",
+        "simulate",
+        robot,
+        *FIXED,
+        "--duration",
+        "0.1",
+        "--out",
+        str(out),
+        *format,
+    ]
     with open("/dev/full", "w") as full:
         result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert result.returncode == 1 and len(load(out)) == 101
@@ -403,3 +433,14 @@ def test_without_a_recorder_it_says_how_to_get_one(treesim, robot, tmp_path, vie
     viewers(a_watcher=Watching)
     result = treesim("simulate", robot, *QUICK, "--html", tmp_path / "run.html")
     assert result.exit_code == 2 and "treesim-meshcat" in result.stderr
+
+
+def test_errors_are_json_too(treesim: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    for arguments, kind, code in (
+        (("--backend", "abba"), "UnknownNameError", 2),
+        (("-o", tmp_path / "none" / "run.npz"), "ArgumentError", 2),
+    ):
+        result = treesim("simulate", robot, *arguments, "--json")
+        found = json.loads(result.stdout)["error"]
+        assert (found["type"], found["exit_code"], result.exit_code) == (kind, code, code)
+        assert " ".join(found["message"].split()) in " ".join(result.stderr.split())

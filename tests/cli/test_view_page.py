@@ -12,6 +12,8 @@ import pytest
 from treesim.cli import common
 from treesim.viewing.protocols import PageWriter
 
+FIXED = ("--base", "fixed")  # the toy's root link has two joints, and would float
+
 
 class Writer:
     """A viewer that writes pages, and remembers what of."""
@@ -35,17 +37,17 @@ def test_the_viewer_writes_what_the_options_say(
 ) -> None:
     path = tmp_path / "robot.html"
     begun = ("--q0", "hip=0.5", "--v0", "knee=2", "--dt", 2e-3, "--backend", "rjk", "--gravity", "-1.6", "--speed", 0.5)
-    result = answer("view", robot, "--html", path, *begun)
+    result = answer("view", robot, *FIXED, "--html", path, *begun)
     assert result == {"robot": "toy", "html": str(path), "bytes": 4}
     found = writer.settings
     assert writer.q0.tolist() == [0.5, 0, 0] and found["v0"].tolist() == [0, 2, 0] and found["speed"] == 0.5
     assert (found["dt"], found["backend"], found["gravity"].tolist()) == (2e-3, "rjk", [0, 0, -1.6])
     assert (found["controller"], found["kp"], found["kd"]) == ("none", 100, 10), "as on the live page"
-    answer("view", robot, "--html", path, "--controller", "hold", "--kp", 30)
+    answer("view", robot, *FIXED, "--html", path, "--controller", "hold", "--kp", 30)
     assert (writer.settings["controller"], writer.settings["kp"]) == ("hold", 30)
-    answer("view", robot, "--html", path, "--kp", 30)
+    answer("view", robot, *FIXED, "--html", path, "--kp", 30)
     assert (writer.settings["controller"], writer.settings["kp"]) == ("hold", 30)
-    answer("view", robot, "--html", path, "--controller", "none")
+    answer("view", robot, *FIXED, "--html", path, "--controller", "none")
     assert writer.settings["controller"] == "none"
 
 
@@ -70,15 +72,15 @@ def test_a_robot_that_stands_is_held(answer: Callable[..., Any], writer: Writer,
 def test_what_a_page_does_not_know_is_refused(
     treesim: Callable[..., Any], robot: str, writer: Writer, tmp_path: Path, options: tuple[Any, ...], details: str
 ) -> None:
-    result = treesim("view", robot, "--html", tmp_path / "robot.html", *options)
+    result = treesim("view", robot, *FIXED, "--html", tmp_path / "robot.html", *options)
     assert result.exit_code == 2 and details in result.stderr and not (tmp_path / "robot.html").exists()
 
 
 def test_files_and_viewers_that_do_not_fit_are_refused(
     treesim: Callable[..., Any], robot: str, writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = treesim("view", robot, "--html", tmp_path / "robot.png")
+    result = treesim("view", robot, *FIXED, "--html", tmp_path / "robot.png")
     assert result.exit_code == 2 and ".html" in result.stderr
     monkeypatch.setattr(common, "get_viewer", lambda name: object())
-    result = treesim("view", robot, "--html", tmp_path / "robot.html")
+    result = treesim("view", robot, *FIXED, "--html", tmp_path / "robot.html")
     assert result.exit_code != 0 and "no method `write_page`" in result.stderr

@@ -36,9 +36,9 @@ def test_it_is_the_tree_that_treesim_loads():
 
 
 def test_lines_are_those_of_the_file(description):
-    assert description.line("link", "upper", "inertial", "mass") == 6
-    assert description.line("link", "upper", "inertial", "no such element") == 5
-    assert description.line("joint", "hold") == 11 and description.line("joint", "no such joint") is None
+    assert description.place("link", "upper", "inertial", "mass") == "<text>:6"
+    assert description.place("link", "upper", "inertial", "no such element") == "<text>:5"
+    assert description.place("joint", "hold") == "<text>:11" and description.place("joint", "no such joint") == ""
     assert description.file == "<text>" and read_description("ur5", "fixed").file == "ur5_robot.urdf"
 
 
@@ -51,7 +51,7 @@ def test_bodies_know_their_links_and_joints(description):
 def test_an_edit_works_on_a_copy(description):
     other = description.edited(lambda root: write(named(root, "link", "upper").find("inertial"), "mass", value=3))
     assert (description.robot.mass, other.robot.mass) == (2.0, 3.0)
-    assert other.line("link", "upper", "inertial", "mass") == 6
+    assert other.place("link", "upper", "inertial", "mass") == "<text>:6"
 
 
 def test_numbers_have_defaults(description):

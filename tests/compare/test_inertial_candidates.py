@@ -69,5 +69,5 @@ def test_a_link_without_products_has_no_candidates_for_them():
 def test_candidates_know_their_lines_and_the_inertia_that_they_give():
     description = description_of("ur5", "fixed")
     for candidate in inertial_candidates(description, "forearm_link"):
-        assert candidate.line is not None and isinstance(candidate.inertia, Inertia)
+        assert candidate.place and isinstance(candidate.inertia, Inertia)
     assert {candidate.owner for candidate in joint_candidates(description, "elbow_joint")} == {"joint 'elbow_joint'"}

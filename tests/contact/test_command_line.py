@@ -20,7 +20,7 @@ def run(*arguments):
 
 def test_the_account_tells_of_contact(tmp_path):
     file = tmp_path / "fall.npz"
-    result = run(*HUMANOID, "--ground", "--friction", 0.7, "--out", file, "--json")
+    result = run(*HUMANOID, "--ground", "--ground-friction", 0.7, "--out", file, "--json")
     assert result.exit_code == 0, result.stderr
     account = json.loads(result.stdout)
     contact, kept = account["contact"], treesim.Trajectory.load(file)
@@ -46,8 +46,8 @@ def test_without_a_floor_it_falls_freely():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--friction", "0.5"), "--friction is that of the floor: give --ground too"),
-        (("--ground", "--friction", "-1"), "--friction: friction must be a number, 0 or more"),
+        (("--ground-friction", "0.5"), "--ground-friction is that of the floor: give --ground too"),
+        (("--ground", "--ground-friction", "-1"), "--ground-friction: friction must be a number, 0 or more"),
         (("--ground", "--contact-solver", "psg"), "unknown contact solver 'psg': did you mean 'pgs'"),
         (("--ground", "--integrator", "rk4"), "integrator 'rk4' does not simulate contact"),
         (("--ground", "--q0", "root_joint.z=-1"), "inside Ground"),

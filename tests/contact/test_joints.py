@@ -147,7 +147,9 @@ def test_only_states_that_reach_a_limit_go_through_the_stage(monkeypatch):
     seen = []
     run = type(stepper.code.stage).run
     monkeypatch.setattr(
-        type(stepper.code.stage), "run", lambda self, *arrays: (seen.append(len(arrays[0])), run(self, *arrays))[1]
+        type(stepper.code.stage),
+        "run",
+        lambda self, given, *more: (seen.append(len(given.q)), run(self, given, *more))[1],
     )
     q, v = np.linspace(-0.4, 0.4, 20)[:, None], np.zeros((20, 1))
     q[-3:], v[-3:] = 0.4, 3.0

@@ -24,7 +24,7 @@ ROBOT = generators.chain(2)
 @cache
 def swings() -> tuple[Trajectory, ...]:
     """Two motions of 10 and of 5 frames at 50 per second, and one state more each."""
-    simulation = treesim.Simulation(ROBOT, controller=treesim.Hold(ROBOT, ROBOT.neutral()))
+    simulation = treesim.Simulation(ROBOT, controller=treesim.PD(ROBOT, ROBOT.neutral()))
     return tuple(simulation.run(duration, q0=np.array([0.3, -0.2])) for duration in (0.2, 0.1))
 
 

@@ -58,11 +58,11 @@ def recordings() -> tuple[Trajectory, ...]:
     two = treesim.World(crates[0], bodies=crates[1:], ground=grounds, surface=treesim.Surface(friction=0.1))
     alone = treesim.World(crates[0], ground=treesim.Ground())
     pushed = treesim.Pushed(
-        treesim.Hold(alone.robot, alone.robot.neutral()), alone.robot, (1, 2, 3), start=0.0, duration=0.1
+        treesim.PD(alone.robot, alone.robot.neutral()), alone.robot, (1, 2, 3), start=0.0, duration=0.1
     )
     start = [0, 0, 0.1, 0, 0, 0, 1]
     return (
-        treesim.Simulation(treesim.World(gear, held), controller=treesim.Hold(gear, [0.1, 0.2])).run(0.003),
+        treesim.Simulation(treesim.World(gear, held), controller=treesim.PD(gear, [0.1, 0.2])).run(0.003),
         treesim.Simulation(scissors, gravity=(0, 0, -1), dt=5e-4).run(0.003),
         treesim.Simulation(two, substeps=2).run(0.003, q0=[*start, 1, *start[1:]]),
         treesim.Simulation(alone, controller=pushed).run(0.003, q0=start),

@@ -28,7 +28,7 @@ def swing(robot=CHAIN, duration=0.05, q0=START, **how):
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])
 @pytest.mark.parametrize("backend", ["aba", "rjk", "crba_ltdl"])
 def test_a_file_alone_brings_back_every_bit(tmp_path, suffix, backend):
-    path = swing(backend=backend, controller=treesim.Hold(CHAIN, [0, 0.1, 0], kp=20, kd=2)).save(
+    path = swing(backend=backend, controller=treesim.PD(CHAIN, [0, 0.1, 0], kp=20, kd=2)).save(
         tmp_path / f"run{suffix}"
     )
     found = treesim.replay(path)
@@ -136,7 +136,7 @@ def test_interrupted_runs_are_repeated_up_to_there():
         if done >= 20:
             raise KeyboardInterrupt
 
-    run = treesim.Simulation(CHAIN, controller=treesim.Hold(CHAIN, START)).run(0.05, q0=[0, 0, 0.3], progress=stop)
+    run = treesim.Simulation(CHAIN, controller=treesim.PD(CHAIN, START)).run(0.05, q0=[0, 0, 0.3], progress=stop)
     assert run.stopped == "interrupted" and 1 < len(run) < 50
     found = treesim.replay(run)
     assert found.same and found.states == len(run)
@@ -175,11 +175,11 @@ def test_settings_that_do_not_fit_are_refused():
     run = swing(duration=0.002)
     for settings in ({"colour": 1}, {"backend": "none of these"}):
         wrong = provenance.DeferredProvenance(
-            treesim.World(CHAIN), treesim.Hold(CHAIN, START), {"duration": 0.002, **settings}
+            treesim.World(CHAIN), treesim.PD(CHAIN, START), {"duration": 0.002, **settings}
         )
         with pytest.raises(ArgumentError, match=r"colour|none of these"):
             treesim.replay(replace(run, provenance=wrong))
-    without = provenance.DeferredProvenance(treesim.World(CHAIN), treesim.Hold(CHAIN, START), {})
+    without = provenance.DeferredProvenance(treesim.World(CHAIN), treesim.PD(CHAIN, START), {})
     with pytest.raises(ArgumentError, match="duration"):
         treesim.replay(replace(run, provenance=without))
 

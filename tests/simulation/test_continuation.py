@@ -82,7 +82,7 @@ def test_limits_friction_and_a_mimic_joint(integrator, controller):
     robot = limited()
 
     def make():
-        drive = {"hold": treesim.Hold(robot, [0.1, 0.2], kp=50, kd=2), "integral": Integral(2)}.get(controller)
+        drive = {"hold": treesim.PD(robot, [0.1, 0.2], kp=50, kd=2), "integral": Integral(2)}.get(controller)
         return treesim.Simulation(robot, integrator=integrator, controller=drive)
 
     whole = check(make, [0.59, 0.28], [3.0, 2.0])

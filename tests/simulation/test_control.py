@@ -15,7 +15,7 @@ from treesim.errors import ArgumentError, UnknownNameError
 from treesim.model.inertia import Inertia, Placement
 from treesim.model.joints import Joint
 from treesim.model.tree import Body, Tree
-from treesim.simulation.control import CONTROLLERS, PD, Hold, Pushed, Zero, make_controller
+from treesim.simulation.control import CONTROLLERS, PD, Pushed, Zero, make_controller
 
 BALL = Inertia(1.0, (0.0, 0.0, -0.2), np.eye(3) * 0.01)
 
@@ -72,10 +72,10 @@ def test_hold_rests_where_it_starts_and_pd_within_the_limits() -> None:
     robot = walker()
     q0, still = robot.random(np.random.default_rng(0)), np.zeros(robot.nv)
     hold = make_controller("hold", robot, q0)
-    assert isinstance(hold, Hold)
+    assert isinstance(hold, PD)
     np.testing.assert_allclose(hold.torque(0.0, q0, still), 0, atol=1e-12)
     pd = make_controller("pd", robot, q0)
-    assert isinstance(pd, PD) and pd.target[robot.q_index["elbow"]] == 0.5
+    assert isinstance(pd, PD) and pd.posture[robot.q_index["elbow"]] == 0.5
 
 
 def test_every_listed_controller_can_be_made() -> None:
@@ -102,7 +102,7 @@ def test_bad_gains_are_named(arguments: dict, message: str) -> None:
 
 
 def test_bad_target_is_named() -> None:
-    with pytest.raises(ArgumentError, match="target must be 13 finite numbers"):
+    with pytest.raises(ArgumentError, match="posture must be 13 finite numbers"):
         PD(walker(), np.zeros(3), kp=1.0, kd=1.0)
 
 
@@ -150,7 +150,7 @@ def test_a_push_is_the_force_of_the_centre_of_mass_beside_what_another_controlle
     root, *others = walker().bodies
     robot = Tree("walker", [root, *(Body(b.name, b.parent, b.joint, Inertia(0.0)) for b in others)])
     q, v = tilted(robot), np.full(robot.nv, 0.1)
-    hold = Hold(robot, robot.neutral(), kp=20.0, kd=3.0)
+    hold = PD(robot, robot.neutral(), kp=20.0, kd=3.0)
     pushed = Pushed(hold, robot, FORCE, start=1.0, duration=0.5)
     J = center_of_mass_jacobian(robot, q)
     np.testing.assert_allclose(pushed.torque(1.2, q, v), hold.torque(1.2, q, v) + J.T @ FORCE, rtol=0, atol=1e-12)
@@ -162,7 +162,7 @@ def test_a_push_is_the_force_of_the_centre_of_mass_beside_what_another_controlle
 def test_gains_stay_implicit_under_a_push() -> None:
     """Stiff springs in steps of 10 ms, which an explicit rule cannot take, and the same motion without a force."""
     robot = walker().with_name("walker")
-    hold = Hold(robot, robot.neutral(), kp=5000.0, kd=50.0)
+    hold = PD(robot, robot.neutral(), kp=5000.0, kd=50.0)
     q = robot.integrate(robot.neutral(), np.r_[np.zeros(6), np.full(robot.nv - 6, 1e-3)])
     runs = [
         treesim.Simulation(robot, dt=1e-2, controller=controller, gravity=WEIGHTLESS, substeps=2).run(0.5, q)
@@ -174,7 +174,7 @@ def test_gains_stay_implicit_under_a_push() -> None:
 
 def test_a_push_out_of_a_pickle_is_the_same() -> None:
     robot = walker()
-    pushed = Pushed(Hold(robot, robot.neutral()), robot, FORCE, start=0.0, duration=0.1)
+    pushed = Pushed(PD(robot, robot.neutral()), robot, FORCE, start=0.0, duration=0.1)
     other, q, v = pickle.loads(pickle.dumps(pushed)), tilted(robot), np.zeros(robot.nv)
     assert np.array_equal(other.torque(0.05, q, v), pushed.torque(0.05, q, v))
     assert np.array_equal(other.stiffness, pushed.stiffness) and repr(other) == repr(pushed)
@@ -210,7 +210,7 @@ def test_a_standing_humanoid_is_pushed_over_and_comes_to_rest() -> None:
     """150 N for 0.2 s, as in the README; without them it stands."""
     robot = treesim.load("g1_29dof_rev_1_0", base="floating")
     q = robot.standing(robot.neutral())
-    hold = Hold(robot, q, kp=300.0, kd=15.0)
+    hold = PD(robot, q, kp=300.0, kd=15.0)
     world = treesim.World(robot, ground=treesim.Ground())
     stood = treesim.Simulation(world, controller=hold).run(1.0, q)
     assert np.abs(stood.v[-1]).max() < 0.01 and stood.q[-1, 2] == pytest.approx(q[2], abs=0.01)

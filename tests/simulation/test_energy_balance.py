@@ -29,7 +29,7 @@ def test_damping_and_controls_are_accounted_for(integrator):
 @pytest.mark.parametrize("friction, effort", [(0.5, np.inf), (0.0, 1.0), (0.2, 5.0)])
 def test_friction_and_saturated_springs_are_accounted_for(friction, effort):
     robot = arm(joint_friction=friction, effort_limit=effort)
-    run = treesim.Simulation(robot, controller=treesim.control.Hold(robot, [0.5], kp=50, kd=1)).run(1.0, [0.0])
+    run = treesim.Simulation(robot, controller=treesim.PD(robot, [0.5], kp=50, kd=1)).run(1.0, [0.0])
     assert np.abs(run.energy_error).max() < 2e-2 * np.abs(run.work).max()
     assert (np.abs(run.tau) <= effort).all()
 

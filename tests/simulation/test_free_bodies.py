@@ -22,11 +22,10 @@ def ran(controller, world=WORLD, q0=START, **how):
     return treesim.Simulation(world, controller=controller, **how).run(0.03, q0)
 
 
-@pytest.mark.parametrize("kind", [treesim.Hold, PD])
 @pytest.mark.parametrize("integrator", ["implicit_midpoint", "semi_implicit_euler", "rk4"])
-def test_a_controller_of_the_robot_is_that_of_the_whole_with_no_force_on_bodies(kind, integrator):
-    alone = ran(kind(ROBOT, Q0 + 0.1, kp=300, kd=30), integrator=integrator)
-    whole = ran(kind(WORLD.robot, np.r_[Q0 + 0.1, START[6:]], kp=300, kd=30), integrator=integrator)
+def test_a_controller_of_the_robot_is_that_of_the_whole_with_no_force_on_bodies(integrator):
+    alone = ran(PD(ROBOT, Q0 + 0.1, kp=300, kd=30), integrator=integrator)
+    whole = ran(PD(WORLD.robot, np.r_[Q0 + 0.1, START[6:]], kp=300, kd=30), integrator=integrator)
     assert np.array_equal(alone.q, whole.q) and np.array_equal(alone.tau, whole.tau)
     assert alone.tau[:, :6].any() and not alone.tau[:, 6:].any()
 
@@ -43,7 +42,7 @@ def test_a_push_of_a_robot_beside_a_box():
     robot = treesim.Tree("walker", [trunk, arm])
     world = treesim.World(robot, bodies=BOX)
     q = robot.neutral()
-    push = treesim.Pushed(treesim.Hold(robot, q), robot, (10, 0, 0), start=0.0, duration=0.1)
+    push = treesim.Pushed(treesim.PD(robot, q), robot, (10, 0, 0), start=0.0, duration=0.1)
     run = ran(push, world, np.r_[q, 3, 3, 3, 0, 0, 0, 1])
     beside = ran(push, robot, q)
     np.testing.assert_allclose(run.q[:, : robot.nq], beside.q, rtol=0, atol=1e-12)
@@ -58,11 +57,11 @@ def test_copies_pickles_and_recordings_go_on_with_the_same_bits(tmp_path):
     for other in (copy.deepcopy(simulation), pickle.loads(pickle.dumps(simulation))):
         assert np.array_equal(other.run(0.03, START).q, run.q)
     assert treesim.replay(run.save(tmp_path / "run.npz")).same
-    assert "controller Hold" in repr(simulation)
+    assert "controller PD" in repr(simulation)
 
 
 def test_gains_of_the_users_object_are_read_when_they_are_asked_for():
-    hold = treesim.Hold(ROBOT, Q0, kp=1.0, kd=2.0)
+    hold = treesim.PD(ROBOT, Q0, kp=1.0, kd=2.0)
     beside = ExtendedController(hold, ROBOT, WORLD.robot)
     hold.stiffness = np.arange(6.0)
     assert beside.stiffness.tolist() == [0, 1, 2, 3, 4, 5] + [0] * 6
@@ -97,8 +96,8 @@ def test_what_is_no_torque_is_refused_beside_bodies_too(wrong):
 def test_a_controller_of_another_robot_is_refused_with_both_names():
     other = treesim.load("panda")
     for world, which in ((WORLD, "the world's robot alone, 'ur5', or world.robot"), (ROBOT, "world.robot")):
-        text = rf"the controller 'Hold' is of 'panda', which has {other.nv} degrees of freedom, but 'ur5' has .*{which}"
+        text = rf"the controller 'PD' is of 'panda', which has {other.nv} degrees of freedom, but 'ur5' has .*{which}"
         with pytest.raises(ArgumentError, match=text):
-            treesim.Simulation(world, controller=treesim.Hold(other, other.neutral()))
+            treesim.Simulation(world, controller=treesim.PD(other, other.neutral()))
     with pytest.raises(ArgumentError, match=r"robot must be a Tree.*: give its robot"):
-        treesim.Hold(WORLD, START)
+        treesim.PD(WORLD, START)

@@ -59,7 +59,7 @@ def test_states_are_the_simulation_s():
 
 @pytest.mark.parametrize("way", [lambda played: pickle.loads(pickle.dumps(played)), copy.deepcopy])
 def test_copies_go_on_where_it_is(way):
-    played = player(Wall(), [], treesim.Simulation(ROBOT, controller=treesim.control.Hold(ROBOT, np.full(6, 0.2))))
+    played = player(Wall(), [], treesim.Simulation(ROBOT, controller=treesim.PD(ROBOT, np.full(6, 0.2))))
     played.run(0.1)
     other = way(played)
     assert other.t == played.t

@@ -96,10 +96,10 @@ def test_a_world_that_touches_nothing_leaves_shapes_out():
 def test_controllers_come_back_on_the_robot_that_is_named():
     robot = treesim.load("g1_29dof_rev_1_0", base="floating")
     q, rng = robot.neutral(), np.random.default_rng(0)
-    pushed = treesim.Pushed(treesim.Hold(robot, q, kp=300, kd=rng.uniform(0, 9, robot.nv)), robot, (1, 2, 3), start=0.5)
+    pushed = treesim.Pushed(treesim.PD(robot, q, kp=300, kd=rng.uniform(0, 9, robot.nv)), robot, (1, 2, 3), start=0.5)
     again = through_json(pushed, {"robot": robot})
     state = (0.55, robot.random(1), rng.normal(size=robot.nv))
-    assert again.robot is robot and type(again.controller) is treesim.Hold
+    assert again.robot is robot and type(again.controller) is treesim.PD
     assert same_bits(again.torque(*state), pushed.torque(*state))
     assert through_json(Zero(robot)) is None
 
@@ -137,6 +137,8 @@ def test_names_of_older_versions_are_read():
     again = restored(older)
     assert [*again.velocity_limit, *again.effort_limit, *again.joint_friction] == [3.0, 3.0, 3.0]
     robot = treesim.Tree("pendulum", [treesim.Body("rod", 0, joint, treesim.Inertia(1.0))])
+    hold = restored(plain(treesim.PD(robot, [0.5], kp=3.0, kd=2.0)) | {"is": "Hold"})
+    assert type(hold) is treesim.PD and [*hold.posture, *hold.stiffness, *hold.damping] == [0.5, 3.0, 2.0]
     options = [["limits", False], ["friction", False], ["speed_limits", True], ["loops", False]]
     world = restored({"is": "World", "of": [plain(robot), [], options]})
     assert not (world.use_limits or world.use_joint_friction or world.use_loops) and world.use_velocity_limits

@@ -161,7 +161,7 @@ def test_what_resists_a_joint_in_place_of_inertia_is_enough(way):
         build(robot)
     if way != "Simulation":
         build(with_massless_tip(), kd=1.0)
-    hold = treesim.control.Hold(with_massless_tip(), np.zeros(2), kp=10.0, kd=1.0)
+    hold = treesim.PD(with_massless_tip(), np.zeros(2), kp=10.0, kd=1.0)
     assert treesim.Simulation(with_massless_tip(), controller=hold).run(0.01).stopped is None
 
 

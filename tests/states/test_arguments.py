@@ -82,7 +82,7 @@ def test_zero_where_it_is_allowed():
         lambda robot: treesim.rollout(robot, *STATE, steps=2),
         control.Zero,
         lambda robot: control.PD(robot, STATE[0], kp=1.0, kd=1.0),
-        lambda robot: control.Hold(robot, STATE[0]),
+        lambda robot: control.PD(robot, STATE[0]),
         lambda robot: control.make_controller("none", robot, STATE[0]),
         lambda robot: treesim.Trajectory.of(robot, *np.zeros((5, 1, 1))),
     ],
@@ -103,14 +103,14 @@ def test_gains_are_named(label, gain):
 
 @pytest.mark.parametrize("target", ["up", None, 1j * np.ones(7)])
 def test_targets_are_named(target):
-    with pytest.raises(treesim.ArgumentError, match="target must be"):
+    with pytest.raises(treesim.ArgumentError, match="posture must be"):
         control.PD(ROBOT, target, kp=1.0, kd=1.0)
 
 
 def test_controllers_of_a_robot_that_cannot_move():
     still = treesim.Tree("still", [])
     assert control.PD(still, np.zeros(0), kp=1.0, kd=1.0).stiffness.shape == (0,)
-    assert len(treesim.Simulation(still, controller=control.Hold(still, np.zeros(0))).run(0.01)) == 11
+    assert len(treesim.Simulation(still, controller=control.PD(still, np.zeros(0))).run(0.01)) == 11
 
 
 @pytest.mark.parametrize("progress", [5, "bar", lambda: None, lambda done: None])
@@ -128,7 +128,7 @@ def test_any_callable_of_two_is_a_progress():
 def test_parameters_of_a_policy_are_named(parameters):
     if parameters is not None:
         with pytest.raises(treesim.ArgumentError, match="parameters must be an array of real numbers"):
-            treesim.rollout(ROBOT, *STATE, lambda t, q, v, p, u: None, steps=2, parameters=parameters)
+            treesim.rollout(ROBOT, *STATE, lambda t, q, v, p, u: None, steps=2, policy_parameters=parameters)
 
 
 @pytest.mark.parametrize("out", [5, ("a",), b"name"])

@@ -43,7 +43,7 @@ JOINT = Joint("elbow", "revolute", axis=(0, 1, 0), lower=-1, upper=2)
 BODY = Body("arm", 0, JOINT, Inertia(1.5, (0.1, 0, 0)))
 FREE_BODY = Tree("free", [Body("body", 0, Joint("root", "floating"), Inertia(1.5))])
 FLAT = Tree("one <b>", [BODY])
-HOLD = control.Hold(ROBOT, ROBOT.neutral(), kp=[1.0, 3.0])
+HOLD = control.PD(ROBOT, ROBOT.neutral(), kp=[1.0, 3.0])
 RUN = treesim.Simulation(ROBOT, dt=1e-2).run(0.02)
 ROLLOUTS = treesim.Rollouts(
     np.arange(1.0, 4.0), np.zeros((5, 3, 2)), np.zeros((5, 3, 2)), np.array([-1, 2, -1, -1, -1]), np.full(5, 3)
@@ -129,7 +129,7 @@ LINES = {
     "<Trajectory of 'chain_2': 3 states, 0 ... 0.02 s>": RUN,
     "<Repetition of 'chain_2': 3 states, the same bits>": Repetition("chain_2", 3, None, (), (), RUN),
     "<Rollouts: 5 of 3 states, 1 ... 3 s, float64, 1 diverged>": ROLLOUTS,
-    "<Hold of 'chain_2': kp 1 ... 3, kd 10>": HOLD,
+    "<PD of 'chain_2': kp 1 ... 3, kd 10>": HOLD,
     "<Zero: no torque>": control.Zero(ROBOT),
     "<BatchFunction 'square': q (2,) -> (2,)>": treesim.BatchFunction(square, [2], named="q"),
     "<BatchStepper of 'chain_2': 5 states, 3 steps of 0.01 s a call>": treesim.BatchStepper(ROBOT, 5, dt=1e-2, steps=3),

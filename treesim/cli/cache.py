@@ -10,10 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from ..errors import ArgumentError
-from .common import JsonOption, guarded, output, print_json
+from .common import JsonOption, examples, guarded, output, print_json
 
 
 @guarded
+@examples(
+    "treesim cache",
+    "treesim cache --clear",
+)
 def cache(
     clear: Annotated[
         bool, typer.Option("--clear", help="Delete all compiled code, of all versions of treesim.")

@@ -10,12 +10,13 @@ import typer
 
 from ..errors import ArgumentError, PluginError, installed_by
 from .common import (
-    BASES,
+    BASE_CHOICES,
     FAILED,
     BaseOption,
     JsonOption,
     MimicOption,
     checked_name,
+    examples,
     guarded,
     messages,
     output,
@@ -25,13 +26,18 @@ from .streams import standard_output
 
 if TYPE_CHECKING:
     from ..doctor import Diagnosis
-    from ..types import Base, Mimic
+    from ..types import BaseChoice, Mimic
     from .check_report import Importer
 
 FORMATS = ("text", "json", "sarif", "github")
 
 
 @guarded
+@examples(
+    "treesim check my_robot.urdf",
+    "treesim check my_robot.urdf --fix repaired.urdf",
+    "treesim check go2 ur5 --strict --format json",
+)
 def check(
     robots: Annotated[
         list[str],
@@ -85,7 +91,7 @@ def check(
     from ..doctor.advice import TIERS
 
     form = "json" if json else checked_name("format", format, FORMATS)
-    where = cast("Base", checked_name("base", base, BASES))
+    where = cast("BaseChoice", checked_name("base", base, BASE_CHOICES))
     follow = cast("Mimic | None", mimic)
     chosen = tuple(tier) if tier else TIERS
     importers = _importers(readers)
@@ -106,7 +112,7 @@ def check(
         raise typer.Exit(FAILED)
 
 
-def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: Base, mimic: Mimic | None) -> str:
+def _fixed(robots: Sequence[str], out: Path, repairs: Sequence[str], base: BaseChoice, mimic: Mimic | None) -> str:
     """Write the repaired file, list the changes, and return its name."""
     import treesim
 

@@ -8,8 +8,10 @@ import math
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast, get_type_hints
 
 import typer
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from ..model.tree import Tree
-    from ..types import Base, Mimic
+    from ..types import BaseChoice, Mimic
 
 P = ParamSpec("P")
 
@@ -31,7 +33,13 @@ USER_ERROR = 2  # what was asked for cannot be done
 PIPE_WIDTH = 160  # of tables in a file or pipe, which has no width of its own
 MIMIC_REFUSED = "U408"  # the finding's code
 BASES = ("fixed", "floating")
+BASE_CHOICES = (*BASES, "auto")
 FRAMES_PER_SECOND = 30.0  # of recorded motions
+
+# panels of options in the help of a command
+MODEL, START, CONTROL, CONTACT, INTEGRATOR_PANEL, OUTPUT = (
+    "Model", "Initial state", "Control", "Contact", "Integrator", "Output",
+)  # fmt: skip
 
 RobotArgument = Annotated[
     str,
@@ -43,17 +51,26 @@ RobotArgument = Annotated[
     ),
 ]
 BaseOption = Annotated[
-    str, typer.Option(help="Fix the root link to the world (fixed) or let it move freely (floating).")
+    str,
+    typer.Option(
+        help="Fix the root link to the world (fixed), or let it move freely (floating). auto: floating, unless the "
+        "root link is called world, has no mass, or has one joint only, as an arm's pedestal.",
+        rich_help_panel=MODEL,
+    ),
 ]
 MimicOption = Annotated[
     str | None,
-    typer.Option(help="`free` treats mimic joints as independent; by default they follow the mimicked joints exactly."),
+    typer.Option(
+        help="`free` treats mimic joints as independent; by default they follow the mimicked joints exactly.",
+        rich_help_panel=MODEL,
+    ),
 ]
 XacroOption = Annotated[
     bool,
     typer.Option(
         "--xacro",
         help="Expand ROBOT with the installed xacro, whatever its name; this evaluates expressions and reads files.",
+        rich_help_panel=MODEL,
     ),
 ]
 RecordOption = Annotated[
@@ -61,9 +78,16 @@ RecordOption = Annotated[
     typer.Option(
         help="Write the motion to this file: .mp4 (film), .png (last state), .glb (meshes, animation), .html.",
         show_default=False,
+        rich_help_panel=OUTPUT,
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print the result as JSON on standard output.")]
+QuietOption = Annotated[
+    bool, typer.Option("--quiet", "-q", help="Show no progress and no table.", rich_help_panel=OUTPUT)
+]
+JsonOption = Annotated[
+    bool,
+    typer.Option("--json", help="Print the result as JSON on standard output, errors too.", rich_help_panel=OUTPUT),
+]
 
 
 def output() -> Console:
@@ -122,20 +146,42 @@ def _print_labelled(label: str, style: str, text: str) -> None:
     messages().print(Text.assemble((f"{label}: ", style), escaped(text)), soft_wrap=True)
 
 
+def examples(*lines: str) -> Callable[[Callable[P, None]], Callable[P, None]]:
+    """Return a decorator that adds command lines to the end of a command's help."""
+
+    def add(command: Callable[P, None]) -> Callable[P, None]:
+        command.examples = lines  # type: ignore[attr-defined]
+        return command
+
+    return add
+
+
+def epilog_of(command: Any) -> str | None:
+    """Return the end of a command's help; None if it has no examples."""
+    lines = getattr(command, "examples", ())
+    shown = (line.replace("[", r"\[") for line in lines)  # which is no markup of rich
+    return "\n\n".join(["Examples:", *shown]) if lines else None
+
+
 def guarded(command: Callable[P, None]) -> Callable[P, None]:
     """Wrap a command with error handling and exit codes.
 
     A user error ends in one message and exit code 2, a non-finite state in exit code 1, Ctrl-C in exit code
-    130. A command with a robot argument also gets the option --xacro.
+    130; with --json the error is also printed on standard output. A command with a robot argument also gets the option
+    --xacro. A parameter whose type is a dataclass stands for one option for each field.
     """
     signature = inspect.signature(command, eval_str=True)
     takes_robots = not signature.parameters.keys().isdisjoint(("robot", "robots"))
+    groups = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
         from ..urdf.read import xacro_allowed
 
         allowed = bool(takes_robots and kwargs.pop("xacro", False))
+        fail = partial(_fail, json=bool(kwargs.get("json")))
+        for name, kind in groups.items():
+            kwargs[name] = cast(Any, kind)(**{field.name: kwargs.pop(field.name) for field in fields(kind)})
         survive_pipes()
         try:
             with _warnings_shown(), xacro_allowed(allowed):
@@ -145,20 +191,37 @@ def guarded(command: Callable[P, None]) -> Callable[P, None]:
             print_error(f"cannot write the result to standard output: {error}")
             raise typer.Exit(FAILED) from None
         except TreesimError as error:
-            print_error(str(error))
-            raise typer.Exit(FAILED if isinstance(error, ArithmeticError) else USER_ERROR) from None
+            raise fail(error, str(error), FAILED if isinstance(error, ArithmeticError) else USER_ERROR) from None
         except MemoryError as error:
-            print_error(f"not enough memory: {error}; a shorter --duration or a larger --dt needs less")
-            raise typer.Exit(FAILED) from None
-        except KeyboardInterrupt:
-            print_error("interrupted")
-            raise typer.Exit(INTERRUPTED) from None
+            what = f"not enough memory: {error}; a shorter --duration or a larger --dt needs less"
+            raise fail(error, what, FAILED) from None
+        except KeyboardInterrupt as error:
+            raise fail(error, "interrupted", INTERRUPTED) from None
 
+    parameters = [option for given in signature.parameters.values() for option in _options_of(given)]
     if takes_robots:
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        xacro = inspect.Parameter("xacro", keyword, default=False, annotation=XacroOption)
-        run.__signature__ = signature.replace(parameters=[*signature.parameters.values(), xacro])  # type: ignore[attr-defined]
+        xacro = inspect.Parameter("xacro", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=XacroOption)
+        parameters = [*parameters[:-1], xacro, parameters[-1]]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return run
+
+
+def _options_of(parameter: inspect.Parameter) -> list[inspect.Parameter]:
+    """Return a command's parameter, or if its type is a dataclass, one parameter for each field."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    kind = parameter.annotation
+    if not is_dataclass(kind):
+        return [parameter.replace(kind=keyword)]
+    hints = get_type_hints(kind, include_extras=True)
+    return [inspect.Parameter(f.name, keyword, default=f.default, annotation=hints[f.name]) for f in fields(kind)]
+
+
+def _fail(error: BaseException, message: str, code: int, json: bool) -> typer.Exit:
+    """Print an error, with `json` also as JSON on standard output, and return the exception that ends the command."""
+    print_error(message)
+    if json:
+        print_json({"error": {"type": type(error).__name__, "message": message, "exit_code": code}})
+    return typer.Exit(code)
 
 
 @contextmanager
@@ -201,14 +264,14 @@ def load_robot(source: str, base: str, mimic: str | None) -> Tree:
     from ..urdf.resolve import is_robot_name
 
     with checked_loading(base, mimic):
-        robot = treesim.load(source, base=cast("Base", base), mimic=cast("Mimic | None", mimic))
+        robot = treesim.load(source, base=cast("BaseChoice", base), mimic=cast("Mimic | None", mimic))
     return robot.with_name(source) if is_robot_name(source) else robot
 
 
 @contextmanager
 def checked_loading(base: str, mimic: str | None) -> Iterator[None]:
     """Context that checks options for loading a robot, and names the option if mimic joints are rejected."""
-    checked_name("base", base, BASES)
+    checked_name("base", base, BASE_CHOICES)
     if mimic is not None:
         checked_name("way to treat mimic joints", mimic, ("free",))
     try:

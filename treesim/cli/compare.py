@@ -7,14 +7,30 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from .common import BASES, FAILED, BaseOption, JsonOption, RobotArgument, checked_name, guarded, print_json
+from .common import (
+    BASE_CHOICES,
+    FAILED,
+    BaseOption,
+    JsonOption,
+    RobotArgument,
+    checked_name,
+    examples,
+    guarded,
+    print_json,
+)
 from .explanations import compare_descriptions, explained, is_robot_file
 
 if TYPE_CHECKING:
-    from ..types import Base
+    from ..types import BaseChoice
 
 
 @guarded
+@examples(
+    "treesim compare ur5 --against pybullet,mujoco",
+    "treesim compare old.urdf new.urdf --base fixed",
+    "treesim compare --all --against mujoco",
+    "treesim compare --high-precision ur5",
+)
 def compare(
     robot: RobotArgument,
     second: Annotated[
@@ -24,7 +40,7 @@ def compare(
         str,
         typer.Option(help="Other engines, separated by commas (`treesim plugins` lists them), or mujoco:FILE.xml."),
     ] = "pybullet",
-    base: BaseOption = "floating",
+    base: BaseOption = "auto",
     states: Annotated[int, typer.Option(help="Number of random states.")] = 100,
     steps: Annotated[int, typer.Option(help="Steps of the trajectory; 0 for none.")] = 1000,
     seed: Annotated[int, typer.Option(help="Seed of the random states.")] = 0,
@@ -42,6 +58,8 @@ def compare(
     """Compare treesim with other engines, or two descriptions of one robot, and find the causes of differences.
 
     Compares the model, mass matrix, bias, dynamics, trajectory and convergence.
+    --all compares all installed robots (`treesim compare --all -h`);
+    --high-precision compares every method on ROBOT with 40 digits.
     Exit code 1 if anything disagrees, or an engine fails.
     """
     import treesim.compare
@@ -50,9 +68,9 @@ def compare(
     from ..system.files import checked_output
     from .compare_tables import print_comparison
 
-    chosen = cast("Base", checked_name("base", base, BASES))
+    checked_name("base", base, BASE_CHOICES)
     if second is not None or is_robot_file(against):
-        if not compare_descriptions(robot, second or against, chosen, seed, states, json):
+        if not compare_descriptions(robot, second or against, cast("BaseChoice", base), seed, states, json):
             raise typer.Exit(FAILED)
         return
     if html is not None:
@@ -60,8 +78,8 @@ def compare(
         checked_output(html, (".html", ".htm"))
     names = [name.strip() for name in against.split(",")]
     found = treesim.compare.compare(
-        robot, against=names, base=chosen, seed=seed, states=states, steps=steps, dt=dt, controls=controls,
-        timeout=timeout,
+        robot, against=names, base=cast("BaseChoice", base), seed=seed, states=states, steps=steps, dt=dt,
+        controls=controls, timeout=timeout,
     )  # fmt: skip
     found = explained(found, robot, timeout)
     if html is not None:

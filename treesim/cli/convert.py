@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..errors import ArgumentError
-from .common import JsonOption, guarded, messages, output, print_json, print_warning
+from .common import JsonOption, examples, guarded, messages, output, print_json, print_warning
 
 if TYPE_CHECKING:
     from ..simulation.trajectory import Trajectory
@@ -25,6 +25,10 @@ PathsArgument = Annotated[
 
 
 @guarded
+@examples(
+    "treesim convert run.npz run.mcap",
+    'treesim convert one.npz two.npz dataset --fps 50 --task "stand up"',
+)
 def convert(
     paths: PathsArgument,
     fps: Annotated[int, typer.Option(help="Frames per second of a LeRobotDataset.")] = 50,

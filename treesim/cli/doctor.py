@@ -8,12 +8,16 @@ from importlib.util import find_spec
 from typing import Any
 
 from .. import plugins
-from .common import JsonOption, guarded, output, print_json
+from .common import JsonOption, examples, guarded, output, print_json
 
 PACKAGES = ("coal", "matplotlib", "xarray", "pyarrow", "mcap", "zarr", "playwright")  # of optional features
 
 
 @guarded
+@examples(
+    "treesim doctor",
+    "treesim doctor --json",
+)
 def doctor(json: JsonOption = False) -> None:
     """Print what a bug report needs: versions, processor, threads, cache, plugins, and programs that are missing."""
     found = facts()

@@ -10,7 +10,7 @@ from .common import output, print_json
 
 if TYPE_CHECKING:
     from ..compare import Causes, Comparison, Report, Row, TwoRobots
-    from ..types import Base
+    from ..types import Base, BaseChoice
 
 
 def is_robot_file(against: str) -> bool:
@@ -18,7 +18,7 @@ def is_robot_file(against: str) -> bool:
     return ":" in against
 
 
-def compare_descriptions(first: str, second: str, base: Base, seed: int, states: int, json: bool) -> bool:
+def compare_descriptions(first: str, second: str, base: BaseChoice, seed: int, states: int, json: bool) -> bool:
     """Compare two descriptions of one robot, print the result, and return whether they agree."""
     from ..compare import compare_robots
 

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import TreesimError, named
 from ..model.shapes import shape_counts, shape_links, supports
-from .common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded, load_robot, output, print_json
+from .common import (
+    BaseOption,
+    JsonOption,
+    MimicOption,
+    RobotArgument,
+    examples,
+    guarded,
+    load_robot,
+    output,
+    print_json,
+)
 from .sparsity import picture
 
 if TYPE_CHECKING:
@@ -18,12 +28,16 @@ if TYPE_CHECKING:
 
 
 @guarded
+@examples(
+    "treesim info ur5",
+    "treesim info go2 --base floating --json",
+)
 def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = None, json: JsonOption = False) -> None:
     """Show ROBOT's bodies, joints, parents, depth, mass and sparsity."""
     tree = load_robot(robot, base, mimic)
-    facts = {**robot_facts(tree), "fixed_mass": _fixed_mass(robot, base, mimic, tree)}
+    facts = {**robot_facts(tree), "fixed_mass": _fixed_mass(robot, mimic, tree)}
     if json:
-        print_json({**facts, "base": base})
+        print_json({**facts, "base": tree.base})
         return
     console = output()
     console.print(_overview(tree, facts))
@@ -34,12 +48,12 @@ def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = 
         console.print(f"note: {_without_file(note)}", soft_wrap=True)
 
 
-def _fixed_mass(source: str, base: str, mimic: str | None, tree: Tree) -> float | None:
+def _fixed_mass(source: str, mimic: str | None, tree: Tree) -> float | None:
     """Return the mass of the root link and links welded to it [kg], which the tree on a fixed base leaves out.
 
     None if the robot cannot be loaded on a floating base, from which this mass is read.
     """
-    if base != "fixed":
+    if tree.base != "fixed":
         return 0.0
     with warnings.catch_warnings(action="ignore"):
         try:

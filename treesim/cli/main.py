@@ -11,7 +11,7 @@ import typer
 from .. import plugins
 from ..system.interrupts import INTERRUPTED, leave_ctrl_c_to_the_system, obey_ctrl_c
 from ..system.subprocesses import safe_environment
-from .common import FAILED, print_error
+from .common import FAILED, epilog_of, print_error
 from .plugin_commands import CommandGroup
 from .streams import OutputError, guard_streams
 
@@ -21,7 +21,6 @@ app = typer.Typer(
     help="Dynamics of kinematic trees: inspect, simulate, view and check robots.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 PANELS = {  # of `treesim -h`
@@ -32,7 +31,8 @@ PANELS = {  # of `treesim -h`
 }
 for panel, names in PANELS.items():
     for name in names:
-        app.command(name, rich_help_panel=panel)(plugins.get("commands", name))
+        command = plugins.get("commands", name)
+        app.command(name, rich_help_panel=panel, epilog=epilog_of(command))(command)
 
 
 def _print_version(wanted: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from .. import plugins
 from ..errors import PluginError, TreesimError, installed_by
-from .common import USER_ERROR, guarded, print_error
+from .common import USER_ERROR, epilog_of, guarded, print_error
 
 COMMANDS_OF = {  # plugin packages of this repository, and their commands
     "treesim-lab": (
@@ -21,12 +22,41 @@ COMMANDS_OF = {  # plugin packages of this repository, and their commands
     "treesim-importers": ("readers",),
 }  # fmt: skip
 
+ROUTES = {  # command and first word, or an option: the entry point that runs
+    ("bench", "energy"): "stability",
+    ("bench", "accuracy"): "accuracy",
+    ("bench", "scaling"): "scaling",
+    ("bench", "schedule"): "schedule",
+    ("compare", "--all"): "census",
+    ("compare", "--high-precision"): "audit",
+}
+ROUTED = {target: " ".join(words) for words, target in ROUTES.items()}  # hidden by their own names
+
+
+def routed(words: Sequence[str]) -> tuple[str, list[str]] | None:
+    """Return the entry point that a command line selects by its second word or an option, and what remains of it."""
+    for (name, word), target in ROUTES.items():
+        if words[0] == name and word in (words[1:] if word.startswith("-") else words[1:2]):
+            rest = list(words[1:])
+            rest.remove(word)
+            return target, rest
+    return None
+
 
 class CommandGroup(TyperGroup):
     """Group of treesim's commands and those of plugins, including known plugins that are not installed.
 
-    Commands of missing plugins report how to install them.
+    Commands of missing plugins report how to install them. The commands of `ROUTES` run by two words; their own names
+    are hidden.
     """
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return name, command and remaining arguments; `bench energy ROBOT` and others of `ROUTES` are one command."""
+        found = routed(args)
+        if found is None:
+            return super().resolve_command(ctx, args)
+        target, rest = found
+        return ROUTED[target], self.get_command(ctx, target), rest
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by name; None if there is none."""
@@ -48,17 +78,19 @@ class CommandGroup(TyperGroup):
                 self.add_command(PluginCommand(found))
         for package, names in COMMANDS_OF.items():
             missing = [name for name in names if name not in self.commands]
+            shown = [ROUTED.get(name, name) for name in missing]
             for name in missing:
                 self.add_command(_missing(name, package))
             if missing:
-                self.epilog = f"{self.epilog or ''}\n\n{package} is not installed: {', '.join(missing)}".strip()
+                self.epilog = f"{self.epilog or ''}\n\n{package} is not installed: {', '.join(shown)}".strip()
 
 
 class PluginCommand(TyperCommand):
     """Placeholder for a plugin's command, which is imported to run it or to show its help."""
 
     def __init__(self, plugin: plugins.Plugin) -> None:
-        super().__init__(plugin.name, rich_help_panel=f"Commands of {plugin.origin}")
+        panel = f"Commands of {plugin.origin}"
+        super().__init__(plugin.name, rich_help_panel=panel, hidden=plugin.name in ROUTED)
         self.target = plugin.target
 
     def docstring(self) -> str:
@@ -97,7 +129,7 @@ def _docstring(path: Path, function: str) -> str:
 def _command(name: str, function: Any, **settings: Any) -> Any:
     """Return the typer command of one function."""
     app = typer.Typer(add_completion=False)
-    app.command(name, **settings)(function)
+    app.command(name, epilog=epilog_of(function), **settings)(function)
     return typer.main.get_command(app)
 
 
@@ -107,7 +139,8 @@ def _missing(name: str, package: str) -> Any:
     @guarded
     def command() -> None:
         how = installed_by(f"./plugins/{package}")
-        raise PluginError(f"`treesim {name}` is a command of {package}, which is not installed: {how}")
+        called = ROUTED.get(name, name)
+        raise PluginError(f"`treesim {called}` is a command of {package}, which is not installed: {how}")
 
     anything = {"ignore_unknown_options": True, "allow_extra_args": True}
     return _command(name, command, hidden=True, add_help_option=False, context_settings=anything)

@@ -6,10 +6,14 @@ from dataclasses import asdict, is_dataclass
 from typing import Any
 
 from .. import plugins as registry
-from .common import JsonOption, guarded, output, print_json
+from .common import JsonOption, examples, guarded, output, print_json
 
 
 @guarded
+@examples(
+    "treesim plugins",
+    "treesim plugins --json",
+)
 def plugins(json: JsonOption = False) -> None:
     """List backends, methods, integrators, viewers, engines and commands, and the packages they come from."""
     listed = registry.listing()

@@ -11,13 +11,17 @@ import typer
 
 from ..errors import named
 from . import common
-from .common import JsonOption, guarded, messages, output, print_json
+from .common import JsonOption, examples, guarded, messages, output, print_json
 
 if TYPE_CHECKING:
     from ..rollouts.replay import Repetition
 
 
 @guarded
+@examples(
+    "treesim replay run.npz",
+    "treesim replay run.npz --source my_robot.urdf --json",
+)
 def replay(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A file of `treesim simulate --out`.", show_default=False)],
     source: Annotated[

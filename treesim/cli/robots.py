@@ -7,10 +7,14 @@ from typing import Annotated
 import typer
 
 from ..errors import named
-from .common import JsonOption, guarded, output, print_json
+from .common import JsonOption, examples, guarded, output, print_json
 
 
 @guarded
+@examples(
+    "treesim robots",
+    "treesim robots talos --json",
+)
 def robots(
     containing: Annotated[
         str, typer.Argument(metavar="[TEXT]", help="List only names that contain this text.", show_default=False)

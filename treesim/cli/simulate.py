@@ -14,32 +14,8 @@ import typer
 
 from ..errors import ArgumentError, TreesimError
 from . import common
-from .common import BaseOption, JsonOption, MimicOption, RecordOption, RobotArgument, guarded
-from .simulation_options import (
-    BACKEND,
-    DT,
-    INTEGRATOR,
-    SOLVER,
-    BackendOption,
-    ContactSolverOption,
-    ControllerOption,
-    DtOption,
-    FrictionOption,
-    GravityOption,
-    GroundOption,
-    IntegratorOption,
-    KdOption,
-    KpOption,
-    PushAtOption,
-    PushForOption,
-    PushOption,
-    Q0Option,
-    SeedOption,
-    SubstepsOption,
-    V0Option,
-    build_simulation,
-    checked_steps,
-)
+from .common import OUTPUT, JsonOption, QuietOption, RecordOption, RobotArgument, examples, guarded
+from .simulation_options import RunOptions, build_simulation, checked_steps
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,38 +83,38 @@ class Outputs:
 
 
 @guarded
+@examples(
+    "treesim simulate ur5 --q0 shoulder_lift_joint=-1 --duration 2",
+    "treesim simulate g1_29dof_rev_1_0 --ground --controller hold --kp 300 --kd 15 -o run.npz",
+    "treesim simulate go2 --ground --ground-friction 0.3 --push 50,0,0 --record run.mp4",
+)
 def simulate(
     robot: RobotArgument,
-    duration: Annotated[float, typer.Option(help="Simulated time (s).")] = 5.0,
-    dt: DtOption = DT,
-    backend: BackendOption = BACKEND,
-    integrator: IntegratorOption = INTEGRATOR,
-    substeps: SubstepsOption = None,
-    base: BaseOption = "fixed",
-    mimic: MimicOption = None,
-    seed: SeedOption = None,
-    q0: Q0Option = None,
-    v0: V0Option = None,
-    controller: ControllerOption = "none",
-    kp: KpOption = None,
-    kd: KdOption = None,
-    gravity: GravityOption = None,
-    ground: GroundOption = False,
-    friction: FrictionOption = None,
-    contact_solver: ContactSolverOption = SOLVER,
-    push: PushOption = None,
-    push_at: PushAtOption = None,
-    push_for: PushForOption = None,
+    duration: Annotated[float, typer.Option(help="Simulated time (s).", rich_help_panel=common.INTEGRATOR_PANEL)] = 5.0,
+    options: RunOptions = RunOptions(),  # noqa: B008
     out: Annotated[
-        Path | None, typer.Option(help="Write the trajectory to this .npz, .csv, .parquet, .nc or .mcap file.")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            help="Write the trajectory to this .npz, .csv, .parquet, .nc or .mcap file.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Plot the trajectory to this .png, .svg or .pdf file.")] = None,
-    html: Annotated[Path | None, typer.Option(help="Record the motion to this .html file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Plot the trajectory to this .png, .svg or .pdf file.", rich_help_panel=OUTPUT)
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Record the motion to this .html file.", rich_help_panel=OUTPUT)
+    ] = None,
     record: RecordOption = None,
     viewer: Annotated[
-        str | None, typer.Option(help="Viewer that records it; by default meshcat, or another that is installed.")
+        str | None,
+        typer.Option(
+            help="Viewer that records it; by default meshcat, or another that is installed.", rich_help_panel=OUTPUT
+        ),
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
+    quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Simulate ROBOT and report its speed and conservation errors. Ctrl-C keeps the steps so far."""
@@ -146,34 +122,13 @@ def simulate(
     from ..simulation.simulation import check_room
     from ..viewing.protocols import drawables
 
-    steps = checked_steps(duration, dt)
+    steps = checked_steps(duration, options.dt)
     outputs = Outputs.checked(out, plot, html, record, viewer)
-    setup = build_simulation(
-        robot,
-        base=base,
-        mimic=mimic,
-        gravity=gravity,
-        seed=seed,
-        q0=q0,
-        v0=v0,
-        dt=dt,
-        backend=backend,
-        integrator=integrator,
-        substeps=substeps,
-        controller=controller,
-        kp=kp,
-        kd=kd,
-        ground=ground,
-        friction=friction,
-        contact_solver=contact_solver,
-        push=push,
-        push_at=push_at,
-        push_for=push_for,
-    )
+    setup = build_simulation(robot, options)
     tree, q, v, simulation = setup.robot, setup.q, setup.v, setup.simulation
     check_room(tree, steps, "take a shorter --duration or a larger --dt")
     show = not (quiet or json)
-    made = {"base": base, "seed": seed, "controller": controller, "source": robot, "mimic": mimic}
+    made = {"source": robot} | {name: getattr(options, name) for name in ("base", "seed", "controller", "mimic")}
     if outputs.out is not None:
         made["sha256"] = source_digest(robot)
     if outputs.recorder is not None:
@@ -188,7 +143,7 @@ def simulate(
 
     written, failed = outputs.write(tree, trajectory)
     try:
-        _report(tree, trajectory, controller, (wall_s, first_call_s), written, failed, quiet, json)
+        _report(tree, trajectory, setup.controller, (wall_s, first_call_s), written, failed, quiet, json)
     finally:
         for message in failed:
             common.print_error(message)

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
 from ..errors import ArgumentError
-from .common import checked_name, checked_seconds, load_robot
+from .common import (
+    CONTACT,
+    CONTROL,
+    INTEGRATOR_PANEL,
+    MODEL,
+    START,
+    BaseOption,
+    MimicOption,
+    checked_name,
+    checked_seconds,
+    load_robot,
+)
 from .states import SPELLINGS, gravity_vector, initial_state, push_vector
 
 if TYPE_CHECKING:
@@ -28,42 +40,118 @@ CARRYING = 5.0  # times m g h, the negative stiffness of gravity on an upright r
 KD_PART = 0.05  # [s] kd / kp of a standing robot
 PUSH_AT, PUSH_FOR = 1.0, 0.2
 
-DtOption = Annotated[float, typer.Option(help="Time step (s).")]
-BackendOption = Annotated[str, typer.Option(help="Forward-dynamics backend; `treesim plugins` lists them.")]
-IntegratorOption = Annotated[str, typer.Option(help="Integrator; `treesim plugins` lists them.")]
+
 SubstepsOption = Annotated[
     int | None,
-    typer.Option(min=1, help="Substeps per step; by default as many as the integrator needs.", show_default=False),
+    typer.Option(
+        min=1,
+        help="Substeps per step; by default as many as the integrator needs.",
+        show_default=False,
+        rich_help_panel=INTEGRATOR_PANEL,
+    ),
 ]
-SeedOption = Annotated[int | None, typer.Option(min=0, help="Seed of a random initial configuration.")]
-Q0Option = Annotated[str | None, typer.Option(help=f"Initial configuration: {SPELLINGS}.")]
-V0Option = Annotated[str | None, typer.Option(help=f"Initial velocity: {SPELLINGS}.")]
-ControllerOption = Annotated[
-    str, typer.Option(help="none; hold (PD about the start); pd (PD towards neutral, within limits).")
-]
-KpOption = Annotated[
-    float | None, typer.Option(help="Stiffness of hold and pd (N m/rad, N/m).", show_default=f"{KP:g}")
-]
-KdOption = Annotated[
-    float | None, typer.Option(help="Damping of hold and pd (N m s/rad, N s/m).", show_default=f"{KD:g}")
-]
-GravityOption = Annotated[
-    str | None, typer.Option(help="Gravity (m/s^2): its z component or x,y,z; the robot's own if not given.")
-]
-GroundOption = Annotated[
-    bool,
-    typer.Option("--ground", help="Add a floor at z = 0; a floating-base robot is placed on it."),
-]
-FrictionOption = Annotated[
-    float | None, typer.Option(help="Coulomb friction of the --ground.", show_default=f"{FRICTION:g}")
-]
-ContactSolverOption = Annotated[str, typer.Option(help="Contact solver; `treesim plugins` lists them.")]
-PushOption = Annotated[
-    str | None,
-    typer.Option(help="Push the root link with this force: x,y,z (N) along the world's axes.", show_default=False),
-]
-PushAtOption = Annotated[float | None, typer.Option(help="Start of the --push (s).", show_default=f"{PUSH_AT:g}")]
-PushForOption = Annotated[float | None, typer.Option(help="Duration of the --push (s).", show_default=f"{PUSH_FOR:g}")]
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """Options that define a simulation, of `simulate`, `view` and `sweep`."""
+
+    base: BaseOption = "auto"
+    mimic: MimicOption = None
+    gravity: Annotated[
+        str | None,
+        typer.Option(
+            help="Gravity (m/s^2): its z component or x,y,z; the robot's own if not given.", rich_help_panel=MODEL
+        ),
+    ] = None
+    q0: Annotated[str | None, typer.Option(help=f"Initial configuration: {SPELLINGS}.", rich_help_panel=START)] = None
+    v0: Annotated[str | None, typer.Option(help=f"Initial velocity: {SPELLINGS}.", rich_help_panel=START)] = None
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            help="none; hold (PD about the start); pd (PD towards neutral, within limits).", rich_help_panel=CONTROL
+        ),
+    ] = "none"
+    kp: Annotated[
+        float | None,
+        typer.Option(help="Stiffness of hold and pd (N m/rad, N/m).", show_default=f"{KP:g}", rich_help_panel=CONTROL),
+    ] = None
+    kd: Annotated[
+        float | None,
+        typer.Option(
+            help="Damping of hold and pd (N m s/rad, N s/m).", show_default=f"{KD:g}", rich_help_panel=CONTROL
+        ),
+    ] = None
+    ground: Annotated[
+        bool | None,
+        typer.Option(
+            "--ground", help="Add a floor at z = 0; a floating-base robot is placed on it.", rich_help_panel=CONTACT
+        ),
+    ] = False
+    ground_friction: Annotated[
+        float | None,
+        typer.Option(help="Coulomb friction of the --ground.", show_default=f"{FRICTION:g}", rich_help_panel=CONTACT),
+    ] = None
+    contact_solver: Annotated[
+        str, typer.Option(help="Contact solver; `treesim plugins` lists them.", rich_help_panel=CONTACT)
+    ] = SOLVER
+    dt: Annotated[float, typer.Option(help="Time step (s).", rich_help_panel=INTEGRATOR_PANEL)] = DT
+    integrator: Annotated[
+        str, typer.Option(help="Integrator; `treesim plugins` lists them.", rich_help_panel=INTEGRATOR_PANEL)
+    ] = INTEGRATOR
+    backend: Annotated[
+        str,
+        typer.Option(help="Forward-dynamics backend; `treesim plugins` lists them.", rich_help_panel=INTEGRATOR_PANEL),
+    ] = BACKEND
+    substeps: SubstepsOption = None
+
+
+@dataclass(frozen=True)
+class RunOptions(SimulationOptions):
+    """Options of a single simulation: the command `simulate`."""
+
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of a random initial configuration.", rich_help_panel=START)
+    ] = None
+    push: Annotated[
+        str | None,
+        typer.Option(
+            help="Push the root link with this force: x,y,z (N) along the world's axes.",
+            show_default=False,
+            rich_help_panel=CONTROL,
+        ),
+    ] = None
+    push_at: Annotated[
+        float | None,
+        typer.Option(help="Start of the --push (s).", show_default=f"{PUSH_AT:g}", rich_help_panel=CONTROL),
+    ] = None
+    push_for: Annotated[
+        float | None,
+        typer.Option(help="Duration of the --push (s).", show_default=f"{PUSH_FOR:g}", rich_help_panel=CONTROL),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ViewOptions(RunOptions):
+    """Options of `view`, which selects controller and ground if they are not given."""
+
+    controller: Annotated[
+        str | None,
+        typer.Option(
+            help="none; hold (PD about the start); pd (PD towards neutral, within limits).",
+            show_default="hold on a ground, else none",
+            rich_help_panel=CONTROL,
+        ),
+    ] = None
+    ground: Annotated[
+        bool | None,
+        typer.Option(
+            "--ground/--no-ground",
+            help="Add a floor at z = 0; a floating-base robot is placed on it.",
+            show_default="if a floating-base robot has collision shapes",
+            rich_help_panel=CONTACT,
+        ),
+    ] = None
 
 
 class SimulationSetup(NamedTuple):
@@ -92,29 +180,7 @@ def checked_steps(duration: float, dt: float) -> int:
     return step_count(duration, dt, ("--duration", "--dt"))
 
 
-def build_simulation(
-    source: str,
-    *,
-    base: str,
-    mimic: str | None,
-    gravity: str | None,
-    seed: int | None,
-    q0: str | None,
-    v0: str | None,
-    dt: float,
-    backend: str,
-    integrator: str,
-    substeps: int | None,
-    controller: str | None,
-    kp: float | None,
-    kd: float | None,
-    ground: bool | None,
-    friction: float | None,
-    contact_solver: str,
-    push: str | None,
-    push_at: float | None,
-    push_for: float | None,
-) -> SimulationSetup:
+def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
     """Return the simulation that the options define.
 
     ground: None adds one if a floating-base robot has shapes to stand on. controller: None selects that of
@@ -126,33 +192,37 @@ def build_simulation(
     from ..simulation.control import default_controller
     from ..states.support import candidates
 
-    _check_names(backend, integrator, controller, {"--kp": kp, "--kd": kd}, contact_solver)
-    _check_floor_and_push(friction, ground, push, push_at, push_for)
-    checked_seconds("--dt", dt)
-    field = None if gravity is None else gravity_vector(gravity)
-    robot = load_robot(source, base, mimic)
-    q, v = initial_state(robot, q0, v0, seed)
+    _check_names(options)
+    _check_floor_and_push(options)
+    checked_seconds("--dt", options.dt)
+    field = None if options.gravity is None else gravity_vector(options.gravity)
+    robot = load_robot(source, options.base, options.mimic)
+    q, v = initial_state(robot, options.q0, options.v0, options.seed)
+    ground = options.ground
     if ground is None:
-        ground = friction is not None or (base == "floating" and bool(candidates(robot).shapes))
-    world = _world(robot, FRICTION if friction is None else friction) if ground else treesim.World(robot)
-    if q0 is None:
+        shapes = robot.base == "floating" and bool(candidates(robot).shapes)
+        ground = options.ground_friction is not None or shapes
+    world = _world(robot, options.ground_friction) if ground else treesim.World(robot)
+    if options.q0 is None:
         q = world.close(q)
-    if ground and q0 is None and base == "floating":
+    stands = ground and robot.base == "floating"
+    if stands and options.q0 is None:
         q = treesim.standing(robot, q)
+    kp, kd, controller = options.kp, options.kd, options.controller
     stiffness, damping = KP, KD
     if controller is None:
         controller = default_controller(robot, ground, (kp, kd) != (None, None))
-        if ground and base == "floating":
+        if stands:
             stiffness, damping = _carrying(robot, q)
     stiffness, damping = stiffness if kp is None else kp, damping if kd is None else kd
     drive = _drive(robot, q, controller, stiffness, damping)
     around = None
-    if push is not None:
-        around = partial(_pushed, robot=robot, push=push, push_at=push_at, push_for=push_for)
+    if options.push is not None:
+        around = partial(_pushed, robot=robot, push=options.push, push_at=options.push_at, push_for=options.push_for)
         drive = around(drive)
     simulation = treesim.Simulation(
-        world, dt, integrator=integrator, backend=backend, controller=drive, gravity=field, substeps=substeps,
-        contact_solver=contact_solver,
+        world, options.dt, integrator=options.integrator, backend=options.backend, controller=drive, gravity=field,
+        substeps=options.substeps, contact_solver=options.contact_solver,
     )  # fmt: skip
     return SimulationSetup(robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around)
 
@@ -168,14 +238,14 @@ def _carrying(robot: Tree, q: np.ndarray) -> tuple[float, float]:
     return kp, kp * KD_PART
 
 
-def _world(robot: Tree, friction: float) -> World:
+def _world(robot: Tree, friction: float | None) -> World:
     """Return the robot's world with a floor; raises ArgumentError without shapes, or for invalid friction."""
     import treesim
 
     try:
-        floor = treesim.Ground(friction=friction)
+        floor = treesim.Ground(friction=FRICTION if friction is None else friction)
     except ArgumentError as error:
-        raise ArgumentError(f"--friction: {error}") from None
+        raise ArgumentError(f"--ground-friction: {error}") from None
     try:
         return treesim.World(robot, ground=floor)
     except ArgumentError as error:
@@ -213,26 +283,22 @@ def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, pu
         raise ArgumentError(f"--push: {error}") from None
 
 
-def _check_floor_and_push(
-    friction: float | None, ground: bool | None, push: str | None, push_at: float | None, push_for: float | None
-) -> None:
-    if friction is not None and ground is False:
-        raise ArgumentError("--friction is that of the floor: give --ground too, or leave it out")
-    if push is None and not (push_at is None and push_for is None):
+def _check_floor_and_push(options: RunOptions) -> None:
+    if options.ground_friction is not None and options.ground is False:
+        raise ArgumentError("--ground-friction is that of the floor: give --ground too, or leave it out")
+    if options.push is None and not (options.push_at is None and options.push_for is None):
         raise ArgumentError("--push-at and --push-for are times of a push: give its force, --push, or leave them out")
 
 
-def _check_names(
-    backend: str, integrator: str, controller: str | None, gains: dict[str, float | None], contact_solver: str
-) -> None:
+def _check_names(options: RunOptions) -> None:
     from .. import plugins
     from ..simulation.control import CONTROLLERS
 
-    plugins.get("dynamics", backend)
-    plugins.get("integrators", integrator)
-    plugins.get("contact_solvers", contact_solver)
-    if controller is not None:
-        checked_name("controller", controller, CONTROLLERS)
-    for option, gain in gains.items():
-        if controller == "none" and gain is not None:
+    plugins.get("dynamics", options.backend)
+    plugins.get("integrators", options.integrator)
+    plugins.get("contact_solvers", options.contact_solver)
+    if options.controller is not None:
+        checked_name("controller", options.controller, CONTROLLERS)
+    for option, gain in {"--kp": options.kp, "--kd": options.kd}.items():
+        if options.controller == "none" and gain is not None:
             raise ArgumentError(f"{option} is a gain of --controller hold or pd: take one of them, or leave it out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,26 +11,8 @@ import typer
 
 from ..errors import ArgumentError, SweepError, quoted
 from . import common
-from .common import BaseOption, JsonOption, MimicOption, RobotArgument, checked_name, guarded
-from .simulation_options import (
-    BACKEND,
-    DT,
-    INTEGRATOR,
-    SOLVER,
-    BackendOption,
-    ContactSolverOption,
-    DtOption,
-    FrictionOption,
-    GravityOption,
-    GroundOption,
-    IntegratorOption,
-    KdOption,
-    KpOption,
-    Q0Option,
-    SubstepsOption,
-    V0Option,
-    build_simulation,
-)
+from .common import CONTROL, OUTPUT, BaseOption, JsonOption, QuietOption, RobotArgument, checked_name, examples, guarded
+from .simulation_options import RunOptions, SimulationOptions, build_simulation
 from .sweep_options import VARY, measure_options, vary_options
 
 if TYPE_CHECKING:
@@ -43,33 +26,36 @@ class StopCriterionMet(Exception):
     """Raised to end after the estimate, if only that was requested."""
 
 
+@dataclass(frozen=True)
+class SweepOptions(SimulationOptions):
+    """Options that define the simulations of a sweep."""
+
+    base: BaseOption = "fixed"
+    controller: Annotated[
+        str | None, typer.Option(help="none, or hold (PD about the start).", rich_help_panel=CONTROL)
+    ] = "none"
+
+
 @guarded
+@examples(
+    'treesim sweep ur5 --samples 1e4 --vary "mass[wrist_3_link]=uniform(0.1,2)" -o sweep.zarr',
+    'treesim sweep panda --vary "joint_friction=uniform(0,1)" --measure "fast=any(v[0] > 2)" -o sweep.zarr --dry-run',
+)
 def sweep(
     robot: RobotArgument,
-    out: Annotated[Path, typer.Option(help="Folder of the store; the same command resumes it.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", help="Folder of the store; the same command resumes it.", rich_help_panel=OUTPUT),
+    ],
     samples: Annotated[float, typer.Option(help="Number of rollouts, such as 1e6.")] = 1000,
     steps: Annotated[int, typer.Option(help="Steps of each rollout.")] = 1000,
-    dt: DtOption = DT,
     vary: Annotated[list[str] | None, typer.Option(help=f"{VARY}. May be repeated.")] = None,
     measure: Annotated[
         list[str] | None,
         typer.Option(help="NAME=KIND(FORMULA of t, q, v), such as fell=any(q[2] < 0.4). May be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed; random values depend on it and the sample's number.")] = 0,
-    base: BaseOption = "fixed",
-    mimic: MimicOption = None,
-    q0: Q0Option = None,
-    v0: V0Option = None,
-    controller: Annotated[str, typer.Option(help="none, or hold (PD about the start).")] = "none",
-    kp: KpOption = None,
-    kd: KdOption = None,
-    gravity: GravityOption = None,
-    ground: GroundOption = False,
-    friction: FrictionOption = None,
-    backend: BackendOption = BACKEND,
-    integrator: IntegratorOption = INTEGRATOR,
-    substeps: SubstepsOption = None,
-    contact_solver: ContactSolverOption = SOLVER,
+    options: SweepOptions = SweepOptions(),
     keep: Annotated[
         str, typer.Option(help="Stored data: summary; last (also final states); all (all states).")
     ] = "summary",
@@ -83,7 +69,7 @@ def sweep(
         str | None, typer.Option(help="Address of a Dask scheduler, such as tcp://head:8786.", show_default=False)
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print an estimate of time and size, and exit.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress and no table.")] = False,
+    quiet: QuietOption = False,
     json: JsonOption = False,
 ) -> None:
     """Simulate ROBOT many times with random physics, initial states and gains, and store measurements.
@@ -94,12 +80,8 @@ def sweep(
     """
     import treesim
 
-    checked_name("controller", controller, ("none", "hold"))
-    setup = build_simulation(
-        robot, base=base, mimic=mimic, gravity=gravity, seed=None, q0=q0, v0=v0, dt=dt, backend=backend,
-        integrator=integrator, substeps=substeps, controller=controller, kp=kp, kd=kd, ground=ground,
-        friction=friction, contact_solver=contact_solver, push=None, push_at=None, push_for=None,
-    )  # fmt: skip
+    checked_name("controller", str(options.controller), ("none", "hold"))
+    setup = build_simulation(robot, RunOptions(**vars(options)))
     show = not (quiet or json)
     estimates: list[Estimate] = []
 
@@ -115,11 +97,12 @@ def sweep(
     try:
         with common.progress_bar(show, "rolling out") as progress:
             study = treesim.sweep(
-                setup.simulation.world, setup.q, setup.v, steps=steps, samples=_whole(samples), store=out, dt=dt,
-                seed=seed, vary=vary_options(vary or []), measure=measure_options(measure or [], setup.robot),
-                keep=keep, every=every, chunk=chunk, client=client, workers=workers, threads=threads,
-                progress=progress, announce=announce, backend=backend, integrator=integrator, substeps=substeps,
-                contact_solver=contact_solver, **_holding(setup, steps),
+                setup.simulation.world, setup.q, setup.v, steps=steps, samples=_whole(samples), store=out,
+                dt=options.dt, seed=seed, vary=vary_options(vary or []),
+                measure=measure_options(measure or [], setup.robot), keep=keep, every=every, chunk=chunk,
+                client=client, workers=workers, threads=threads, progress=progress, announce=announce,
+                backend=options.backend, integrator=options.integrator, substeps=options.substeps,
+                contact_solver=options.contact_solver, **_holding(setup, steps),
             )  # fmt: skip
     except StopCriterionMet:
         if json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,31 +12,8 @@ import typer
 
 from ..errors import ArgumentError, NonFiniteError, UnsupportedError
 from . import common
-from .common import BaseOption, JsonOption, MimicOption, RecordOption, guarded
-from .simulation_options import (
-    BACKEND,
-    DT,
-    INTEGRATOR,
-    SOLVER,
-    BackendOption,
-    ContactSolverOption,
-    DtOption,
-    FrictionOption,
-    GravityOption,
-    IntegratorOption,
-    KdOption,
-    KpOption,
-    PushAtOption,
-    PushForOption,
-    PushOption,
-    Q0Option,
-    SeedOption,
-    SimulationSetup,
-    SubstepsOption,
-    V0Option,
-    build_simulation,
-    checked_steps,
-)
+from .common import OUTPUT, JsonOption, RecordOption, examples, guarded
+from .simulation_options import SimulationSetup, ViewOptions, build_simulation, checked_steps
 from .streams import json_text
 from .view_page import HtmlOption, checked_page, write_page
 from .view_recording import checked_options, is_recording, open_replay, play, write_record
@@ -64,58 +42,43 @@ RobotOrRecording = Annotated[
 
 
 @guarded
+@examples(
+    "treesim view go2",
+    "treesim view ur5 --reference integrator=rk4",
+    "treesim view run.npz --speed 0.5",
+    "treesim view g1_29dof_rev_1_0 --html g1.html",
+)
 def view(
     context: typer.Context,
     robot: RobotOrRecording,
-    base: BaseOption = "fixed",
-    mimic: MimicOption = None,
-    dt: DtOption = DT,
-    backend: BackendOption = BACKEND,
-    integrator: IntegratorOption = INTEGRATOR,
-    substeps: SubstepsOption = None,
-    seed: SeedOption = None,
-    q0: Q0Option = None,
-    v0: V0Option = None,
-    controller: Annotated[
-        str | None,
-        typer.Option(
-            help="none; hold (PD about the start); pd (PD towards neutral, within limits).",
-            show_default="hold on a ground, else none",
-        ),
-    ] = None,
-    kp: KpOption = None,
-    kd: KdOption = None,
-    gravity: GravityOption = None,
-    ground: Annotated[
-        bool | None,
-        typer.Option(
-            "--ground/--no-ground",
-            help="Add a floor at z = 0; a floating-base robot is placed on it.",
-            show_default="if a floating-base robot has collision shapes",
-        ),
-    ] = None,
-    friction: FrictionOption = None,
-    contact_solver: ContactSolverOption = SOLVER,
-    push: PushOption = None,
-    push_at: PushAtOption = None,
-    push_for: PushForOption = None,
+    options: ViewOptions = ViewOptions(),  # noqa: B008
     reference: ReferenceOption = None,
     duration: Annotated[
-        float | None, typer.Option(help="End after this time (s); by default only at Ctrl-C.", show_default=False)
+        float | None,
+        typer.Option(
+            help="End after this time (s); by default only at Ctrl-C.", show_default=False, rich_help_panel=OUTPUT
+        ),
     ] = None,
-    speed: Annotated[float, typer.Option(help="Speed relative to real time.")] = 1.0,
-    viewer: Annotated[str, typer.Option(help="Viewer; `treesim plugins` lists them.")] = "meshcat",
+    speed: Annotated[float, typer.Option(help="Speed relative to real time.", rich_help_panel=OUTPUT)] = 1.0,
+    viewer: Annotated[
+        str, typer.Option(help="Viewer; `treesim plugins` lists them.", rich_help_panel=OUTPUT)
+    ] = "meshcat",
     port: Annotated[
         int | None,
         typer.Option(
             min=0,
             max=65535,
             show_default="any",
+            rich_help_panel=OUTPUT,
             help="Port of the page; with a fixed port, pages reconnect after a restart.",
         ),
     ] = None,
-    no_browser: Annotated[bool, typer.Option("--no-browser", help="Only print the address, do not open it.")] = False,
-    until_closed: Annotated[bool, typer.Option("--until-closed", help="End when the last page is closed.")] = False,
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Only print the address, do not open it.", rich_help_panel=OUTPUT)
+    ] = False,
+    until_closed: Annotated[
+        bool, typer.Option("--until-closed", help="End when the last page is closed.", rich_help_panel=OUTPUT)
+    ] = False,
     html: HtmlOption = None,
     record: RecordOption = None,
     json: JsonOption = False,
@@ -131,43 +94,21 @@ def view(
     from ..viewing.protocols import InteractiveViewer
 
     if record is not None:
-        _record(context, robot, record, viewer, base, mimic, json)
+        _record(context, robot, record, viewer, options, json)
         return
     if is_recording(robot):
-        _replay(
-            checked_options(context), robot, base, mimic, viewer, port, speed, reference, duration, no_browser, json
-        )
+        _replay(checked_options(context), robot, options, viewer, port, speed, reference, duration, no_browser, json)
         return
     if duration is not None:
-        checked_steps(duration, dt)
+        checked_steps(duration, options.dt)
     common.checked_positive("--speed", speed)
-    _check_frames(speed, dt)
+    _check_frames(speed, options.dt)
     window = common.get_viewer(viewer)
-    options = {
-        "mimic": mimic,
-        "gravity": gravity,
-        "seed": seed,
-        "q0": q0,
-        "v0": v0,
-        "dt": dt,
-        "backend": backend,
-        "integrator": integrator,
-        "substeps": substeps,
-        "controller": controller,
-        "kp": kp,
-        "kd": kd,
-        "ground": ground,
-        "friction": friction,
-        "contact_solver": contact_solver,
-        "push": push,
-        "push_at": push_at,
-        "push_for": push_for,
-    }
     if html is not None:
         others = {"reference": reference, "duration": duration, "port": port}
         others |= {"no_browser": no_browser, "until_closed": until_closed}
-        checked_page(html, window, viewer, options | others)
-        write_page(html, window, build_simulation(robot, base=base, **options), options, speed, json)  # type: ignore[arg-type]
+        checked_page(html, window, viewer, vars(options) | others)
+        write_page(html, window, build_simulation(robot, options), options, speed, json)
         return
     interactive = isinstance(window, InteractiveViewer)
     if until_closed and not (interactive and hasattr(window, "when_left")):
@@ -175,14 +116,14 @@ def view(
     _set_port(window, viewer, port)
     _check_reference(reference, window, viewer)
     if not interactive:
-        options["ground"], options["controller"] = bool(ground), controller or "none"
+        options = replace(options, ground=bool(options.ground), controller=options.controller or "none")
     try:
         if interactive:
             page = _Page(window, no_browser, until_closed, json)
-            setup = build_simulation(robot, base=base, **options)  # type: ignore[arg-type]
-            shown = _interact(page, setup, robot, base, options, reference, speed, duration)
+            setup = build_simulation(robot, options)
+            shown = _interact(page, setup, robot, options, reference, speed, duration)
         else:
-            setup = build_simulation(robot, base=base, **options)  # type: ignore[arg-type]
+            setup = build_simulation(robot, options)
             shown = _show(window, setup, speed, duration, no_browser, json)
     finally:
         window.close()
@@ -190,9 +131,7 @@ def view(
         _print_line({"robot": setup.robot.name, "simulated_s": shown})
 
 
-def _record(
-    context: typer.Context, source: str, record: Path, viewer: str, base: str, mimic: str | None, json: bool
-) -> None:
+def _record(context: typer.Context, source: str, record: Path, viewer: str, options: ViewOptions, json: bool) -> None:
     """Write a recorded motion to a file instead of showing it."""
     if not is_recording(source):
         raise ArgumentError(
@@ -200,14 +139,13 @@ def _record(
             f"or take `treesim simulate {source} --record {record}`"
         )
     given = checked_options(context)
-    write_record(source, record, viewer, base if "base" in given else None, mimic, json)
+    write_record(source, record, viewer, options.base if "base" in given else None, options.mimic, json)
 
 
 def _replay(
     given: set[str],
     path: str,
-    base: str,
-    mimic: str | None,
+    options: ViewOptions,
     viewer: str,
     port: int | None,
     speed: float,
@@ -223,7 +161,7 @@ def _replay(
     _set_port(window, viewer, port)
     _check_reference(reference, window, viewer)
     try:
-        replay = open_replay(path, window, base if "base" in given else None, mimic, speed, reference)
+        replay = open_replay(path, window, options.base if "base" in given else None, options.mimic, speed, reference)
         _announce(getattr(window, "url", None), no_browser, json)
         shown = play(replay, duration)
     finally:
@@ -294,8 +232,7 @@ def _interact(
     page: _Page,
     setup: SimulationSetup,
     source: str,
-    base: str,
-    options: dict[str, Any],
+    options: ViewOptions,
     reference: str | None,
     speed: float,
     duration: float | None,
@@ -303,7 +240,7 @@ def _interact(
     """Run the simulation interactively on the viewer's pages until the duration [s] is over, or Ctrl-C."""
     from ..viewing.live import LiveSession
 
-    scene, settings = scene_of(setup, base, options, speed)
+    scene, settings = scene_of(setup, options, speed)
     library = InstalledRobots(setup.robot.name, source, options)
     chosen = reference_of(reference, setup.robot, Start(setup.q, setup.v, settings.dt)) if reference else (None, None)
     page.open_early()  # only after all checks of files and options

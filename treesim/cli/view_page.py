@@ -11,7 +11,7 @@ from ..errors import ArgumentError, UnsupportedError
 from . import common
 
 if TYPE_CHECKING:
-    from .simulation_options import SimulationSetup
+    from .simulation_options import SimulationSetup, ViewOptions
 
 HtmlOption = Annotated[
     Path | None,
@@ -19,6 +19,7 @@ HtmlOption = Annotated[
         help="Write one .html file that simulates the robot without Python, server or network, and exit. Without a "
         "ground a floating-base robot starts with gravity off.",
         show_default=False,
+        rich_help_panel=common.OUTPUT,
     ),
 ]
 
@@ -53,11 +54,9 @@ def checked_page(html: Path, window: Any, viewer: str, options: dict[str, Any]) 
         raise UnsupportedError(f"viewer {viewer!r} writes no pages that simulate: it has no method `write_page`")
 
 
-def write_page(
-    html: Path, window: Any, setup: SimulationSetup, options: dict[str, Any], speed: float, json: bool
-) -> None:
+def write_page(html: Path, window: Any, setup: SimulationSetup, options: ViewOptions, speed: float, json: bool) -> None:
     """Write the file and report it."""
-    settings = {name: options[name] for name in ("dt", "backend", "integrator", "contact_solver")}
+    settings = {name: getattr(options, name) for name in ("dt", "backend", "integrator", "contact_solver")}
     path = window.write_page(
         setup.simulation.world, html, setup.q, v0=setup.v, controller=setup.controller, kp=setup.kp, kd=setup.kd,
         gravity=setup.simulation.gravity, speed=speed, **settings,

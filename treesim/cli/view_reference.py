@@ -29,6 +29,7 @@ ReferenceOption = Annotated[
         "(or contact_solver=admm); a trajectory (.npz, .mcap ...); or another engine's free motion of 10 s, by the "
         "engine's name (`treesim plugins` lists them).",
         show_default=False,
+        rich_help_panel=common.OUTPUT,
     ),
 ]
 

@@ -55,8 +55,8 @@ class Candidate:
     """Candidate explanation: one thing that the other model may do differently.
 
     kind: a stable key. owner: "link 'arm'", "joint 'elbow'", "3 links", "the robot". cause: a sentence. change:
-    makes the same change in treesim's model; raises ValueError if no valid robot results. line: in our file.
-    element: "link" or "joint", its name, and the tags inside, with which the line in the other file is found.
+    makes the same change in treesim's model; raises ValueError if no valid robot results. place: file:line in our file.
+    element: "link" or "joint", its name, and the tags inside, with which the place in the other file is found.
     inertia: of the link in its own frame, if nothing else changes.
     """
 
@@ -64,6 +64,6 @@ class Candidate:
     owner: str
     cause: str
     change: Callable[[Side], Side]
-    line: int | None = None
+    place: str = ""
     element: tuple[str, ...] = ()
     inertia: Inertia | None = None

@@ -369,9 +369,9 @@ class Search:
         joint, size, unit = typical(robot, changed)
         return Explanation(
             kind=chosen.kind, owner=chosen.owner, cause=chosen.cause,
-            place=_place(self.side.description, chosen.line),
+            place=chosen.place,
             other_place="" if self.other is None or not chosen.element
-            else _place(self.other, self.other.line(*chosen.element)),
+            else self.other.place(*chosen.element),
             effect=size if size > self.evidence.allowed else 0.0, unit=unit, joint=joint,
             before=before.force, after=after.force,
             also=tuple(f"{one.owner}: {one.cause}" for one in also[:ALSO_LISTED]),
@@ -395,7 +395,3 @@ def typical(robot: Tree, forces: np.ndarray) -> tuple[str, float, str]:
     turning = np.array([screw in (WX, WY, WZ) for body in robot.bodies for screw in body.joint.kind.screws])
     k = int(np.argmax(np.where(turning, sizes, 0.0) if (sizes * turning).any() else sizes))
     return joint_of(robot, k), float(sizes[k]), "N m" if turning[k] else "N"
-
-
-def _place(description: Description, line: int | None) -> str:
-    return "" if line is None else f"{description.file}:{line}"

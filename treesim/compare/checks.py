@@ -17,7 +17,7 @@ from .engines import CANONICAL, RAW, EngineAdapter, EngineError, Results, StateB
 from .measures import Scales, errors, worst
 from .motions import compare_motions, refinement
 from .report import Report, Row
-from .source import RobotSource, canonical, is_floating, without_losses
+from .source import RobotSource, canonical, without_losses
 from .treesim_engine import TreesimEngine, random_batch
 
 TOLERANCE = {RAW: 1e-10, CANONICAL: 1e-12}  # the numbers of a file pass through two loaders
@@ -66,7 +66,7 @@ def compare_source(
         rows.append(motions.row)
         left_out |= motions.skipped
     report = Report(
-        robot=robot.name, engine=engine.name, base="floating" if is_floating(robot) else "fixed",
+        robot=robot.name, engine=engine.name, base=robot.base,
         sha256=source.sha256, gravity=tuple(robot.gravity.tolist()), seed=seed, dt=dt,
         versions={"treesim": treesim.__version__, engine.name: engine.version()},
         rows=tuple(rows), skipped=left_out, changes=changes, failures=found.failures,

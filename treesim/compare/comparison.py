@@ -8,14 +8,14 @@ from typing import Any, overload
 
 from ..errors import ArgumentError, UnsupportedError
 from ..system.display import ReprMixin
-from ..types import Base
+from ..types import BaseChoice
 from ..validation.values import checked_parts
 from .checks import compare_source
 from .controls import controlled
 from .engines import EngineAdapter, chosen_engines
 from .isolation import TIME_LIMIT, Isolated
 from .report import Report
-from .source import RobotSource, is_floating, read
+from .source import RobotSource, read
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,20 +109,20 @@ class Comparison(ReprMixin):
 
 @overload
 def compare(  # type: ignore[overload-overlap]
-    robot_source: object, against: str | EngineAdapter = ..., base: Base = ..., seed: int = ..., states: int = ...,
-    steps: int = ..., dt: float = ..., controls: bool = ..., timeout: float = ...,
+    robot_source: object, against: str | EngineAdapter = ..., base: BaseChoice = ..., seed: int = ...,
+    states: int = ..., steps: int = ..., dt: float = ..., controls: bool = ..., timeout: float = ...,
 ) -> Report: ...  # fmt: skip
 
 
 @overload
 def compare(
-    robot_source: object, against: Sequence[str | EngineAdapter], base: Base = ..., seed: int = ..., states: int = ...,
-    steps: int = ..., dt: float = ..., controls: bool = ..., timeout: float = ...,
+    robot_source: object, against: Sequence[str | EngineAdapter], base: BaseChoice = ..., seed: int = ...,
+    states: int = ..., steps: int = ..., dt: float = ..., controls: bool = ..., timeout: float = ...,
 ) -> Comparison: ...  # fmt: skip
 def compare(
     robot_source: object,
     against: str | EngineAdapter | Sequence[str | EngineAdapter] = "pybullet",
-    base: Base = "floating",
+    base: BaseChoice = "floating",
     seed: int = 0,
     states: int = 100,
     steps: int = 1000,
@@ -142,7 +142,7 @@ def compare(
         only.
     against : str, EngineAdapter, or a sequence of them
         Name of an engine, as in `available("engines")`, or an adapter.
-    base : {"floating", "fixed"}
+    base : {"floating", "fixed", "auto"}
         Base of the robot; ignored for a Tree.
     seed : int
         Seed of the random states.
@@ -194,7 +194,7 @@ def compare(
             refused[engine.name] = str(error)
     if not several:
         return reports[0]
-    return Comparison(source.robot.name, "floating" if is_floating(source.robot) else "fixed", seed, states, steps, dt,
+    return Comparison(source.robot.name, source.robot.base, seed, states, steps, dt,
                       tuple(reports), refused)  # fmt: skip
 
 

@@ -10,7 +10,6 @@ from ..model.tree import Tree
 from ..simulation.energy_balance import energies
 from .measures import Scales
 from .report import Conservation, Curve, as_curve
-from .source import is_floating
 
 
 def conservation(run: str, robot: Tree, q: np.ndarray, v: np.ndarray, dt: float) -> Conservation:
@@ -22,7 +21,7 @@ def conservation(run: str, robot: Tree, q: np.ndarray, v: np.ndarray, dt: float)
         return Conservation(run, (), ())
     kinetic, potential, energy_range = energies(robot, q, v, None)
     E = kinetic + potential
-    kept = _momenta(robot, q, v, t) if is_floating(robot) and robot.mass > 0 else ()
+    kept = _momenta(robot, q, v, t) if robot.base == "floating" and robot.mass > 0 else ()
     return Conservation(run, as_curve(t), as_curve((E - E[0]) / energy_range), *kept)
 
 

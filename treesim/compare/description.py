@@ -13,10 +13,11 @@ import treesim
 
 from ..model.inertia import Placement, rotation_from_rpy
 from ..model.tree import Tree
-from ..types import Base
+from ..types import Base, BaseChoice
+from ..urdf.base import ROOT_JOINT
 from ..urdf.build import Builder
 from ..urdf.collisions import Collisions
-from ..urdf.document import Document, name_of, parent_of
+from ..urdf.document import Document, name_of, parent_of, remove
 from ..urdf.export import to_urdf
 from ..urdf.findings import Findings
 from ..urdf.inertias import Inertias
@@ -94,7 +95,7 @@ class Description(Document):
         return [name_of(self.parent_joint[link]) for link in self.members[body - 1][1:]]
 
 
-def read_description(source: object, base: Base) -> Description:
+def read_description(source: object, base: BaseChoice) -> Description:
     """Return the description of any source that `treesim.load` reads, or of a Tree, which is written as URDF.
 
     Raises as `treesim.load`.
@@ -104,15 +105,15 @@ def read_description(source: object, base: Base) -> Description:
         given = SourceBytes(to_urdf(source.spanning, shapes=False).encode(), f"<{source.name}>")
     else:
         given = open_source(cast(Source, source), findings)
-    treesim.load(given.path or given.data, base=base, mimic="free")  # raises and warns about all errors
+    robot = treesim.load(given.path or given.data, base=base, mimic="free")  # raises and warns about all errors
     root = parse(given, findings).root
-    for element in list(root.iter(*SHAPES)):
-        element.getparent().remove(element)
-    for element in [child for child in root if child.tag not in PHYSICS]:
-        root.remove(element)
+    remove(root.iter(*SHAPES))
+    remove(child for child in root if child.tag not in PHYSICS)
     clean(root, findings)
+    own = any(joint.get("name") == ROOT_JOINT for joint in root.iterfind("joint"))  # the file's floating base
+    chosen = "fixed" if own else robot.base
     short = given.path is not None and is_robot_name(source)  # else as the user wrote it
-    return Description(root, given.path.name if short and given.path else given.label, base=base)
+    return Description(root, given.path.name if short and given.path else given.label, base=chosen)
 
 
 def named(root: _Element, tag: str, name: str) -> _Element:

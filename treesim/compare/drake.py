@@ -26,7 +26,7 @@ class DrakeLayout(WorldAxes):
     def __init__(self, robot: Tree) -> None:
         refuse_mimic_joints(robot, "a state of Drake")
         q_order, v_order = np.arange(robot.nq), np.arange(robot.nv)
-        floating = bool(robot.bodies) and robot.bodies[0].joint.type == "floating"
+        floating = robot.base == "floating"
         for body in robot.bodies[floating:]:
             if body.joint.type not in KNOWN:
                 raise UnsupportedError(f"joint {body.joint.name!r}: Drake reads no {body.joint.type} joint from a URDF")

@@ -152,9 +152,9 @@ def body_candidates(side: Side, evidence: Evidence, before: Mismatch, bodies: li
             continue
         mass = _change("mass", ours.inertia.mass, found.mass, "kg")
         cause = f"the body has another inertia, as far as forces show it: {mass}"
-        line = side.description.line("link", ours.name, "inertial")
+        place = side.description.place("link", ours.name, "inertial")
         yield Candidate("body_inertia", f"link {ours.name!r}", cause,
-                        partial(Side.with_tree, change=partial(_with_inertia, body, found)), line,
+                        partial(Side.with_tree, change=partial(_with_inertia, body, found)), place,
                         ("link", ours.name, "inertial"))  # fmt: skip
 
 

@@ -177,7 +177,7 @@ def with_inertial(kind: str, cause: str, name: str, part: Inertial, tag: str, de
         return side.edited(lambda root: write_inertial(named(root, "link", name), part))
 
     path = ("link", name, "inertial", *([tag] if tag else []))
-    return Candidate(kind, f"link {name!r}", cause, change, description.line(*path), path, part.in_link)
+    return Candidate(kind, f"link {name!r}", cause, change, description.place(*path), path, part.in_link)
 
 
 def inertial_candidates(description: Description, name: str) -> Iterator[Candidate]:
@@ -196,9 +196,9 @@ def inertial_candidates_everywhere(description: Description) -> Iterator[Candida
         changed = {name: misread(part) for name, part in parts.items()}
         where = [name for name, part in parts.items() if not changed[name].same(part)]
         if len(where) > 1:
-            line = description.line("link", where[0], "inertial", tag)
+            place = description.place("link", where[0], "inertial", tag)
             chosen = {name: changed[name] for name in where}
-            yield Candidate(kind, f"{len(where)} links", f"{cause} ({where[0]!r} first)", _all_with(chosen), line)
+            yield Candidate(kind, f"{len(where)} links", f"{cause} ({where[0]!r} first)", _all_with(chosen), place)
 
 
 def _all_with(changed: dict[str, Inertial]) -> Callable[[Side], Side]:

@@ -108,7 +108,9 @@ def with_place(kind: str, cause: str, name: str, place: Place, tag: str, descrip
     def change(side: Side) -> Side:
         return side.edited(lambda root: write_place(named(root, "joint", name), place))
 
-    return Candidate(kind, f"joint {name!r}", cause, change, description.line("joint", name, tag), ("joint", name, tag))
+    return Candidate(
+        kind, f"joint {name!r}", cause, change, description.place("joint", name, tag), ("joint", name, tag)
+    )
 
 
 def misreadings(place: Place) -> dict[str, tuple[str, str, Misreading]]:
@@ -136,9 +138,9 @@ def joint_candidates_everywhere(description: Description) -> Iterator[Candidate]
             changed = {name: misread(place) for name, place in places.items() if kind in misreadings(place)}
             where = [name for name, place in changed.items() if not place.same(places[name])]
             if len(where) > 1:
-                line = description.line("joint", where[0], tag)
+                place = description.place("joint", where[0], tag)
                 text = f"{cause} ({where[0]!r} first)"
-                yield Candidate(kind, f"{len(where)} {words}", text, _all_with(changed), line)
+                yield Candidate(kind, f"{len(where)} {words}", text, _all_with(changed), place)
 
 
 def _all_with(changed: dict[str, Place]) -> Callable[[Side], Side]:

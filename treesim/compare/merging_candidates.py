@@ -39,8 +39,8 @@ def _candidate(side: Side, kind: str, cause: str, bodies: Sequence[int], change:
     name = side.robot.body_names[bodies[0] - 1]
     several = len(bodies) > 1
     owner, first = (f"{len(bodies)} links", f" ({name!r} first)") if several else (f"link {name!r}", "")
-    line = side.description.line("link", name)
-    return Candidate(kind, owner, cause + first, lambda side: side.with_tree(change), line, ("link", name))
+    place = side.description.place("link", name)
+    return Candidate(kind, owner, cause + first, lambda side: side.with_tree(change), place, ("link", name))
 
 
 def _without_axes(chosen: Sequence[int], robot: Tree) -> Tree:

@@ -33,13 +33,12 @@ def mimic_row(
 
 def mimic_causes(
     ours: Description,
-    label: str,
     other: Description | None,
     theirs: Mapping[str, Line],
     shared: Collection[str],
     tolerance: float,
 ) -> Iterator[Explanation]:
-    """Yield an explanation for each mimic joint that differs in the second description, called `label`.
+    """Yield an explanation for each mimic joint that differs in the second description.
 
     Each contains the lines of `<mimic>` in both files. Effects are 0: forces are compared with all joints free.
     """
@@ -47,12 +46,10 @@ def mimic_causes(
         line, another = ours.mimics.get(name), theirs.get(name)
         if _apart(line, another) <= tolerance:
             continue
-        place = ours.line("joint", name, "mimic")
-        other_place = other and other.line("joint", name, "mimic")
         yield Explanation(
             kind="mimic", owner=f"joint {name!r}", cause=f"{_line_text(another)} instead of {_line_text(line)}",
-            place=f"{ours.file}:{place}" if place else "", effect=0.0, unit="", joint=name, before=0.0, after=0.0,
-            other_place=f"{label}:{other_place}" if other_place else "",
+            place=ours.place("joint", name, "mimic"), effect=0.0, unit="", joint=name, before=0.0, after=0.0,
+            other_place="" if other is None else other.place("joint", name, "mimic"),
         )  # fmt: skip
 
 

@@ -134,7 +134,7 @@ def _velocities(side: Side) -> Iterator[Candidate]:
 
 def _orders(side: Side) -> Iterator[Candidate]:
     robot = side.robot
-    first = 1 if robot.n_bodies and robot.bodies[0].joint.type == "floating" else 0
+    first = 1 if robot.base == "floating" else 0
     names = list(robot.joint_names[first:])
     if any(robot.joint(name).nq != 1 for name in names):
         return
@@ -173,6 +173,6 @@ def _axes(side: Side) -> Iterator[Candidate]:
             continue
         layout = LongAxis(side.robot, name, length)
         cause = f"the axis is not normalised: the joint moves {length:.6g} times as far"
-        line = side.description.line("joint", name, "axis")
+        place = side.description.place("joint", name, "axis")
         change = partial(Side.with_layout, layout=layout)
-        yield Candidate("axis_not_normalised", f"joint {name!r}", cause, change, line, ("joint", name, "axis"))
+        yield Candidate("axis_not_normalised", f"joint {name!r}", cause, change, place, ("joint", name, "axis"))

@@ -9,7 +9,7 @@ from typing import cast
 import treesim
 
 from ..model.tree import Tree
-from ..types import Base
+from ..types import BaseChoice
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class RobotSource:
     sha256: str | None = None
 
 
-def read(source: object, base: Base) -> RobotSource:
+def read(source: object, base: BaseChoice) -> RobotSource:
     """Return the robot of any source that `treesim.load` reads, or of a Tree, with mimic joints free.
 
     Mimic joints are freed because other engines ignore them, or enforce them softly. An installed robot keeps the name
@@ -69,8 +69,3 @@ def without_losses(robot: Tree) -> Tree:
         replace(body, joint=replace(body.joint, damping=0.0, joint_friction=0.0, armature=0.0)) for body in robot.bodies
     ]
     return treesim.Tree(robot.name, bodies, gravity=robot.gravity.tolist())
-
-
-def is_floating(robot: Tree) -> bool:
-    """Return whether the first body of the robot has a floating joint."""
-    return robot.n_bodies > 0 and robot.bodies[0].joint.type == "floating"

@@ -83,8 +83,8 @@ def _candidate(name: str, side: Side, sizes: np.ndarray) -> Candidate:
         f"{values[0]} {unit}" if len(values) == 1 else f"{sizes[where].min():.4g} ... {sizes[where].max():.4g} {unit}"
     )
     first = "" if len(joints) == 1 else f" ({joints[0]!r} first)"
-    line = description.line("joint", joints[0], "dynamics")
-    return Candidate(name, owner, f"{what} of {amount} acts{first}", partial(_with_term, name, sizes), line,
+    place = description.place("joint", joints[0], "dynamics")
+    return Candidate(name, owner, f"{what} of {amount} acts{first}", partial(_with_term, name, sizes), place,
                      ("joint", joints[0], "dynamics"))  # fmt: skip
 
 

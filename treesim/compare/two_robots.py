@@ -15,8 +15,8 @@ from ..model.joints import JOINT_TYPES, Joint
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
 from ..system.display import ReprMixin
-from ..types import Base
-from ..urdf.build import ROOT_JOINT
+from ..types import Base, BaseChoice
+from ..urdf.base import ROOT_JOINT
 from .alignment import aligned, words
 from .causes import SECONDS, STATES, Causes, Explanation, explain_model, typical
 from .checks import model_rows, state_rows
@@ -225,7 +225,7 @@ class NamedModel(EngineModel):
 def compare_robots(
     first: object,
     second: object,
-    base: Base = "floating",
+    base: BaseChoice = "floating",
     seed: int = 0,
     states: int = STATES,
     seconds: float = SECONDS,
@@ -240,7 +240,7 @@ def compare_robots(
         Any source that `treesim.load` reads, or a Tree.
     second : str, path, file or Tree
         The same, or "mujoco:robot.xml", a file that MuJoCo reads (plugin treesim-mujoco).
-    base : {"floating", "fixed"}
+    base : {"floating", "fixed", "auto"}
         Base of robots read from URDF.
     seed : int
         Seed of the random states.
@@ -268,7 +268,8 @@ def compare_robots(
     'ur5_robot.urdf and ur5_joint_limited_robot.urdf differ; what differs: lower, upper'
     """
     states, seconds = whole_number("states", states, 1), positive_number("seconds", seconds)
-    ours, other = read_description(first, base), open_second(second, base)
+    ours = read_description(first, base)
+    other = open_second(second, ours.base)
     if isinstance(other, SecondFile) and other.label == ours.file:
         ours, other = _named_apart(ours, other.whole)
     own = types_of(ours.robot)
@@ -287,7 +288,7 @@ def compare_robots(
     rows += mimic_row(ours.mimics, other.mimics, shared, other.tolerance)
     explained = explain_model(held, model, seed, states, other.description, other.tolerance, seconds)
     parameters = _parameter_causes(ours, other, shared, seed, states)
-    mimics = mimic_causes(ours, other.label, other.description, other.mimics, shared, other.tolerance)
+    mimics = mimic_causes(ours, other.description, other.mimics, shared, other.tolerance)
     found = replace(explained, explanations=(*explained.explanations, *parameters, *mimics))
     only = [tuple(name for name in names if name not in shared) for names in (own, other.joints)]
     return TwoRobots(
@@ -394,12 +395,11 @@ def _parameter_causes(
                 sizes[robot.v_index[name]] = b - a if quantity in LOSSES else 0.0
             terms = {quantity: sizes} if quantity in LOSSES else {}
             joint, effect, unit = typical(robot, np.abs(forces_of_terms(terms, robot, batch.q, batch.v, batch.a)))
-            line = ours.line("joint", names[0], tag)
-            theirs = other.description and other.description.line("joint", names[0], tag)
+            place = ours.place("joint", names[0], tag)
+            other_place = "" if other.description is None else other.description.place("joint", names[0], tag)
             yield Explanation(
                 kind=quantity, owner=_owner(names), cause=f"{_title(quantity)} {b:.6g} instead of {a:.6g}",
-                place=f"{ours.file}:{line}" if line else "", effect=effect, unit=unit, joint=joint, before=effect,
-                after=0.0, other_place=f"{other.label}:{theirs}" if theirs else "",
+                place=place, effect=effect, unit=unit, joint=joint, before=effect, after=0.0, other_place=other_place,
             )  # fmt: skip
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +30,41 @@ CAPACITY_AT = 4  # index of the capacity for contacts in the layout
 ROOM = 128  # contacts by which the capacity grows
 SQUARES = 3  # number of square matrices of all rows in a step and its solver
 SWEEPS = 500  # of the solver, and as many iterations of `admm`
+
+
+class ContactInput(NamedTuple):
+    """What the contact solve adds contact to, of one state or a batch (...), in the order of the kernel's arguments.
+
+    q, v: state at the start of the step. q_free, v_free: end of the unconstrained step. force (..., nv), work_free
+    (..., 2): its applied controls and its work. warm_start (..., R): impulses of the step before. external_contacts
+    (..., F, 9): contacts found outside the kernel (`convex_pairs`).
+    """
+
+    q: Any
+    v: Any
+    q_free: Any
+    v_free: Any
+    force: Any
+    work_free: Any
+    warm_start: Any
+    external_contacts: Any
+
+
+class ContactOutput(NamedTuple):
+    """Results of the contact solve of one state or a batch (...), in the kernel's order; or the arrays' shapes.
+
+    q, v: state at the end of the step. warm_start (..., R): impulses for the warm start of the next step. wrench (...,
+    N + 1, 6): those on bodies. pairs (..., P, 12): those of pairs of bodies. solver_info (..., 7): diagnostics. work
+    (..., 2): of the controls, and of all passive forces [J].
+    """
+
+    q: Any
+    v: Any
+    warm_start: Any
+    wrench: Any
+    pairs: Any
+    solver_info: Any
+    work: Any
 
 
 class ContactSolve:
@@ -62,11 +98,18 @@ class ContactSolve:
             settings,
             scheme,
         )
-        n, found = (robot.nv,), (touching.external, FOUND)
-        inputs = ((robot.nq,), n, (robot.nq,), n, n, (2,), (touching.rows,), found)
+        q, v, found = (robot.nq,), (robot.nv,), (touching.external, FOUND)
+        inputs = ContactInput(q, v, q, v, v, (2,), (touching.rows,), found)
         groups = int(touching.layout[8]) if work else 1
-        wrenches = (robot.n_bodies + 1, 6), (groups, 12)
-        self.shapes = ((robot.nq,), n, (touching.rows,), *wrenches, (SOLVER_INFO,), (2,))
+        self.shapes = ContactOutput(
+            q,
+            v,
+            (touching.rows,),
+            (robot.n_bodies + 1, 6),
+            (groups, 12),
+            (SOLVER_INFO,),
+            (2,),
+        )
         self._layout_at, self._inputs = next(k for k, x in enumerate(self.constants) if x is layout), inputs
         self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
         self.quick: BoundEntry | None = None
@@ -81,10 +124,6 @@ class ContactSolve:
         It contains external joint forces, to which effort limits do not apply.
         """
         return contact_step_entry(*self._made_of, pushed=True)
-
-    def memory(self, batch: tuple[int, ...] = ()) -> tuple[np.ndarray, ...]:
-        """Return uninitialized arrays for impulses, wrenches of bodies, wrenches of pairs, and diagnostics."""
-        return tuple([np.empty(batch + shape) for shape in self.shapes[2:-1]])
 
     def begin(self) -> None:
         """Start background compilation of the contact solve if it will certainly be needed."""
@@ -110,17 +149,35 @@ class ContactSolve:
         """Index of the table of contact geometry among the constants."""
         return next(k for k, table in enumerate(self.constants) if table is self.touching.geometry)
 
-    def run_batched(self, batched: BatchedTables, *arrays: np.ndarray) -> int:
-        """Run a batch (count, ...) as `run` does, with batched parameters in the constants."""
-        status = self._run_batched(batched, *arrays)
-        while self._makes_room(arrays[-2]):
-            status = self._run_batched(batched, *arrays)
+    def run(self, given: ContactInput, result: ContactOutput, batched: BatchedTables | None = None) -> int:
+        """Add contact to the unconstrained step of one state or a batch; return the worst status.
+
+        batched: model parameters in the constants of a batch. Memory grows with the square of the largest number of
+        contacts so far.
+        """
+        status = self._run(given, result, batched)
+        while self._makes_room(result.solver_info):
+            status = self._run(given, result, batched)
         return status
 
-    def _run_batched(self, batched: BatchedTables, *arrays: np.ndarray) -> int:
-        count, code = len(arrays[0]), compiled(self.entry)
-        flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in arrays[:8]]
-        flat += [x.reshape(count, -1) for x in arrays[8:]]
+    def _run(self, given: ContactInput, result: ContactOutput, batched: BatchedTables | None) -> int:
+        if batched is not None:
+            return self._run_batched(given, result, batched)
+        if given.q.ndim == 1:
+            status = self.bound.call(*given, *result)
+            if status != BAD_LAYOUT:
+                return status
+            one = ContactInput(*(x[None] for x in given)), ContactOutput(*(x[None] for x in result))
+            return self._run(*one, batched)
+        count = len(given.q)
+        inputs, results = ([x.reshape(count, -1) for x in each] for each in (given, result))
+        return run_states(self.entry, self.constants, inputs, results, "generic")
+
+    def _run_batched(self, given: ContactInput, result: ContactOutput, batched: BatchedTables) -> int:
+        """Run a batch state by state, each with model parameters of its own."""
+        count, code = len(given.q), compiled(self.entry)
+        flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in given]
+        flat += [x.reshape(count, -1) for x in result]
 
         def part(first: int, last: int) -> int:
             constants, status = batched.copies(self.constants), FINE
@@ -131,23 +188,9 @@ class ContactSolve:
 
         return over_threads(part, count, STATES_PER_TASK)
 
-    def run(self, *arrays: np.ndarray) -> int:
-        """Add contact to the unconstrained step of one state or a batch; return the worst status.
-
-        arrays, inputs: q, v, q_free, v_free, force, the unconstrained step's work, impulses for the warm start,
-        external contacts. Outputs, overwritten: q_new, v_new, impulses, wrenches of bodies, wrenches of pairs,
-        diagnostics, work.
-
-        Memory grows with the square of the largest number of contacts so far.
-        """
-        status = self._run(*arrays)
-        while self._makes_room(arrays[-2]):
-            status = self._run(*arrays)
-        return status
-
     def _makes_room(self, solver_info: np.ndarray) -> bool:
         """Allocate memory for contacts that a step omitted; return True if the step should be repeated."""
-        if not solver_info[..., LEFT_OUT].any():
+        if not (solver_info.item(LEFT_OUT) if solver_info.ndim == 1 else solver_info[..., LEFT_OUT].any()):
             return False
         layout = self.constants[self._layout_at].copy()
         wanted = int(layout[CAPACITY_AT] + np.max(solver_info[..., LEFT_OUT]))
@@ -162,11 +205,3 @@ class ContactSolve:
         self.constants = (*self.constants[:k], layout, *self.constants[k + 1 :])
         self.bound = BoundEntry(self.entry, self.constants, self._inputs, self.shapes, engine="generic")
         return True
-
-    def _run(self, *arrays: np.ndarray) -> int:
-        if arrays[0].ndim == 1:
-            status = self.bound.call(*arrays)
-            return status if status != BAD_LAYOUT else self._run(*(x[None] for x in arrays))
-        count = len(arrays[0])
-        flat = [x.reshape(count, -1) for x in arrays]
-        return run_states(self.entry, self.constants, flat[:8], flat[8:], "generic")

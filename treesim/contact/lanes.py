@@ -14,7 +14,7 @@ from ..kernels.contact.simd_collision import MOST
 from ..kernels.contact.simd_contact_step import FOR_ONE, SIMD_SOLVER_INFO, contact_step_on_lanes
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE
-from .contact_solve import ContactSolve
+from .contact_solve import ContactInput, ContactOutput, ContactSolve
 from .convex_pairs import nothing_found
 from .unsolved import worst_residual
 
@@ -71,8 +71,12 @@ class ContactLanes:
     def _one_by_one(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
         """Solve states one by one; return the larger residual (count,) of each."""
         q_new, v_new, impulses, work = results
-        _, wrench, pairs, solver_info = self.stage.memory((len(q_new),))
-        self.stage.run(*inputs, nothing_found(q_new), q_new, v_new, impulses, wrench, pairs, solver_info, work)
+        shapes = self.stage.shapes
+        wrench, pairs, solver_info = (
+            np.empty((len(q_new), *shape)) for shape in (shapes.wrench, shapes.pairs, shapes.solver_info)
+        )
+        given = ContactInput(*[*inputs, nothing_found(q_new)])
+        self.stage.run(given, ContactOutput(q_new, v_new, impulses, wrench, pairs, solver_info, work))
         return worst_residual(solver_info)
 
 

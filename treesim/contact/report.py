@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -27,22 +27,39 @@ from .tables import Touching
 SUMS, LAST = [CERTIFICATE, ITERATIONS], CONTACTS
 
 
-@dataclass(frozen=True, repr=False)
+class ContactStep(Protocol):
+    """Contact results of a step or substep, as the contact solve returns them (`ContactOutput`)."""
+
+    @property
+    def wrench(self) -> Any:
+        """Wrenches (..., N + 1, 6) on bodies."""
+
+    @property
+    def pairs(self) -> Any:
+        """Wrenches (..., P, 12) of pairs of bodies."""
+
+    @property
+    def solver_info(self) -> Any:
+        """Diagnostics (..., 7)."""
+
+
+class NoContact(NamedTuple):
+    """Results of a step without contact: zeros."""
+
+    wrench: np.ndarray
+    pairs: np.ndarray
+    solver_info: np.ndarray
+
+
 class ContactReport(ReprMixin):
     """Results of contacts, joint limits and joint friction in a step of one state or a batch.
 
     Parameters
     ----------
-    wrench : numpy.ndarray
-        (..., N + 1, 6) mean contact force [N] and moment [N m] on every body during the step, the base first, in world
-        axes at the body's origin.
-    solver_info : numpy.ndarray
-        (..., 7) diagnostics, which the properties return by name.
     touching : Touching
         Tables of the pairs that may touch.
-    pairs : numpy.ndarray
-        (..., P, 12) wrenches of the pairs `touching.groups`: on the first, then on the second. One row of zeros if
-        there are no pairs. See `between`.
+    substeps : sequence of ContactStep
+        Results of the equal parts of the step. What is not read is not computed of them.
 
     Examples
     --------
@@ -52,10 +69,8 @@ class ContactReport(ReprMixin):
     <ContactReport: no contacts>
     """
 
-    wrench: np.ndarray
-    solver_info: np.ndarray
-    touching: Touching
-    pairs: np.ndarray
+    def __init__(self, touching: Touching, substeps: Sequence[ContactStep]) -> None:
+        self.touching, self._substeps = touching, substeps
 
     @classmethod
     def empty(cls, robot: Tree, touching: Touching, batch: tuple[int, ...]) -> ContactReport:
@@ -75,34 +90,39 @@ class ContactReport(ReprMixin):
         ContactReport
             Report of zeros.
         """
-        pairs = np.zeros((*batch, int(touching.layout[8]), 12))
-        return cls(np.zeros((*batch, robot.n_bodies + 1, 6)), np.zeros((*batch, SOLVER_INFO)), touching, pairs)
+        shapes = (robot.n_bodies + 1, 6), (int(touching.layout[8]), 12), (SOLVER_INFO,)
+        return cls(touching, [NoContact(*(np.zeros(batch + shape) for shape in shapes))])
 
-    @classmethod
-    def of(cls, touching: Touching, parts: Sequence[tuple[np.ndarray, ...]]) -> ContactReport:
-        """Return the report of a step that consists of equal substeps.
+    @cached_property
+    def wrench(self) -> np.ndarray:
+        """Mean contact force [N] and moment [N m] (..., N + 1, 6) on every body during the step, the base first.
 
-        Parameters
-        ----------
-        touching : Touching
-            Tables of the pairs that may touch.
-        parts : sequence of tuple
-            Wrenches of bodies, wrenches of pairs, and diagnostics of each substep.
-
-        Returns
-        -------
-        ContactReport
-            Mean wrenches; the largest diagnostics, but sums of energy dissipation and iterations, and the last number
-            of contacts.
+        In world axes at the body's origin.
         """
-        wrench, pairs, solver_info = parts[-1]
-        if len(parts) > 1:
-            wrench, pairs = (np.stack(each).mean(axis=0) for each in list(zip(*parts, strict=True))[:2])
-            every = np.stack([each for *_, each in parts])
-            solver_info = every.max(axis=0)
-            solver_info[..., SUMS] = every[..., SUMS].sum(axis=0)
-            solver_info[..., LAST] = every[-1][..., LAST]
-        return cls(wrench, solver_info, touching, pairs)
+        return _mean([each.wrench for each in self._substeps])
+
+    @cached_property
+    def pairs(self) -> np.ndarray:
+        """Wrenches (..., P, 12) of the pairs `touching.groups`: on the first, then on the second. See `between`.
+
+        One row of zeros if there are no pairs.
+        """
+        return _mean([each.pairs for each in self._substeps])
+
+    @cached_property
+    def solver_info(self) -> np.ndarray:
+        """Diagnostics (..., 7), which the other properties return by name.
+
+        The largest ones of the substeps; but sums of energy dissipation and iterations, and the last number of
+        contacts.
+        """
+        if len(self._substeps) == 1:
+            return np.asarray(self._substeps[0].solver_info)
+        every = np.stack([each.solver_info for each in self._substeps])
+        found: np.ndarray = every.max(axis=0)
+        found[..., SUMS] = every[..., SUMS].sum(axis=0)
+        found[..., LAST] = every[-1][..., LAST]
+        return found
 
     def between(self, body: str, other: str) -> np.ndarray:
         """Return the mean wrench that one body or surface exerts on another in the step.
@@ -175,3 +195,7 @@ class ContactReport(ReprMixin):
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
         return [*arrays(self, "wrench", "penetration", "residual", "certificate")]
+
+
+def _mean(every: list[np.ndarray]) -> np.ndarray:
+    return every[0] if len(every) == 1 else np.stack(every).mean(axis=0)

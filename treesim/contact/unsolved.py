@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -20,11 +21,29 @@ REMEDY = (
 )
 
 
+class SolvedStep(Protocol):
+    """Step with diagnostics (..., 7) of the contact solve."""
+
+    @property
+    def solver_info(self) -> Any:
+        """The diagnostics."""
+
+
+def all_solved(substeps: Sequence[SolvedStep]) -> bool:
+    """Return whether the contact problems of all states are solved in all substeps."""
+    return all(
+        _is_one_solved(x) if x.ndim == 1 else is_solved(x).all() for x in (each.solver_info for each in substeps)
+    )
+
+
+def _is_one_solved(solver_info: np.ndarray) -> bool:
+    """Return whether the problem of one state is solved: asked many thousand times a second."""
+    within = solver_info.item(RESIDUAL) <= UNSOLVED and solver_info.item(POSITION_RESIDUAL) <= UNSOLVED
+    return bool(within and solver_info.item(LEFT_OUT) == 0)
+
+
 def is_solved(solver_info: np.ndarray) -> np.ndarray:
     """Return whether the contact problems of steps (...) are solved, from diagnostics (..., 7) (`ContactReport`)."""
-    if solver_info.ndim == 1:  # of one state, many thousand times a second
-        within = solver_info.item(RESIDUAL) <= UNSOLVED and solver_info.item(POSITION_RESIDUAL) <= UNSOLVED
-        return np.array(within and solver_info.item(LEFT_OUT) == 0)
     return (worst_residual(solver_info) <= UNSOLVED) & (solver_info[..., LEFT_OUT] == 0)
 
 

@@ -31,14 +31,14 @@ from .weight import check_weight
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-    from ..types import Base, Mimic
+    from ..types import BaseChoice, Mimic
     from ..urdf.read import Source
 
 
 def check(
     source: Source,
     *,
-    base: Base = "fixed",
+    base: BaseChoice = "fixed",
     mimic: Mimic | None = None,
     tiers: str | Sequence[str] = TIERS,
     strict: bool = False,
@@ -57,7 +57,7 @@ def check(
     ----------
     source : str, path, file or bytes
         As for `treesim.load`.
-    base : {"fixed", "floating"}
+    base : {"fixed", "floating", "auto"}
         As for `treesim.load`.
     mimic : {None, "free"}
         As for `treesim.load`.

@@ -25,7 +25,7 @@ def advise(robot: Tree, purpose: str = "speed") -> Advice:
     too. Raises UnknownNameError for another purpose. Cost O(N); callers should store the result.
 
     The choice is based on measurements. `treesim cost --advice` times every backend on chains, branched trees and
-    robots. `treesim accuracy` shows how factors of the mass matrix lose digits along chains.
+    robots. `treesim bench accuracy` shows how factors of the mass matrix lose digits along chains.
     """
     if purpose not in PURPOSES:
         raise unknown_name("purpose", purpose, PURPOSES)

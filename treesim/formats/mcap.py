@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
-from lxml import etree
 
 from ..dynamics.operational.frames import body_poses
 from ..errors import ArgumentError
@@ -288,7 +287,7 @@ class _Motion:
 
 def _links_of(urdf: str) -> tuple[list[tuple[str, str]], str]:
     """Return parent and child of every joint, and the root link."""
-    document = Document(etree.fromstring(urdf.encode()), "")
+    document = Document.of_text(urdf)
     return [(parent_of(joint), child_of(joint)) for joint in document.joints], document.root_link
 
 

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..system.display import html_table
+from ..types import Base
 from ..validation.arrays import Argument, coerce, real_numbers
 from ..validation.values import checked_parts, checked_text, short_repr
 from .coordinates import position_of
@@ -420,6 +421,12 @@ class Tree(Immutable):
             "visuals": self.visuals, "gravity": self.gravity, "notes": self.notes,
             "shapes": self.shapes, "loops": self.loops,
         }  # fmt: skip
+
+    @property
+    def base(self) -> Base:
+        """Whether the first body moves freely: "floating" if its joint is a floating joint, else "fixed"."""
+        floating = self.n_bodies > 0 and self.bodies[0].joint.type == "floating"
+        return "floating" if floating else "fixed"
 
     @property
     def n_joints(self) -> int:

@@ -15,6 +15,7 @@ from ..engine.call.evaluate import lanes_for, run_states
 from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured
 from ..engine.graph.policies import Policy
+from ..kernels.contact.contact_step import RESIDUAL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
 from ..simulation.step import StepCode
@@ -140,18 +141,23 @@ class ContactSteps:
 
     def _substep(self, control: np.ndarray, now: Arrays, worst: np.ndarray) -> list[np.ndarray]:
         q, v, *total = now
-        q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
         if self.touch is not None:
-            residuals = self._step_on_lanes(self.touch, q, v, control, q_new, v_new, force, work)
-            np.maximum(worst, residuals, out=worst)
-            return [q_new, v_new, *(x + work for x in total)]
-        rows = self.code.row_results((len(q),), self.kept)
-        arrays = q, v, control, q_new, v_new, force, work, *rows
-        self.code.with_contact(self._free, *arrays, batched=self.own_touching)
-        self.kept = rows[-4]
+            return self._substep_on_lanes(self.touch, control, now, worst)
+        result = self.code.new_result((len(q),))
+        self.code.step_with(self._free, q, v, control, self.kept, result, batched=self.own_touching)
+        self.kept = result.warm_start
         if self.wrenches:
-            self.wrench = self.wrench + rows[-3].reshape(len(q), -1)
-        np.maximum(worst, rows[-1][:, 1], out=worst)
+            self.wrench = self.wrench + result.wrench.reshape(len(q), -1)
+        np.maximum(worst, result.solver_info[:, RESIDUAL], out=worst)
+        return [result.q, result.v, *(x + result.work for x in total)]
+
+    def _substep_on_lanes(
+        self, touch: ContactLanes, control: np.ndarray, now: Arrays, worst: np.ndarray
+    ) -> list[np.ndarray]:
+        q, v, *total = now
+        q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
+        residuals = self._step_on_lanes(touch, q, v, control, q_new, v_new, force, work)
+        np.maximum(worst, residuals, out=worst)
         return [q_new, v_new, *(x + work for x in total)]
 
     def _step_on_lanes(self, touch: ContactLanes, *arrays: np.ndarray) -> np.ndarray:

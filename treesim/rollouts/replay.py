@@ -156,7 +156,7 @@ def replay(
     Examples
     --------
     >>> robot = treesim.load("ur5")
-    >>> run = treesim.Simulation(robot, controller=treesim.Hold(robot, robot.neutral())).run(0.02)
+    >>> run = treesim.Simulation(robot, controller=treesim.PD(robot, robot.neutral())).run(0.02)
     >>> treesim.replay(run).same
     True
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, ClassVar, Protocol, get_args
+from typing import Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -134,7 +134,7 @@ class Zero(ReprMixin):
 
 
 class PD(ReprMixin):
-    """Proportional-derivative control of every joint: tau = kp (target - q) - kd v.
+    """Proportional-derivative control of every joint towards a posture: tau = kp (posture - q) - kd v.
 
     The difference is taken on the configuration manifold, so spherical and planar joints work, too. Floating
     joints are not actuated. The torque is clipped to the robot's effort limits.
@@ -143,8 +143,8 @@ class PD(ReprMixin):
     ----------
     robot : Tree
         The robot.
-    target : array_like, shape (nq,)
-        Target configuration.
+    posture : array_like, shape (nq,)
+        Configuration to hold, for example the initial one.
     kp : float or array_like, shape (nv,)
         Position gains [N m/rad, N/m], not negative.
     kd : float or array_like, shape (nv,)
@@ -158,16 +158,16 @@ class PD(ReprMixin):
     Examples
     --------
     >>> robot = treesim.load("ur5")
-    >>> treesim.control.PD(robot, np.full(6, 0.5), kp=10, kd=1).torque(0.0, np.zeros(6), np.zeros(6))
+    >>> treesim.PD(robot, robot.neutral())
+    <PD of 'ur5': kp 100, kd 10>
+    >>> treesim.PD(robot, np.full(6, 0.5), kp=10, kd=1).torque(0.0, np.zeros(6), np.zeros(6))
     array([5., 5., 5., 5., 5., 5.])
     """
 
-    _argument: ClassVar[str] = "target"  # the name of the configuration among the arguments
-
-    def __init__(self, robot: Tree, target: ArrayLike, *, kp: ArrayLike, kd: ArrayLike) -> None:
-        self.target = coerce(Argument(self._argument, target, ())).copy()
-        if self.target.shape != (checked_robot(robot).nq,) or not np.isfinite(self.target).all():
-            raise ArgumentError(f"{self._argument} must be {robot.nq} finite numbers (nq), got {short_repr(target)}")
+    def __init__(self, robot: Tree, posture: ArrayLike, *, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
+        self.posture = coerce(Argument("posture", posture, ())).copy()
+        if self.posture.shape != (checked_robot(robot).nq,) or not np.isfinite(self.posture).all():
+            raise ArgumentError(f"posture must be {robot.nq} finite numbers (nq), got {short_repr(posture)}")
         actuated = _actuated(robot)
         self.stiffness = checked_gain("kp", kp, robot.nv) * actuated
         self.damping = checked_gain("kd", kd, robot.nv) * actuated
@@ -180,10 +180,10 @@ class PD(ReprMixin):
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
         gains = [("kp", vector(self.stiffness)), ("kd", vector(self.damping))]
-        return [("robot", self.robot), ("target", vector(self.target)), *gains]
+        return [("robot", self.robot), ("posture", vector(self.posture)), *gains]
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Return kp (target - q) - kd v, clipped to the effort limits.
+        """Return kp (posture - q) - kd v, clipped to the effort limits.
 
         Parameters
         ----------
@@ -199,40 +199,8 @@ class PD(ReprMixin):
         ndarray, shape (nv,)
             Generalised forces [N m, N].
         """
-        error = self.robot.difference(q, self.target)
+        error = self.robot.difference(q, self.posture)
         return np.clip(self.stiffness * error - self.damping * v, -self._effort, self._effort)
-
-
-class Hold(PD):
-    """PD control about the robot's initial configuration.
-
-    Parameters
-    ----------
-    robot : Tree
-        The robot.
-    q0 : array_like, shape (nq,)
-        Initial configuration, which is the target.
-    kp : float or array_like, shape (nv,)
-        Position gains [N m/rad, N/m], not negative.
-    kd : float or array_like, shape (nv,)
-        Velocity gains [N m s/rad, N s/m], not negative.
-
-    Raises
-    ------
-    ArgumentError
-        For a wrong shape, a negative gain, or a number that is not finite.
-
-    Examples
-    --------
-    >>> robot = treesim.load("ur5")
-    >>> treesim.control.Hold(robot, robot.neutral())
-    <Hold of 'ur5': kp 100, kd 10>
-    """
-
-    _argument = "q0"
-
-    def __init__(self, robot: Tree, q0: ArrayLike, *, kp: ArrayLike = 100.0, kd: ArrayLike = 10.0) -> None:
-        super().__init__(robot, q0, kp=kp, kd=kd)
 
 
 class Pushed(ReprMixin):
@@ -263,9 +231,9 @@ class Pushed(ReprMixin):
     Examples
     --------
     >>> robot = treesim.load("g1_29dof_rev_1_0", base="floating")
-    >>> pushed = treesim.Pushed(treesim.Hold(robot, robot.neutral()), robot, (150, 0, 0))
+    >>> pushed = treesim.Pushed(treesim.PD(robot, robot.neutral()), robot, (150, 0, 0))
     >>> pushed
-    <Pushed: (150, 0, 0) N on 'pelvis' from 1 to 1.2 s, and <Hold of 'g1_29dof_rev_1_0': kp 0 ... 100, kd 0 ... 10>>
+    <Pushed: (150, 0, 0) N on 'pelvis' from 1 to 1.2 s, and <PD of 'g1_29dof_rev_1_0': kp 0 ... 100, kd 0 ... 10>>
     >>> pushed.torque(1.1, robot.neutral(), np.zeros(robot.nv))[:3]
     array([150.,   0.,   0.])
     """
@@ -426,13 +394,13 @@ def make_controller(
     --------
     >>> robot = treesim.load("ur5")
     >>> treesim.control.make_controller("hold", robot, robot.neutral(), kp=50)
-    <Hold of 'ur5': kp 50, kd 10>
+    <PD of 'ur5': kp 50, kd 10>
     """
     checked_robot(robot)
     if name == "none":
         return Zero(robot)
     if name == "hold":
-        return Hold(robot, q0, kp=kp, kd=kd)
+        return PD(robot, q0, kp=kp, kd=kd)
     if name == "pd":
         return PD(robot, robot.clamp(robot.neutral()), kp=kp, kd=kd)
     raise unknown_name("controller", name, CONTROLLERS)
@@ -460,7 +428,7 @@ def default_controller(robot: Tree, on_ground: bool, has_gains: bool = False) ->
     >>> treesim.control.default_controller(treesim.load("ur5"), on_ground=False)
     'none'
     """
-    stands = on_ground and any(body.joint.type == "floating" for body in robot.bodies[:1])
+    stands = on_ground and robot.base == "floating"
     return "hold" if robot.effort_limit.any() and (stands or has_gains) else "none"
 
 
@@ -482,7 +450,7 @@ def is_own(controller: Controller) -> bool:
     inner: Any = controller
     while type(inner) in (Pushed, ExtendedController):
         inner = inner.controller
-    return type(inner) in (Zero, PD, Hold) or isinstance(inner, StatelessController)
+    return type(inner) in (Zero, PD) or isinstance(inner, StatelessController)
 
 
 def _floating_root(robot: Tree) -> Body:

@@ -12,12 +12,12 @@ from ..dynamics.base import DynamicsBackend
 from ..dynamics.compiled.bound import Dynamics
 from ..engine.call.evaluate import Argument, coerce
 from ..errors import ArgumentError, NonFiniteError
-from ..kernels.entries.status import FINE
 from ..model.tree import Tree
 from ..states.arguments import short_repr
 from ..types import Engine
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own
 from .step import StepCode, forward_solver
+from .step_result import substeps
 from .step_settings import StepSettings, check_inertia, substeps_of
 from .stepper import warn_of_limits
 from .world import World, as_world
@@ -187,30 +187,25 @@ class ControlledRobot:
         tau = self.torque(t, q, v)
         if self._step is None or self._step[0] != (rule, dt):
             self._step = (rule, dt), self._step_code(rule, dt)
-        code, substeps = self._step[1]
-        now, forces = (q, v), []
-        parts = []
-        for i in range(substeps):
-            held = self._held(tau, (q, v), now, t + i * dt / substeps) if i and self._follows else tau
-            q_new, v_new, force, work = np.empty(len(q)), np.empty(self._shape), np.empty(self._shape), np.empty(2)
-            rows = code.row_results()
-            if self.impulses is not None:
-                rows[-5][:] = self.impulses
-            if self._stateless is not None:
-                code.settings.put_gains(self.robot, self._stateless.stiffness, self._stateless.damping)
-            results = q_new, v_new, force, work, *rows
-            if code.call(*now, held, *results) != FINE:
-                self._explained_call(code, *now, held, *results)
-            now = q_new, v_new
-            self.work += work
-            forces.append(force)
-            if code.stage is not None:
-                self.impulses = rows[-4]
-                parts.append(rows[-3:])
-        if parts:
-            self.contact = ContactReport.of(self.world.touching, parts)
-        self.applied = forces[0]
-        return now
+        code, count = self._step[1]
+        stateless = self._stateless
+
+        def control(k: int, q_now: np.ndarray, v_now: np.ndarray) -> np.ndarray:
+            held = self._held(tau, (q, v), (q_now, v_now), t + k * dt / count) if k and self._follows else tau
+            if stateless is not None:
+                code.settings.put_gains(self.robot, stateless.stiffness, stateless.damping)
+            return held
+
+        def failed(*state: np.ndarray) -> None:
+            raise code.explain(*state)
+
+        _, results = substeps(code, q, v, self.impulses, count, control, failed)
+        for result in results:
+            self.work += result.work
+        self.applied, end = results[0].force, results[-1]
+        if code.stage is not None:
+            self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results)
+        return end.q, end.v
 
     def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:
         """Return the torque (nv,) at the start of a later substep of a step that began with the torque `tau`.
@@ -267,8 +262,3 @@ class ControlledRobot:
         self.impulses = None if progress.impulses is None else progress.impulses.copy()
         self.work, self.contact = progress.work.copy(), progress.contact
         self.latest = None if progress.latest is None else progress.latest.with_own_descriptor()
-
-    def _explained_call(self, code: StepCode, q: np.ndarray, v: np.ndarray, *others: np.ndarray) -> None:
-        """Repeat a failed step with arrays of any layout; raises the error of the dynamics if it fails again."""
-        if code.run(q, v, *others) != FINE:
-            raise code.explain(q, v, others[0])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import copy
 import math
-import queue
 import time
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, NonFiniteError, SlowWarning
 from ..states.arguments import positive_number, whole_number
 from ..system.display import ReprMixin, arrays, html_table
+from ..system.events import EventQueue
 from .simulation import Simulation
 
 FASTEST, SLOWEST = 1000.0, 1e-3  # times real time
@@ -118,7 +119,7 @@ class Player(ReprMixin):
     ) -> None:
         self.simulation, self.fps = simulation, positive_number("fps", fps, "number")
         self._show, self._clock, self._sleep = show, clock, sleep
-        self._events: queue.SimpleQueue[Callable[[Player], object]] = queue.SimpleQueue()
+        self._events = EventQueue(clock)
         self.paused = self._reported = False
         self.steps, self._since = 0, (0.0, 0)
         self.speed = speed
@@ -213,15 +214,32 @@ class Player(ReprMixin):
         self.paused = False
         self._set_pace()
 
-    def post(self, event: Callable[[Player], object]) -> None:
+    def post(self, event: Callable[[Player], object], most: float = math.inf) -> bool:
         """Queue a function that the playing thread calls before the next frame; thread-safe.
 
         Parameters
         ----------
         event : callable
             Called as event(player).
+        most : float
+            Number of waiting functions from which on the event is refused.
+
+        Returns
+        -------
+        bool
+            False if the event is refused.
         """
-        self._events.put(event)
+        return self._events.post(partial(event, self), most)
+
+    def wait(self, seconds: float) -> None:
+        """Call posted functions for a time, in the playing thread.
+
+        Parameters
+        ----------
+        seconds : float
+            Time of the clock [s].
+        """
+        self._events.wait(seconds)
 
     def step(self, count: int = 1) -> Frame:
         """Take a number of steps at once, paused or not, and show the frame.
@@ -277,17 +295,13 @@ class Player(ReprMixin):
         wanted = math.inf if duration is None else round(positive_number("duration", duration, zero=True) / dt)
         self._set_pace()
         while self.steps - first < wanted:
-            self._take_events()
+            self._events.run()
             if self.paused:
                 self._sleep(1 / self.fps)
                 continue
             self._step(int(min(self._due_steps(), wanted - (self.steps - first))), self._clock() + 1 / self.fps)
             self._wait()
         return (self.steps - first) * dt
-
-    def _take_events(self) -> None:
-        while not self._events.empty():
-            self._events.get()(self)
 
     def _due_steps(self) -> int:
         """Return the number of steps of the next frame; rounding does not accumulate over frames."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,7 @@ from ..model.parts import Body, Frame
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..validation.values import checked_parts, is_name_of, short_repr, whole_number
-from .control import PD, ExtendedController, Hold, Pushed, Zero
+from .control import PD, ExtendedController, Pushed, Zero
 from .world import World
 
 RECORDS: dict[str, Any] = {
@@ -85,11 +84,11 @@ def _world(robot: Tree, constraints: tuple[Any, ...], options: tuple[tuple[str, 
 
 
 def _spring_parts(controller: PD) -> tuple[Any, ...]:
-    return controller.robot, controller.target, controller.stiffness, controller.damping
+    return controller.robot, controller.posture, controller.stiffness, controller.damping
 
 
-def _spring(kind: type[PD], robot: Any, target: Any, kp: Any, kd: Any) -> PD:
-    return kind(robot, target, kp=kp, kd=kd)
+def _spring(robot: Any, posture: Any, kp: Any, kd: Any) -> PD:
+    return PD(robot, posture, kp=kp, kd=kd)
 
 
 def _push_parts(pushed: Pushed) -> tuple[Any, ...]:
@@ -108,12 +107,12 @@ MADE: dict[type, Made] = {
     Tree: Made(_tree, _tree_parts),
     CollisionShape: Made(_shape, _shape_parts),
     World: Made(_world, _world_parts),
-    PD: Made(partial(_spring, PD), _spring_parts),
-    Hold: Made(partial(_spring, Hold), _spring_parts),
+    PD: Made(_spring, _spring_parts),
     Pushed: Made(_push, _push_parts),
     ExtendedController: Made(ExtendedController, _extended_parts),
 }
 MAKERS = {kind.__name__: made.make for kind, made in MADE.items()}
+MAKERS["Hold"] = _spring  # of older files
 
 
 def plain(value: Any, named: Mapping[str, Any] | None = None) -> Any:

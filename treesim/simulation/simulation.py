@@ -92,7 +92,7 @@ class Simulation(ReprMixin):
     Examples
     --------
     >>> robot = treesim.load("ur5")
-    >>> hold = treesim.control.Hold(robot, robot.neutral(), kp=100, kd=10)
+    >>> hold = treesim.PD(robot, robot.neutral(), kp=100, kd=10)
     >>> treesim.Simulation(robot, dt=1e-3, controller=hold).run(0.05, q0=robot.neutral())
     <Trajectory of 'ur5': 51 states, 0 ... 0.05 s>
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import plugins
 from ..contact.base import ContactSolver
-from ..contact.contact_solve import SHARE, ContactSolve
+from ..contact.contact_solve import SHARE, ContactInput, ContactOutput, ContactSolve
 from ..contact.convex_pairs import nothing_found
 from ..dynamics.auto import Auto
 from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
@@ -29,6 +29,7 @@ from ..model.tree import Tree
 from ..states.states import mimic_constants
 from ..types import Engine
 from .integrators import CompiledRule
+from .step_result import StepResult, shapes_of_result
 from .step_settings import StepSettings
 from .world import World
 
@@ -56,7 +57,7 @@ class StepCode:
         self.settings = settings
         check_diagonal(solver, robot, settings)
         self.constants: tuple[Any, ...] = ()
-        self.call: Callable[..., int] = self._tried
+        self._free: Callable[..., int] = self._tried  # the unconstrained step of one state
         self.bound: BoundEntry | None = None
         if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
             entry, constants = solver.entry_for(robot), solver.constants(robot, gravity)
@@ -66,53 +67,84 @@ class StepCode:
             n = (robot.nv,)
             inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,), *rows)
             self.bound = BoundEntry(entry, self.constants, inputs, results, engine=engine)
-            self.call = self._first_call
+            self._free = self._first_call
         elif engine == "specialized" and robot.nv:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
         self.stage: ContactSolve | None = None
         if touches(world, rule):
             self.stage = ContactSolve(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
-            self._free, self.call = self.call, self._call_with_contact
         self._outside = bool(world.convex.pairs)
+        self._cold = np.zeros(world.touching.rows)  # warm start of one state without impulses
+        self._shapes = shapes_of_result(robot.nq, robot.nv, world.m, None if self.stage is None else self.stage.shapes)
 
-    def _call_with_contact(self, *arrays: Any) -> int:
-        """Step one state: unconstrained step, then contact solve."""
-        return self.with_contact(self._free, *arrays)
+    def new_result(self, batch: tuple[int, ...] = ()) -> StepResult:
+        """Allocate the results of a step of one state or a batch."""
+        shapes = self._shapes if not batch else [None if shape is None else batch + shape for shape in self._shapes]
+        return StepResult(*[None if shape is None else np.empty(shape) for shape in shapes])
 
-    def with_contact(self, free: Callable[..., int], *arrays: Any, batched: BatchedTables | None = None) -> int:
-        """Take the unconstrained step by `free` into memory of its own, then solve contact; returns the worst status.
+    def run(
+        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray | None, result: StepResult
+    ) -> int:
+        """Step one state or a batch; return the worst status.
+
+        warm_start (..., R): contact impulses of the step before; None for zeros. result: overwritten.
+        """
+        if q.ndim > 1:
+            return self.step_with(self._run_batch, q, v, control, warm_start, result)
+        status = self.step_with(self._free, q, v, control, warm_start, result)
+        if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
+            given = q.astype(float), v.astype(float), control.astype(float)
+            status = self.step_with(self._free, *given, warm_start, result)
+        if status == BAD_LAYOUT:  # plain Python
+            before = None if warm_start is None else warm_start[None]
+            one = StepResult(*(None if x is None else x[None] for x in result))
+            return self.run(q[None], v[None], control[None], before, one)
+        return status
+
+    def step_with(
+        self,
+        free: Callable[..., int],
+        q: np.ndarray,
+        v: np.ndarray,
+        control: np.ndarray,
+        warm_start: np.ndarray | None,
+        result: StepResult,
+        batched: BatchedTables | None = None,
+    ) -> int:
+        """Take the unconstrained step by `free`, then solve contact; return the worst status.
 
         States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
         that reach no limit. batched: model parameters for the contact solve. Returns BAD_LAYOUT if `free`
         does, with nothing done.
         """
-        assert self.stage is not None
-        q, v, control, q_new, v_new, force, work, *rows = arrays
-        held, (before, *given) = rows[:-5], rows[-5:]
-        q_free, v_free, work_free = np.empty(q_new.shape), np.empty(v_new.shape), np.empty(work.shape)
-        status = free(q, v, control, q_free, v_free, force, work_free, *held)
+        rows = result.constraint_rows()
+        if self.stage is None:
+            return free(q, v, control, result.q, result.v, result.force, result.work, *rows)
+        q_free, v_free, work_free = np.empty(q.shape), np.empty(v.shape), np.empty(result.work.shape)
+        status = free(q, v, control, q_free, v_free, result.force, work_free, *rows)
         if status == BAD_LAYOUT:
             return status
-        good = self._to_touch(status, q, q_free, v_free, batched)
-        found = self.world.convex.found(q, q_free, good) if self._outside else nothing_found(q)
-        inputs, results = (q, v, q_free, v_free, force, work_free, before, found), (q_new, v_new, *given, work)
-        if good is None or good.all():
-            status = max(status, self._touch(batched, *inputs, *results))
-        else:
-            q_new[...], v_new[...], work[...] = q_free, v_free, work_free
-            for x in given:
-                x[...] = 0.0
-            self._touch_some(good, inputs, results, batched)
+        if warm_start is None:
+            warm_start = np.zeros((*q.shape[:-1], self._cold.size)) if q.ndim > 1 else self._cold
+        near = self._near(status, q, q_free, v_free, batched)
+        found = self.world.convex.found(q, q_free, near) if self._outside else nothing_found(q)
+        given = ContactInput(q, v, q_free, v_free, result.force, work_free, warm_start, found)
+        output = result.contact_output()
+        if near is None or near.all():
+            return max(status, self.stage.run(given, output, batched))
+        output.q[...], output.v[...], output.work[...] = q_free, v_free, work_free
+        for x in (output.warm_start, output.wrench, output.pairs, output.solver_info):
+            x[...] = 0.0
+        if near.any():
+            part = ContactOutput(*(x[near] for x in output))
+            self.stage.run(ContactInput(*(x[near] for x in given)), part, None if batched is None else batched.of(near))
+            for x, own in zip(output, part, strict=True):
+                x[near] = own
         return status
 
-    def _touch(self, batched: BatchedTables | None, *arrays: np.ndarray) -> int:
-        """Solve contact of all states given."""
-        assert self.stage is not None
-        return self.stage.run(*arrays) if batched is None else self.stage.run_batched(batched, *arrays)
-
-    def _to_touch(
+    def _near(
         self, status: int, q: np.ndarray, q_free: np.ndarray, v_free: np.ndarray, batched: BatchedTables | None
-    ) -> np.ndarray | None:
+    ) -> Any:
         """Return the mask (...) of states whose contact has to be solved; None for all."""
         assert self.stage is not None
         near = self.stage.near(q, q_free, batched)
@@ -121,55 +153,14 @@ class StepCode:
         finite = np.isfinite(q_free).all(axis=-1) & np.isfinite(v_free).all(axis=-1)
         return finite if near is None else finite & near
 
-    def _touch_some(
-        self, good: Any, inputs: tuple[np.ndarray, ...], results: tuple[np.ndarray, ...], batched: BatchedTables | None
-    ) -> None:
-        """Solve contact of the states in the mask `good`."""
-        if np.any(good):
-            part = [x[good] for x in results]
-            self._touch(None if batched is None else batched.of(good), *(x[good] for x in inputs), *part)
-            for x, own in zip(results, part, strict=True):
-                x[good] = own
-
     def _first_call(self, *arrays: Any) -> int:
-        """Step by the entry that looks up its compiled code, then replace `call` by the direct one."""
+        """Step by the entry that looks up its compiled code, then replace it by the direct call."""
         assert self.bound is not None
         if self.stage is not None:
             self.stage.begin()
         status = self.bound.call(*arrays)
-        if self.stage is None:
-            self.call = self.bound.call
-        else:
-            self._free = self.bound.call
+        self._free = self.bound.call
         return status
-
-    def row_results(self, batch: tuple[int, ...] = (), before: np.ndarray | None = None) -> tuple[np.ndarray, ...]:
-        """Allocate a step's results of constrained rows (impulses and residual; none without rows) and of contact.
-
-        With contact follow: impulses of the step before (`before`, 0 by default) and the results of the contact
-        solve.
-        """
-        m = self.world.m
-        held = (np.empty((*batch, m)), np.empty((*batch, m))) if m else ()
-        if self.stage is None:
-            return held
-        if before is None:
-            before = np.zeros((*batch, self.world.touching.rows))
-        return *held, before, *self.stage.memory(batch)
-
-    def run(self, *arrays: np.ndarray) -> int:
-        """Step one state or a batch; return the worst status.
-
-        arrays: q, v, control, q_new, v_new, force, work, and those of `row_results`.
-        """
-        if arrays[0].ndim == 1:
-            status = self.call(*arrays)
-            if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
-                status = self.call(*(x.astype(float) for x in arrays[:3]), *arrays[3:])
-            return status if status != BAD_LAYOUT else self.run(*(x[None] for x in arrays))  # plain Python
-        if self.stage is not None:
-            return self.with_contact(self._run_batch, *arrays)
-        return self._run_batch(*arrays)
 
     def _run_batch(self, *arrays: np.ndarray) -> int:
         """Take the unconstrained step of a batch."""

@@ -7,7 +7,7 @@ import math
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from .. import plugins
 from ..contact.base import ContactSolver, chosen_solver
 from ..contact.report import ContactReport
-from ..contact.unsolved import REMEDY, is_solved, misses, warn_of_step
+from ..contact.unsolved import REMEDY, all_solved, is_solved, misses, warn_of_step
 from ..dynamics.base import DynamicsBackend
 from ..dynamics.functions import energy
 from ..engine.threads import checked_threads, use_threads
@@ -31,6 +31,7 @@ from ..types import Engine
 from ..validation.arrays import Argument, coerce
 from .start_limits import warn_of_start
 from .step import StepCode, check_rows, compiled_rule, forward_solver
+from .step_result import StepResult, substeps
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .world import World, as_world
 
@@ -68,6 +69,13 @@ class State(ReprMixin):
     impulses: np.ndarray
     contact: np.ndarray
 
+    @classmethod
+    def _of(cls, t: float, q: np.ndarray, v: np.ndarray, impulses: np.ndarray, contact: np.ndarray) -> State:
+        """Return the state with these values, in a third of the time that the constructor of a frozen class takes."""
+        state = object.__new__(cls)
+        state.__dict__.update(t=t, q=q, v=v, impulses=impulses, contact=contact)
+        return state
+
     def __repr__(self) -> str:
         many = f"{self.q.shape[0]} states" if self.q.ndim > 1 else "one state"
         return f"<State: t = {self.t:g} s, {many}>"
@@ -80,11 +88,12 @@ class State(ReprMixin):
         return [*arrays(self, "q", "v", "impulses", "contact")]
 
 
-@dataclass(frozen=True, repr=False)
 class Report(ReprMixin):
     """Results of a step besides the new state.
 
-    Parameters
+    What is not read is not computed.
+
+    Attributes
     ----------
     force : ndarray, shape (..., nv)
         Applied controls, clipped to the effort limits [N, N m].
@@ -111,22 +120,69 @@ class Report(ReprMixin):
     (<Report: all stepped>, ())
     """
 
-    force: np.ndarray
-    control_work: np.ndarray
-    passive_work: np.ndarray
-    status: np.ndarray
-    impulses: np.ndarray
-    residual: np.ndarray
-    contact: ContactReport
-    _stepper: Stepper
-    _before: State
-    _control: np.ndarray
-    _after: State
+    def __init__(
+        self, stepper: Stepper, before: State, control: np.ndarray, after: State, substeps: list[StepResult], worst: int
+    ) -> None:
+        self._stepper, self._before, self._control, self._after = stepper, before, control, after
+        self._substeps, self._worst = substeps, worst
+
+    @property
+    def force(self) -> np.ndarray:
+        """Applied controls (..., nv), clipped to the effort limits [N, N m]; of the last substep."""
+        return self._substeps[-1].force
+
+    @cached_property
+    def _work(self) -> np.ndarray:
+        work = [each.work for each in self._substeps]
+        return np.asarray(work[0] if len(work) == 1 else sum(work))
+
+    @property
+    def control_work(self) -> np.ndarray:
+        """Work (...) of the controls [J]."""
+        return self._work[..., 0]
+
+    @property
+    def passive_work(self) -> np.ndarray:
+        """Work (...) of damping, friction, joint limits and contacts [J]."""
+        return self._work[..., 1]
+
+    @cached_property
+    def status(self) -> np.ndarray:
+        """Status (...): 0 for success, 1 if an iteration did not converge, 2 if a number is not finite.
+
+        States that are not finite are marked; if all are finite, every state gets the worst status.
+        """
+        after = self._after
+        failed = np.zeros(after.q.shape[:-1], np.int8)
+        if self._worst != FINE:
+            finite = np.isfinite(after.q).all(-1) & np.isfinite(after.v).all(-1)
+            failed[...] = np.where(finite, FINE, NOT_FINITE) if not finite.all() else self._worst
+        return failed
+
+    @property
+    def impulses(self) -> np.ndarray:
+        """Impulses (..., m) of the world's constrained rows [N s, N m s]."""
+        return self._after.impulses
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Gaps (..., m) of the rows at the end of the step [m, rad]; without a gap, the remaining velocity [m/s]."""
+        left = self._substeps[-1].constraint_residual
+        return self._after.impulses if left is None else left
+
+    @cached_property
+    def contact(self) -> ContactReport:
+        """Results of contacts, joint limits and joint friction."""
+        touching, robot = self._stepper.world.touching, self._stepper.robot
+        if self._substeps[-1].solver_info is None:
+            return ContactReport.empty(robot, touching, self._after.q.shape[:-1])
+        return ContactReport(touching, self._substeps)
 
     @property
     def ok(self) -> bool:
         """True if all states were stepped and contact was solved in all of them (see `ContactWarning`)."""
-        return not self.status.any() and bool(is_solved(self.contact.solver_info).all())
+        solved = self._substeps[-1].solver_info is None or all_solved(self._substeps)
+        return self._worst == FINE and solved
 
     @property
     def energy(self) -> np.ndarray:
@@ -266,7 +322,6 @@ class Stepper(ReprMixin):
         self._solver = forward_solver(robot, backend)
         self._has_warned = False  # of a step that was not solved
         self._has_warned_of_start = False
-        self._untouched = ContactReport.empty(robot, self.world.touching, ())
         warn_of_friction(robot, integrator, stacklevel=3)
         how = self.gravity, self.settings, self.engine, contact_solver
         self.code = StepCode(self.world, self.rule, self._solver, *how)
@@ -347,9 +402,6 @@ class Stepper(ReprMixin):
             self._has_warned_of_start = warn_of_start(self.world, q, 2, self.gravity)
         return State(float(t), q, v, impulses, contact)
 
-    def _no_contact(self, batch: tuple[int, ...]) -> ContactReport:
-        return self._untouched if not batch else ContactReport.empty(self.robot, self.world.touching, batch)
-
     @property
     def _kept(self) -> int:
         """Number of contact impulses in a state."""
@@ -395,31 +447,19 @@ class Stepper(ReprMixin):
 
     def _stepped(self, state: State, u: np.ndarray) -> tuple[State, Report]:
         """Step with controls of the states' shape."""
-        q, v, contact = state.q, state.v, state.contact
-        batch, touched, held = q.shape[:-1], self.code.stage is not None, self.world.m > 0
-        force = np.empty(v.shape)
-        total: Any = 0.0
-        impulses, parts, status = np.zeros((*batch, self.world.m)), [], FINE
-        residual = impulses
-        for _ in range(self.substeps):
-            q_new, v_new, work = np.empty(q.shape), np.empty(v.shape), np.empty((*batch, 2))
-            rows = self.code.row_results(batch, contact)
-            status = max(status, self.code.run(q, v, u, q_new, v_new, force, work, *rows))
-            total = work if self.substeps == 1 else total + work
-            if held:
-                impulses += rows[0]
-                residual = rows[1]
-            if touched:
-                contact = rows[-4]
-                parts.append(rows[-3:])
-            q, v = q_new, v_new
-        after = State(state.t + self.dt, q, v, impulses, contact)
-        solver_info = ContactReport.of(self.world.touching, parts) if parts else self._no_contact(batch)
-        if parts and not self._has_warned and not is_solved(solver_info.solver_info).all():
+        worst, results = substeps(self.code, state.q, state.v, state.contact, self.substeps, lambda *_: u)
+        end = results[-1]
+        impulses = state.impulses
+        if end.constraint_impulses is not None:
+            every = [each.constraint_impulses for each in results]
+            impulses = every[0] if len(every) == 1 else sum(every)
+        contact = state.contact if end.warm_start is None else end.warm_start
+        after = State._of(state.t + self.dt, end.q, end.v, impulses, contact)
+        if not (self._has_warned or end.solver_info is None or all_solved(results)):
             self._has_warned = True
-            warn_of_step(solver_info.solver_info, solver_info.wrench, self.robot.body_names, stacklevel=3)
-        rest = self._status(after, status), impulses, residual, solver_info
-        return after, Report(force, total[..., 0], total[..., 1], *rest, self, state, u, after)
+            report = ContactReport(self.world.touching, results)
+            warn_of_step(report.solver_info, report.wrench, self.robot.body_names, stacklevel=3)
+        return after, Report(self, state, u, after, results, worst)
 
     def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
         shape = state.v.shape
@@ -435,21 +475,11 @@ class Stepper(ReprMixin):
                 raise ArgumentError(
                     f"control has shape {given.shape}, but states of shape {shape} are stepped"
                 ) from None
-        if not math.isfinite(np.vdot(u, u)) and not np.isfinite(u).all():
+        flat = u.reshape(-1)  # its product with itself is faster than isfinite
+        if not math.isfinite(flat.dot(flat)) and not np.isfinite(u).all():
             k = int(np.argwhere(~np.isfinite(u))[0][-1])
             raise NonFiniteError(f"control: that of joint {self.robot.dof_name(k)!r} is not finite")
         return u
-
-    def _status(self, after: State, worst: int) -> np.ndarray:
-        """Return the status of each state (...), from the worst of the batch.
-
-        States that are not finite are marked; if all are finite, every state gets the worst status.
-        """
-        failed = np.zeros(after.q.shape[:-1], np.int8)
-        if worst != FINE:
-            finite = np.isfinite(after.q).all(-1) & np.isfinite(after.v).all(-1)
-            failed[...] = np.where(finite, FINE, NOT_FINITE) if not finite.all() else worst
-        return failed
 
 
 def unwarned(made: Callable[[], Made]) -> Made:

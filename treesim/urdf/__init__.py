@@ -16,7 +16,7 @@ from .resolve import open_source
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
-    from ..types import Base, Mimic, Repairs
+    from ..types import BaseChoice, Mimic, Repairs
     from .read import Source
 
 __all__ = [
@@ -35,7 +35,7 @@ __all__ = [
 def load(
     source: Source,
     *,
-    base: Base = "fixed",
+    base: BaseChoice = "fixed",
     mimic: Mimic | None = None,
     strict: bool = False,
     repair: Repairs = False,
@@ -55,9 +55,9 @@ def load(
         robot (see `installed_robots`), or a URL, `file:///folder/robot.urdf` or
         `package://PACKAGE/folder/robot.urdf`. Packages are searched in the working directory and above, in
         ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, and installed data packages.
-    base : {"fixed", "floating"}
+    base : {"fixed", "floating", "auto"}
         "fixed" welds the root link to the world; "floating" connects it by a floating joint called
-        "root_joint".
+        "root_joint". "auto" is "floating", unless the file bolts the root link to the world, see Notes.
     mimic : {None, "free"}
         None: mimic joints follow the mimicked joint exactly and have no coordinate of their own (see
         `treesim.Tree`). "free": they move independently. A joint that mimics a fixed joint, or has the
@@ -90,12 +90,20 @@ def load(
     UrdfWarning
         One warning that lists all findings of this severity.
 
+    Notes
+    -----
+    With "auto" the base is fixed if (1) the root link is called "world", or (2) the file has a joint called
+    "root_joint", or (3) the root link and the links fixed to it have no mass, or (4) exactly one joint moves relative
+    to them, as on the pedestal of an arm. `Tree.base` is the base that was chosen.
+
     Examples
     --------
     >>> treesim.load("ur5")
     <Tree 'ur5': 6 bodies, nq 6, nv 6, 16.9939 kg>
     >>> treesim.load("ur5", base="floating").joint("root_joint").type
     'floating'
+    >>> [treesim.load(name, base="auto").base for name in ("ur5", "panda", "go2")]
+    ['fixed', 'fixed', 'floating']
     """
     check_options(base=base, mimic=mimic)
     findings = Findings("<source>", strict)

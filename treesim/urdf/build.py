@@ -9,6 +9,7 @@ from ..errors import ArgumentError, quoted
 from ..model.inertia import Inertia, Placement
 from ..model.joints import JOINT_TYPES, Joint, displacement
 from ..model.tree import Body, Frame, Tree, Visual
+from .base import ROOT_JOINT, base_of
 from .collisions import Collisions
 from .document import Document, child_of, name_of, numbers, origin_of, parent_of
 from .findings import Findings, title
@@ -27,8 +28,7 @@ from .visuals import MeshFinder, clean_visuals, named_materials, visuals_of
 if TYPE_CHECKING:
     from lxml.etree import _Element
 
-ROOT_JOINT = "root_joint"
-OPTIONS = {"base": ("fixed", "floating"), "mimic": (None, "free")}
+OPTIONS = {"base": ("fixed", "floating", "auto"), "mimic": (None, "free")}
 
 
 def check_options(**options: object) -> None:
@@ -103,8 +103,13 @@ class Builder:
         self.missing_textures: dict[str, _Element] = {}
 
     def build(self, base: str) -> Tree:
-        """Return the tree; its root link is fixed to the world, or has a floating joint called root_joint."""
+        """Return the tree; its root link is fixed to the world, or has a floating joint called root_joint.
+
+        base: "fixed", "floating" or "auto", see `base_of`.
+        """
         document, root_link, root_body = self.document, self.document.root_link, 0
+        if base == "auto":
+            base = base_of(document, self.children, self.mimics.still)
         if base == "floating":
             if ROOT_JOINT in document.joint:
                 hint = f'rename it, or load with base="fixed" if {ROOT_JOINT!r} already is the floating base'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -33,6 +34,20 @@ class Document:
     file: str
     path: Path | None = None
     codes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_text(cls, text: str) -> Document:
+        """Return the document of a well-formed text, such as `treesim.to_urdf` returns; comments are left out."""
+        from lxml import etree
+
+        parser = etree.XMLParser(resolve_entities=False, remove_comments=True, remove_pis=True)
+        return Document(etree.fromstring(text.encode(), parser), "<text>")
+
+    def to_text(self) -> str:
+        """Return the XML text."""
+        from lxml import etree
+
+        return etree.tostring(self.root, encoding="unicode")
 
     @cached_property
     def links(self) -> list[_Element]:
@@ -91,15 +106,19 @@ class Document:
         """Return a link and all links below it."""
         return [name for name in self.link if name == link or link in map(parent_of, self.path_to(name))]
 
-    def line(self, tag: str, name: str, *inner: str) -> int | None:
-        """Return the line of the innermost existing element on the path `inner` within a link or joint."""
+    def place(self, tag: str, name: str, *inner: str) -> str:
+        """Return file:line of the innermost existing element on the path `inner` within a link or joint, "" if none."""
         element = (self.link if tag == "link" else self.joint).get(name)
         for step in inner:
             below = None if element is None else element.find(step)
             if below is None:
                 break
             element = below
-        return None if element is None else element.sourceline
+        return "" if element is None else f"{self.file}:{element.sourceline}"
+
+    def tagged(self, tags: Iterable[str]) -> Iterator[_Element]:
+        """Yield all elements with some tags, tag by tag."""
+        return (element for tag in tags for element in self.root.iter(tag))
 
     def copy(self: Self) -> Self:
         """Return a document with copies of the elements."""
@@ -117,6 +136,15 @@ def _first_by(key: Callable[[_Element], str], elements: Iterable[_Element]) -> d
     for element in elements:
         table.setdefault(key(element), element)
     return table
+
+
+def remove(elements: Iterable[_Element]) -> list[str]:
+    """Remove elements from their document; return their numbers by tag: "2 <visual>"."""
+    removed = Counter[str]()
+    for element in list(elements):
+        element.getparent().remove(element)
+        removed[str(element.tag)] += 1
+    return [f"{count} <{tag}>" for tag, count in removed.items()]
 
 
 def name_of(element: _Element) -> str:

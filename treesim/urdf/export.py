@@ -14,7 +14,7 @@ from ..errors import UnsupportedError
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..states.arguments import checked_robot
-from .build import ROOT_JOINT
+from .base import ROOT_JOINT
 from .numbers import number_text
 from .schema import ATTRIBUTES
 

@@ -21,7 +21,7 @@ from .repairs import REPAIRS, Fix, wanted_repairs
 from .resolve import MeshResolver, open_source
 
 if TYPE_CHECKING:
-    from ..types import Base, Mimic, Repairs
+    from ..types import BaseChoice, Mimic, Repairs
 
 CHANGED = "U314"
 _WIDE = ("utf-32-le", "utf-32-be", "utf-16-le", "utf-16-be")
@@ -100,7 +100,7 @@ def repair(
     out: str | os.PathLike[str] | None = None,
     *,
     repairs: Repairs = True,
-    base: Base = "fixed",
+    base: BaseChoice = "fixed",
     mimic: Mimic | None = None,
     overwrite: bool = False,
     xacro: bool = False,
@@ -119,7 +119,7 @@ def repair(
         File to write, atomically. Relative mesh names are not adjusted to its folder.
     repairs : bool, str or iterable of str
         True or "unambiguous" for all unambiguous repairs, or names of repairs, see Notes.
-    base : {"fixed", "floating"}
+    base : {"fixed", "floating", "auto"}
         As for `treesim.load`.
     mimic : {None, "free"}
         As for `treesim.load`.
@@ -183,7 +183,7 @@ def _same_file(path: Path, out: str | os.PathLike[str]) -> bool:
 
 
 def with_repairs(
-    source: SourceBytes, repairs: Repairs, base: Base, mimic: Mimic | None, findings: Findings
+    source: SourceBytes, repairs: Repairs, base: BaseChoice, mimic: Mimic | None, findings: Findings
 ) -> SourceBytes:
     """Return the bytes of a repaired document, and add a finding for each change; `repairs` as for `repair`.
 
@@ -197,7 +197,7 @@ def with_repairs(
 
 
 def _with_repairs(
-    source: SourceBytes, wanted: frozenset[str], base: Base, mimic: Mimic | None, findings: Findings
+    source: SourceBytes, wanted: frozenset[str], base: BaseChoice, mimic: Mimic | None, findings: Findings
 ) -> tuple[str, str, tuple[Finding, ...]]:
     """Return the repaired text, its encoding, and the findings that remain; changes are added to `findings`."""
     text, encoding = _plain_text(source, findings)

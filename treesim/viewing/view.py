@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import queue
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -20,6 +18,7 @@ from ..model.tree import Tree
 from ..simulation.world import World
 from ..states.arguments import checked_robot, positive_number, short_repr
 from ..system.display import ReprMixin, arrays, html_table, page_html
+from ..system.events import EventQueue
 from ..validation.arrays import Argument, coerce
 from .protocols import ClickViewer, GroundViewer, InteractiveViewer, MarkViewer, SliderViewer, Viewer
 
@@ -73,7 +72,7 @@ class View(ReprMixin):
         self.robot, ground = (robot.robot, robot.ground) if isinstance(robot, World) else (checked_robot(robot), ())
         self.viewer, self._lock = viewer, threading.RLock()
         self._sliders: dict[str, tuple[float, float, float]] = {}  # lower, upper and value by name
-        self._clicks: queue.Queue[Click] = queue.Queue(MOST_CLICKS)
+        self._events = EventQueue()
         self._clicked: list[Callable[[Click], object]] = []
         self._open = True
         viewer.show(self.robot, self.robot.neutral() if q is None else coerce(Argument("q", q, (self.robot.nq,))))
@@ -133,7 +132,7 @@ class View(ReprMixin):
         with self._lock:
             self._check_open("update")
             self.viewer.update(coerce(Argument("q", q, (self.robot.nq,))))
-        self._call_clicked()
+        self._events.run()
 
     def wait(self, seconds: float) -> None:
         """Wait, and process clicks meanwhile.
@@ -150,11 +149,7 @@ class View(ReprMixin):
         Exception
             Whatever a function of `on_click` raises.
         """
-        end = time.monotonic() + positive_number("seconds", seconds, zero=True)
-        self._call_clicked()
-        while (left := end - time.monotonic()) > 0:
-            with suppress(queue.Empty):
-                self._call(self._clicks.get(timeout=left))
+        self._events.wait(positive_number("seconds", seconds, zero=True))
 
     def slider(self, name: str, lower: float, upper: float, value: float | None = None, unit: str = "") -> float:
         """Return the value of a slider, which the first call creates; to be called in a program's loop.
@@ -314,13 +309,7 @@ class View(ReprMixin):
                 self._sliders[name] = (*limits, min(max(float(value), limits[0]), limits[1]))
 
     def _hit(self, body: str, point: np.ndarray) -> None:
-        with suppress(queue.Full):
-            self._clicks.put_nowait(Click(body, point))
-
-    def _call_clicked(self) -> None:
-        with suppress(queue.Empty):
-            while True:
-                self._call(self._clicks.get_nowait())
+        self._events.post(partial(self._call, Click(body, point)), MOST_CLICKS)
 
     def _call(self, click: Click) -> None:
         for call in tuple(self._clicked):

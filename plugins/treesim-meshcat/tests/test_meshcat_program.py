@@ -165,7 +165,7 @@ def test_a_recorded_motion_is_played_paused_and_gone_through(watch, motion, body
     assert watched.page.locator("#backend").count() == 0 and watched.page.locator("#dt").count() == 0
     watched.page.click("#play")
     watched.wait("treesim.state().running && treesim.state().t > 5")
-    replay._events.put(None)  # what no page can send ends it
+    replay._events.post(None)  # what no page can send ends it
     thread.join(30)
     assert not thread.is_alive() and watched.errors == []
     viewer.close()

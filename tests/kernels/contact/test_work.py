@@ -191,7 +191,7 @@ def test_a_robot_that_stands_under_drives_has_a_flat_balance():
     robot = treesim.load("go2", base="floating")
     q = treesim.standing(robot, robot.neutral())
     world = treesim.World(robot, ground=treesim.Ground())
-    run = treesim.Simulation(world, dt=DT, controller=treesim.Hold(robot, q)).run(4.0, q)
+    run = treesim.Simulation(world, dt=DT, controller=treesim.PD(robot, q)).run(4.0, q)
     error = run.energy_error
     assert np.abs(error).max() < 1e-3 * run.metadata["energy_range"]
     assert np.ptp(error[run.t > 3]) < 1e-8
@@ -204,7 +204,7 @@ def test_robots_that_stand_and_fall_keep_their_books(name):
     in the few steps in which whole bodies hit the ground, and turn fast joints by tens of rad/s."""
     world, q = falling(name)
     upright = treesim.standing(world.robot, world.robot.neutral())
-    stood = treesim.Simulation(world, dt=DT, controller=treesim.Hold(world.robot, upright)).run(20.0, upright)
+    stood = treesim.Simulation(world, dt=DT, controller=treesim.PD(world.robot, upright)).run(20.0, upright)
     assert np.ptp(stood.energy_error[stood.t > 12]) < world.robot.mass * G * 8 * 1e-9
     assert np.abs(stood.energy_error).max() < 2e-3 * stood.metadata["energy_range"]
     fell = treesim.Simulation(world, dt=DT).run(20.0, q)

@@ -68,7 +68,7 @@ class Driven:
         self.physics, self.player = self.session.physics, self.session.physics.player
 
     def sleep(self, seconds):
-        self.session._take_events()
+        self.player.wait(0)
         self.now += seconds
         if self.now >= self.end:
             raise TimeoutError
@@ -88,7 +88,7 @@ class Driven:
         """Do what a page asks for, and return what that page is told."""
         replies = []
         self.screen.receive(message, replies.append)
-        self.session._take_events()
+        self.player.wait(0)
         self.settle()
         return replies
 
@@ -98,7 +98,7 @@ class Driven:
         while (thread := self.session._preparing) is not None and time.monotonic() < end:
             thread.join(PATIENCE)
             self.session._preparing = None
-        self.session._take_events()
+        self.player.wait(0)
 
     def set(self, **values):
         return self.ask(set=values)

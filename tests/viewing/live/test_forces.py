@@ -27,7 +27,7 @@ def test_a_force_holds_up_what_weighs_as_much():
     driven.play(0.3)
     assert driven.player.v[0] == pytest.approx(0, abs=1e-12)
     driven.session.set_force("more", "cabin", (0, 0, 2.0))
-    driven.session._take_events()
+    driven.player.wait(0)
     t = driven.player.t
     driven.play(0.2)
     assert driven.player.v[0] == pytest.approx(driven.player.t - t), "2 N on 2 kg"

@@ -13,7 +13,7 @@ def test_motion_is_the_simulation_s():
     driven = Driven(q=np.full(6, 0.3), settings=Settings(controller="hold", kp=500.0, kd=20.0))
     driven.play(0.5)
     steps = round(driven.player.t / 1e-3)
-    hold = treesim.control.Hold(ROBOT, np.full(6, 0.3), kp=500.0, kd=20.0)
+    hold = treesim.PD(ROBOT, np.full(6, 0.3), kp=500.0, kd=20.0)
     same = treesim.Simulation(ROBOT, controller=hold, gravity=(0, 0, -9.81), engine="generic")
     run = same.run(steps * 1e-3, np.full(6, 0.3))
     assert steps > 400 and np.array_equal(driven.player.q, run.q[-1])

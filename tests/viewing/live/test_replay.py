@@ -55,7 +55,7 @@ def ask(replay, **message):
     """Do what a page asks for, and return what that page is told."""
     replies = []
     replay.receive(message, replies.append)
-    replay._wait(time.perf_counter() + 0.01)
+    replay._events.run()
     return replies
 
 
@@ -171,7 +171,7 @@ def test_a_flood_of_events_is_cut(replay):
 def test_a_page_pauses_a_motion_that_plays():
     replay = Replay(ROBOT, motion(), Screen(), speed=0.1)
     threading.Timer(0.1, replay.receive, ({"set": {"running": False}}, print)).start()
-    threading.Timer(0.3, lambda: replay._events.put(None)).start()  # what no page can send ends it
+    threading.Timer(0.3, lambda: replay._events.post(None)).start()  # what no page can send ends it
     with pytest.raises(TypeError):
         replay.run()
     assert not replay.running and 2 < replay.t < 2.3

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...kernels.entries.entry import MADE
 from ..argument_checks import admitted, is_entry
+from ..frontend.arena import KEPT
 from ..frontend.fastcall import address, builtin, fast_kernel, has_fast_entry
 from ..frontend.module import KINDS, Module, entry_types, fast_function, job_function
 from ..frontend.types import INTEGER
@@ -28,6 +29,7 @@ from ..llvm.straight_line import Code
 from ..llvm.webassembly import HEAP, WasmModule, binding_version, webassembly_of
 from ..threads import lock_across_forks
 from .defer_interrupt import ctrl_c_later
+from .kept_memory import KeptMemory
 
 _lock = lock_across_forks()
 _entries: dict[Callable[..., Any], Any] = {}
@@ -92,8 +94,9 @@ class EntryCode:
             (KINDS[kind] is not INTEGER and KINDS[kind].element, kind in ("Reals", "Integers")) for kind in kinds
         ]
         code = machine_code.linked(_name(entry), _identity(entry), lambda: _written(entry, whole))
-        self._keep, self._run = code, ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.address("run"))
-        self.fast = builtin(entry.__name__, code.address("fast"), np.float64, code) if has_fast_entry(entry) else None
+        self._keep = keep = code, KeptMemory(code.engine.get_global_value_address(KEPT))
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.address("run"))
+        self.fast = builtin(entry.__name__, code.address("fast"), np.float64, keep) if has_fast_entry(entry) else None
 
     def __call__(self, *arguments: Any) -> int:
         """Run the entry and return its status."""

@@ -14,6 +14,7 @@ from ...kernels.entries.status import status_of
 from ...kernels.kinematics.bodies import body_energy
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
+from .arena import ARENA, BEGIN, END
 from .calls import on_lanes
 from .lowering import Compiled, compile_function
 from .syntax import loops_deep, tree_of
@@ -45,37 +46,6 @@ declare i64 @llvm.smin.i64(i64, i64)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
 declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare double @tanh(double) nounwind memory(none)
-
-; memory for a call of the entry: a list of blocks, the last first, each with the address of the one before in front;
-; the arena holds the address of the last block, and that of the last array
-define internal noalias ptr @allocate(ptr %arena, i64 %bytes) nounwind noinline {
-  %whole = add i64 %bytes, 128
-  %block = call ptr @malloc(i64 %whole)
-  %before = load ptr, ptr %arena
-  store ptr %before, ptr %block
-  store ptr %block, ptr %arena
-  %behind = getelementptr i8, ptr %block, i64 71
-  %memory = call ptr @llvm.ptrmask.p0.i64(ptr %behind, i64 -64)
-  ret ptr %memory
-}
-
-; free all blocks since `before` was the last
-define internal void @release(ptr %arena, ptr %before) nounwind noinline {
-entry:
-  %last = load ptr, ptr %arena
-  br label %test
-test:
-  %block = phi ptr [ %last, %entry ], [ %next, %more ]
-  %done = icmp eq ptr %block, %before
-  br i1 %done, label %end, label %more
-more:
-  %next = load ptr, ptr %block
-  call void @free(ptr %block)
-  br label %test
-end:
-  store ptr %before, ptr %arena
-  ret void
-}
 """
 FUNCTIONS = "\n".join(
     f"declare double @{primitive.scalar}({', '.join(['double'] * primitive.arity)}) nounwind memory(none)"
@@ -180,7 +150,7 @@ class Module:
         attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
         loops = AS_THEY_ARE if self.is_longest() else "!6 = distinct !{!6}\n"
         structures = [f"{name} = type {{ {', '.join(kinds)} }}" for kinds, name in self._structures.items()]
-        known = FUNCTIONS, ON_LANES, memory, DECLARATIONS
+        known = FUNCTIONS, ON_LANES, memory, DECLARATIONS, ARENA
         return "\n".join([*known, *structures, *self.functions, *functions, attributes, METADATA, loops])
 
 
@@ -200,11 +170,10 @@ def job_function(entry: Compiled, types: Sequence[Type]) -> str:
         words.append(f"%w{k}")
     return "\n".join([
         "define i64 @run(ptr %job) nounwind {",
-        "  %arena = alloca [2 x ptr]",
-        "  store ptr null, ptr %arena",
+        BEGIN,
         *lines,
         f"  %result = call {{ i64 }} @{entry.symbol}({entry.arguments(types, words)})",
-        "  call void @release(ptr %arena, ptr null)",
+        END,
         "  %status = extractvalue { i64 } %result, 0",
         "  ret i64 %status",
         "}",
@@ -216,10 +185,9 @@ def fast_function(fast: Compiled) -> str:
     arguments = fast.arguments([INTEGER] * 3, ["%me", "%arguments", "%count"])
     return f"""
 define i64 @fast(i64 %me, i64 %arguments, i64 %count) nounwind {{
-  %arena = alloca [2 x ptr]
-  store ptr null, ptr %arena
+{BEGIN}
   %result = call {{ i64 }} @{fast.symbol}({arguments})
-  call void @release(ptr %arena, ptr null)
+{END}
   %status = extractvalue {{ i64 }} %result, 0
   ret i64 %status
 }}"""

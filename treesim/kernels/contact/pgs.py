@@ -20,7 +20,7 @@ from .problem import (
     triple,
 )
 
-ROUND = 10  # sweeps between searches of an active set
+FIRST, ROUND = 1, 10  # sweeps before the first search of an active set, and between later ones
 REGULAR, LEAST = 1e-4, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
 
@@ -112,14 +112,15 @@ def search_on(problem, impulse, sigma, tolerance, regular, m):
 
 
 def refine(problem, impulse, sigma, tolerance, most, m):
-    """Improve impulses by at most `most` sweeps, with searches after every ROUND of them.
+    """Improve impulses by at most `most` sweeps, with searches after the first, and after every ROUND more.
 
     Returns the number of sweeps and steps, and the residual.
     """
     taken, swept, left, regular = 0, 0, tolerance + 1, REGULAR
     while swept < most and left > tolerance:
-        taken += run_pgs(problem, impulse, sigma, tolerance, ROUND if most > ROUND else most)
-        swept += ROUND
+        count = most - swept if swept + ROUND > most else (ROUND if swept > 0 else FIRST)
+        taken += run_pgs(problem, impulse, sigma, tolerance, count)
+        swept += count
         steps, left = search_on(problem, impulse, sigma, tolerance, regular, m)
         taken += steps
         regular = maximum(0.01 * regular, LEAST)
@@ -129,10 +130,10 @@ def refine(problem, impulse, sigma, tolerance, most, m):
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     """Solve for impulses by sweeps, `active_set` searches and `admm`; return the number of iterations of all.
 
-    Searches follow sweeps that do not converge soon. `admm` continues where both stall, as in stacks, which have nearly
-    dependent rows. Without a warm start `admm` comes first. It treats all contacts alike, so that points which share a
-    load each take their part. Sweeps would assign it to the first points in order, and would not change that where the
-    parts are not determined.
+    A search follows the first sweep: from the impulses of the step before it mostly ends there. `admm` continues where
+    sweeps and searches stall, as in stacks, which have nearly dependent rows. Without a warm start `admm` comes first.
+    It treats all contacts alike, so that points which share a load each take their part. Sweeps would assign it to the
+    first points in order, and would not change that where the parts are not determined.
     """
     patience = most if most < SWEEPS else SWEEPS
     first = 0

@@ -22,6 +22,9 @@ from .effective_mass import effective_mass
 
 CAN = ("pull", "seek", "com", "momentum")
 NO_FRAME = "none"
+STATE_SECONDS = 0.05  # between two states sent to pages
+MOST_WAITING = 1000  # requests of pages
+TOO_MANY = "too many requests at once: this one is dropped"
 
 
 def movable(robot: Tree) -> dict[str, int]:

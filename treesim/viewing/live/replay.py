@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import queue
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,16 +15,27 @@ from ...errors import ArgumentError, TreesimError
 from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory
 from ...states.arguments import checked_robot, short_repr
+from ...system.events import EventQueue
 from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewer, Reply, Viewer
 from .mouse_spring import G
-from .panel import NO_FRAME, checked_frame, effective_mass_at, finite, momenta, movable, seen, touched
+from .panel import (
+    MOST_WAITING,
+    NO_FRAME,
+    STATE_SECONDS,
+    TOO_MANY,
+    checked_frame,
+    effective_mass_at,
+    finite,
+    momenta,
+    movable,
+    seen,
+    touched,
+)  # fmt: skip
 from .recorded import check_fits, state_at
 from .reference import NONE, RecordedReference, ReferenceSettings, apart
 from .settings import check_speed
 
 FPS = 60.0
-STATE_SECONDS = 0.05  # between two states sent to pages
-MOST_WAITING = 1000  # events: further ones are dropped
 
 
 class Replay:
@@ -74,7 +84,7 @@ class Replay:
         self.robot, self.trajectory, self._viewer, self._clock = robot, trajectory, viewer, clock
         self.t, self.running, self.speed = float(trajectory.t[0]), True, check_speed("speed", speed)
         self._joints, self._forces = movable(robot), _contact_forces(robot, trajectory)
-        self._events: queue.Queue[tuple[Message, Reply]] = queue.Queue(MOST_WAITING)
+        self._events = EventQueue(clock)
         self._sent = -math.inf  # time of the last message to pages, on the clock
         self.frame = NO_FRAME  # whose effective mass is sent to pages
         self._references = {
@@ -107,7 +117,7 @@ class Replay:
         steered = duration is None and isinstance(self._viewer, InteractiveViewer)
         before = self._clock()
         while self.t < end and (self.running or steered):
-            self._wait(before + 1 / FPS)
+            self._events.wait(before + 1 / FPS - self._clock())
             now = self._clock()
             if self.running:
                 self._go_on(min(self.t + self.speed * (now - before), end))
@@ -124,10 +134,8 @@ class Replay:
         reply : callable
             Called as reply(text), with an error for that page.
         """
-        try:
-            self._events.put_nowait((message, reply))
-        except queue.Full:
-            reply("too many requests at once: this one is dropped")
+        if not self._events.post(partial(self._handle, message, reply), MOST_WAITING):
+            reply(TOO_MANY)
 
     # ---- in the playing thread ----
 
@@ -141,12 +149,6 @@ class Replay:
             viewer.listen(self.receive)
         self._update()
         self._send_state()
-
-    def _wait(self, end: float) -> None:
-        """Process requests of pages until the clock reads `end`."""
-        while (left := end - self._clock()) > 0:
-            with suppress(queue.Empty):
-                self._handle(*self._events.get(timeout=left))
 
     def _update(self) -> None:
         """Show the robot and its reference run."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import queue
 import threading
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -23,13 +21,11 @@ from ..protocols import GroundViewer, InteractiveViewer, Message, ReferenceViewe
 from .compiled_methods import CompiledMethods, methods_of
 from .forces import Force
 from .library import Library
-from .panel import checked_frame, panel_of
+from .panel import MOST_WAITING, STATE_SECONDS, TOO_MANY, checked_frame, panel_of
 from .physics import LivePhysics, Scene
 from .reference import METHODS, SIMULATION, ReferenceSettings
 from .settings import CHECKS, Settings
 
-STATE_SECONDS = 0.05  # between two states sent to pages
-MOST_WAITING = 1000  # events: further ones are dropped
 ACTIONS = ("reset", "step", "seek", "pull", "release", "force", "meet")
 SLOW = 0.9  # of the requested speed: below, pages display a message
 
@@ -92,7 +88,6 @@ class LiveSession(ReprMixin):
         recordings: Mapping[str, Trajectory] | None = None,
     ) -> None:
         self._viewer, self._library, self._clock = viewer, library, clock
-        self._events: queue.SimpleQueue[tuple[Callable[[], object], Reply]] = queue.SimpleQueue()
         self._message: str | None = None
         self._compiled = CompiledMethods()
         self._preparing: threading.Thread | None = None
@@ -201,10 +196,8 @@ class LiveSession(ReprMixin):
         reply : callable
             Called as reply(text), with an error for that page.
         """
-        if self._events.qsize() > MOST_WAITING:
-            reply("too many requests at once: this one is dropped")
-        else:
-            self._post(lambda: self._do(message, reply), reply)
+        if not self._post(lambda: self._do(message, reply), reply, MOST_WAITING):
+            reply(TOO_MANY)
 
     def set_force(self, name: str, body: str, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Apply a constant external force to a point of a body; thread-safe.
@@ -240,10 +233,9 @@ class LiveSession(ReprMixin):
         """
         self._post(lambda: self.physics.push(name, None), warnings.warn)
 
-    def _post(self, action: Callable[[], object], reply: Reply) -> None:
-        """Queue an action for the playing thread."""
-        self._events.put((action, reply))
-        self.physics.player.post(lambda player: self._take_events())
+    def _post(self, action: Callable[[], object], reply: Reply, most: float = np.inf) -> bool:
+        """Queue an action for the playing thread; return False, without it, if `most` actions wait already."""
+        return self.physics.player.post(lambda player: self._handle(action, reply), most)
 
     # ---- in the playing thread ----
 
@@ -294,17 +286,7 @@ class LiveSession(ReprMixin):
     def _sleep(self, seconds: float) -> None:
         """Wait, and process requests of pages meanwhile."""
         _check_main_thread()
-        end = self._clock() + seconds
-        while (left := end - self._clock()) > 0:
-            try:
-                self._handle(*self._events.get(timeout=left))
-            except queue.Empty:
-                return
-
-    def _take_events(self) -> None:
-        with suppress(queue.Empty):
-            while True:
-                self._handle(*self._events.get_nowait())
+        self.physics.player.wait(seconds)
 
     def _handle(self, action: Callable[[], object], reply: Reply) -> None:
         """Process a page's request; errors are sent to the page."""

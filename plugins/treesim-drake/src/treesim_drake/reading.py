@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from lxml import etree
@@ -12,7 +11,7 @@ from pydrake.multibody.tree import RotationalInertia
 
 from treesim.compare import EngineError
 from treesim.errors import UnsupportedError
-from treesim.urdf.document import Document
+from treesim.urdf.document import Document, remove
 
 if TYPE_CHECKING:
     from treesim import Tree
@@ -36,24 +35,14 @@ def stripped(text: str, robot: Tree) -> tuple[str, tuple[str, ...]]:
     Shapes, limits, damping, friction and transmissions are removed. Raises UnsupportedError, naming the link,
     for an inertia that Drake would replace.
     """
-    root = etree.fromstring(
-        text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True, remove_pis=True)
-    )
-    removed = _remove([element for tag in IGNORED for element in root.iter(tag)])
-    removed.update(_remove([element for element in root if element.tag not in KEPT]))
-    for link in root.iter("link"):
+    document = Document.of_text(text)
+    removed = remove(document.tagged(IGNORED))
+    removed += remove(element for element in document.root if element.tag not in KEPT)
+    for link in document.links:
         _refuse_replaced(link)
-    _rename_moving_world(root, robot)
-    root.set("name", MODEL)
-    changes = (f"removed {', '.join(f'{count} <{tag}>' for tag, count in removed.items())}",) if removed else ()
-    return etree.tostring(root, encoding="unicode"), changes
-
-
-def _remove(elements: list[etree._Element]) -> Counter[str]:
-    """Remove elements; return their number by tag."""
-    for element in elements:
-        element.getparent().remove(element)
-    return Counter(str(element.tag) for element in elements)
+    _rename_moving_world(document.root, robot)
+    document.root.set("name", MODEL)
+    return document.to_text(), (f"removed {', '.join(removed)}",) if removed else ()
 
 
 def _refuse_replaced(link: etree._Element) -> None:
@@ -95,7 +84,7 @@ def plant_of(robot: Tree, urdf: str, weightless: bool = False) -> Any:
     except RuntimeError as error:
         raise UnsupportedError(f"Drake cannot read this URDF ({_brief(error)})") from error
     plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, 0.0] if weightless else robot.gravity.tolist())
-    root = Document(etree.fromstring(urdf.encode()), "").root_link
+    root = Document.of_text(urdf).root_link
     if root not in (WORLD, *(link_name(name) for name in robot.body_names)):
         plant.WeldFrames(plant.world_frame(), plant.GetFrameByName(root, model))
     plant.Finalize()

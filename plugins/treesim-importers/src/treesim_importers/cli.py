@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from treesim.cli.common import FAILED, JsonOption, RobotArgument, guarded, output, print_json
+from treesim.cli.common import FAILED, JsonOption, RobotArgument, examples, guarded, output, print_json
 
 if TYPE_CHECKING:
     from . import Examination, Place, Reading, Verification
@@ -15,6 +15,10 @@ MOST_PLACES = 3  # that a cell of the table names
 
 
 @guarded
+@examples(
+    "treesim readers my_robot.urdf",
+    "treesim readers go2 --json",
+)
 def readers(
     robot: RobotArgument,
     reader: Annotated[

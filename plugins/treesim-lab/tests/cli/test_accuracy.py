@@ -1,4 +1,4 @@
-"""Rows of `treesim accuracy`."""
+"""Rows of `treesim bench accuracy`."""
 
 import json
 

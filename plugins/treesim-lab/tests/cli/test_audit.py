@@ -1,4 +1,4 @@
-"""`treesim audit`: a table for every group, equal JSON, and exit codes."""
+"""`treesim compare --high-precision`: a table for every group, equal JSON, and exit codes."""
 
 from treesim_lab.audits import methods
 

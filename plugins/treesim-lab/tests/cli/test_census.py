@@ -1,4 +1,4 @@
-"""Output of `treesim census`, and rejected arguments."""
+"""Output of `treesim compare --all`, and rejected arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`treesim schedule` and its function: stages, blocks, plots."""
+"""`treesim bench schedule` and its function: stages, blocks, plots."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""`treesim stability`: numbers of known motions, other engines, and user errors."""
+"""`treesim bench energy`: numbers of known motions, other engines, and user errors."""
 
 from collections.abc import Callable
 from typing import Any

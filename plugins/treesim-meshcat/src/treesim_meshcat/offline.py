@@ -108,7 +108,7 @@ def page_html(
 
 
 def _floats(robot: Tree) -> bool:
-    return any(body.joint.type == "floating" for body in robot.bodies[:1])
+    return robot.base == "floating"
 
 
 def _start(world: World) -> np.ndarray:

@@ -68,7 +68,7 @@ class MeshcatViewer:
         message = scene_message(robot, robot_parts(robot), poses[None], robot.name)
         add_overlays(message, robot)
         self._view = message["view"]
-        self._view["follow"] = any(body.joint.type == "floating" for body in robot.bodies[:1])
+        self._view["follow"] = robot.base == "floating"
         url = self.open()
         assert self._server is not None
         self._robot, self._poses, self._reference, self._started = robot, poses, None, time.perf_counter()

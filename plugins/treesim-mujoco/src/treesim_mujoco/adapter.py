@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import mujoco
 
 from treesim.compare import CANONICAL, RAW
-from treesim.compare.source import is_floating
 from treesim.errors import UnsupportedError
 
 from .conversion import ConvertedModel
@@ -48,7 +47,7 @@ class MujocoAdapter:
         Raises UnsupportedError if MuJoCo does not support the bodies, and EngineError if it reads other joints.
         """
         if level == RAW:
-            return MujocoModel(robot, *stripped(urdf, is_floating(robot)))
+            return MujocoModel(robot, *stripped(urdf, robot.base == "floating"))
         return MujocoModel(robot, bodies_alone(robot), ("joint limits removed",))
 
     def open_file(self, path: str) -> MujocoFile:

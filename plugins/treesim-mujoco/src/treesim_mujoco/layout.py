@@ -36,5 +36,5 @@ class MujocoLayout(WorldAxes):
                 numbers[-4:] = [numbers[-1], *numbers[-4:-1]]  # w x y z
             q_order[at_q : at_q + len(numbers)] = numbers
             v_order[at_v : at_v + body.joint.nv] = range(ours_v.start, ours_v.stop)
-        floating = bool(robot.bodies) and robot.bodies[0].joint.type == "floating"
+        floating = robot.base == "floating"
         super().__init__(q_order, v_order, floating, parts=1)

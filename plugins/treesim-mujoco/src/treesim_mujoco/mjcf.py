@@ -12,7 +12,7 @@ import numpy as np
 from treesim import Inertia, Placement
 from treesim.compare import EngineError, EngineModel
 from treesim.errors import UnsupportedError
-from treesim.urdf.build import ROOT_JOINT
+from treesim.urdf.base import ROOT_JOINT
 
 from .layout import MujocoLayout
 from .model import MujocoModel

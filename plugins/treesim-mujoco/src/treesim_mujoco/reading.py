@@ -14,7 +14,8 @@ from treesim import Joint
 from treesim.compare import EngineError
 from treesim.errors import UnsupportedError
 from treesim.urdf import to_urdf
-from treesim.urdf.build import ROOT_JOINT
+from treesim.urdf.base import ROOT_JOINT
+from treesim.urdf.document import Document, child_of, remove
 
 if TYPE_CHECKING:
     from treesim import Tree
@@ -66,9 +67,9 @@ def massless_with_inertia(text: str) -> tuple[str, ...]:
 
     MuJoCo loses their inertia when it merges them.
     """
-    root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
-    fixed = {joint.find("child").get("link") for joint in root.iter("joint") if joint.get("type") == "fixed"}
-    return tuple(str(link.get("name")) for link in root.iter("link") if link.get("name") in fixed and _massless(link))
+    document = Document.of_text(text)
+    fixed = {child_of(joint) for joint in document.joints if joint.get("type") == "fixed"}
+    return tuple(name for name, link in document.link.items() if name in fixed and _massless(link))
 
 
 def _massless(link: etree._Element) -> bool:
@@ -83,22 +84,14 @@ def stripped(text: str, floating: bool) -> tuple[str, tuple[str, ...]]:
     Shapes and limits are removed, MuJoCo merges links on fixed joints, and a floating base gets a floating
     joint.
     """
-    root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
-    counts = []
-    for tag in IGNORED:
-        found = list(root.iter(tag))
-        for element in found:
-            element.getparent().remove(element)
-        counts += [f"{len(found)} <{tag}>"] if found else []
-    for element in list(root):
-        if element.tag not in ("link", "joint"):
-            root.remove(element)
+    document = Document.of_text(text)
+    root, removed = document.root, remove(document.tagged(IGNORED))
+    remove(element for element in root if element.tag not in ("link", "joint"))
     if floating:
         _rename_world(root)
-        _let_base_fly(root)
+        _let_base_fly(document)
     etree.SubElement(etree.SubElement(root, "mujoco"), "compiler", fusestatic="true")
-    changes = (f"removed {', '.join(counts)}",) if counts else ()
-    return etree.tostring(root, encoding="unicode"), changes
+    return document.to_text(), (f"removed {', '.join(removed)}",) if removed else ()
 
 
 def _rename_world(root: etree._Element) -> None:
@@ -106,11 +99,10 @@ def _rename_world(root: etree._Element) -> None:
         element.set(key, body_name(str(element.get(key))))
 
 
-def _let_base_fly(root: etree._Element) -> None:
-    children = {child.get("link") for child in root.iter("child")}
-    base = next(link.get("name") for link in root.iter("link") if link.get("name") not in children)
-    etree.SubElement(root, "link", name=GROUND)
-    joint = etree.SubElement(root, "joint", name=f"{ROOT_JOINT}_", type="floating")
+def _let_base_fly(document: Document) -> None:
+    base = document.root_link
+    etree.SubElement(document.root, "link", name=GROUND)
+    joint = etree.SubElement(document.root, "joint", name=f"{ROOT_JOINT}_", type="floating")
     etree.SubElement(joint, "parent", link=GROUND)
     etree.SubElement(joint, "child", link=base)
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from treesim.compare import CANONICAL, RAW, BenchmarkCase, EngineError, EngineModel, Isolated, States
 from treesim.compare.cases import INVERSE, MASS
-from treesim.compare.source import is_floating
 from treesim.compare.treesim_engine import random_batch
 from treesim.errors import UnsupportedError
 
@@ -48,7 +47,7 @@ class PybulletModel(EngineModel):
 
     def __init__(self, robot: Tree, urdf: str, level: str, adapter: PybulletAdapter) -> None:
         super().__init__(robot)
-        self.floating, self._read = is_floating(robot), (adapter, urdf, level)
+        self.floating, self._read = robot.base == "floating", (adapter, urdf, level)
         motors = adapter.motors
         flags = [] if adapter.boxes else ["URDF_USE_INERTIA_FROM_FILE"]
         flags += ["URDF_MERGE_FIXED_LINKS"] if adapter.merge else []

@@ -124,7 +124,7 @@ def standing_in_treesim(name: str, kp: float, kd: float, duration: float = 2.0) 
     """Return the normal force under a robot after standing for `duration` [s], over its weight, minus 1."""
     robot = treesim.load(name, base="floating")
     q = treesim.standing(robot, robot.neutral())
-    hold = treesim.control.Hold(robot, q, kp=kp, kd=kd)
+    hold = treesim.PD(robot, q, kp=kp, kd=kd)
     run = treesim.Simulation(treesim.World(robot, ground=treesim.Ground()), dt=H, controller=hold).run(duration, q)
     return float(sum(run.contact_wrench(body, "ground")[-2, 2] for body in run.contact.bodies) / (G * robot.mass) - 1)
 

@@ -13,6 +13,7 @@ import numpy as np
 from lxml import etree
 
 from treesim import Placement
+from treesim.urdf.document import Document, child_of, parent_of, remove
 from treesim.urdf.export import rpy_from_rotation
 
 IGNORED = ("visual", "collision", "contact", "dynamics", "mimic", "safety_controller", "calibration")
@@ -45,8 +46,9 @@ def strip(text: str, floating: bool) -> Stripped:
     floating: True for a floating base; then a massless root gets the mass of the link fixed to it, because
     Bullet fixes a massless root. Raises StripError if there is none, and for more joints than Bullet supports.
     """
-    root = etree.fromstring(text.encode(), etree.XMLParser(resolve_entities=False, remove_comments=True))
-    changes = _drop_ignored(root)
+    document = Document.of_text(text)
+    root, removed = document.root, remove(document.tagged(IGNORED))
+    changes = [f"removed {', '.join(removed)}"] if removed else []
     changes += _free_limits(root)
     changes += _normalise_axes(root)
     changes += _drop_floating_root_joint(root)
@@ -61,18 +63,7 @@ def strip(text: str, floating: bool) -> Stripped:
     moments = _impossible_moments(root)
     if moments:
         changes.append(f"inertias put back that Bullet sets to zero (triangle inequality): {', '.join(moments)}")
-    return Stripped(etree.tostring(root, encoding="unicode"), tuple(changes), moments)
-
-
-def _drop_ignored(root: etree._Element) -> list[str]:
-    counts = []
-    for tag in IGNORED:
-        found = list(root.iter(tag))
-        for element in found:
-            element.getparent().remove(element)
-        if found:
-            counts.append(f"{len(found)} <{tag}>")
-    return [f"removed {', '.join(counts)}"] if counts else []
+    return Stripped(document.to_text(), tuple(changes), moments)
 
 
 def _free_limits(root: etree._Element) -> list[str]:
@@ -109,7 +100,7 @@ def _normalise_axes(root: etree._Element) -> list[str]:
 def _drop_floating_root_joint(root: etree._Element) -> list[str]:
     """Make the child of a floating root joint the root: Bullet treats a floating joint as fixed."""
     top = _root_link(root)
-    joints = [joint for joint in root.findall("joint") if _end(joint, "parent") == top]
+    joints = [joint for joint in root.findall("joint") if parent_of(joint) == top]
     if len(joints) != 1 or joints[0].get("type") != "floating":
         return []
     root.remove(joints[0])
@@ -145,9 +136,9 @@ def _weigh_root(root: etree._Element) -> list[str]:
 def _fixed_below(root: etree._Element, name: str, placement: Placement) -> Iterator[tuple[etree._Element, Placement]]:
     """Yield the links connected to link `name` by fixed joints, each with its placement relative to `placement`."""
     for joint in root.findall("joint"):
-        if joint.get("type") == "fixed" and _end(joint, "parent") == name:
+        if joint.get("type") == "fixed" and parent_of(joint) == name:
             place = placement @ _origin(joint)
-            child = _end(joint, "child")
+            child = child_of(joint)
             yield _link(root, child), place
             yield from _fixed_below(root, child, place)
 
@@ -177,7 +168,7 @@ def _impossible_moments(root: etree._Element) -> dict[str, list[float]]:
 
 
 def _root_link(root: etree._Element) -> str:
-    children = {_end(joint, "child") for joint in root.findall("joint")}
+    children = {child_of(joint) for joint in root.findall("joint")}
     tops = [link.get("name") for link in root.findall("link") if link.get("name") not in children]
     if len(tops) != 1:
         raise StripError(f"the file has {len(tops)} root links")
@@ -186,10 +177,6 @@ def _root_link(root: etree._Element) -> str:
 
 def _link(root: etree._Element, name: str) -> etree._Element:
     return next(link for link in root.findall("link") if link.get("name") == name)
-
-
-def _end(joint: etree._Element, side: str) -> str:
-    return str(joint.find(side).get("link"))
 
 
 def _mass(link: etree._Element) -> float:

@@ -134,9 +134,9 @@ def _without_limits(robot: Tree) -> Tree:
     free: dict[str, Any] = {
         "lower": -np.inf,
         "upper": np.inf,
-        "effort": np.inf,
+        "effort_limit": np.inf,
         "damping": 0.0,
-        "friction": 0.0,
+        "joint_friction": 0.0,
         "armature": 0.0,
     }
     bodies = [replace(body, joint=replace(body.joint, **free)) for body in robot.bodies]

@@ -12,7 +12,7 @@ from treesim.contact.ground import Ground
 from treesim.dynamics.operational.motion import center_of_mass
 from treesim.errors import ArgumentError, ContactWarning, TreesimError, UrdfError
 from treesim.model.tree import Tree
-from treesim.simulation.control import Controller, Hold, Pushed, Zero
+from treesim.simulation.control import PD, Controller, Pushed, Zero
 from treesim.simulation.simulation import Simulation
 from treesim.simulation.trajectory import Trajectory
 from treesim.simulation.world import World
@@ -167,7 +167,7 @@ def scene_controller(scene: str, robot: Tree, q: np.ndarray) -> Controller:
     if scene == "falls":
         return Zero(robot)
     kp = holding_gains(robot, q)
-    hold = Hold(robot, q, kp=kp, kd=DAMPING_TIME * kp)
+    hold = PD(robot, q, kp=kp, kd=DAMPING_TIME * kp)
     if scene == "stands":
         return hold
     return Pushed(hold, robot, (0.0, PUSH * _weight(robot), 0.0), start=PUSHED_AT, duration=PUSHED_FOR)

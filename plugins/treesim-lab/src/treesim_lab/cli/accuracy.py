@@ -1,4 +1,4 @@
-"""`treesim accuracy`: errors of the engines on robots, of every backend along chains, and of factorizations."""
+"""`treesim bench accuracy`: errors of the engines on robots, of every backend along chains, and of factorizations."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treesim.cli.common import BaseOption, JsonOption, MimicOption, guarded, messages, output, print_json
+from treesim.cli.common import BaseOption, JsonOption, MimicOption, examples, guarded, messages, output, print_json
 
 QUICK = (10, 100)
 
@@ -23,6 +23,11 @@ Robots = Annotated[
 
 
 @guarded
+@examples(
+    "treesim bench accuracy",
+    "treesim bench accuracy ur5 panda",
+    "treesim bench accuracy --factorization",
+)
 def accuracy(
     robots: Robots = None,
     base: BaseOption = "fixed",

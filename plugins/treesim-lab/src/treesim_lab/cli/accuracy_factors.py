@@ -1,4 +1,4 @@
-"""`treesim accuracy --factorization`: errors of LTL, LTDL and dense Cholesky, against 40 digits."""
+"""`treesim bench accuracy --factorization`: errors of LTL, LTDL and dense Cholesky, against 40 digits."""
 
 from __future__ import annotations
 

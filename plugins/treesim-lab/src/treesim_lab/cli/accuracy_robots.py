@@ -1,4 +1,4 @@
-"""`treesim accuracy ROBOT...`: errors of every engine against 40 digits, and distances between engines."""
+"""`treesim bench accuracy ROBOT...`: errors of every engine against 40 digits, and distances between engines."""
 
 from __future__ import annotations
 

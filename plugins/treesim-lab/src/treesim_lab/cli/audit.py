@@ -1,4 +1,4 @@
-"""`treesim audit ROBOT`: accuracy of every method on one robot, without another engine."""
+"""`treesim compare --high-precision ROBOT`: accuracy of every method on one robot, without another engine."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from treesim.cli.common import (
     JsonOption,
     MimicOption,
     RobotArgument,
+    examples,
     guarded,
     load_robot,
     messages,
@@ -29,6 +30,10 @@ ROUNDING = 2.0**-52
 
 
 @guarded
+@examples(
+    "treesim compare --high-precision ur5",
+    "treesim compare --high-precision go2 --base floating --states 1",
+)
 def audit(
     robot: RobotArgument,
     base: BaseOption = "fixed",

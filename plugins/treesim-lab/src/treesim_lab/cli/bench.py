@@ -14,6 +14,7 @@ from treesim.cli.common import (
     JsonOption,
     MimicOption,
     checked_loading,
+    examples,
     guarded,
     messages,
     output,
@@ -44,6 +45,12 @@ Robots = Annotated[
 
 
 @guarded
+@examples(
+    "treesim bench go2 --base floating",
+    "treesim bench ur5 --batch 4096 --threads 1",
+    "treesim bench --summary",
+    "treesim bench energy ur5",
+)
 def bench(
     robots: Robots = None,
     base: BaseOption = "fixed",
@@ -78,6 +85,8 @@ def bench(
     Times single calls and the start of a new process.
     With --batch: many states at once. With --sizes: up to a million of them.
     With --contact: steps of a robot standing on a plane, and its drift.
+    Other tests, each with -h: `bench energy` (drift of integrators),
+    `bench accuracy`, `bench scaling` and `bench schedule`.
     """
     from treesim.engine.threads import use_threads
 

@@ -1,4 +1,4 @@
-"""`treesim census`: comparison of all installed robots with other engines, on both bases."""
+"""`treesim compare --all`: comparison of all installed robots with other engines, on both bases."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treesim.cli.common import FAILED, JsonOption, checked_positive, guarded, messages, output, print_json
+from treesim.cli.common import FAILED, JsonOption, checked_positive, examples, guarded, messages, output, print_json
 from treesim.errors import ArgumentError, named
 
 if TYPE_CHECKING:
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 
 @guarded
+@examples(
+    "treesim compare --all",
+    "treesim compare --all ur5 go2 --against mujoco --base floating",
+)
 def census(
     robots: Annotated[
         list[str] | None,

@@ -7,11 +7,15 @@ from typing import Annotated
 
 import typer
 
-from treesim.cli.common import BaseOption, JsonOption, MimicOption, guarded, load_robot
+from treesim.cli.common import BaseOption, JsonOption, MimicOption, examples, guarded, load_robot
 from treesim.errors import ArgumentError
 
 
 @guarded
+@examples(
+    "treesim cost talos_full_v2 --base floating",
+    "treesim cost --papers",
+)
 def cost(
     robot: Annotated[
         str | None,

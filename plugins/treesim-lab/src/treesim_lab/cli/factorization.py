@@ -1,4 +1,4 @@
-"""`treesim scaling --factorization`: sparse LTDL compared with LAPACK's dense Cholesky, time and operations."""
+"""`treesim bench scaling --factorization`: sparse LTDL compared with LAPACK's dense Cholesky, time and operations."""
 
 from __future__ import annotations
 

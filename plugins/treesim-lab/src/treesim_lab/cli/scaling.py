@@ -1,4 +1,4 @@
-"""`treesim scaling`: time of every backend over the number of bodies, with fitted exponents, and its memory."""
+"""`treesim bench scaling`: time of every backend over the number of bodies, with fitted exponents, and its memory."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from treesim.cli.common import JsonOption, checked_positive, guarded, messages, output, print_json
+from treesim.cli.common import JsonOption, checked_positive, examples, guarded, messages, output, print_json
 
 QUICK_SIZES = (10, 30, 100)
 DEPTH_SIZES = {True: (8, 16, 32), False: (8, 16, 32, 64, 128)}
@@ -17,6 +17,11 @@ FACTORIZATION_ROUNDS = {False: 30, True: 1}
 
 
 @guarded
+@examples(
+    "treesim bench scaling",
+    "treesim bench scaling --depth",
+    "treesim bench scaling --factorization",
+)
 def scaling(
     plot: Annotated[Path | None, typer.Option(help="Plot times over sizes to this file, by matplotlib.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Sizes up to 100 only.")] = False,

@@ -1,4 +1,4 @@
-"""`treesim schedule`: stages of parallel elimination of a robot's joints."""
+"""`treesim bench schedule`: stages of parallel elimination of a robot's joints."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from treesim.cli import common
-from treesim.cli.common import BaseOption, JsonOption, MimicOption, RobotArgument, guarded
+from treesim.cli.common import BaseOption, JsonOption, MimicOption, RobotArgument, examples, guarded
 from treesim.errors import named
 
 if TYPE_CHECKING:
@@ -30,6 +30,10 @@ FrameOption = Annotated[
 
 
 @guarded
+@examples(
+    "treesim bench schedule talos_full_v2",
+    "treesim bench schedule go2 --base floating",
+)
 def schedule(
     robot: RobotArgument,
     method: MethodOption = None,

@@ -1,4 +1,4 @@
-"""`treesim stability`: energy drift of integrators in passive motion, and duration until failure."""
+"""`treesim bench energy`: energy drift of integrators in passive motion, and duration until failure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, cast
 
 import typer
 
-from treesim.cli.common import JsonOption, checked_seconds, guarded, messages, output, print_json
+from treesim.cli.common import JsonOption, checked_seconds, examples, guarded, messages, output, print_json
 from treesim.cli.simulation_options import SubstepsOption
 from treesim.errors import ArgumentError, listed, named
 
@@ -36,6 +36,11 @@ WRONG = 0.01  # of the energy range; larger drifts are printed in red
 
 
 @guarded
+@examples(
+    "treesim bench energy ur5 --duration 10",
+    "treesim bench energy go2 --against mujoco",
+    "treesim bench energy --ground",
+)
 def stability(
     robots: Annotated[
         list[str] | None,

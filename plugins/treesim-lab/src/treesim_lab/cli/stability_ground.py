@@ -1,4 +1,4 @@
-"""`treesim stability --ground`: contact accuracy of robots that stand, are pushed and fall on a plane."""
+"""`treesim bench energy --ground`: contact accuracy of robots that stand, are pushed and fall on a plane."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from treesim.cli.common import JsonOption, guarded, messages, output, print_json
+from treesim.cli.common import JsonOption, examples, guarded, messages, output, print_json
 from treesim.errors import ArgumentError, shortened
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ LONGEST_REASON = 56  # characters
 
 
 @guarded
+@examples(
+    "treesim survey",
+)
 def survey(
     containing: Annotated[
         str, typer.Argument(metavar="[TEXT]", help="Only robots whose name contains this text.", show_default=False)

@@ -34,7 +34,7 @@ def save_sparsity(path: Path, robot: Tree) -> None:
 def save_scaling(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Draw seconds over bodies, both on logarithmic scales, one pair of axes per family.
 
-    rows: as `treesim scaling --json` prints them under "times".
+    rows: as `treesim bench scaling --json` prints them under "times".
     """
     families = list(dict.fromkeys(row["family"] for row in rows))
     backends = list(dict.fromkeys(row["backend"] for row in rows))
@@ -63,7 +63,7 @@ def save_depths(path: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Draw the depth of level-parallel methods over bodies, N on a logarithmic scale.
 
     A constant increase per doubling is a straight line. There is one pair of axes per family and quantity;
-    serial methods leave it at the top. rows: as `treesim scaling --depth --json` prints them.
+    serial methods leave it at the top. rows: as `treesim bench scaling --depth --json` prints them.
     """
     families, quantities, methods = (list(dict.fromkeys(row[key] for row in rows)) for key in PANELS)
     figure, axes = new_figure(len(families), 5.2 * len(families), 5.0 * len(quantities), len(quantities))

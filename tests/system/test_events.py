@@ -1,0 +1,55 @@
+"""Events of other threads: called in the waiting thread, in their order, as long as not too many wait."""
+
+import threading
+import time
+
+import pytest
+
+from treesim.system.events import EventQueue
+
+
+def test_events_are_called_in_order_by_the_thread_that_waits():
+    events, seen = EventQueue(), []
+
+    def post():
+        for i in range(3):
+            events.post(lambda i=i: seen.append((i, threading.get_ident())))
+
+    worker = threading.Thread(target=post)
+    worker.start()
+    worker.join()
+    assert seen == []
+    events.run()
+    assert seen == [(i, threading.get_ident()) for i in range(3)]
+
+
+def test_waiting_calls_what_comes_meanwhile_and_takes_its_time():
+    events, seen, began = EventQueue(), [], time.monotonic()
+    threading.Timer(0.02, events.post, (lambda: seen.append(time.monotonic() - began),)).start()
+    events.wait(0.2)
+    assert len(seen) == 1 and time.monotonic() - began >= 0.2
+
+
+def test_waiting_for_no_time_calls_what_waits():
+    events, seen = EventQueue(), []
+    events.post(lambda: seen.append(1))
+    events.wait(0)
+    assert seen == [1]
+
+
+def test_an_event_is_refused_when_too_many_wait():
+    events, seen = EventQueue(), []
+    accepted = [events.post(lambda i=i: seen.append(i), most=3) for i in range(5)]
+    assert accepted == [True, True, True, False, False]
+    events.run()
+    assert seen == [0, 1, 2] and events.post(lambda: None, most=3)
+
+
+def test_an_error_ends_the_wait_and_the_next_event_remains():
+    events, seen = EventQueue(), []
+    events.post(lambda: 1 / 0)
+    events.post(lambda: seen.append(1))
+    with pytest.raises(ZeroDivisionError):
+        events.wait(10)
+    events.run()
+    assert seen == [1]
