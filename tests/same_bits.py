@@ -76,7 +76,7 @@ def rollout(dtype: type = np.float64, threads: int | None = None, part: slice = 
     """States under a policy."""
     body = robot()
     q, v = (x.astype(dtype)[part] for x in states(body, 40))
-    runs = treesim.rollout(body, q, v, policy, steps=40, every=8, parameters=[0.3], threads=threads)
+    runs = treesim.rollout(body, q, v, policy, steps=40, every=8, policy_parameters=[0.3], threads=threads)
     return digest(runs.q, runs.v)
 
 

@@ -10,7 +10,7 @@ import pytest
 import treesim
 
 POSITIONAL = 5  # constrained_dynamics(robot, q, v, tau, constraints) and frame_acceleration(robot, q, v, a, frame)
-# Body(name, parent, joint, inertia), sweep(robot, q0, v0, policy), rollout(robot, q0, v0, control, dt, steps); results
+# Body(name, parent, joint, inertia), sweep(robot, q0, v0, control), rollout(robot, q0, v0, control, dt, steps); results
 EXEMPT = {"rollout", "Audit", "ContactReport", "ConstrainedAcceleration", "Diagnosis", "OperationalSpace", "Repaired"}
 EXEMPT |= {"Body", "sweep", "Repetition", "Report", "Rollouts", "State", "Trajectory"}
 

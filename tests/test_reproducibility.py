@@ -41,7 +41,7 @@ def test_neighbours_change_nothing():
     q, v = same_bits.states(body, 24)
 
     def states(some):
-        runs = same_bits.treesim.rollout(body, q[some], v[some], same_bits.policy, steps=20, parameters=[0.3])
+        runs = same_bits.treesim.rollout(body, q[some], v[some], same_bits.policy, steps=20, policy_parameters=[0.3])
         return np.concatenate([runs.q, runs.v], axis=-1)
 
     whole = states(slice(0, 24))

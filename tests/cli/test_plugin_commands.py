@@ -145,3 +145,12 @@ def test_commands_of_two_words_have_hidden_former_names(words: tuple[str, str], 
     assert routed([words[0], "ur5"]) is None and routed([words[0], "ur5", words[1]]) == (
         (target, ["ur5"]) if words[1].startswith("-") else None
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [("treesim sim", "simulate"), ("treesim simulate --ground-f", "--ground-friction"), ("treesim audi", "")],
+)
+def test_a_shell_completes_commands_and_options_but_no_former_names(words: str, expected: str) -> None:
+    completes = {"_TREESIM_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    assert CliRunner(env=completes).invoke(app, [], prog_name="treesim").stdout.strip() == expected

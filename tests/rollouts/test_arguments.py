@@ -91,13 +91,13 @@ def test_what_is_no_policy_is_refused(policy, error, message, engine):
     [
         ({"control": None}, "parameters are those of a policy"),
         ({"steps": None}, "number of steps"),
-        ({"parameters": np.zeros((3, 1, 2))}, "parameters have shape"),
-        ({"parameters": np.zeros((3, 2)), "q0": np.zeros((2, 4))}, "different numbers of rollouts"),
-        ({"parameters": [np.inf, 0.0]}, r"parameters\[0\] is inf"),
+        ({"policy_parameters": np.zeros((3, 1, 2))}, "parameters have shape"),
+        ({"policy_parameters": np.zeros((3, 2)), "q0": np.zeros((2, 4))}, "different numbers of rollouts"),
+        ({"policy_parameters": [np.inf, 0.0]}, r"parameters\[0\] is inf"),
     ],
 )
 def test_parameters_are_checked(change, message):
     robot = generators.chain(4)
-    given = {"q0": np.zeros(4), "v0": np.zeros(4), "control": pd_to_a_sine, "steps": 3, "parameters": [1.0, 0.0]}
+    given = {"q0": np.zeros(4), "v0": np.zeros(4), "control": pd_to_a_sine, "steps": 3, "policy_parameters": [1.0, 0.0]}
     with pytest.raises(treesim.TreesimError, match=message):
         treesim.rollout(robot, **{**given, **change})

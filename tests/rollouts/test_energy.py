@@ -78,8 +78,8 @@ def test_a_policy_s_work_is_counted(engine):  # noqa: F811
     robot = generators.chain(4)
     q, v, rng = start(robot, 19)
     p = rng.uniform(0.5, 2.0, (19, 2))
-    runs = treesim.rollout(robot, q, v, pd_to_a_sine, steps=30, parameters=p, engine=engine, work=True)
-    plain = treesim.rollout(robot, q, v, pd_to_a_sine, steps=30, parameters=p, engine=engine)
+    runs = treesim.rollout(robot, q, v, pd_to_a_sine, steps=30, policy_parameters=p, engine=engine, work=True)
+    plain = treesim.rollout(robot, q, v, pd_to_a_sine, steps=30, policy_parameters=p, engine=engine)
     assert np.array_equal(runs.q, plain.q) and np.array_equal(runs.v, plain.v) and plain.work is None
     assert np.abs(runs.energy_error).max() < 1e-3 * np.abs(runs.work[..., 0]).max() > 0
 

@@ -132,7 +132,7 @@ def test_policies_and_their_parameters(robot, engine):
         u[:] = p[0] * (0.1 * np.sin(t) - q) - p[1] * v
 
     measure = of_ur5() | {"above": measures.any_(lambda t, q, v, p: q[0] > 0.01 * p[0])}
-    found = treesim.rollout(robot, q0, v0, policy, steps=STEPS, parameters=p, measure=measure, engine=engine)
+    found = treesim.rollout(robot, q0, v0, policy, steps=STEPS, policy_parameters=p, measure=measure, engine=engine)
     check_ur5(found)
     above = [(found.q[b, :n, 0] > 0.01 * p[b, 0]).any() for b, n in enumerate(found.measured)]
     assert np.array_equal(found.measures["above"], above) and len(set(above)) == 2
@@ -142,7 +142,7 @@ def test_parameters_of_measures_alone(robot, engine):
     q0, v0 = start(robot)
     p = np.linspace(-1, 1, 13)[:, None]
     measure = {"above": measures.mean(lambda t, q, v, p: numbers.less(p[0], q[0]))}
-    found = treesim.rollout(robot, q0, v0, steps=STEPS, parameters=p, measure=measure, engine=engine)
+    found = treesim.rollout(robot, q0, v0, steps=STEPS, policy_parameters=p, measure=measure, engine=engine)
     assert np.allclose(found.measures["above"], (found.q[..., 0] > p).mean(axis=1), rtol=1e-14)
 
 
@@ -333,7 +333,7 @@ def test_rollouts_with_physics_of_their_own(law, engine):
     mass = {"mass": np.array([[1.0], [1.5], [0.7]]) * [body.inertia.mass for body in robot.bodies]}
     given = {"steps": 20, "dt": 0.01, "engine": engine, "model_parameters": mass}
     if law is not None:
-        given["parameters"] = [0.3]
+        given["policy_parameters"] = [0.3]
     states = treesim.rollout(robot, q0, v0, law, **given)
     fast = measures.maximum(lambda t, q, v: v[1])
     measured = treesim.rollout(robot, q0, v0, law, **given, measure={"fast": fast})

@@ -109,8 +109,8 @@ def test_policies_move_the_robot_of_their_rollout(engine):
         u[:] = np.sin(t) - p[0] * v
 
     options = {"steps": 10, "substeps": 2, "engine": engine}
-    found = treesim.rollout(robot, q, v, policy, parameters=p, model_parameters=fields, **options)
-    alone = treesim.rollout(rebuilt(robot, fields, 3), q[3], v[3], policy, parameters=p[3], **options)
+    found = treesim.rollout(robot, q, v, policy, policy_parameters=p, model_parameters=fields, **options)
+    alone = treesim.rollout(rebuilt(robot, fields, 3), q[3], v[3], policy, policy_parameters=p[3], **options)
     assert trees.relative_error(found.v[3], alone.v[0]) < 1e-13
 
 

@@ -245,7 +245,7 @@ def test_rollouts_under_a_policy_are_simulations_under_it(policy, engine):
     robot = generators.chain(4)
     q0, v0, rng = start(robot, 19)
     p = rng.uniform(0.5, 2.0, (19, POLICIES[policy]))
-    found = treesim.rollout(robot, q0, v0, policy, dt=2e-3, steps=30, parameters=p, engine=engine)
+    found = treesim.rollout(robot, q0, v0, policy, dt=2e-3, steps=30, policy_parameters=p, engine=engine)
     for b in (0, 8, 18):
         run = treesim.Simulation(robot, dt=2e-3, controller=ByPolicy(policy, p[b], 2e-3)).run(0.06, q0[b], v0[b])
         assert trees.relative_error(found.q[b], run.q[1:]) < 1e-13
@@ -256,7 +256,7 @@ def test_a_policy_is_what_its_controls_are_as_an_array(engine):
     robot = generators.chain(4)
     q0, v0, _ = start(robot, 6)
     p = np.array([0.7, 0.2])
-    found = treesim.rollout(robot, q0, v0, pd_to_a_sine, dt=1e-3, steps=25, parameters=p, engine=engine)
+    found = treesim.rollout(robot, q0, v0, pd_to_a_sine, dt=1e-3, steps=25, policy_parameters=p, engine=engine)
     controls = np.zeros((6, 25, 4))
     before_q, before_v = np.insert(found.q, 0, q0, axis=1), np.insert(found.v, 0, v0, axis=1)
     for b, k in np.ndindex(6, 25):
@@ -282,9 +282,11 @@ def test_a_policy_of_a_large_time_in_single_precision():
     robot = generators.chain(4)
     q0, v0, _ = start(robot, 3)
     p = np.array([0.7, 0.2])
-    exact = treesim.rollout(robot, q0, v0, pd_to_a_sine, dt=1e-3, steps=2000, every=1000, parameters=p)
+    exact = treesim.rollout(robot, q0, v0, pd_to_a_sine, dt=1e-3, steps=2000, every=1000, policy_parameters=p)
     small = [x.astype(np.float32) for x in (q0, v0, p)]
-    found = treesim.rollout(robot, *small[:2], pd_to_a_sine, dt=1e-3, steps=2000, every=1000, parameters=small[2])
+    found = treesim.rollout(
+        robot, *small[:2], pd_to_a_sine, dt=1e-3, steps=2000, every=1000, policy_parameters=small[2]
+    )
     assert found.q.dtype == np.float32 and trees.relative_error(found.q, exact.q) < 1e-3
 
 
@@ -292,8 +294,8 @@ def test_neither_company_nor_memory_of_earlier_policies_change_a_policy(engine):
     robot = generators.chain(4)
     q0, v0, rng = start(robot, 21)
     p = rng.uniform(0.5, 2.0, (21, 2))
-    found = treesim.rollout(robot, q0, v0, pd_to_a_sine, steps=15, parameters=p, engine=engine)
-    part = treesim.rollout(robot, q0[4:9], v0[4:9], pd_to_a_sine, steps=15, parameters=p[4:9], engine=engine)
+    found = treesim.rollout(robot, q0, v0, pd_to_a_sine, steps=15, policy_parameters=p, engine=engine)
+    part = treesim.rollout(robot, q0[4:9], v0[4:9], pd_to_a_sine, steps=15, policy_parameters=p[4:9], engine=engine)
     assert np.array_equal(part.q, found.q[4:9])
     gain = [1.0]
 

@@ -56,7 +56,7 @@ def arguments(law, number):
     q0, v0, p, forces = (x.astype(number) for x in (q0, v0, p, forces))
     if law == "forces":
         return (q0, v0, forces), {}
-    return (q0, v0, pd_to_a_sine), {"parameters": p, "steps": STEPS}
+    return (q0, v0, pd_to_a_sine), {"policy_parameters": p, "steps": STEPS}
 
 
 @pytest.mark.parametrize("law", ["forces", "policy"])

@@ -216,7 +216,7 @@ def test_batches_simulations_and_rollouts_are_steps(engine):
         def policy(t, q, v, p, u):
             u[:] = -p[0] * v
 
-        by_policy = treesim.rollout(world, starts, np.zeros(3), policy, steps=20, parameters=[2.0])
+        by_policy = treesim.rollout(world, starts, np.zeros(3), policy, steps=20, policy_parameters=[2.0])
         driven = treesim.Simulation(world, controller=lambda t, q, v: -2.0 * v).run(0.02, starts[3])
         np.testing.assert_allclose(by_policy.q[3, -1], driven.q[-1], rtol=0, atol=1e-12)
         assert robot.nv == 3

@@ -128,7 +128,7 @@ def test_any_callable_of_two_is_a_progress():
 def test_parameters_of_a_policy_are_named(parameters):
     if parameters is not None:
         with pytest.raises(treesim.ArgumentError, match="parameters must be an array of real numbers"):
-            treesim.rollout(ROBOT, *STATE, lambda t, q, v, p, u: None, steps=2, parameters=parameters)
+            treesim.rollout(ROBOT, *STATE, lambda t, q, v, p, u: None, steps=2, policy_parameters=parameters)
 
 
 @pytest.mark.parametrize("out", [5, ("a",), b"name"])

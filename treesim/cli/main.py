@@ -21,7 +21,6 @@ app = typer.Typer(
     help="Dynamics of kinematic trees: inspect, simulate, view and check robots.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 PANELS = {  # of `treesim -h`

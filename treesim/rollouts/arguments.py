@@ -231,7 +231,7 @@ def state_arrays(
 
 def _policy_parameters(value: ArrayLike, number: type[np.floating]) -> np.ndarray:
     """Return a policy's parameters (k,) or (B, k), checked to be finite."""
-    argument = Argument("parameters", value, ())
+    argument = Argument("policy_parameters", value, ())
     p = coerce(argument, number)
     if p.ndim not in (1, 2):
         raise ArgumentError(f"parameters have shape {p.shape}, but (k,) or (B, k) is needed")

@@ -54,7 +54,7 @@ def rollout(
     out: str | os.PathLike[str] | tuple[np.ndarray, ...] | None = None,
     progress: Callable[[int, int], None] | None = None,
     engine: Engine = "auto",
-    parameters: ArrayLike | None = None,
+    policy_parameters: ArrayLike | None = None,
     threads: int | None = None,
     backend: str | DynamicsBackend = "aba",
     integrator: str = "implicit_midpoint",
@@ -80,7 +80,7 @@ def rollout(
     robot : Tree or World
         The robot, or a world. A world with constraints or closed loops needs float64.
     q0 : array_like, shape (nq,) or (B, nq)
-        Initial configurations. q0, v0, control and parameters are broadcast.
+        Initial configurations. q0, v0, control and policy_parameters are broadcast.
     v0 : array_like, shape (nv,) or (B, nv)
         Initial velocities.
     control : array_like, shape (steps, nv) or (B, steps, nv), or callable, optional
@@ -105,7 +105,7 @@ def rollout(
         Called as progress(done, total) with numbers of rollouts.
     engine : str
         As in `forward_dynamics`. SIMD code is used for any number of rollouts where it is supported.
-    parameters : array_like, shape (k,) or (B, k), optional
+    policy_parameters : array_like, shape (k,) or (B, k), optional
         Parameters p of a policy and of measures.
     threads : int, optional
         Number of threads, by default as in `treesim.use_threads`.
@@ -172,7 +172,7 @@ def rollout(
     Notes
     -----
     A policy is a function policy(t, q, v, p, u) that writes the control into u (nv,), which is 0 before the
-    call. Its arguments are the time t [s], the state, and p, the rollout's row of `parameters`. The function is
+    call. Its arguments are the time t [s], the state, and p, the rollout's row of `policy_parameters`. The function is
     traced: it is called once with symbolic numbers and compiled with the loop over steps. It may use + - * /,
     integer powers, NumPy's sin, cos, sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less,
     select and atan2 of treesim.numbers. It cannot branch on its arguments.
@@ -182,7 +182,7 @@ def rollout(
     >>> robot = treesim.load("ur5")
     >>> def policy(t, q, v, p, u):
     ...     u[:] = p[0] * (0.1 * np.sin(t) - q) - p[1] * v
-    >>> treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), policy, steps=20, parameters=[10.0, 1.0])
+    >>> treesim.rollout(robot, np.zeros((10, 6)), np.zeros(6), policy, steps=20, policy_parameters=[10.0, 1.0])
     <Rollouts: 10 of 20 states, 0.001 ... 0.02 s, float64>
     """
     world = as_world(robot)
@@ -199,7 +199,7 @@ def rollout(
     if physics is not None and physics.needs_armature:
         check_supported(chosen_backend(backend), world.robot, 1.0)
     counts = () if physics is None else physics.counts
-    start = start_of(method, q0, v0, control, parameters, steps, counts, measures=bool(measure))
+    start = start_of(method, q0, v0, control, policy_parameters, steps, counts, measures=bool(measure))
     if method.code is not None:
         warn_of_start(world, start.q, 2, own=own_limits(world.robot, fields))
     measuring = measuring_of(measure, method, start)

@@ -181,7 +181,7 @@ def rolled(
         kp=plan.fields["kp"].nominal,
         kd=plan.fields["kd"].nominal,
         every=plan.every if every is None else every,
-        parameters=inputs.p if inputs.p.shape[1] else None,
+        policy_parameters=inputs.p if inputs.p.shape[1] else None,
         model_parameters=inputs.physics or None,
         measure=plan.measure or None,
         keep=keep,

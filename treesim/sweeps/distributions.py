@@ -241,7 +241,7 @@ class Around:
 def scale(factor: Distribution | Sequence[float]) -> Scale:
     """Return a distribution of factors: draws multiply the nominal value instead of replacing it.
 
-    The nominal value is that of the robot, or of the arguments `q0`, `v0`, `parameters`.
+    The nominal value is that of the robot, or of the arguments `q0`, `v0`, `policy_parameters`.
 
     Parameters
     ----------

@@ -167,7 +167,7 @@ def plan_of(
     starts = {
         "q0": tree.neutral() if q0 is None else _array("q0", q0, (tree.nq,)),
         "v0": np.zeros(nv) if v0 is None else _array("v0", v0, (nv,)),
-        "p": np.zeros(0) if parameters is None else _array("parameters", parameters, (np.size(parameters),)),
+        "p": np.zeros(0) if parameters is None else _array("policy_parameters", parameters, (np.size(parameters),)),
     }
     kp, kd = gains_of(tree, *(_array(name, x, (nv,), one=True) for name, x in zip(("kp", "kd"), gains, strict=True)))
     if keep not in KEEPS:

@@ -36,7 +36,7 @@ def sweep(
     robot: Tree | World,
     q0: ArrayLike | None = None,
     v0: ArrayLike | None = None,
-    policy: ArrayLike | Callable[..., None] | None = None,
+    control: ArrayLike | Callable[..., None] | None = None,
     *,
     steps: int,
     samples: int,
@@ -45,7 +45,7 @@ def sweep(
     seed: int = 0,
     vary: Mapping[str, Distribution | ArrayLike] | None = None,
     measure: Mapping[str, Measure] | None = None,
-    parameters: ArrayLike | None = None,
+    policy_parameters: ArrayLike | None = None,
     kp: ArrayLike = 0.0,
     kd: ArrayLike = 0.0,
     keep: str = "summary",
@@ -75,7 +75,7 @@ def sweep(
         Nominal initial configuration, neutral by default.
     v0 : array_like, shape (nv,), optional
         Nominal initial velocity, 0 by default.
-    policy : array_like, shape (steps, nv), or callable, optional
+    control : array_like, shape (steps, nv), or callable, optional
         Controls, or a function policy(t, q, v, p, u), as in `treesim.rollout`.
     steps : int
         Number of steps.
@@ -93,7 +93,7 @@ def sweep(
         see Notes.
     measure : mapping of str to Measure, optional
         Reductions of the states, see `treesim.measures`.
-    parameters : array_like, shape (k,), optional
+    policy_parameters : array_like, shape (k,), optional
         Nominal policy parameters.
     kp : float or array_like, shape (nv,)
         Nominal position gains [N m/rad, N/m].
@@ -158,7 +158,7 @@ def sweep(
     require_zarr()
     checked_progress(progress)
     counts = {"samples": samples, "steps": steps, "every": every, "seed": seed}
-    plan = plan_of(robot, q0, v0, policy, parameters, (kp, kd), vary or {}, measure, counts, dt, keep, settings)
+    plan = plan_of(robot, q0, v0, control, policy_parameters, (kp, kd), vary or {}, measure, counts, dt, keep, settings)
     chunk = None if chunk is None else whole_number("chunk", chunk, 1, MOST_CHUNK)
     content = packed(plan)
     folder = Path(store)
