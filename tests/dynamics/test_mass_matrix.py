@@ -79,9 +79,8 @@ def operations(method, robot, q):
     return tally.operations.total()
 
 
-@pytest.mark.parametrize("name", ["random_14", "asimo"])
-def test_composite_bodies_take_less_arithmetic_than_subtrees_and_these_less_than_the_whole_tree(name):
-    robot = trees.tree(name)
+@pytest.mark.parametrize("robot", [trees.random_tree(4, 14), trees.tree("asimo")], ids=["random", "asimo"])
+def test_composite_bodies_take_less_arithmetic_than_subtrees_and_these_less_than_the_whole_tree(robot):
     q = random_state(robot).q
     crba, symmetry, direct = (operations(method, robot, q) for method in ("crba", "symmetry", "direct"))
     assert 2.5 * crba < symmetry and 1.1 * symmetry < direct  # products with a unit acceleration's zeros are free
