@@ -47,7 +47,7 @@ def test_a_ball_that_rolls_is_that_of_the_stepper(rule):
 
 def test_joints_at_their_limits_are_those_of_the_stepper():
     """Of a robot with a mimic joint, whose limit is met first."""
-    limits = {"lower": -0.3, "upper": 0.3, "friction": 0.1}
+    limits = {"lower": -0.3, "upper": 0.3, "joint_friction": 0.1}
     place, link = Placement(translation=(0.3, 0.0, 0.0)), Inertia(1.0, (0.2, 0.0, 0.0), 0.01 * np.eye(3))
     joints = [Joint(f"j{k}", "revolute", placement=place, axis=(0, k % 2, 1), **limits) for k in range(2)]
     joints.append(Joint("follower", "prismatic", placement=place, axis=(1, 0, 0), mimic=Mimic("j1", 1.2), **limits))

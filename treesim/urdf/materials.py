@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..errors import listed, shortened
-from .document import numbers
 from .findings import Findings
 from .numbers import BadNumberError, number_text, parse_numbers
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
-
-Color = tuple[float, float, float, float]
 
 
 def clean_materials(root: _Element, findings: Findings) -> None:
@@ -40,7 +37,7 @@ def _clean_color(color: _Element, findings: Findings) -> None:
 def _report_materials(root: _Element, findings: Findings) -> None:
     """Add one warning for undefined materials, and one for textures of shapes other than meshes."""
     defined = {material.get("name") for material in root.iter("material") if material.find("color") is not None}
-    textures = {material.get("name"): file for material in root.iter("material") if (file := texture_of(material))}
+    textures = {material.get("name"): file for material in root.iter("material") if (file := _texture(material))}
     undefined = [
         material
         for material in root.iterfind("link/visual/material")
@@ -54,7 +51,7 @@ def _report_materials(root: _Element, findings: Findings) -> None:
         (material, file)
         for material in root.iterfind("link/visual/material")
         if material.getparent().find("geometry/mesh") is None
-        and (file := texture_of(material) or ("" if len(material) else textures.get(material.get("name"), "")))
+        and (file := _texture(material) or ("" if len(material) else textures.get(material.get("name"), "")))
     ]
     if solids:
         files = listed(sorted({file for _, file in solids}))
@@ -63,15 +60,6 @@ def _report_materials(root: _Element, findings: Findings) -> None:
         findings.add("U510", what, solids[0][0], hint)
 
 
-def color_of(material: _Element) -> Color | None:
-    """Return the colour of a checked material, white if it has no numbers; None if it has no colour."""
-    if material.find("color") is None:
-        return None
-    red, green, blue, alpha = numbers(material, "color", "rgba", (1.0, 1.0, 1.0, 1.0)).tolist()
-    return red, green, blue, alpha
-
-
-def texture_of(material: _Element) -> str:
-    """Return the name of a material's texture file, "" if it has none."""
+def _texture(material: _Element) -> str:
     texture = material.find("texture")
     return "" if texture is None else texture.get("filename", "").strip()

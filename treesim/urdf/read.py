@@ -1,7 +1,8 @@
-"""Read a source into a strictly parsed document."""
+"""Read a source into a strictly parsed document, and a checked document into yourdfpy's typed model."""
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from .findings import Findings
 from .malformed import without_ignored
 
 if TYPE_CHECKING:
+    import yourdfpy
     from lxml.etree import _Element
 
 Source = str | os.PathLike[str] | bytes | IO[str] | IO[bytes]
@@ -273,3 +275,16 @@ def _plain(element: _Element) -> str:
     """Return an element's name as written in the file."""
     name = shortened(str(element.tag).rpartition("}")[2])
     return f"{element.prefix}:{name}" if element.prefix else name
+
+
+def typed_model(root: _Element) -> yourdfpy.Robot:
+    """Return yourdfpy's model of a checked and cleaned document: links, joints and materials in file order.
+
+    The checked document is passed to yourdfpy as a file in memory, since it would recover a partial robot from
+    an invalid file. It builds no scene and opens no mesh.
+    """
+    import yourdfpy
+    from lxml import etree
+
+    checked = io.BytesIO(etree.tostring(root, encoding="utf-8"))
+    return yourdfpy.URDF.load(checked, build_scene_graph=False, load_meshes=False).robot

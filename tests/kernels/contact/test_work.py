@@ -66,10 +66,13 @@ def test_the_work_of_sliding_friction_is_its_force_along_the_way(rule):
     found = books(*box_on_a_slope(mu), integrator=rule)
     speeds = np.array([np.linalg.norm(world_velocity(*state)) for state in zip(found.q, found.v, strict=True)])
     force = mu * m * G * np.cos(SLOPE)
-    np.testing.assert_allclose(found.passive, -force * DT * (speeds[1:] + speeds[:-1]) / 2, rtol=1e-9, atol=1e-12)
+    solved = 1e-9 * m * speeds[1:]  # impulses are solved to 1e-9 m/s
+    expected = -force * DT * (speeds[1:] + speeds[:-1]) / 2
+    assert (np.abs(found.passive - expected) <= 1e-9 * np.abs(expected) + solved).all()
     if rule == "implicit_midpoint":
         way = np.linalg.norm(found.q[:, :3] - found.q[0, :3], axis=1)
-        np.testing.assert_allclose(np.cumsum(found.passive), -force * way[1:], rtol=1e-9, atol=1e-12)
+        off = np.abs(np.cumsum(found.passive) + force * way[1:])
+        assert (off <= 1e-9 * force * way[1:] + np.cumsum(solved)).all()
         assert np.abs(found.error).max() < 1e-12
 
 
@@ -119,7 +122,7 @@ def test_a_push_back_to_a_limit_is_booked_as_what_it_lifts(rule):
 
 def test_the_work_of_joint_friction_is_its_torque_along_the_way():
     """2 N m times the angle, of a pendulum that swings until it holds it; the error is of the rule's order, 2."""
-    found = [books(treesim.World(pendulum(friction=2.0)), [-0.5], duration=1.0, dt=dt) for dt in (2e-3, 1e-3)]
+    found = [books(treesim.World(pendulum(joint_friction=2.0)), [-0.5], duration=1.0, dt=dt) for dt in (2e-3, 1e-3)]
     for run in found:
         np.testing.assert_allclose(run.passive, -2.0 * np.abs(np.diff(run.q[:, 0])), rtol=0, atol=1e-14)
     coarse, fine = (np.abs(run.error).sum() for run in found)
