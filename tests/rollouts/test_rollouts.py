@@ -65,7 +65,9 @@ def test_rollouts_under_forces_are_simulations(name, engine):
     off = 1e-13 if engine == "generic" else 20 * 1e-9
     assert found.residual is None or found.residual.max() < 1e-9
     for b in (0, 7, 10):
-        run = treesim.Simulation(robot, dt=1e-3, controller=Recorded(forces[b], 1e-3)).run(0.02, q0[b], v0[b])
+        run = treesim.Simulation(robot, dt=1e-3, controller=Recorded(forces[b], 1e-3), engine="generic").run(
+            0.02, q0[b], v0[b]
+        )
         assert trees.relative_error(found.q[b], run.q[1:]) < (off if engine == "generic" else off * 0.02)
         assert trees.relative_error(found.v[b], run.v[1:]) < off
 
@@ -80,7 +82,7 @@ def test_rollouts_towards_targets_are_simulations(engine):
     found = treesim.rollout(robot, q0, v0, targets, dt=2e-3, kp=kp, kd=kp / 20, engine=engine)
     for b in range(3):
         controller = control.PD(robot, target, kp=kp, kd=kp / 20)
-        run = treesim.Simulation(robot, dt=2e-3, controller=controller).run(0.08, q0[b], v0[b])
+        run = treesim.Simulation(robot, dt=2e-3, controller=controller, engine="generic").run(0.08, q0[b], v0[b])
         assert trees.relative_error(found.q[b], run.q[1:]) < 1e-9
 
 

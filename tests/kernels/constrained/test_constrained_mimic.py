@@ -92,7 +92,7 @@ def test_small_steps_are_constrained_dynamics():
     constraints = [HELD, LoopConstraint("body_7", "body_4", rows=LOOP.rows, reference="local")]
     world, h = treesim.World(ROBOT, constraints, q=q, use_limits=False), 1e-5
     v = 0.3 * allowed(world.jacobian(q), v)
-    stepper = treesim.Stepper(world, h, substeps=1)
+    stepper = treesim.Stepper(world, h, substeps=1, engine="generic")
     now, report = stepper.step(stepper.reset(q, v))
     found = treesim.constrained_dynamics(ROBOT, q, v, np.zeros(ROBOT.nv), constraints, method="pv")
     size, force = np.abs(found.acceleration).max(), np.abs(found.force).max()
@@ -106,7 +106,7 @@ def test_steps_are_those_of_any_backend_and_of_rollouts():
     v = 0.3 * allowed(jacobian(q, [HELD]), v)
     ends = []
     for backend in ("aba", Foreign()):
-        stepper = treesim.Stepper(world, backend=backend)
+        stepper = treesim.Stepper(world, backend=backend, engine="generic")
         now = stepper.reset(q, v)
         for _ in range(3):
             now, report = stepper.step(now, u)
@@ -155,7 +155,7 @@ def test_scissors_keep_the_energy_of_both_cranks(start, rate):
 
 def test_a_loop_and_the_limit_of_a_follower_at_once():
     world = scissors(lower=-0.9, upper=0.9)
-    stepper = treesim.Stepper(world)
+    stepper = treesim.Stepper(world, engine="generic")
     now = stepper.reset(world.close([0.4, 0.5 * np.cos(0.4)]), [0.0, 0.0])
     for _ in range(600):
         now, _ = stepper.step(now, [2.0, 0.0])
@@ -169,7 +169,7 @@ def test_panda_stands_on_its_hand_while_its_fingers_move():
     q[[1, 3, 5]] = 0.3, -1.5, 1.2
     q[-1] = 0.01
     world = treesim.World(robot, FrameConstraint("panda_hand"), q=q)
-    stepper = treesim.Stepper(world)
+    stepper = treesim.Stepper(world, engine="generic")
     now, force = stepper.reset(q), np.zeros(robot.nv)
     force[-1] = 0.3
     for _ in range(50):
