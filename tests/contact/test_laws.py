@@ -80,14 +80,14 @@ def test_a_sliding_ball_comes_to_roll(rule):
 
 def test_in_axes_that_turn_with_the_ball_it_would_get_faster():
     """The negative control of the one above: Euler's explicit rule keeps the velocity of a rolling ball, which nothing
-    pushes, in the ball's own axes, and |v| grows by (omega h)^2 / 2 a step: 5 % in 2 s."""
+    pushes, in the ball's own axes, and |v| grows by (omega h)^2 / 2 a step: a hundredth in 0.5 s."""
     robot, v = ball(), np.array([5 / 7, 0, 0, 0, 50 / 7, 0])
     speeds = [
-        np.linalg.norm(simulate(robot, at((0, 0, 0)), v, 2.0, gravity=(0, 0, 0), integrator=rule).v[-1, :3])
+        np.linalg.norm(simulate(robot, at((0, 0, 0)), v, 0.5, gravity=(0, 0, 0), integrator=rule).v[-1, :3])
         for rule in (*RULES, "explicit_euler")
     ]
     np.testing.assert_allclose(speeds[:2], 5 / 7, rtol=1e-12)
-    assert speeds[2] == pytest.approx(5 / 7 * np.exp(2.0 * (50 / 7) ** 2 * 1e-3 / 2), rel=1e-3)
+    assert speeds[2] == pytest.approx(5 / 7 * np.exp(0.5 * (50 / 7) ** 2 * 1e-3 / 2), rel=1e-3)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -142,7 +142,7 @@ def test_a_soft_ground_yields_by_weight_over_stiffness(rule, stiffness):
     """C18: of a ball, and of a cube, whose four points share the stiffness."""
     surface = treesim.Ground(stiffness=stiffness, dissipation_time=0.02)
     for robot, height in ((ball(), 0.1), (cube(), 0.05)):
-        run = simulate(treesim.World(robot, ground=surface), at((0, 0, height)), duration=2.0, integrator=rule)
+        run = simulate(treesim.World(robot, ground=surface), at((0, 0, height)), duration=0.8, integrator=rule)
         assert height - run.q[-1, 2] == pytest.approx(G / stiffness, rel=1e-6)
         assert run.solver_info[-1, 0] == pytest.approx(G / stiffness, rel=1e-6)
 
@@ -168,7 +168,7 @@ def test_a_tumbling_box_never_gains_energy(rule):
     """C21: thrown with spin onto its corners."""
     robot = free_body(1.0, (2e-3, 3e-3, 4e-3), shape("box", (0.1, 0.15, 0.2)))
     world, rng = treesim.World(robot, ground=treesim.Ground(friction=0.5)), np.random.default_rng(0)
-    for _ in range(15):
+    for _ in range(5):
         axis = rng.normal(size=3)
         q = at((0, 0, 0.4), turned(axis / np.linalg.norm(axis), rng.uniform(0, 3)))
         run = simulate(world, q, [*rng.normal(size=3), *(8 * rng.normal(size=3))], duration=0.6, integrator=rule)

@@ -5,7 +5,7 @@ import pytest
 
 import treesim
 
-STEPS = 40
+STEPS = 15
 
 
 @pytest.mark.parametrize(
