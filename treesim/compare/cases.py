@@ -89,6 +89,8 @@ class StandingScene(NamedTuple):
         Coefficient of friction.
     dt : float
         Time step [s].
+    v0 : ndarray, shape (S, nv)
+        Initial velocities of runs that differ; 0 for the base.
     """
 
     robot: Tree
@@ -99,6 +101,7 @@ class StandingScene(NamedTuple):
     normal: np.ndarray
     friction: float
     dt: float
+    v0: np.ndarray
 
 
 class Stepping(NamedTuple):
@@ -111,7 +114,7 @@ class Stepping(NamedTuple):
     name : str
         Name of the method.
     start : callable
-        Resets the robot to its initial configuration, at rest.
+        Resets the robot to its initial configuration, with the initial velocity of this index, 0 by default.
     step : callable
         Takes one step from the current state.
     state : callable
@@ -122,7 +125,7 @@ class Stepping(NamedTuple):
 
     engine: str
     name: str
-    start: Call
+    start: Callable[..., Any]
     step: Call
     state: Callable[[], tuple[np.ndarray, np.ndarray]]
     does: str

@@ -154,7 +154,7 @@ def test_ways_of_stepping_what_stands_keep_its_contacts_alone():
     assert len(ways) == len({way.name for way in ways}) == len(standing.WAYS)
     for way in ways:
         way.start()
-        assert (way.state()[0] == scene.q0).all()
+        assert (way.state()[0] == scene.q0).all() and not way.state()[1].any()
         for _ in range(5):
             way.step()
         q, v = way.state()
@@ -162,16 +162,19 @@ def test_ways_of_stepping_what_stands_keep_its_contacts_alone():
 
 
 def test_standing_rollouts_are_those_of_mj_step():
-    scene = lab().standing_scene(read_source("simple_humanoid", "floating").robot, 3000.0)
+    scene = lab().moving_scene(lab().standing_scene(read_source("simple_humanoid", "floating").robot, 3000.0), 0.3)
     model = read(scene.robot)
-    way = next(each for each in model.steppings(scene) if each.name == standing.ROLLED[0].name)
-    way.start()
-    for _ in range(3):
-        way.step()
+    way, ends = next(each for each in model.steppings(scene) if each.name == standing.ROLLED[0].name), []
+    for k in range(2):
+        way.start(k)
+        for _ in range(3):
+            way.step()
+        ends.append(way.state()[0])
+    assert not np.allclose(*ends)
     cases = [case for case in model.standing_rollouts(scene, 2, 3, 1) if "pyramidal" in case.name]
     assert len(cases) == 2
     for case in cases:
-        np.testing.assert_allclose(case.result(), [way.state()[0]] * 2, atol=1e-12)
+        np.testing.assert_allclose(case.result(), ends, atol=1e-12)
 
 
 def test_a_box_slides_on_its_incline_as_coulomb_says():

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from treesim_lab.bench.contact import (
     SLOPE,
+    SPEEDS,
     box_on_incline,
+    moving_scene,
     our_steppings,
     speed_on_incline,
     standing_scene,
@@ -50,6 +52,19 @@ def test_a_robot_starts_at_rest_in_its_posture() -> None:
     way.start()
     q, v = way.state()
     assert (q == scene.q0).all() and not v.any()
+
+
+def test_runs_that_differ_start_with_their_own_velocities_and_have_rows_by_speed(found: Benchmark) -> None:
+    scene = moving_scene(standing_scene(read("simple_humanoid", "floating").robot), 0.3)
+    assert not scene.v0[:, :6].any() and scene.v0[:, 6:].std() == pytest.approx(0.3, rel=0.1)
+    way = our_steppings(scene)[0]
+    for k in (0, 5):
+        way.start(k)
+        assert (way.state()[1] == scene.v0[k]).all()
+    assert {(row["speed"], row["call"]) for row in found.more["moving"]} == {
+        (speed, f"Stepper.step, {rule}") for speed in SPEEDS for rule in SHARE
+    }
+    assert {row["speed"] for row in found.more["rollouts"]} == {0.0, *SPEEDS}
 
 
 def test_the_box_lies_on_its_incline() -> None:

@@ -59,11 +59,12 @@ def rollouts(scene: StandingScene, count: int, steps: int, threads: int) -> list
     model, found = standing_model(scene), []
     layout = MujocoLayout(scene.robot, model)
     q0 = np.tile(layout.configuration_to_engine(scene.q0), (count, 1))
+    v0 = np.array([layout.velocity_to_engine(scene.q0, v) for v in np.resize(scene.v0, (count, scene.robot.nv))])
     controls = np.ascontiguousarray(np.broadcast_to(targets(scene), (count, steps, model.nu)))
     for way in ROLLED:
         for name, make in (("mujoco.rollout", by_rollout), ("mujoco.batch", by_batch)):
             kind = int(mujoco.mjtState.mjSTATE_CTRL)
-            _, into, last = make(stepped_by(model, way), q0, np.zeros((count, model.nv)), controls, kind, threads)
+            _, into, last = make(stepped_by(model, way), q0, v0, controls, kind, threads)
             found.append(
                 BenchmarkCase(
                     ENGINE, f"{name}, {way.integrator}, {way.cone}", ROLLOUT, into,
@@ -78,9 +79,10 @@ def _stepping(scene: StandingScene, model: Any, way: Way) -> Stepping:
     data, layout = mujoco.MjData(model), MujocoLayout(scene.robot, model)
     mujoco.mj_resetData(model, data)
 
-    def start() -> None:
+    def start(k: int = 0) -> None:
         mujoco.mj_resetData(model, data)
         data.qpos[:] = layout.configuration_to_engine(scene.q0)
+        data.qvel[:] = layout.velocity_to_engine(scene.q0, scene.v0[k])
         data.ctrl[:] = targets(scene)
 
     def state() -> tuple[np.ndarray, np.ndarray]:

@@ -36,6 +36,8 @@ KP, DAMPING_TIME = 1000.0, 0.05
 SLOPE, NEAR = 0.5, 1e-3  # of the incline, which is the friction at which a box begins to slide; how near it is tried
 SLIDING, GRAVITY = 1.0, 9.81  # s, m/s^2
 ROLLOUT_ROUNDS = 5  # at most
+# standard deviations of initial joint speeds [rad/s, m/s]; numbers of initial velocities, and of steps from each
+SPEEDS, STATES, STEPS = (0.05, 0.3, 1.0), 16, 30
 
 
 def time_contact(
@@ -50,7 +52,9 @@ def time_contact(
 ) -> Benchmark:
     """Time steps of 1 ms of a robot standing on a plane under PD control, of treesim and other engines, in turns.
 
-    Joint limits, effort limits, damping, friction and armature are left out. Rows have the time of one step,
+    Steps from initial states that differ are timed too: such contact problems take a solver longer than that of a
+    robot at rest, and SIMD lanes wait for the slowest. Joint limits, effort limits, damping, friction and armature are
+    left out. Rows have the time of one step,
     and: drift_m, the base's motion in the second half of the duration; penetration_m, the largest overlap at
     its end; stick_error and slip_error [m/s], the error of a box's speed after 1 s on an incline of slope 0.5
     with friction 0.501 (it sticks) and 0.499 (it slides).
@@ -77,7 +81,8 @@ def time_contact(
     -------
     Benchmark
         Rows by method of stepping. `more` contains "rollouts": times per state and step on one thread and on
-        all.
+        all; and "moving": times of one step within 30 from 16 random joint velocities, by their standard deviation
+        "speed" [rad/s, m/s]. Rollouts have such rows too, and 0 for those that all stand.
 
     Raises
     ------
@@ -107,8 +112,19 @@ def time_contact(
     rows = [{**row, **quality[row["call"]]} for row in measured(cases, rounds, {})]
     title = {each.title: each.version() for each in adapters if any(model.engine == each.title for model in models)}
     settled = scene._replace(q0=np.array(stood[0].state()[0]))
-    rolled = _rollout_rows(settled, models, count, steps, min(rounds, ROLLOUT_ROUNDS))
-    more = {"rollouts": rolled, "kp": kp, "friction": friction, "dt": DT, "duration": duration}
+    few = min(rounds, ROLLOUT_ROUNDS)
+    moving = [moving_scene(scene, speed) for speed in SPEEDS]
+    rolled = [
+        {**row, "speed": speed}
+        for speed, start in zip((0.0, *SPEEDS), (settled, *moving), strict=True)
+        for row in _rollout_rows(start, models, count, steps, few)
+    ]
+    stepped = [
+        {**row, "speed": speed}
+        for speed, start in zip(SPEEDS, moving, strict=True)
+        for row in _moving_rows(start, models, few)
+    ]
+    more = {"rollouts": rolled, "moving": stepped, "kp": kp, "friction": friction, "dt": DT, "duration": duration}
     name, nv = scene.robot.name, scene.robot.nv
     return Benchmark(
         "contact", name, "floating", nv, tuple(rows), rounds, None, title, tuple(dict.fromkeys(notes)), more
@@ -126,7 +142,29 @@ def standing_scene(robot: Tree, kp: float = KP, friction: float = 0.8) -> Standi
         if body.joint.nv == 1:
             gains[bare.v_index[body.joint.name]] = kp
     q0 = standing(bare, bare.neutral())
-    return StandingScene(bare, q0, q0, gains, DAMPING_TIME * gains, np.array([0.0, 0.0, 1.0]), friction, DT)
+    normal, rest = np.array([0.0, 0.0, 1.0]), np.zeros((1, bare.nv))
+    return StandingScene(bare, q0, q0, gains, DAMPING_TIME * gains, normal, friction, DT, rest)
+
+
+def moving_scene(scene: StandingScene, speed: float) -> StandingScene:
+    """Return a scene with random initial velocities of the joints that have gains; speed: standard deviation."""
+    random = np.random.default_rng(0).normal(size=(STATES, scene.robot.nv))
+    return scene._replace(v0=speed * random * (scene.kp > 0))
+
+
+def _moving_rows(scene: StandingScene, models: Sequence[EngineModel], rounds: int) -> list[dict[str, Any]]:
+    """Return the time of one step, the start included, within STEPS steps from each of the initial velocities."""
+    cases = []
+    for way in [*our_steppings(scene), *(each for model in models for each in model.steppings(scene))]:
+
+        def runs(way: Stepping = way) -> None:
+            for k in range(len(scene.v0)):
+                way.start(k)
+                _run(way, STEPS)
+
+        count = len(scene.v0) * STEPS
+        cases.append(BenchmarkCase(way.engine, way.name, STEP, runs, lambda: None, way.does, states=count))
+    return measured(cases, rounds, {})
 
 
 def _without_limits(robot: Tree) -> Tree:
@@ -166,8 +204,8 @@ def _our_stepping(scene: StandingScene, rule: str) -> Stepping:
     stepper = Stepper(_world(scene), scene.dt, integrator=rule, kp=scene.kp, kd=scene.kd)
     now, u = [stepper.reset(scene.q0)], _targets(scene)
 
-    def start() -> None:
-        now[0] = stepper.reset(scene.q0)
+    def start(k: int = 0) -> None:
+        now[0] = stepper.reset(scene.q0, scene.v0[k])
 
     def step() -> None:
         now[0] = stepper.step(now[0], u)[0]
@@ -201,7 +239,7 @@ def box_on_incline(friction: float) -> StandingScene:
     box = Tree("box", [Body("box", 0, Joint("free", "floating"), inertia)], gravity=[0, 0, -GRAVITY], shapes=[shape])
     normal = np.array([math.sin(2 * half), 0.0, math.cos(2 * half)])
     q0 = standing(box, np.array([0, 0, 0, 0, math.sin(half), 0, math.cos(half)]), Ground(normal=normal))
-    return StandingScene(box, q0, q0, np.zeros(6), np.zeros(6), normal, friction, DT)
+    return StandingScene(box, q0, q0, np.zeros(6), np.zeros(6), normal, friction, DT, np.zeros((1, 6)))
 
 
 def speed_on_incline(friction: float) -> float:
@@ -240,7 +278,7 @@ def _rollout_rows(
 
 
 def _our_rollout(scene: StandingScene, rule: str, count: int, steps: int, threads: int) -> BenchmarkCase:
-    q0, v0 = np.tile(scene.q0, (count, 1)), np.zeros((count, scene.robot.nv))
+    q0, v0 = np.tile(scene.q0, (count, 1)), np.resize(scene.v0, (count, scene.robot.nv))
     u = np.tile(_targets(scene), (steps, 1))
     out = np.empty((count, steps, scene.robot.nq)), np.empty((count, steps, scene.robot.nv))
     how: dict[str, Any] = {"kp": scene.kp, "kd": scene.kd, "integrator": rule, "threads": threads, "out": out}

@@ -267,13 +267,14 @@ def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed:
 
 def _contact(report: _Report, name: str, kp: float, rounds: int) -> None:
     from ..bench import time_contact
-    from .bench_tables import contact_table, standing_rollout_table
+    from .bench_tables import contact_table, moving_table, standing_rollout_table
 
     with messages().status("preparing kernels and timing ..."), checked_loading("floating", None):
         found = time_contact(name, kp=kp, rounds=rounds)
     report.notes += found.notes
     title = f"{named(found.robot)} standing on a plane, kp {kp:g}, one step of {1e3 * found.more['dt']:g} ms"
     report.print(contact_table(title, found.rows))
+    report.print(moving_table(f"{named(found.robot)}, steps from joint velocities that differ", found.more["moving"]))
     report.print(standing_rollout_table(f"{named(found.robot)}, rollouts of the same", found.more["rollouts"]))
     report.explain([*found.rows, *found.more["rollouts"]])
     if report.plot is not None:

@@ -53,6 +53,9 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
     return table
 
 
+SPEED = "speed [rad/s]"  # standard deviation of the joints' initial velocities
+
+
 def contact_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
     """Return the table of times of steps with contact, drift and penetration, and errors of sticking and sliding."""
     table = _table(f"{title}, times in us", "by", "call")
@@ -66,13 +69,25 @@ def contact_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
 
 
 def standing_rollout_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
-    """Return the table of times per state and step of rollouts of a standing robot, by number of threads."""
-    table = _table(f"{title}, us for a state and step, all threads together", "threads", "by", "call")
+    """Return the table of times per state and step of rollouts, by speed of the joints and number of threads."""
+    head = SPEED, "threads", "by", "call"
+    table = _table(f"{title}, us for a state and step, all threads together", *head)
     for heading in ("min", "median"):
         table.add_column(heading, justify="right")
     for row in rows:
         times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
-        table.add_row(str(row["threads"]), row["engine"], row["call"], *times)
+        table.add_row(f"{row['speed']:g}", str(row["threads"]), row["engine"], row["call"], *times)
+    return table
+
+
+def moving_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of times of steps from states that differ, by speed of the joints."""
+    table = _table(f"{title}, times in us", SPEED, "by", "call")
+    for heading in ("min", "median"):
+        table.add_column(heading, justify="right")
+    for row in rows:
+        times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
+        table.add_row(f"{row['speed']:g}", row["engine"], row["call"], *times)
     return table
 
 
