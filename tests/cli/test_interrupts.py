@@ -43,7 +43,12 @@ def pressed_at(moment: str, folder: Path, robot: str) -> subprocess.CompletedPro
     return subprocess.run(command, capture_output=True, text=True, env=environment)
 
 
-@pytest.mark.parametrize("moment", [*MOMENTS, *RUNNING])
+# one before the program's own code, one while it is imported, and one while it reads, compiles and prints each
+OFTEN = ("numpy", "treesim.cli", "yourdfpy", "llvmlite.binding", "rich.table")
+EVERY = [x if x in OFTEN else pytest.param(x, marks=pytest.mark.slow) for x in (*MOMENTS, *RUNNING)]
+
+
+@pytest.mark.parametrize("moment", EVERY)
 def test_ctrl_c_ends_the_program_without_a_traceback(moment: str, tmp_path: Path, robot: str) -> None:
     ended = pressed_at(moment, tmp_path, robot)
     assert ended.returncode == 130, ended.stderr

@@ -14,7 +14,7 @@ from treesim.engine.llvm.lanes import Lanes
 from treesim.engine.llvm.values import I64, PTR
 
 pytestmark = pytest.mark.nojit
-COUNT = 10_000
+COUNT = 3000
 LANES = [Lanes(single, width) for single in (False, True) for width in (1, 2, 4, 8, 16)]
 
 
