@@ -83,12 +83,20 @@ def test_joints_are_held_where_they_start(robot, answer, tmp_path):
         (("--samples", "inf"), "--samples must be a whole number from 1 on, got inf"),
         (("--samples", "0.5"), "--samples must be a whole number from 1 on"),
         (("--controller", "pd"), "unknown controller 'pd'"),
-        (("--scheduler", "tcp://127.0.0.1:1"), "no Dask scheduler answers"),
     ],
 )
 def test_what_is_wrong_is_told(robot, treesim, tmp_path, options, text):
     found = treesim("sweep", robot, "--out", tmp_path / "run.zarr", *options)
     assert found.exit_code == 2 and text in found.stderr.replace("\n", " ")
+    assert not (tmp_path / "run.zarr").exists()
+
+
+def test_a_scheduler_that_does_not_answer_is_told(robot, treesim, tmp_path, monkeypatch):
+    """The program waits for it longer than a test has to."""
+    client = pytest.importorskip("distributed").Client
+    monkeypatch.setattr("distributed.Client", lambda address, timeout: client(address, timeout=timeout / 20))
+    found = treesim("sweep", robot, "--out", tmp_path / "run.zarr", "--scheduler", "tcp://127.0.0.1:1")
+    assert found.exit_code == 2 and "no Dask scheduler answers" in found.stderr.replace("\n", " ")
     assert not (tmp_path / "run.zarr").exists()
 
 

@@ -35,7 +35,7 @@ def test_the_first_point_touches(kind, size, ground):
 
 
 def test_the_top_of_a_box_is_the_plane_in_it():
-    robot = treesim.load("g1_29dof_rev_1_0", base="floating")
+    robot = treesim.load("simple_humanoid", base="floating")
     q = np.stack([robot.neutral(), robot.neutral()])
     q[1, :2] = 0.1, -0.05
     floor = treesim.StaticBox((2, 2, 0.3), treesim.Placement(translation=(0, 0, 0.1)))
