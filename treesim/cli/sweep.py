@@ -151,7 +151,7 @@ def _holding(setup: SimulationSetup, steps: int) -> dict[str, Any]:
     for name, place in robot.v_index.items():
         if place.stop - place.start == 1:
             target[place], held[place] = setup.q[robot.q_index[name]], 1.0
-    return {"policy": np.tile(target, (steps, 1)), "kp": setup.kp * held, "kd": setup.kd * held}
+    return {"control": np.tile(target, (steps, 1)), "kp": setup.kp * held, "kd": setup.kd * held}
 
 
 def sentence(estimate: Estimate) -> str:

@@ -104,5 +104,5 @@ def test_batches_and_a_robot_without_mass_or_joints():
 def test_rows_that_do_not_fit_are_refused(rows):
     robot = trees.tree("tree_1")
     state = random_state(robot)
-    with pytest.raises(treesim.ArgumentError):
+    with pytest.raises((treesim.ArgumentError, treesim.NonFiniteError)):
         rows_of(robot, state, FrameTask("body_7", rows))

@@ -45,7 +45,8 @@ def reference_code(reference: Reference) -> int:
 
 def in_world_axes(reference: Reference) -> bool:
     """Return True for the world's axes, False for the frame's own; raises what `reference_code` raises."""
-    return reference_code(reference) == WORLD_AXES
+    code = REFERENCES.get(reference) if type(reference) is str else None  # without a call where it is known
+    return (reference_code(reference) if code is None else code) == WORLD_AXES
 
 
 def move_to_origin(robot: Tree, q: ArrayLike, frame: str, J: np.ndarray) -> np.ndarray:
