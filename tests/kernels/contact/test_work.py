@@ -73,7 +73,7 @@ def test_the_work_of_sliding_friction_is_its_force_along_the_way(rule):
         way = np.linalg.norm(found.q[:, :3] - found.q[0, :3], axis=1)
         off = np.abs(np.cumsum(found.passive) + force * way[1:])
         assert (off <= 1e-9 * force * way[1:] + np.cumsum(solved)).all()
-        assert np.abs(found.error).max() < 1e-12
+        assert np.abs(found.error).max() < m * G * DT * 1e-9 + solved.max()  # of positions too
 
 
 @pytest.mark.parametrize("e", [1.0, 0.8, 0.5, 0.0])
