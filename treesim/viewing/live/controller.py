@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...model.tree import Tree
-from ...simulation.control import Controller, StatelessController, make_controller
+from ...simulation.control import PD, Controller, StatelessController, make_controller
 from ...types import ControllerName
 from .forces import Force
 from .mouse_spring import MouseSpring
@@ -59,13 +59,13 @@ class Drive(StatelessController):
 
     def aim(self, target: np.ndarray) -> None:
         """Set the controller's target (nq,), if it has one."""
-        if hasattr(self.inner, "target"):
-            self.inner.target = target.copy()
+        if isinstance(self.inner, PD):
+            self.inner.posture = target.copy()
 
     def share(self, other: Drive) -> None:
         """Copy target, mouse spring and forces from another drive of the same robot."""
-        if hasattr(other.inner, "target"):
-            self.aim(other.inner.target)
+        if isinstance(other.inner, PD):
+            self.aim(other.inner.posture)
         self.pull, self.forces = copy(other.pull), other.forces
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from ...contact.ground import Ground
 from ...dynamics.operational.motion import center_of_mass
 from ...errors import ArgumentError, TreesimError, unknown_name
 from ...model.tree import Tree
-from ...simulation.control import Controller
+from ...simulation.control import PD, Controller
 from ...simulation.player import Frame, Player
 from ...simulation.trajectory import Trajectory
 from ...simulation.world import World
@@ -394,7 +394,7 @@ class LivePhysics:
         q, v = player.q, player.v
         wrench = player.simulation.system.contact.wrench[1:, :3]
         held = settings.controller != "none"
-        aim = getattr(self.drive.inner, "target", None)
+        aim = self.drive.inner.posture if isinstance(self.drive.inner, PD) else None
         return {
             "q": q.tolist(),
             "v": v.tolist(),
