@@ -50,10 +50,10 @@ def test_joints_at_their_limits_are_those_of_the_stepper():
     limits = {"lower": -0.3, "upper": 0.3, "joint_friction": 0.1}
     place, link = Placement(translation=(0.3, 0.0, 0.0)), Inertia(1.0, (0.2, 0.0, 0.0), 0.01 * np.eye(3))
     joints = [Joint(f"j{k}", "revolute", placement=place, axis=(0, k % 2, 1), **limits) for k in range(2)]
-    joints.append(Joint("follower", "prismatic", placement=place, axis=(1, 0, 0), mimic=Mimic("j1", 1.2), **limits))
+    joints.append(Joint("mimic", "prismatic", placement=place, axis=(1, 0, 0), mimic=Mimic("j1", 1.2), **limits))
     robot = Tree("arm", [Body(joint.name, k, joint, link) for k, joint in enumerate(joints)])
     _, found = compared(World(robot), "implicit_midpoint", np.zeros(2), np.array([-4.0, 4.0]), 100)
-    assert found["q_new"][1] == pytest.approx(0.3 / 1.2, abs=1e-9), "the follower is at its limit"
+    assert found["q_new"][1] == pytest.approx(0.3 / 1.2, abs=1e-9), "the mimic joint is at its limit"
 
 
 def test_contacts_beyond_the_room_are_made_room_for():

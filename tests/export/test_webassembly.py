@@ -16,7 +16,7 @@ from .machine import Machine
 
 BACKENDS = ("aba", "crba_ltdl", "rjk")
 FREE = trees.on_floating_base(trees.random_tree(153, 5))  # joints of every kind, one of each: floating its base
-TIED = coupled.tie(trees.random_tree(1, 5, joint_types=coupled.SIMPLE, armature=0.3), 1, most=2)
+MIMIC = coupled.tie(trees.random_tree(1, 5, joint_types=coupled.SIMPLE, armature=0.3), 1, most=2)
 H = 1e-3
 
 
@@ -26,7 +26,7 @@ def start(robot, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("robot", "rule"), [*((FREE, rule) for rule in RULES), (TIED, "implicit_midpoint"), (TIED, "semi_implicit_euler")]
+    ("robot", "rule"), [*((FREE, rule) for rule in RULES), (MIMIC, "implicit_midpoint"), (MIMIC, "semi_implicit_euler")]
 )
 def test_steps_are_those_of_steppers(robot, rule):
     q, v, u, _ = start(robot)
@@ -45,7 +45,7 @@ def test_steps_are_those_of_steppers(robot, rule):
     np.testing.assert_allclose(machine.arrays["work"], work, rtol=1e-9, atol=1e-14)
 
 
-@pytest.mark.parametrize(("robot", "backend"), [*((FREE, name) for name in BACKENDS), (TIED, "rjk")])
+@pytest.mark.parametrize(("robot", "backend"), [*((FREE, name) for name in BACKENDS), (MIMIC, "rjk")])
 def test_wrenches_and_gravity_act_as_in_forward_dynamics(robot, backend):
     q, v, u, rng = start(robot, 1)
     f_ext, gravity = rng.normal(size=(robot.n_bodies, 6)), rng.normal(size=3)
@@ -58,7 +58,7 @@ def test_wrenches_and_gravity_act_as_in_forward_dynamics(robot, backend):
     np.testing.assert_allclose((machine.arrays["v_new"] - v) / H, qdd, rtol=0, atol=1e-12 / H * max(1, abs(v).max()))
 
 
-@pytest.mark.parametrize("robot", [FREE, TIED], ids=["free", "tied"])
+@pytest.mark.parametrize("robot", [FREE, MIMIC], ids=["free", "mimic"])
 def test_the_view_is_that_of_the_state(robot):
     q, v, _, rng = start(robot, 2)
     gravity = rng.normal(size=3)

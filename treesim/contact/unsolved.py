@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Protocol
 
 import numpy as np
 
 from ..errors import ContactWarning, listed
 from ..kernels.contact.contact_step import CERTIFICATE, LEFT_OUT, POSITION_RESIDUAL, RESIDUAL
 from .history import ContactHistory
+from .report import ContactStep
 
 UNSOLVED = 1e-5  # m/s, rad/s: residual of a step above which it is not solved; solvers stop near 1e-9
 ENERGY = 1e-6  # fraction of the energy range that impulses may add in a step by rounding
@@ -21,15 +21,7 @@ REMEDY = (
 )
 
 
-class SolvedStep(Protocol):
-    """Step with diagnostics (..., 7) of the contact solve."""
-
-    @property
-    def solver_info(self) -> Any:
-        """The diagnostics."""
-
-
-def all_solved(substeps: Sequence[SolvedStep]) -> bool:
+def all_solved(substeps: Sequence[ContactStep]) -> bool:
     """Return whether the contact problems of all states are solved in all substeps."""
     return all(
         _is_one_solved(x) if x.ndim == 1 else is_solved(x).all() for x in (each.solver_info for each in substeps)
