@@ -237,7 +237,7 @@ def meet_below(query, count, point):
     return count
 
 
-def meet_points(query, count, ball):
+def meet_shape_points(query, count, ball):
     """Add contacts of the shape's points with the triangles near them; return the number of candidates.
 
     ball: centre of the shape's bounding ball in the grid's axes.
@@ -268,7 +268,7 @@ def meet_height_field(touch, k, r, dt, margin, m, S, W, solids):
         window = window_about(touch, k, ball, touch.ball[k, 3] + reach)
         if window.i < window.i_end and low < highest(touch, k, window):
             query = Query(touch, k, r, dt, margin, m, S, W, reach, solids)
-            count = meet_points(query, count, ball)
+            count = meet_shape_points(query, count, ball)
             count = meet_peaks(query, count, RIM, window)
             count = meet_ridges(query, count, RIM, window)
     return count
