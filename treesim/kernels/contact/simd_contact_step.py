@@ -196,7 +196,7 @@ def compact_matrix(memory, n):
 
 
 def solve_some(problem, impulse, sigma, tolerance, most, memory):
-    """Solve for impulses by `solve_pgs`, or its first steps if `most` is 1; return a mask of lanes that are not solved."""
+    """Solve by `solve_pgs`, or its first steps if `most` is 1; return a mask of lanes that are not solved."""
     if most > 1:
         solve_pgs(problem, impulse, sigma, tolerance, most, memory)
         return not residual(problem, impulse, sigma) <= tolerance
