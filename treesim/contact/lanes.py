@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,6 +25,9 @@ STATES_PER_TASK = 32 * WIDTH  # fewer take less time than a change of thread in 
 SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that SIMD code supports
 BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
+Arrays = Sequence[np.ndarray]
+Solve = Callable[[Arrays, Arrays], tuple[np.ndarray, np.ndarray]]  # of inputs and results; residuals, mask of unsolved
+
 
 class ContactLanes:
     """Compiled contact solve of a batch on SIMD lanes.
@@ -45,18 +48,17 @@ class ContactLanes:
         self.constants = [(*tables, each) for each in (first, scheme)]
         self.codes = [compiled(contact_step_on_lanes).with_tables(*each) for each in self.constants]
 
-    def run(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
+    def run(self, inputs: Arrays, results: Arrays) -> np.ndarray:
         """Add contact to the unconstrained steps of a batch; return the residuals (count,).
 
         inputs (count, n): q, v, q_free, v_free, force, the unconstrained step's work, and impulses for the warm start.
         results (count, n), overwritten: q_new, v_new, impulses, work.
         """
-        residual, left = np.empty(len(inputs[0])), None
-        for solve in (*(partial(self._on_lanes, code) for code in self.codes), self._one_by_one):
-            if left is None:
-                residual, unsolved = solve(inputs, results)
-                left = np.flatnonzero(unsolved)
-            elif left.size:
+        residual, unsolved = self._on_lanes(self.codes[0], inputs, results)
+        left = np.flatnonzero(unsolved)
+        others: list[Solve] = [partial(self._on_lanes, self.codes[1]), self._one_by_one]
+        for solve in others:
+            if left.size:
                 own = [np.empty((left.size, x.shape[1])) for x in results]
                 residual[left], unsolved = solve([x[left] for x in inputs], own)
                 for x, found in zip(results, own, strict=True):
@@ -64,9 +66,7 @@ class ContactLanes:
                 left = left[unsolved]
         return residual
 
-    def _on_lanes(
-        self, code: Any, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _on_lanes(self, code: Any, inputs: Arrays, results: Arrays) -> tuple[np.ndarray, np.ndarray]:
         """Solve all states on SIMD lanes; return their residuals (count,), and a mask of those that are not solved."""
         q_new, v_new, impulses, work = results
         solver_info = np.empty((len(q_new), SIMD_SOLVER_INFO))
@@ -81,7 +81,7 @@ class ContactLanes:
             unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
         return solver_info[:, 0], unsolved == FOR_ONE
 
-    def _one_by_one(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    def _one_by_one(self, inputs: Arrays, results: Arrays) -> tuple[np.ndarray, np.ndarray]:
         """Solve states one by one; return the larger residual (count,) of each, and a mask without any state."""
         q_new, v_new, impulses, work = results
         shapes = self.stage.shapes
