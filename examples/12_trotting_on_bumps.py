@@ -1,4 +1,4 @@
-"""A quadruped trots over bumps and up stairs: a hand-made gait, leg kinematics in closed form, and springs and dampers at the joints.
+"""A quadruped trots over bumps and up stairs: a hand-made gait, leg kinematics in closed form, springs at the joints.
 
 Diagonal pairs of feet take turns on the ground. Feet are told where to be beside their hips, in the body's axes; a foot
 in the air is shifted to where it will take errors of the body's velocity away (Raibert 1986), and the joints are pulled
