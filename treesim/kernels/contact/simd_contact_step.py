@@ -24,6 +24,7 @@ from .admm import admm_memory
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
+    level_points,
     limit_gap,
     position_problem,
     put_contact,
@@ -85,6 +86,9 @@ def find_rows(tree, q, dt, m, active, count):
 def put_rows(q, dt, m, active, count):
     """Write the rows of all states, for poses and velocities of bodies in m.rows; returns as `find_rows` does."""
     nc = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts, active, count)
+    for c in range(nc):  # no gap or overlap of an inactive contact counts
+        m.contacts.gap[c] = select(active[c] > 0, m.contacts.gap[c], 1)
+    level_points(m, nc)
     for c in range(nc - 1, -1, -1):
         put_contact(m, c)
         active[3 * c], active[3 * c + 1], active[3 * c + 2] = active[c], active[c], active[c]
@@ -168,7 +172,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     several = lanes.last > lanes.first
     if nc > MOST and several:
         return False
-    m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_on_lanes(room, nc, active)
+    m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_in_springs(room, nc)
     solver_info[0], solver_info[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
     free = q_free[0] == q_free[0]
     if n > 0:
@@ -183,7 +187,9 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
                 if any_soft(room.touch):
                     solver_info[1] = select(needed, FOR_ONE, solver_info[1])
                 else:
-                    fits, done = correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, needed, done)
+                    fits, done = correct(
+                        moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, needed, done
+                    )
                     if several and not fits:
                         return False
                     if not fits:
@@ -199,7 +205,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     if scheme[4] > 0 and any_soft(room.touch):
         work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
         found, _ = find_rows(tree, q_new, s.dt, room, active, count)
-        work[1] += stored - stored_on_lanes(room, found, active)
+        work[1] += stored - stored_in_springs(room, found)
         solver_info[1] = select(count[0] > MOST, FOR_ONE, solver_info[1])
     return True
 
@@ -250,13 +256,6 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
             m.mean_change[k] = select(needed, m.mean_change[k], x[2, k])
             m.end_change[k] = select(needed, m.end_change[k], x[3, k])
     return fits, done
-
-
-def stored_on_lanes(m, nc, active):
-    """Return the energy in the springs of soft surfaces, for the active contacts of each state."""
-    for c in range(nc):
-        m.contacts.gap[c] = select(active[3 * c] > 0, m.contacts.gap[c], 1)
-    return stored_in_springs(m, nc)
 
 
 def solver_memory(rows, q):
