@@ -10,7 +10,7 @@ from __future__ import annotations
 from ..algebra.linear import cross, dot, scale, sub
 from ..algebra.numbers import maximum, minimum, sqrt
 from ..constrained.constraints import constraint_rows
-from .collision import put_row
+from .candidates import put_row
 from .delassus import put_joint, put_pair
 from .signed_distance import across, vector_of
 
