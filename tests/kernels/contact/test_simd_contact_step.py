@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.contact import lanes
 from treesim.contact.lanes import begin_lanes
 from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.contact.simd_collision import MOST
+from treesim.rollouts import contact
 
 from ...contact.scenes import at, ball, cube, free_body, shape
 
@@ -69,7 +69,7 @@ def test_bits_depend_on_no_neighbour_and_no_number_of_threads(humanoid, monkeypa
     """Also where some states take the midpoint corrector, whose rows differ from those of the others."""
     q, v = pushed(humanoid, 37)
     u = np.zeros((12, humanoid.robot.nv))
-    monkeypatch.setattr(lanes, "STATES_PER_TASK", 9)
+    monkeypatch.setattr(contact, "STATES_PER_THREAD", 9)
     together = rolled(humanoid, q, v, u, rule, threads=1)
     order = np.random.default_rng(1).permutation(len(q))
     for rows, threads in ((order, 1), (np.arange(37), 2), (np.arange(37), 3), (order[:3], 1), (order[5:6], 1)):
