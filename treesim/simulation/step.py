@@ -72,7 +72,8 @@ class StepCode:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
         self.stage: ContactSolve | None = None
         if touches(world, rule):
-            self.stage = ContactSolve(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
+            how = rule, settings.table, gravity, contact_solver, work, engine
+            self.stage = ContactSolve(robot, world.touching, *how)
         self._outside = bool(world.convex.pairs)
         self._cold = np.zeros(world.touching.rows)  # warm start of one state without impulses
         self._shapes = shapes_of_result(robot.nq, robot.nv, world.m, None if self.stage is None else self.stage.shapes)

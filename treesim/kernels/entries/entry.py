@@ -26,7 +26,8 @@ class Array(NamedTuple):
     """An array of each state.
 
     shape: expressions in SYMBOLS and the declared sizes. result: True for results. optional: whether it may be empty.
-    dual: which axes are of forces, dual to motions.
+    dual: which axes are of forces, dual to motions. unchecked: whether it is passed between kernels, without the check
+    for finite numbers.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Array(NamedTuple):
     result: bool
     optional: bool
     dual: tuple[bool, ...]
+    unchecked: bool
 
     @property
     def size(self) -> str:
@@ -80,7 +82,8 @@ def entry(
     """Return the entry of a kernel that works on one state, and whose parameters have the declared names.
 
     arrays: the shape of each, as "nq", "N, 6", or "6 * k, nv'". A result has "-> " in front. " | none" at the end marks
-    an argument that may be empty, which then has no rows. nv is an axis of motions, nv' one of forces, such as the
+    an argument that may be empty, which then has no rows; " | unchecked" one that is passed between kernels, whose numbers
+    are not checked. nv is an axis of motions, nv' one of forces, such as the
     columns of a Jacobian. sizes: further symbols. tables: {name: kind of `annotations`} of arguments that do not depend
     on the state. scratch: function that allocates memory with the dtype of the first array. Its parameters may be tree,
     ints, the tables and the first array. The kernel gets the result as `scratch`, or as its last parameters if none has
@@ -167,9 +170,10 @@ def stages_of(states: Any, **tables: str) -> Callable[[Any], Any]:
 
 
 def _array(name: str, text: str) -> Array:
-    axes = [length.strip() for length in text.removeprefix("-> ").removesuffix(" | none").split(",")]
-    dual = tuple(length.endswith("'") for length in axes)
-    return Array(name, tuple(length.rstrip("'") for length in axes), text[:2] == "->", text.endswith("| none"), dual)
+    shape, _, option = text.removeprefix("-> ").partition(" | ")
+    axes = [length.strip() for length in shape.split(",")]
+    dual, bare = tuple(length.endswith("'") for length in axes), tuple(length.rstrip("'") for length in axes)
+    return Array(name, bare, text[:2] == "->", option == "none", dual, option == "unchecked")
 
 
 def parameters_of(function: Any) -> list[str]:
