@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,11 +10,12 @@ import numpy as np
 from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.call_sequence import Call, Place
 from ..engine.call.evaluate import STATES_PER_TASK, run_states
 from ..engine.call.generic import compiled, compiled_soon
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.threads import over_threads
-from ..kernels.contact.contact_kinematics import contact_kinematics_states
+from ..kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_size
 from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, contact_step_entry, parts_of
 from ..kernels.contact.joint_limits import near_limits_states
 from ..kernels.contact.tables import FOUND
@@ -121,7 +122,7 @@ class ContactSolve:
         self._inputs: tuple[Shape, ...] = inputs
         self.kinematics: BoundEntry | None = None  # what the contact solve is given besides
         if not mimic_map:
-            made = ((36 * (robot.n_bodies + 1) + 9 * robot.nv,),)
+            made = ((kinematics_size(robot.n_bodies, robot.nv),),)
             given = (*inputs[:5], settings.shape)
             self.kinematics = BoundEntry(contact_kinematics_states, self.constants[:2], given, made, engine=engine)
             self._inputs, self._settings = (*inputs, *made), settings
@@ -174,6 +175,19 @@ class ContactSolve:
         while self._makes_room(result.solver_info):
             status = self._run(given, result, batched)
         return status
+
+    @property
+    def between(self) -> tuple[Shape, ...]:
+        """Shapes of what one state's calls pass on: q_free, v_free, work_free, and the kinematics."""
+        return (self.robot.nq,), (self.robot.nv,), (2,), self._inputs[-1] if self.kinematics else (0,)
+
+    def calls_of(self, given: ContactInput, kinematics: Place, result: ContactOutput) -> Iterator[Call | None]:
+        """Yield the calls of one state's contact solve, with arrays at places, for a sequence."""
+        if self.kinematics is None:
+            yield self.bound.call_of([*given, *result])
+            return
+        yield self.kinematics.call_of([*given[:5], self._settings, kinematics])
+        yield self.bound.call_of([*given, kinematics, *result])
 
     def _run(self, given: ContactInput, result: ContactOutput, batched: BatchedTables | None) -> int:
         if batched is not None:

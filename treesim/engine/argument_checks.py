@@ -42,8 +42,8 @@ def admitted(entry: Kernel) -> FunctionType:
     """Return an entry with its checks as one kernel, for the generic engine to compile.
 
     It also returns NOT_FINITE if an argument or result is NaN or infinite, or a quaternion in a configuration
-    is not of length 1. Sizes of arrays and what is declared `unchecked` are not checked. Its source is generated, since kernels have a fixed
-    number of arguments.
+    is not of length 1. Sizes of arrays are not checked, nor the numbers of arrays that are declared
+    `unchecked`. Its source is generated, since kernels have a fixed number of arguments.
     """
     parameters = _parameters(entry)
     names = ", ".join(name for name, _ in parameters)

@@ -15,6 +15,7 @@ from ..entries.entry import entry
 from ..kinematics.configuration import retrace
 from ..stepping.step import COLUMNS, resist, settings_of, step_memory
 from .delassus import articulate, move_bodies, place
+from .work import put_lift
 
 
 class ContactKinematics(NamedTuple):
@@ -22,7 +23,7 @@ class ContactKinematics(NamedTuple):
 
     X, W (N + 1, 12): transforms from the parents, and poses, at the start of the step. V, V_end (N + 1, 6): the bodies'
     velocities in the unconstrained mean and end. U (nv, 6), D_inv (nv,): articulated quantities of M + D. mean, end
-    (nv,): unconstrained velocities in the axes at the start. IA (N + 1, 21): articulated inertias.
+    (nv,): unconstrained velocities in the axes at the start. lift (nv,): dU/dq. IA (N + 1, 21): articulated inertias.
     """
 
     X: Any
@@ -33,10 +34,16 @@ class ContactKinematics(NamedTuple):
     D_inv: Any
     mean: Any
     end: Any
+    lift: Any
     IA: Any
 
 
-SIZE = "36 * (N + 1) + 9 * nv"  # numbers of the array
+SIZE = "36 * (N + 1) + 10 * nv"  # numbers of the array, of N bodies and nv degrees of freedom
+
+
+def kinematics_size(N, nv):
+    """Return SIZE as a number."""
+    return 36 * (N + 1) + 10 * nv
 
 
 def kinematics_of(tree, x, IA):
@@ -47,11 +54,11 @@ def kinematics_of(tree, x, IA):
         x[0 : 12 * rows].reshape((rows, 12)), x[12 * rows : 24 * rows].reshape((rows, 12)),
         x[24 * rows : 30 * rows].reshape((rows, 6)), x[30 * rows : k].reshape((rows, 6)),
         x[k : k + 6 * nv].reshape((nv, 6)), x[k + 6 * nv : k + 7 * nv], x[k + 7 * nv : k + 8 * nv],
-        x[k + 8 * nv : k + 9 * nv], IA,
+        x[k + 8 * nv : k + 9 * nv], x[k + 9 * nv : k + 10 * nv], IA,
     )  # fmt: skip
 
 
-def contact_kinematics(tree, settings, q, v, q_free, v_free, force, kinematics, step, IA):
+def contact_kinematics(tree, settings, q, v, q_free, v_free, force, kinematics, step, IA, F):
     """Compute the kinematics of an unconstrained step from (q, v) to (q_free, v_free) under the controls `force`."""
     s, k = settings_of(tree, settings), kinematics_of(tree, kinematics, IA)
     retrace(tree, q, q_free, v_free, s.dt, k.mean, k.end)
@@ -60,11 +67,13 @@ def contact_kinematics(tree, settings, q, v, q_free, v_free, force, kinematics, 
     move_bodies(tree, k._replace(V=k.V_end), k.end)
     resist(tree, s, v, force, step)
     articulate(with_armature(tree, step.diagonal), k)
+    put_lift(tree, k, F, k.lift)
 
 
 def scratch_for(tree, q):
     """Scratch memory for one state, with the dtype of q."""
-    return step_memory(tree, q), np.empty((tree.n_bodies + 1, 21), q.dtype)
+    B = tree.n_bodies + 1
+    return step_memory(tree, q), np.empty((B, 21), q.dtype), np.empty((B, 6), q.dtype)
 
 
 contact_kinematics_states = entry(

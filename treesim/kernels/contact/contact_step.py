@@ -34,7 +34,6 @@ from ..mimic.mimic_entry import mimic_entry
 from ..stepping.external_forces import external_memory, nothing_around, under_external_forces
 from ..stepping.step import resist, settings_of
 from .collision import PLANES, SOLIDS, find_contacts
-from .contact_kinematics import SIZE, kinematics_of
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
@@ -50,6 +49,7 @@ from .constraint_rows import (
     put_speeds,
     velocity_problem,
 )
+from .contact_kinematics import SIZE, kinematics_of
 from .delassus import articulate, assemble_delassus, backward_sweep, move_bodies, place, response, velocities_along
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .problem import Problem, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
@@ -227,7 +227,8 @@ def parts_of(on_planes, held, again, placed):
 def with_kinematics(tree, m, kinematics):
     """Return the memory of a step with the views of an array of `contact_kinematics`."""
     k, r = kinematics_of(tree, kinematics, m.rows.IA), m.rows
-    return m._replace(rows=r._replace(X=k.X, W=k.W, V=k.V, V_end=k.V_end, U=k.U, D_inv=k.D_inv), mean=k.mean, end=k.end)
+    rows = r._replace(X=k.X, W=k.W, V=k.V, V_end=k.V_end, U=k.U, D_inv=k.D_inv)
+    return m._replace(rows=rows, mean=k.mean, end=k.end, lift=k.lift)
 
 
 def from_kinematics(contact_step):
@@ -379,7 +380,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         put_wrenches(m, nc, s.dt, wrench, pairs)
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
-            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
+            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m, parts.placed)
             work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m)
         return FINE
 

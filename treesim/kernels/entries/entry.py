@@ -82,19 +82,19 @@ def entry(
     """Return the entry of a kernel that works on one state, and whose parameters have the declared names.
 
     arrays: the shape of each, as "nq", "N, 6", or "6 * k, nv'". A result has "-> " in front. " | none" at the end marks
-    an argument that may be empty, which then has no rows; " | unchecked" one that is passed between kernels, whose numbers
-    are not checked. nv is an axis of motions, nv' one of forces, such as the
-    columns of a Jacobian. sizes: further symbols. tables: {name: kind of `annotations`} of arguments that do not depend
-    on the state. scratch: function that allocates memory with the dtype of the first array. Its parameters may be tree,
-    ints, the tables and the first array. The kernel gets the result as `scratch`, or as its last parameters if none has
-    that name. With several functions, each returns one of these. returns_status: whether the kernel returns a status;
-    the entry returns the worst of all states. expands: whether the kernel is correct on the spanning tree of a robot
-    with mimic joints, if its arrays are expanded and contracted (`mimic_entry`). follows: name of the result that is a
-    response to forces there, such as qdd; the constraints of the mimic joints correct it. reduce: kernel that converts
-    the results there to those of the robot; its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables
-    and arrays. The entry's name is `name`, by default the kernel's, with the suffix `_states`; it must be unique in a
-    module. Kernels call those of other entries without tables by `entry.memory(tree, ints, first array)` and
-    `entry.one(tree, *arrays, memory)`, which returns a status.
+    an argument that may be empty, which then has no rows; " | unchecked" one that is passed between kernels, whose
+    numbers are not checked. nv is an axis of motions, nv' one of forces, such as the columns of a Jacobian. sizes:
+    further symbols. tables: {name: kind of `annotations`} of arguments that do not depend on the state. scratch:
+    function that allocates memory with the dtype of the first array. Its parameters may be tree, ints, the tables and
+    the first array. The kernel gets the result as `scratch`, or as its last parameters if none has that name. With
+    several functions, each returns one of these. returns_status: whether the kernel returns a status; the entry returns
+    the worst of all states. expands: whether the kernel is correct on the spanning tree of a robot with mimic joints,
+    if its arrays are expanded and contracted (`mimic_entry`). follows: name of the result that is a response to forces
+    there, such as qdd; the constraints of the mimic joints correct it. reduce: kernel that converts the results there
+    to those of the robot; its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables and arrays. The
+    entry's name is `name`, by default the kernel's, with the suffix `_states`; it must be unique in a module. Kernels
+    call those of other entries without tables by `entry.memory(tree, ints, first array)` and `entry.one(tree, *arrays,
+    memory)`, which returns a status.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
     name = f"{name or kernel.__name__}_states"
