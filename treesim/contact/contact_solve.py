@@ -125,7 +125,7 @@ class ContactSolve:
             made = ((kinematics_size(robot.n_bodies, robot.nv),),)
             given = (*inputs[:5], settings.shape)
             self.kinematics = BoundEntry(contact_kinematics_states, self.constants[:2], given, made, engine=engine)
-            self._inputs, self._settings = (*inputs, *made), settings
+            self._inputs, self._settings = (*inputs, *made), _writable(settings)
         self.bound = BoundEntry(self.entry, self.constants, self._inputs, self.shapes, engine="generic")
         self.quick: BoundEntry | None = None
         if touching.only_limits and robot.mimic_map is None:
@@ -235,7 +235,7 @@ class ContactSolve:
 
         def part(first: int, last: int) -> int:
             constants, status = batched.copies(self.constants), FINE
-            settings, x = constants[self._settings_at], np.empty(self._inputs[-1])
+            settings, x = _writable(constants[self._settings_at]), np.empty(self._inputs[-1])
             for state in range(first, last):
                 batched.put(state, constants)
                 arrays = [x[state] for x in flat]
@@ -264,3 +264,8 @@ class ContactSolve:
         self.constants = (*self.constants[:k], layout, *self.constants[k + 1 :])
         self.bound = BoundEntry(self.entry, self.constants, self._inputs, self.shapes, engine="generic")
         return True
+
+
+def _writable(x: np.ndarray) -> np.ndarray:
+    """Return an array, which may change later, or a copy if it is read-only: kernels take only tables that are."""
+    return x if x.flags.writeable else x.copy()

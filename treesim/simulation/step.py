@@ -110,24 +110,24 @@ class StepCode:
     ) -> ResultBlocks | None:
         """Take `count` equal parts of a step of one state by one call; return their results.
 
-        Returns None where that is not possible: for steps with parts in Python or with only joint limits, whose quick
-        test spares the contact solve; for arrays of another layout; for steps that fail; and where contacts were left
-        out, for which memory is to be allocated.
+        Returns None where that is not possible: for parts that run in Python; near joint limits, if there is no other
+        contact; for arrays of another layout; for steps that fail; and where there was no memory for a contact.
         """
         sequence = self._sequences.get(count)
         if sequence is None or sequence.bound is not (self.stage and self.stage.bound):
             sequence = self._sequences[count] = self._sequence(count)
         if sequence.call is None:
             return None
-        out = np.empty(sequence.size)
-        if sequence.call(q, v, control, self._cold if warm_start is None else warm_start, out) != FINE:
+        out, scratch = sequence.memory()
+        if sequence.call(q, v, control, self._cold if warm_start is None else warm_start, out, scratch) != FINE:
             return None
         results = ResultBlocks(out, sequence)
-        return None if not results.solved and results.leave_out() else results
+        incomplete = sequence.is_near_limits(scratch) or (not results.solved and results.leave_out())
+        return None if incomplete else results
 
     def _sequence(self, count: int) -> StepSequence:
         """Return the code of `run_parts`; its compilation begins in the background with what takes longest."""
-        possible = self.bound is not None and not self._outside and (self.stage is None or self.stage.quick is None)
+        possible = self.bound is not None and not self._outside
         if possible and self.stage is not None:
             self.stage.begin()
         return StepSequence(self.bound if possible else None, self.stage, self._shapes, count)

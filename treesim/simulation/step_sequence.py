@@ -16,12 +16,13 @@ from ..engine.call.call_sequence import Call, Place, call_sequence
 from ..kernels.contact.contact_step import LEFT_OUT
 from .step_result import StepResult
 
-Q, V, CONTROL, WARM_START, OUT = range(5)  # arguments of a sequence
+Q, V, CONTROL, WARM_START, OUT, SCRATCH = range(6)  # arguments of a sequence
 
 
 class View(NamedTuple):
-    """Part of a block of numbers: its first number, the one behind its last, and its shape."""
+    """Part of an argument of a sequence: the argument, its first number, the one behind its last, and its shape."""
 
+    argument: int
     first: int
     end: int
     shape: tuple[int, ...]
@@ -33,17 +34,8 @@ class View(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Its place in a sequence."""
-        return Place(OUT, self.first, self.end - self.first)
-
-
-class Between(NamedTuple):
-    """What the calls of a part pass to each other: the end and the work of the unconstrained step, and kinematics."""
-
-    q_free: View
-    v_free: View
-    work_free: View
-    kinematics: View
+        """Its place, for calls."""
+        return Place(self.argument, self.first, self.end - self.first)
 
 
 class ResultBlock:
@@ -59,10 +51,16 @@ class ResultBlock:
         self.warm_start = None if contact is None else out[contact.first : contact.end]
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # not from a pickle yet, or a method of none
+            raise AttributeError(name)
         view = getattr(self._views, name)
         found = None if view is None else view.of(self._out)
         setattr(self, name, found)
         return found
+
+    def copy(self) -> StepResult:
+        """Return the results in arrays of their own."""
+        return StepResult(*(None if view is None else view.of(self._out).copy() for view in self._views))
 
 
 class ResultBlocks(Sequence[ResultBlock]):
@@ -84,59 +82,82 @@ class ResultBlocks(Sequence[ResultBlock]):
     def __getitem__(self, k: Any) -> Any:
         return ResultBlock(self._out, self._sequence.parts[k])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return list, ([part.copy() for part in self],)
+
     def leave_out(self) -> bool:
         """Return whether there was no memory for a contact in any part."""
         return any(self._out.item(first + LEFT_OUT) for first in self._sequence.diagnostics)
 
 
 class StepSequence:
-    """Equal parts of a step as one call: `call(q, v, control, warm_start, out)` returns the worst status.
+    """Equal parts of a step as one call: `call(q, v, control, warm_start, out, scratch)` returns the worst status.
 
-    out (size,): results of the parts, overwritten; `parts`: their views; `diagnostics`: first number of each part's. As
-    a built-in function, `call` returns BAD_LAYOUT for arrays of another type or size. It is None if `free`, the
-    unconstrained step, is, or has no code that code can call.
+    out: results of the parts, overwritten; `parts`: their views; `diagnostics`: first number of each part's. `sizes`:
+    of all arguments. With joint limits only, the calls are those of unconstrained steps, and `near_limits` views of the
+    scratch memory, 1 for parts near limits, which need the contact solve. As a built-in function, `call` returns
+    BAD_LAYOUT for arrays of another type or size. It is None if `free`, the unconstrained step, is, or has no code that
+    code can call.
     """
 
     def __init__(self, free: BoundEntry | None, stage: ContactSolve | None, shapes: StepResult, count: int) -> None:
         self.bound = None if stage is None else stage.bound  # another one when memory has grown
         self.call: Callable[..., int] | None = None
-        self.size = 0
+        self.sizes = [0] * 6
         if free is None:
             return
         self.parts = [StepResult(*map(self._view, shapes)) for _ in range(count)]
         self.diagnostics = [part.solver_info.first for part in self.parts if stage is not None]
-        sizes = [*(x[0] for x in (shapes.q, shapes.v, shapes.force)), 0 if stage is None else shapes.warm_start[0]]
-        state, control = [Place(k, 0, sizes[k]) for k in (Q, V, WARM_START)], Place(CONTROL, 0, sizes[CONTROL])
-        between = None if stage is None else Between(*map(self._view, stage.between))
+        quick = stage is not None and stage.quick is not None
+        between = [self._view(shape, SCRATCH) for shape in (() if stage is None or quick else stage.between)]
+        self.near_limits = [self._view((1,), SCRATCH) for _ in self.parts if quick]
+        given = (shapes.q, shapes.v, shapes.force, (0,) if stage is None else shapes.warm_start)
+        q, v, control, warm_start = (self._view(shape, k).place for k, shape in enumerate(given))
+        state = [q, v, warm_start]
         calls: list[Call | None] = []
-        for part in self.parts:
-            calls += _calls(free, stage, state, control, part, between)
-            state = [view.place for view in (part.q, part.v, part.warm_start) if view is not None]
+        for k, part in enumerate(self.parts):
+            calls += _calls(free, stage, state, control, part, self.near_limits[k : k + 1] or between)
+            state = [part.q.place, part.v.place, warm_start if part.warm_start is None else part.warm_start.place]
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
-            self.call = call_sequence([*sizes, self.size], found)
+            self.call = call_sequence(self.sizes, found)
 
-    def _view(self, shape: tuple[int, ...] | None) -> Any:
-        """Return the next part of `out`, of a shape."""
+    def memory(self) -> tuple[np.ndarray, np.ndarray]:
+        """Allocate `out`, zeros where only joint limits act, and `scratch`."""
+        new = np.zeros if self.near_limits else np.empty
+        return new(self.sizes[OUT]), np.empty(self.sizes[SCRATCH])
+
+    def is_near_limits(self, scratch: np.ndarray) -> bool:
+        """Return whether joint limits may act in any part, so that its results are invalid."""
+        return any(scratch.item(view.first) for view in self.near_limits)
+
+    def _view(self, shape: tuple[int, ...] | None, argument: int = OUT) -> Any:
+        """Return the next part of an argument, of a shape."""
         if shape is None:
             return None
-        first, self.size = self.size, self.size + math.prod(shape)
-        return View(first, self.size, shape)
+        first = self.sizes[argument]
+        self.sizes[argument] += math.prod(shape)
+        return View(argument, first, self.sizes[argument], shape)
 
 
 def _calls(
-    free: BoundEntry, stage: ContactSolve | None, state: list[Place], control: Place, part: Any, between: Any
+    free: BoundEntry, stage: ContactSolve | None, state: list[Place], control: Place, part: Any, between: list[View]
 ) -> Iterator[Call | None]:
-    """Yield the calls of a part that starts at `state`: q, v and impulses of the warm start."""
-    rows = [view.place for view in part.constraint_rows()]
-    if stage is None:
-        results = [view.place for view in (part.q, part.v, part.force, part.work)]
-        yield free.call_of([*state[:2], control, *results, *rows])
-        return
-    q_free, v_free, work_free, kinematics = [view.place for view in between]
-    force = part.force.place
-    yield free.call_of([*state[:2], control, q_free, v_free, force, work_free, *rows])
+    """Yield the calls of a part that starts at `state`: q, v and impulses of the warm start.
+
+    between: what the calls pass to each other (`ContactSolve.between`), or whether the part is near joint limits.
+    """
     q, v, warm_start = state
-    found = np.ascontiguousarray(nothing_found(np.empty(q.size)))
-    given = ContactInput(q, v, q_free, v_free, force, work_free, warm_start, found)
-    yield from stage.calls_of(given, kinematics, ContactOutput(*(view.place for view in part.contact_output())))
+    rows = [view.place for view in part.constraint_rows()]
+    own = [view.place for view in (part.q, part.v, part.force, part.work)]
+    if stage is None:
+        yield free.call_of([q, v, control, *own, *rows])
+    elif stage.quick is not None:
+        yield free.call_of([q, v, control, *own, *rows])
+        yield stage.quick.call_of([q, own[0], between[0].place])
+    else:
+        q_free, v_free, work_free, kinematics = [view.place for view in between]
+        yield free.call_of([q, v, control, q_free, v_free, own[2], work_free, *rows])
+        found = nothing_found(np.empty(q.size))
+        given = ContactInput(q, v, q_free, v_free, own[2], work_free, warm_start, found)
+        yield from stage.calls_of(given, kinematics, ContactOutput(*(view.place for view in part.contact_output())))
