@@ -1,6 +1,6 @@
 """Compare treesim with other engines: adapter protocol, numerical checks, and reports."""
 
-from .cases import BenchmarkCase, Motion, StandingScene, States, Stepping
+from .cases import BenchmarkCase, ContactScene, Motion, States, Stepping
 from .causes import Causes, Explanation, explain
 from .census import Census, CensusRow, take_census
 from .comparison import Comparison, compare
@@ -31,6 +31,7 @@ __all__ = [
     "CensusRow",
     "Comparison",
     "Conservation",
+    "ContactScene",
     "Control",
     "ControlledAdapter",
     "Convergence",
@@ -46,7 +47,6 @@ __all__ = [
     "Results",
     "RobotSource",
     "Row",
-    "StandingScene",
     "StateBatch",
     "States",
     "Stepping",

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..model.tree import Tree
+
+if TYPE_CHECKING:
+    from ..simulation.world import World
 
 OURS = "treesim"
 DOUBLE, SINGLE = "float64", "float32"
@@ -70,42 +73,41 @@ class Motion(NamedTuple):
     dt: float
 
 
-class StandingScene(NamedTuple):
-    """Scene of the stepping benchmark: a floating-base robot under PD control on a plane through the origin.
+class ContactScene(NamedTuple):
+    """Scene of the benchmark of steps with contact: a world under PD control, and states from which it is stepped.
 
     Parameters
     ----------
-    robot : Tree
-        Robot with collision shapes and a floating base.
-    q0 : ndarray, shape (nq,)
-        Initial configuration.
+    world : World
+        Robot with collision shapes, or free bodies, and its ground.
+    q0 : ndarray, shape (S, nq)
+        Initial configurations of S runs.
+    v0 : ndarray, shape (S, nv)
+        Initial velocities.
     posture : ndarray, shape (nq,)
         Target configuration of the PD controller.
     kp, kd : ndarray, shape (nv,)
-        Gains of the PD controller; 0 for the base.
-    normal : ndarray, shape (3,)
-        Normal of the plane, in the world.
-    friction : float
-        Coefficient of friction.
+        Gains of the PD controller; 0 for floating joints.
     dt : float
         Time step [s].
-    v0 : ndarray, shape (S, nv)
-        Initial velocities of runs that differ; 0 for the base.
     """
 
-    robot: Tree
+    world: World
     q0: np.ndarray
+    v0: np.ndarray
     posture: np.ndarray
     kp: np.ndarray
     kd: np.ndarray
-    normal: np.ndarray
-    friction: float
     dt: float
-    v0: np.ndarray
+
+    @property
+    def robot(self) -> Tree:
+        """Tree of all bodies of the world."""
+        return self.world.robot
 
 
 class Stepping(NamedTuple):
-    """One method of stepping the robot of a `StandingScene` scene.
+    """One method of stepping a `ContactScene`.
 
     Parameters
     ----------
@@ -114,13 +116,17 @@ class Stepping(NamedTuple):
     name : str
         Name of the method.
     start : callable
-        Resets the robot to its initial configuration, with the initial velocity of this index, 0 by default.
+        Starts the run of this index, 0 by default.
     step : callable
         Takes one step from the current state.
     state : callable
         Returns the current q (nq,) and v (nv,), in treesim's layout.
+    overlap : callable
+        Returns the largest overlap [m] of the engine's contacts after the last step, 0 without any.
     does : str
         Description of the problem that is solved and of the algorithm.
+    residual : callable, optional
+        Returns the complementarity residual of the last step [m/s, rad/s], if the engine reports it.
     """
 
     engine: str
@@ -128,7 +134,9 @@ class Stepping(NamedTuple):
     start: Callable[..., Any]
     step: Call
     state: Callable[[], tuple[np.ndarray, np.ndarray]]
+    overlap: Callable[[], float]
     does: str
+    residual: Callable[[], float] | None = None
 
 
 class BenchmarkCase(NamedTuple):

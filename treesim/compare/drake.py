@@ -7,7 +7,7 @@ import numpy as np
 from ..errors import UnsupportedError
 from ..model.tree import Tree
 from ..states.arguments import refuse_mimic_joints
-from .layouts import WorldAxes
+from .layouts import WorldAxes, floating_joints
 
 KNOWN = ("revolute", "continuous", "prismatic", "planar")
 
@@ -32,7 +32,7 @@ class DrakeLayout(WorldAxes):
                 raise UnsupportedError(f"joint {body.joint.name!r}: Drake reads no {body.joint.type} joint from a URDF")
         if floating:
             q_order[:7], v_order[:6] = [6, 3, 4, 5, 0, 1, 2], [3, 4, 5, 0, 1, 2]
-        super().__init__(q_order, v_order, floating, parts=2)
+        super().__init__(q_order, v_order, floating_joints(robot), parts=2)
         planar = [body.joint.name for body in robot.bodies if body.joint.type == "planar"]
         self._planar = [(robot.q_index[name].start, robot.v_index[name].start) for name in planar]
 

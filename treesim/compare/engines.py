@@ -14,7 +14,7 @@ from ..errors import PluginError, TreesimError, UnsupportedError, installed_by
 from ..model.tree import Tree
 from ..states.arguments import refuse_mimic_joints
 from ..validation.values import checked_parts
-from .cases import BenchmarkCase, Motion, StandingScene, States, Stepping
+from .cases import BenchmarkCase, ContactScene, Motion, States, Stepping
 from .layouts import Layout
 
 RAW = "raw"  # the user's own file: tests our reading of it
@@ -397,13 +397,13 @@ class EngineModel:
         """
         return []
 
-    def steppings(self, scene: StandingScene) -> list[Stepping]:
-        """Return the methods of stepping the robot on a plane.
+    def steppings(self, scene: ContactScene) -> list[Stepping]:
+        """Return the methods of stepping a scene with contact.
 
         Parameters
         ----------
-        scene : StandingScene
-            Robot under PD control on a plane.
+        scene : ContactScene
+            World under PD control, and its initial states.
 
         Returns
         -------
@@ -412,15 +412,15 @@ class EngineModel:
         """
         return []
 
-    def standing_rollouts(self, scene: StandingScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
-        """Return the timed calls that simulate many copies of the robot on a plane.
+    def contact_rollouts(self, scene: ContactScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
+        """Return the timed calls that simulate a scene with contact from its initial states, repeated in turn.
 
         Parameters
         ----------
-        scene : StandingScene
-            Robot under PD control on a plane.
+        scene : ContactScene
+            World under PD control, and its initial states.
         count : int
-            Number of copies.
+            Number of rollouts.
         steps : int
             Number of steps.
         threads : int

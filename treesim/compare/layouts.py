@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
 
 import numpy as np
@@ -303,16 +304,18 @@ class SpanningLayout:
 
 
 class WorldAxes(Reordered):
-    """Layout in which parts of the floating base's velocity are in world axes.
+    """Layout in which parts of the velocities of floating joints are in world axes.
 
-    floating: True if body 0 is a floating base with q of position and quaternion, and v of linear and angular
-    velocity in its own axes. parts: number of these velocities, linear first, that the engine expresses in
-    world axes.
+    floating: first indices in q and v of the floating joints on the fixed base, with q of position and quaternion, and
+    v of linear and angular velocity in the body's axes. parts: number of these velocities, linear first, that the
+    engine expresses in world axes.
     """
 
-    def __init__(self, q_order: np.ndarray, v_order: np.ndarray, floating: bool, parts: int) -> None:
+    def __init__(
+        self, q_order: np.ndarray, v_order: np.ndarray, floating: Sequence[tuple[int, int]], parts: int
+    ) -> None:
         super().__init__(q_order, v_order)
-        self.floating, self.parts = floating, parts
+        self.floating, self.parts = tuple(floating), parts
 
     def velocity_to_engine(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return v (..., nv) as the engine's velocity."""
@@ -331,18 +334,28 @@ class WorldAxes(Reordered):
         return self._with_turning_axes(v, self.velocity_from_engine(q, theirs), -1.0)
 
     def _turned(self, product: str, q: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """Rotate the base's parts to world axes, or back."""
+        """Rotate the floating joints' parts to world axes, or back."""
         if not self.floating:
             return x
-        R, end = rotation_of(q[..., 3:7]), 3 * self.parts
-        turned = [np.einsum(product, R, x[..., k : k + 3]) for k in range(0, end, 3)]
-        return np.concatenate([*turned, x[..., end:]], axis=-1)
+        turned = np.array(np.broadcast_to(x, (*np.broadcast_shapes(q.shape[:-1], x.shape[:-1]), x.shape[-1])))
+        for i, j in self.floating:
+            R = rotation_of(q[..., i + 3 : i + 7])
+            for k in range(j, j + 3 * self.parts, 3):
+                turned[..., k : k + 3] = np.einsum(product, R, x[..., k : k + 3])
+        return turned
 
     def _with_turning_axes(self, v: np.ndarray, a: np.ndarray, sign: float) -> np.ndarray:
-        """Add (or subtract) the effect of rotating axes, w x v, on the base's linear acceleration."""
-        if not self.floating:
-            return a
-        return np.concatenate([a[..., :3] + sign * np.cross(v[..., 3:6], v[..., :3]), a[..., 3:]], axis=-1)
+        """Add (or subtract) the effect of rotating axes, w x v, on linear accelerations of floating joints."""
+        found = np.array(a)
+        for _, k in self.floating:
+            found[..., k : k + 3] += sign * np.cross(v[..., k + 3 : k + 6], v[..., k : k + 3])
+        return found
+
+
+def floating_joints(robot: Tree) -> list[tuple[int, int]]:
+    """Return first indices in q and v of the floating joints on the fixed base."""
+    free = [body.joint.name for body in robot.bodies if body.parent == 0 and body.joint.type == "floating"]
+    return [(robot.q_index[name].start, robot.v_index[name].start) for name in free]
 
 
 def rotation_of(quaternion: np.ndarray) -> np.ndarray:

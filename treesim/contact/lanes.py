@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +25,16 @@ STATES_PER_TASK = 32 * WIDTH  # fewer take less time than a change of thread in 
 SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that SIMD code supports
 BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
+Arrays = Sequence[np.ndarray]
+Solve = Callable[[Arrays, Arrays], tuple[np.ndarray, np.ndarray]]  # of inputs and results; residuals, mask of unsolved
+
 
 class ContactLanes:
     """Compiled contact solve of a batch on SIMD lanes.
 
-    States that the SIMD code does not finish, such as those that need many iterations, are solved one by one. A state's
-    result does not depend, to the bit, on the other states or on their number.
+    The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
+    again, with all stages of the solver. Those that are not solved even then are solved one by one. A state's result
+    does not depend, to the bit, on the other states or on their number.
     """
 
     def __init__(self, stage: ContactSolve) -> None:
@@ -36,40 +42,47 @@ class ContactLanes:
         *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
         layout = layout.copy()
         layout[4] = MOST + 1 + layout[6]  # room for contacts: all that are looked after, and what one more pair finds
-        self.constants = (*tables, layout, geometry, rows, frames, settings, scheme)
-        self.code = compiled(contact_step_on_lanes).with_tables(*self.constants)
+        first = scheme.copy()
+        first[2] = 1.0  # iterations: the first steps of the solver
+        tables = [*tables, layout, geometry, rows, frames, settings]
+        self.constants = [(*tables, each) for each in (first, scheme)]
+        self.codes = [compiled(contact_step_on_lanes).with_tables(*each) for each in self.constants]
 
-    def run(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
+    def run(self, inputs: Arrays, results: Arrays) -> np.ndarray:
         """Add contact to the unconstrained steps of a batch; return the residuals (count,).
 
         inputs (count, n): q, v, q_free, v_free, force, the unconstrained step's work, and impulses for the warm start.
         results (count, n), overwritten: q_new, v_new, impulses, work.
         """
-        solver_info = self._on_lanes(inputs, results)
-        left = np.flatnonzero(solver_info[:, 1] == FOR_ONE)
-        if left.size:
-            own = [np.empty((left.size, x.shape[1])) for x in results]
-            solver_info[left, 0] = self._one_by_one([x[left] for x in inputs], own)
-            for x, found in zip(results, own, strict=True):
-                x[left] = found
-        return solver_info[:, 0]
+        residual, unsolved = self._on_lanes(self.codes[0], inputs, results)
+        left = np.flatnonzero(unsolved)
+        others: list[Solve] = [partial(self._on_lanes, self.codes[1]), self._one_by_one]
+        for solve in others:
+            if left.size:
+                own = [np.empty((left.size, x.shape[1])) for x in results]
+                residual[left], unsolved = solve([x[left] for x in inputs], own)
+                for x, found in zip(results, own, strict=True):
+                    x[left] = found
+                left = left[unsolved]
+        return residual
 
-    def _on_lanes(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
-        """Solve all states on SIMD lanes; return the diagnostics (count, SIMD_SOLVER_INFO)."""
+    def _on_lanes(self, code: Any, inputs: Arrays, results: Arrays) -> tuple[np.ndarray, np.ndarray]:
+        """Solve all states on SIMD lanes; return their residuals (count,), and a mask of those that are not solved."""
         q_new, v_new, impulses, work = results
         solver_info = np.empty((len(q_new), SIMD_SOLVER_INFO))
         impulses[...] = 0.0
 
         def part(first: int, last: int) -> int:
             given = [x[first:last].reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
-            return self.code(*given)
+            return int(code(*given))
 
+        unsolved = solver_info[:, 1]
         if over_threads(part, len(q_new), STATES_PER_TASK) != FINE:
-            solver_info[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1)), 1] = FOR_ONE
-        return solver_info
+            unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
+        return solver_info[:, 0], unsolved == FOR_ONE
 
-    def _one_by_one(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
-        """Solve states one by one; return the larger residual (count,) of each."""
+    def _one_by_one(self, inputs: Arrays, results: Arrays) -> tuple[np.ndarray, np.ndarray]:
+        """Solve states one by one; return the larger residual (count,) of each, and a mask without any state."""
         q_new, v_new, impulses, work = results
         shapes = self.stage.shapes
         wrench, pairs, solver_info = (
@@ -77,7 +90,7 @@ class ContactLanes:
         )
         given = ContactInput(*[*inputs, nothing_found(q_new)])
         self.stage.run(given, ContactOutput(q_new, v_new, impulses, wrench, pairs, solver_info, work))
-        return worst_residual(solver_info)
+        return worst_residual(solver_info), np.zeros(len(q_new), bool)
 
 
 def begin_lanes(stage: ContactSolve) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from treesim_mujoco import standing
+from treesim_mujoco import contact
 from treesim_mujoco.adapter import MujocoAdapter
 from treesim_mujoco.layout import MujocoLayout
 
@@ -25,9 +25,15 @@ ROBOTS = [("simple_humanoid", "floating"), ("humanoid", "floating"), ("panda", "
           ("kuka_iiwa", "fixed")]  # fmt: skip
 
 
-def lab():
+def scenes():
     """Return the module with the scenes of `treesim bench --contact`."""
-    return pytest.importorskip("treesim_lab.bench.contact")
+    return pytest.importorskip("treesim_lab.bench.contact_scenes")
+
+
+def humanoid():
+    """Return the options of scenes with a humanoid."""
+    robot = scenes().bare_robot(read_source("simple_humanoid", "floating").robot)
+    return scenes().SceneOptions(robot, 3000.0, 0.8)
 
 
 def read(robot):
@@ -148,30 +154,58 @@ def test_a_batch_starts_anew_at_each_call():
 
 
 def test_ways_of_stepping_what_stands_keep_its_contacts_alone():
-    scene = lab().standing_scene(read_source("simple_humanoid", "floating").robot, 3000.0)
+    scene = scenes().standing_scene(humanoid())
     model = read(scene.robot)
     ways = model.steppings(scene)
-    assert len(ways) == len({way.name for way in ways}) == len(standing.WAYS)
+    assert len(ways) == len({way.name for way in ways}) == len(contact.WAYS)
     for way in ways:
         way.start()
-        assert (way.state()[0] == scene.q0).all() and not way.state()[1].any()
+        assert (way.state()[0] == scene.q0[0]).all() and not way.state()[1].any()
         for _ in range(5):
             way.step()
         q, v = way.state()
-        assert np.isfinite(v).all() and abs(q[2] - scene.q0[2]) < 1e-3  # it does not fall: 5 ms are 1.2e-4 m
+        assert np.isfinite(v).all() and abs(q[2] - scene.q0[0, 2]) < 1e-3  # it does not fall: 5 ms are 1.2e-4 m
+        assert 0 <= way.overlap() < 1e-3
 
 
-def test_standing_rollouts_are_those_of_mj_step():
-    scene = lab().moving_scene(lab().standing_scene(read_source("simple_humanoid", "floating").robot, 3000.0), 0.3)
+@pytest.mark.parametrize("name", ["stairs", "terrain", "stack", "stack-pushed"])
+def test_other_scenes_are_those_of_treesim(name):
+    """After 20 steps both are at the same place, up to the softness of MuJoCo's contacts."""
+    (kind,) = scenes().chosen_scenes([name])
+    scene = kind.make(humanoid())
+    theirs = read(scene.robot).steppings(scene)[1]
+    ours = pytest.importorskip("treesim_lab.bench.contact").our_steppings(scene)[0]
+    for way in (theirs, ours):
+        way.start(len(scene.q0) - 1)
+        for _ in range(20):
+            way.step()
+    assert theirs.overlap() > 0
+    np.testing.assert_allclose(theirs.state()[0], ours.state()[0], atol=5e-3)
+
+
+def test_velocities_of_several_free_bodies_are_in_world_axes():
+    boxes = [treesim.free_body(name, "box", (0.1, 0.2, 0.3), 1.0) for name in ("one", "other")]
+    robot, rng = treesim.World(boxes[0], bodies=boxes[1:]).robot, np.random.default_rng(0)
+    q, v = robot.random(rng), rng.normal(size=robot.nv)
+    layout = read(robot).layout
+    there = layout.velocity_to_engine(q, v)
+    for k, name in enumerate(("one", "other")):
+        R = treesim.frame_pose(robot, q, name)[:3, :3]
+        np.testing.assert_allclose(there[6 * k : 6 * k + 3], R @ v[6 * k : 6 * k + 3], atol=1e-12)
+    np.testing.assert_allclose(layout.velocity_from_engine(q, there), v, atol=1e-12)
+
+
+def test_rollouts_of_contact_are_those_of_mj_step():
+    scene = scenes().moving_scene(0.3, humanoid())
     model = read(scene.robot)
-    way, ends = next(each for each in model.steppings(scene) if each.name == standing.ROLLED[0].name), []
+    way, ends = next(each for each in model.steppings(scene) if each.name == contact.ROLLED[0].name), []
     for k in range(2):
         way.start(k)
         for _ in range(3):
             way.step()
         ends.append(way.state()[0])
     assert not np.allclose(*ends)
-    cases = [case for case in model.standing_rollouts(scene, 2, 3, 1) if "pyramidal" in case.name]
+    cases = [case for case in model.contact_rollouts(scene, 2, 3, 1) if "pyramidal" in case.name]
     assert len(cases) == 2
     for case in cases:
         np.testing.assert_allclose(case.result(), ends, atol=1e-12)
@@ -179,12 +213,13 @@ def test_standing_rollouts_are_those_of_mj_step():
 
 def test_a_box_slides_on_its_incline_as_coulomb_says():
     """Its speed after 0.1 s is g (sin a - mu cos a) t, up to the softness of MuJoCo's contacts."""
-    scene = lab().box_on_incline(0.3)
+    scene = scenes().box_on_incline(0.3)
+    speed = pytest.importorskip("treesim_lab.bench.contact").speed_on_incline(0.3)
     way = read(scene.robot).steppings(scene)[1]
     way.start()
     for _ in range(100):
         way.step()
-    assert np.linalg.norm(way.state()[1][:3]) == pytest.approx(0.1 * lab().speed_on_incline(0.3), rel=0.1)
+    assert np.linalg.norm(way.state()[1][:3]) == pytest.approx(0.1 * speed, rel=0.1)
 
 
 @pytest.mark.parametrize(("robot", "owner"), [("bolt", "2 links"), ("pybullet_data/panda", "link 'panda_link7'")])

@@ -6,7 +6,7 @@ from scipy.optimize import lsq_linear
 
 from tests.contact.problems import Solved, broken_laws, energy_of, random_problem
 from treesim.kernels.algebra.linear import Vector
-from treesim.kernels.contact.active_set import active_set_memory, energy, part_to_cone, run_active_set
+from treesim.kernels.contact.active_set import active_set_memory, energy, part_to_cone, run_active_set, solve_unknowns
 from treesim.kernels.contact.cone import block_at, contact_impulse
 from treesim.kernels.contact.pgs import pgs_memory, run_pgs, solve_pgs
 from treesim.kernels.contact.problem import Problem, residual
@@ -23,8 +23,8 @@ def after_sweeps(problem, sweeps):
 
 def searched(problem, impulse, sigma, regular=1e-8):
     """Residual after a search, and its steps."""
-    memory = active_set_memory(np.zeros((problem.rows, problem.rows)), impulse)
-    taken = run_active_set(problem, impulse, sigma, regular, memory)
+    memory = active_set_memory(np.zeros((problem.rows, problem.rows)), impulse, solve_unknowns)
+    taken = run_active_set(problem, impulse, sigma, regular, True, memory)
     np.testing.assert_allclose(sigma, problem.G @ impulse + problem.g, rtol=0, atol=1e-12 * problem.G.max())
     return residual(problem, impulse, sigma), taken
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .numbers import absolute
+from .numbers import absolute, some
 
 
 def exchange(A, b, k, p):
@@ -32,3 +32,21 @@ def solve_general(A, b):
         for j in range(k + 1, n):
             b[k] -= A[k, j] * b[j]
         b[k] = b[k] / A[k, k]
+
+
+def solve_in_order(A, b):
+    """b <- A^-1 b, with pivots in order, so that it also runs on SIMD lanes (`state_lanes`). Overwrites A."""
+    n = b.size
+    for k in range(n):
+        inverse = 1 / A[k, k]
+        for i in range(k + 1, n):
+            f = A[i, k] * inverse
+            if some(f != 0):
+                for j in range(k + 1, n):
+                    A[i, j] -= f * A[k, j]
+                b[i] -= f * b[k]
+        A[k, k] = inverse
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            b[k] -= A[k, j] * b[j]
+        b[k] *= A[k, k]

@@ -11,7 +11,8 @@ The step ends where the first row reaches its bound, or the first contact its co
 and a step on the smaller set follows, until a full step is possible. Rows may depend on each other, such as those of
 feet on the ground between joints at their limits; their velocities need not agree to the last bit. A proximal term, a
 small part of each row's mobility, keeps their impulses close to the previous ones. It decreases from one search to the
-next.
+next. On SIMD lanes (`state_lanes`) every lane has its own sets. Loops run until no lane continues; the results of the
+others do not change by a bit.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 
 from ..algebra.elimination import solve_general
 from ..algebra.linear import Vector
-from ..algebra.numbers import maximum, minimum, sqrt
+from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from .cone import cone_projection
 from .problem import clamped, project, put_triple, relative_velocities, residual, triple
 
@@ -35,7 +36,8 @@ class ActiveSetMemory(NamedTuple):
     """Scratch memory of the active-set method.
 
     A (M, M), b: matrix and right-hand side of the unknowns. row, kind: first row and kind of each unknown. does: state
-    of each row. e, s: direction and parameter of friction. step: change of the impulses. before: previous impulses.
+    of each row. e, s: direction and parameter of friction. step: change of the impulses. before: previous impulses and
+    velocities. solve_set: function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
     """
 
     A: Any
@@ -46,14 +48,15 @@ class ActiveSetMemory(NamedTuple):
     e: Any  # (2, M)
     s: Any
     step: Any
-    before: Any
+    before: Any  # (2, M)
+    solve_set: Any
 
 
-def active_set_memory(A, q):
+def active_set_memory(A, q, solve_set):
     """Scratch memory whose matrix is A (M, M), with the dtype of q."""
     M = A.shape[0]
-    x, places = np.empty((6, M), q.dtype), np.empty((3, M), np.int64)
-    return ActiveSetMemory(A, x[0], places[0], places[1], places[2], x[1:3], x[3], x[4], x[5])
+    x, places = np.empty((8, M), q.dtype), np.empty((2, M), np.int64)
+    return ActiveSetMemory(A, x[0], places[0], places[1], x[1], x[2:4], x[4], x[5], x[6:8], solve_set)
 
 
 def mobility(problem, r):
@@ -215,9 +218,18 @@ def part_of_row(problem, r, impulse, m):
     return part
 
 
+def solve_unknowns(problem, impulse, sigma, regular, m):
+    """Compute the step m.step of all impulses on the active set."""
+    count = put_unknowns(problem, m)
+    for i in range(count):
+        put_equation(problem, impulse, sigma, regular, m, i, count)
+    solve_general(m.A[:count, :count], m.b[:count])
+    put_step(problem, m, count)
+
+
 def first_change(problem, impulse, m):
     """Return the part of the step after which the first row changes its state, and that row; (1, -1) if none does."""
-    part, row = impulse[0] * 0 + 1, -1
+    part, row = impulse[0] * 0 + 1, impulse[0] * 0 - 1
     for c in range(problem.contacts):
         own = part_of_contact(problem, c, impulse, m)
         if own < part:
@@ -229,42 +241,51 @@ def first_change(problem, impulse, m):
     return maximum(part, 0), row
 
 
-def leave(problem, r, impulse, m):
-    """Remove scalar row r, which is at its bound, or contact r / 3 from the active set; a sticking contact may slip."""
-    if r >= 3 * problem.contacts:
-        m.does[r] = FIXED
-        impulse[r] = problem.high[r] if m.step[r] > 0 else problem.low[r]
+def leave_contact(c, impulse, m):
+    """Remove contact c from the active set; a sticking contact may slip."""
+    r = 3 * c
+    x = triple(impulse, r)
+    length = sqrt(x.x * x.x + x.y * x.y)
+    if m.does[r] == HELD and x.z > 0 and length > 0:
+        m.does[r] = SLIDES
+        m.e[0, r], m.e[1, r] = x.x / length, x.y / length
     else:
-        x = triple(impulse, r)
-        length = sqrt(x.x * x.x + x.y * x.y)
-        if m.does[r] == HELD and x.z > 0 and length > 0:
-            m.does[r] = SLIDES
-            m.e[0, r], m.e[1, r] = x.x / length, x.y / length
-        else:
+        m.does[r] = FIXED
+        put_triple(impulse, r, Vector(x.x * 0, x.x * 0, x.x * 0))
+
+
+def leave(problem, row, impulse, m):
+    """Remove `row`, of a contact its first, from the active set; scalar rows are then at their bound."""
+    for c in range(problem.contacts):
+        if row == 3 * c:
+            leave_contact(c, impulse, m)
+    for r in range(3 * problem.contacts, problem.rows):
+        if row == r:
             m.does[r] = FIXED
-            put_triple(impulse, r, Vector(x.x * 0, x.x * 0, x.x * 0))
+            impulse[r] = problem.high[r] if m.step[r] > 0 else problem.low[r]
 
 
-def search(problem, impulse, sigma, regular, m):
-    """Take steps on a shrinking active set; sigma = G lambda + g before and after. Return the number of steps."""
+def search(problem, impulse, sigma, regular, wanted, m):
+    """Take steps on a shrinking active set; sigma = G lambda + g before and after. Return the number of steps.
+
+    wanted: mask of the lanes that take steps. Impulses of the others change.
+    """
     identify(problem, impulse, sigma, m)
     relative_velocities(problem, impulse, sigma)
-    taken, row = 0, 0
-    while row >= 0 and taken < STEPS:
-        count = put_unknowns(problem, m)
-        for i in range(count):
-            put_equation(problem, impulse, sigma, regular, m, i, count)
-        solve_general(m.A[:count, :count], m.b[:count])
-        put_step(problem, m, count)
+    count, taken, going = 0, impulse[0] * 0, wanted
+    while count < STEPS and some(going):
+        m.solve_set(problem, impulse, sigma, regular, m)
         part, row = first_change(problem, impulse, m)
         for r in range(problem.rows):
-            impulse[r] += part * m.step[r]
-        if row >= 0:
+            impulse[r] = select(going, impulse[r] + part * m.step[r], impulse[r])
+        if going and row >= 0:
             leave(problem, row, impulse, m)
-        else:
+        elif going:
             project(problem, impulse)
         relative_velocities(problem, impulse, sigma)
-        taken += 1
+        taken += select(going, 1, 0)
+        going = going and row >= 0
+        count += 1
     return taken
 
 
@@ -276,20 +297,18 @@ def energy(problem, impulse, sigma):
     return total
 
 
-def run_active_set(problem, impulse, sigma, regular, m):
+def run_active_set(problem, impulse, sigma, regular, wanted, m):
     """Improve impulses by one search; sigma = G lambda + g before and after. Return the number of steps.
 
     The result is accepted if it decreases the energy, or if it decreases the residual and adds no energy to the
-    unconstrained motion.
+    unconstrained motion. wanted: mask of the lanes that are improved.
     """
     for r in range(problem.rows):
-        m.before[r] = impulse[r]
+        m.before[0, r], m.before[1, r] = impulse[r], sigma[r]
     before, begun = energy(problem, impulse, sigma), residual(problem, impulse, sigma)
-    taken = search(problem, impulse, sigma, regular, m)
+    taken = search(problem, impulse, sigma, regular, wanted, m)
     after = energy(problem, impulse, sigma)
-    better = after <= before or (after <= 0 and residual(problem, impulse, sigma) < begun)
-    if not better:  # so that NaN is none
-        for r in range(problem.rows):
-            impulse[r] = m.before[r]
-        relative_velocities(problem, impulse, sigma)
+    better = wanted and (after <= before or (after <= 0 and residual(problem, impulse, sigma) < begun))
+    for r in range(problem.rows):  # so that NaN is not better
+        impulse[r], sigma[r] = select(better, impulse[r], m.before[0, r]), select(better, sigma[r], m.before[1, r])
     return taken

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector, sub
-from ..algebra.numbers import absolute, maximum
-from .active_set import active_set_memory, run_active_set
+from ..algebra.numbers import absolute, maximum, minimum, select, some
+from .active_set import active_set_memory, run_active_set, solve_unknowns
 from .admm import admm_memory, solve_admm
 from .cone import block_at, contact_impulse
 from .problem import (
@@ -22,6 +22,7 @@ from .problem import (
 
 FIRST, ROUND = 1, 10  # sweeps before the first search of an active set, and between later ones
 REGULAR, LEAST = 1e-4, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
+COLD = 50  # iterations of `admm` without a warm start at most
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
 
 
@@ -35,7 +36,7 @@ class PgsMemory(NamedTuple):
 def pgs_memory(rows, q):
     """Scratch memory for at most `rows` rows, with the dtype of q."""
     admm = admm_memory(rows, q)
-    return PgsMemory(admm, active_set_memory(admm.L, q))
+    return PgsMemory(admm, active_set_memory(admm.L, q, solve_unknowns))
 
 
 def solve_contact(problem, c, impulse, sigma):
@@ -91,40 +92,58 @@ def sweeps(problem, impulse, sigma, tolerance, most):
     return taken
 
 
-def from_nothing(problem, impulse):
-    """Return whether all impulses are zero, so that there is no warm start."""
-    found = True
+def is_cold(problem, impulse, sigma, tolerance):
+    """Return whether several contacts have no warm start, although impulses must act: all are zero. Sets sigma."""
+    found, several = True, impulse[0] * 0
     for r in range(problem.rows):
         found = found and impulse[r] == 0
+    for c in range(problem.contacts):
+        several += select(problem.mu[c] < 0, 0, 1)
+    found = found and several > 1
+    if some(found):
+        relative_velocities(problem, impulse, sigma)
+        found = found and residual(problem, impulse, sigma) > tolerance
     return found
 
 
-def search_on(problem, impulse, sigma, tolerance, regular, m):
+def search_on(problem, impulse, sigma, tolerance, regular, wanted, m):
     """Run two active-set searches, and more while each halves the residual; return number of steps, and residual."""
-    taken, count, before, left = 0, 0, regular * 0, residual(problem, impulse, sigma)
-    while left > tolerance and (count < 2 or left < before / 2):
+    count, left = 0, residual(problem, impulse, sigma)
+    taken, going = left * 0, wanted and left > tolerance
+    while some(going):
         before = left
-        taken += run_active_set(problem, impulse, sigma, regular, m)
+        taken += run_active_set(problem, impulse, sigma, regular, going, m)
         regular = maximum(0.1 * regular, LEAST)
         left = residual(problem, impulse, sigma)
         count += 1
+        going = going and left > tolerance and (count < 2 or left < before / 2)
     return taken, left
 
 
-def refine(problem, impulse, sigma, tolerance, most, m):
+def refine(problem, impulse, sigma, tolerance, most, wanted, m):
     """Improve impulses by at most `most` sweeps, with searches after the first, and after every ROUND more.
 
-    Returns the number of sweeps and steps, and the residual.
+    Returns the number of sweeps and steps, and the residual. wanted: mask of the lanes that are improved.
     """
-    taken, swept, left, regular = 0, 0, tolerance + 1, REGULAR
-    while swept < most and left > tolerance:
+    swept, regular, left, going = 0, REGULAR, sigma[0] * 0 + tolerance + 1, wanted
+    taken = sigma[0] * 0
+    while swept < most and some(going):
         count = most - swept if swept + ROUND > most else (ROUND if swept > 0 else FIRST)
-        taken += run_pgs(problem, impulse, sigma, tolerance, count)
+        if going:
+            taken += run_pgs(problem, impulse, sigma, tolerance, count)
         swept += count
-        steps, left = search_on(problem, impulse, sigma, tolerance, regular, m)
+        steps, left = search_on(problem, impulse, sigma, tolerance, regular, going, m)
         taken += steps
+        going = going and left > tolerance
         regular = maximum(0.01 * regular, LEAST)
     return taken, left
+
+
+def solve_warm(problem, impulse, sigma, tolerance, memory):
+    """Take the first steps of `solve_pgs` only, from a warm start; return whether the problem is not solved."""
+    cold = is_cold(problem, impulse, sigma, tolerance)
+    _, left = refine(problem, impulse, sigma, tolerance, FIRST, not cold, memory.active)
+    return cold or not left <= tolerance
 
 
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
@@ -135,20 +154,17 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     It treats all contacts alike, so that points which share a load each take their part. Sweeps would assign it to the
     first points in order, and would not change that where the parts are not determined.
     """
-    patience = most if most < SWEEPS else SWEEPS
-    first = 0
-    if problem.contacts > 1 and from_nothing(problem, impulse):
-        first = solve_admm(problem, impulse, sigma, tolerance, most, memory.admm)
+    patience, first, taken = minimum(most, SWEEPS), minimum(most, COLD), sigma[0] * 0
+    if is_cold(problem, impulse, sigma, tolerance):
+        taken += solve_admm(problem, impulse, sigma, tolerance, first, memory.admm)
         scale_along_ray(problem, impulse, sigma)
-    taken, left = refine(problem, impulse, sigma, tolerance, patience, memory.active)
-    taken += first
+    steps, left = refine(problem, impulse, sigma, tolerance, patience, True, memory.active)
+    taken += steps
     if left > tolerance:
         taken += solve_admm(problem, impulse, sigma, tolerance, most, memory.admm)
         scale_along_ray(problem, impulse, sigma)
         relative_velocities(problem, impulse, sigma)
-        steps, left = search_on(problem, impulse, sigma, tolerance, LEAST, memory.active)
-        taken += steps
-    if left > tolerance:
-        more, _ = refine(problem, impulse, sigma, tolerance, patience, memory.active)
-        taken += more
-    return taken
+    steps, left = search_on(problem, impulse, sigma, tolerance, LEAST, left > tolerance, memory.active)
+    taken += steps
+    steps, _ = refine(problem, impulse, sigma, tolerance, patience, left > tolerance, memory.active)
+    return taken + steps

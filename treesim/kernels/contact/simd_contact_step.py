@@ -1,9 +1,9 @@
 """Steps with contact of eight states at once, as `contact_step` computes them for one.
 
 Rows are those of any of the states. On lanes whose state does not have a row it is inactive: zero velocity and zero
-impulse, so the result of a lane does not depend on the others. Sweeps continue until every lane is within the
-tolerance; converged lanes do not change. Some states are left to `contact_step`: those that ITERATIONS and SWEEPS do
-not solve, those in which restitution would add energy, and those that have more than `simd_collision.MOST` contacts.
+impulse, so the result of a lane does not depend on the others. Sweeps and searches continue until every lane is within
+the tolerance; converged lanes do not change. Some states are left unsolved: those that the solver does not solve, those
+in which restitution would add energy, and those that have more than `simd_collision.MOST` contacts.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from ..entries.annotations import Reals, TableOfIntegers, TableOfReals
 from ..entries.status import status_of
 from ..kinematics.configuration import advance, retrace
 from ..stepping.step import resist, settings_of
-from .admm import admm_memory, solve_admm
+from .active_set import active_set_memory
+from .admm import admm_memory
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
@@ -32,18 +33,16 @@ from .constraint_rows import NEAR as NEAR_FASTEST
 from .contact_step import acts, rates, work_of
 from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, put_joint, response
 from .midpoint_correction import needs_midpoint_correction
-from .pgs import SWEEPS, from_nothing, sweeps
+from .pgs import PgsMemory, solve_pgs, solve_warm
 from .problem import Problem, regularize_immobile_rows, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
+from .simd_active_set import solve_lanes
 from .simd_collision import MOST, find_contacts
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .workspace import contact_memory
 
 SIMD_SOLVER_INFO = 2  # numbers: residual, and FOR_ONE for a state that is not solved, whose other results are invalid
 FOR_ONE = 1
-
-
-ITERATIONS = 100  # of `admm` on lanes, which all iterate until the slowest converges
 
 
 def put_limits(m, q, dt, n, active):
@@ -151,7 +150,8 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         mask_inactive_rows(moved, m.rows, n, active)
         assemble_delassus(moved, m.rows, n)
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
-        solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, solver_info, memory, active, count)
+        matrix = compact_matrix(memory, n)
+        solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, solver_info, matrix, active, count)
         store_warm_start(m, nc, n, after, R, first, last, active)
         response(moved, m.rows, n, m.push, m.mean_change)
         response(moved, m.rows, n, m.impulse, m.end_change)
@@ -183,21 +183,29 @@ def stored_on_lanes(m, nc, active):
     return stored_in_springs(m, nc)
 
 
-def solve_some(problem, several, impulse, sigma, tolerance, memory):
-    """Solve for impulses as `pgs` does, without its searches; return a mask of lanes that are not solved.
+def solver_memory(rows, q):
+    """Scratch memory of `solve_pgs` on SIMD lanes, for at most `rows` rows, with the dtype of q."""
+    admm = admm_memory(rows, q)
+    return PgsMemory(admm, active_set_memory(admm.L, q, solve_lanes))
 
-    several: mask of states with several contacts.
-    """
-    if several and from_nothing(problem, impulse):
-        solve_admm(problem, impulse, sigma, tolerance, ITERATIONS, memory)
-        scale_along_ray(problem, impulse, sigma)
-    sweeps(problem, impulse, sigma, tolerance, SWEEPS)
-    return residual(problem, impulse, sigma) > tolerance
+
+def compact_matrix(memory, n):
+    """Return the same memory with a contiguous matrix of n rows."""
+    L = memory.admm.L.reshape(memory.admm.L.size)[: n * n].reshape((n, n))
+    return PgsMemory(memory.admm._replace(L=L), memory.active._replace(A=L))
+
+
+def solve_some(problem, impulse, sigma, tolerance, most, memory):
+    """Solve by `solve_pgs`, or its first steps if `most` is 1; return a mask of lanes that are not solved."""
+    if most > 1:
+        solve_pgs(problem, impulse, sigma, tolerance, most, memory)
+        return not residual(problem, impulse, sigma) <= tolerance
+    return solve_warm(problem, impulse, sigma, tolerance, memory)
 
 
 def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info, memory, active, count):
     """Solve for all sets of impulses, m.push and m.impulse, and write the diagnostics `solver_info`."""
-    share, tolerance = scheme[0], scheme[1]
+    share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
     position_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
     regularize_immobile_rows(problem)
@@ -205,7 +213,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info,
         m.rows.G[r, r] = select(active[r] > 0, m.rows.G[r, r], 1)
     load_warm_start(m, nc, n, share, before, R, first, last, active)
     scale_along_ray(problem, m.push, m.sigma)
-    left = solve_some(problem, count[0] > 1, m.push, m.sigma, tolerance, memory)
+    left = solve_some(problem, m.push, m.sigma, tolerance, most, memory)
     worst = residual(problem, m.push, m.sigma)
     put_moved(m, nc, n)
     velocity_problem(m, nc, n, q, dt, share)
@@ -213,7 +221,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info,
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
-    left = left or solve_some(problem, count[0] > 1, m.impulse, m.sigma, tolerance, memory)
+    left = solve_some(problem, m.impulse, m.sigma, tolerance, most, memory) or left
     left = left or count[0] > MOST
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
@@ -222,7 +230,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info,
         recovery_problem(m, nc, n, q, dt)
         mask_inactive(problem, active)
         scale_along_ray(problem, m.recovery, m.sigma)
-        left = left or solve_some(problem, count[0] > 1, m.recovery, m.sigma, FINER * tolerance, memory)
+        left = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, most, memory) or left
         solver_info[0] = maximum(solver_info[0], residual(problem, m.recovery, m.sigma))
         recover(m, n)
     solver_info[1] = select(left, FOR_ONE, 0)
@@ -262,7 +270,8 @@ def contact_step_on_lanes(
 ) -> int:  # fmt: skip
     """Compute the steps of all states, eight at a time; arrays as in `contact_step_entry`.
 
-    `after` must be 0 before. `solver_info` has SIMD_SOLVER_INFO numbers per state.
+    `after` must be 0 before. `solver_info` has SIMD_SOLVER_INFO numbers per state. A scheme with 1 iteration takes the
+    first steps of the solver only.
     """
     tree = tree_tables(ints, reals)
     s = settings_of(tree, settings)
@@ -270,7 +279,7 @@ def contact_step_on_lanes(
     R = before.size // count
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(7, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
-    memory, active = admm_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
+    memory, active = solver_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
     first, wide = 0, 8
     while first < count:
         last = min(first + wide, count) - 1

@@ -18,7 +18,7 @@ class PlantLayout(DrakeLayout):
 
     def __init__(self, robot: Tree, plant: Any) -> None:
         super().__init__(robot)
-        for body in robot.bodies[self.floating :]:
+        for body in robot.bodies[len(self.floating) :]:
             joint = plant.GetJointByName(body.joint.name)
             for order, index, start in (
                 (self.q_order, robot.q_index, joint.position_start()),

@@ -321,8 +321,9 @@ def test_contact_is_timed_and_judged(
     quick = partial(bench.time_contact, duration=0.01, count=2, steps=2, engines=[])
     monkeypatch.setattr(bench, "time_contact", quick)
     saved = tmp_path / "contact.json"
-    text = treesim("bench", "simple_humanoid", "--contact", "--kp", 3000, *QUICK, "--save", saved).stdout
+    chosen = ("--scene", "standing", "--scene", "moving-1")
+    text = treesim("bench", "simple_humanoid", "--contact", "--kp", 3000, *chosen, *QUICK, "--save", saved).stdout
     found = json.loads(saved.read_text())
-    assert found["kp"] == 3000 and found["base"] == "floating" and len(found["contact"]) == 2
-    assert all(row["threads"] >= 1 and row["min_s"] > 0 for row in found["rollouts"])
-    assert "stick error" in text and "Stepper.step, semi_implicit_euler" in text
+    assert found["kp"] == 3000 and found["base"] == "floating" and len(found["contact"]) == 4
+    assert all(row["min_s"] > 0 for row in found["rollouts"])
+    assert "stick error" in text and "Stepper.step, semi_implicit_euler" in text and "moving-1: with random" in text

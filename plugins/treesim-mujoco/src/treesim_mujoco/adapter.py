@@ -36,8 +36,8 @@ class MujocoAdapter:
 
     def refuses(self, robot: Tree) -> str | None:
         """Return why MuJoCo cannot evaluate this robot, or None."""
-        for i, body in enumerate(robot.bodies):
-            if body.joint.type not in KNOWN and not (body.joint.type == "floating" and i == 0):
+        for body in robot.bodies:
+            if body.joint.type not in KNOWN and not (body.joint.type == "floating" and body.parent == 0):
                 return f"MuJoCo has no {body.joint.type} joint inside a robot"
         return None
 

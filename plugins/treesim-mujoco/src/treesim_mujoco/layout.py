@@ -1,6 +1,6 @@
 """State layout of MuJoCo.
 
-Quaternions are w first; a free base has linear velocity and force in world axes, angular ones in body axes.
+Quaternions are w first; a free body has linear velocity and force in world axes, angular ones in body axes.
 In treesim both are in body axes.
 """
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treesim.compare.layouts import WorldAxes
+from treesim.compare.layouts import WorldAxes, floating_joints
 
 from .reading import body_name
 
@@ -36,5 +36,4 @@ class MujocoLayout(WorldAxes):
                 numbers[-4:] = [numbers[-1], *numbers[-4:-1]]  # w x y z
             q_order[at_q : at_q + len(numbers)] = numbers
             v_order[at_v : at_v + body.joint.nv] = range(ours_v.start, ours_v.stop)
-        floating = robot.base == "floating"
-        super().__init__(q_order, v_order, floating, parts=1)
+        super().__init__(q_order, v_order, floating_joints(robot), parts=1)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import mujoco
 import numpy as np
 
-from treesim.compare import BenchmarkCase, EngineModel, Motion, StandingScene, States, Stepping
+from treesim.compare import BenchmarkCase, ContactScene, EngineModel, Motion, States, Stepping
 
-from . import standing, timed
+from . import contact, timed
 from .layout import MujocoLayout
 from .reading import body_name, massless_with_inertia, model_of
 
@@ -166,13 +166,13 @@ class MujocoModel(EngineModel):
         """
         return timed.rollouts(self.model, self.layout, motion, threads)
 
-    def steppings(self, scene: StandingScene) -> list[Stepping]:
+    def steppings(self, scene: ContactScene) -> list[Stepping]:
         """Return mj_step by two integrators, with both friction cones, and with settings against creep of contacts."""
-        return standing.steppings(scene)
+        return contact.steppings(scene)
 
-    def standing_rollouts(self, scene: StandingScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
+    def contact_rollouts(self, scene: ContactScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
         """Return mujoco.rollout and mujoco.batch of the scene, with both friction cones."""
-        return standing.rollouts(scene, count, steps, threads)
+        return contact.rollouts(scene, count, steps, threads)
 
 
 def _rotation(quaternion: np.ndarray) -> np.ndarray:

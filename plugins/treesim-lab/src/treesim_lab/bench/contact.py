@@ -1,63 +1,61 @@
-"""Steps of a robot standing on a plane, compared with other engines: time, drift and penetration."""
+"""Steps and rollouts of scenes with contact, compared with other engines: time, drift, overlap and residual."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from treesim.compare.cases import OURS, ROLLOUT, BenchmarkCase, StandingScene, Stepping
+from treesim.compare.cases import OURS, ROLLOUT, BenchmarkCase, ContactScene, Stepping
 from treesim.compare.engines import EngineAdapter, EngineModel, chosen_engines, installed_engines, read_by_engines
 from treesim.compare.source import canonical, read, without_losses
 from treesim.contact.contact_solve import SHARE
-from treesim.contact.ground import Ground
-from treesim.engine.threads import thread_count
-from treesim.model.inertia import Inertia, Placement
-from treesim.model.joints import Joint
-from treesim.model.shapes import CollisionShape
-from treesim.model.tree import Body, Tree
+from treesim.dynamics.functions import energy
+from treesim.model.tree import Tree
 from treesim.rollouts.rollout import rollout
 from treesim.simulation.stepper import Stepper
-from treesim.simulation.world import World
-from treesim.states.standing import standing
-from treesim.states.support import lowest_point
 
+from .contact_scenes import (
+    DT,
+    GRAVITY,
+    SLOPE,
+    STEPS,
+    SceneKind,
+    SceneOptions,
+    bare_robot,
+    box_on_incline,
+    chosen_scenes,
+)
 from .measure import measured
 from .results import Benchmark
 
 STEP = "step"
-DT = 1e-3  # s
-# N m/rad, s: kd = 0.05 s kp; at twice this kp a humanoid chatters under engines that take stiffness explicitly
-KP, DAMPING_TIME = 1000.0, 0.05
-SLOPE, NEAR = 0.5, 1e-3  # of the incline, which is the friction at which a box begins to slide; how near it is tried
-SLIDING, GRAVITY = 1.0, 9.81  # s, m/s^2
-ROLLOUT_ROUNDS = 5  # at most
-# standard deviations of initial joint speeds [rad/s, m/s]; numbers of initial velocities, and of steps from each
-SPEEDS, STATES, STEPS = (0.05, 0.3, 1.0), 16, 30
+KP = 1000.0  # N m/rad
+NEAR = 1e-3  # distance of the friction of the incline from the threshold
+SLIDING = 1.0  # s
+SAMPLED = 10  # steps between evaluations of the energy
 
 
 def time_contact(
     robot: str | Tree = "g1_29dof_rev_1_0",
     kp: float = KP,
     friction: float = 0.8,
+    scenes: Sequence[str] | None = None,
     duration: float = 10.0,
-    rounds: int = 50,
-    count: int = 64,
-    steps: int = 40,
+    rounds: int = 3,
+    count: int = 32,
+    steps: int = 20,
     engines: str | EngineAdapter | Sequence[str | EngineAdapter] | None = None,
 ) -> Benchmark:
-    """Time steps of 1 ms of a robot standing on a plane under PD control, of treesim and other engines, in turns.
+    """Time steps of 1 ms with contact, and rollouts on one thread, of treesim and other engines, in turns.
 
-    Steps from initial states that differ are timed too: such contact problems take a solver longer than that of a
-    robot at rest, and SIMD lanes wait for the slowest. Joint limits, effort limits, damping, friction and armature are
-    left out. Rows have the time of one step,
-    and: drift_m, the base's motion in the second half of the duration; penetration_m, the largest overlap at
-    its end; stick_error and slip_error [m/s], the error of a box's speed after 1 s on an incline of slope 0.5
-    with friction 0.501 (it sticks) and 0.499 (it slides).
+    Scenes are a robot under PD control, standing, moving, pushed, falling, on stairs and on a height field, and stacks
+    of boxes without the robot. Scenes that move start from 8 states that differ: such contact problems take a solver
+    longer than that of a robot at rest, and SIMD lanes wait for the slowest. Joint limits, effort limits, damping,
+    friction and armature are left out.
 
     Parameters
     ----------
@@ -68,129 +66,89 @@ def time_contact(
         0.05 s.
     friction : float
         Coefficient of friction.
+    scenes : sequence of str, optional
+        Names of `contact_scenes.SCENES`, all by default.
     duration : float
-        Time [s] that the robot stands before the steps are timed.
+        Time [s] that scenes at rest are simulated before their steps are timed.
     rounds : int
         Number of turns of each call.
     count, steps : int
-        Number of robots and of steps of the rollouts.
+        Number of rollouts, which start from the scene's states in turn, and of their steps.
     engines : optional
         As in `time_calls`.
 
     Returns
     -------
     Benchmark
-        Rows by method of stepping. `more` contains "rollouts": times per state and step on one thread and on
-        all; and "moving": times of one step within 30 from 16 random joint velocities, by their standard deviation
-        "speed" [rad/s, m/s]. Rollouts have such rows too, and 0 for those that all stand.
+        Rows by scene and method of stepping: the time of one step, "overlap_m", the largest overlap at the end of a
+        step, and "residual", the largest complementarity residual [m/s, rad/s] if the engine reports it. For scenes at
+        rest also "drift_m", the largest motion of a coordinate in the second half of the duration. For scenes without
+        control also "energy_gain", the largest energy [J] above that at the start. Values that do not apply are None.
+        `more` contains "rollouts": times per state and step; and "incline": "stick_error" and "slip_error" [m/s], the
+        error of a box's speed after 1 s on an incline of slope 0.5 with friction 0.501 (it sticks) and 0.499 (it
+        slides).
 
     Raises
     ------
     ArgumentError
         For a robot that cannot stand.
+    UnknownNameError
+        For an unknown scene.
 
     Examples
     --------
     >>> from treesim_lab import bench
-    >>> found = bench.time_contact("simple_humanoid", 3000.0, duration=0.01, rounds=1, count=2, steps=2, engines=[])
+    >>> quick = {"duration": 0.01, "rounds": 1, "count": 2, "steps": 2, "engines": []}
+    >>> found = bench.time_contact("simple_humanoid", 3000.0, scenes=["standing"], **quick)
     >>> found
-    <Benchmark of 'simple_humanoid': 2 methods of stepping on a plane>
-    >>> found.rows[0]["stick_error"] < 1e-9
+    <Benchmark of 'simple_humanoid': 2 methods of stepping with contact>
+    >>> found.more["incline"][0]["stick_error"] < 1e-9
     True
     """
     notes: list[str] = []
     given = read(robot, "floating").robot
-    scene = standing_scene(given, kp, friction)
+    options, kinds = SceneOptions(bare_robot(given), kp, friction), chosen_scenes(scenes)
     adapters = installed_engines(notes) if engines is None else chosen_engines("engines", engines)
-    models = _models(adapters, given, notes)
-    stood = [*our_steppings(scene), *(each for model in models for each in model.steppings(scene))]
-    quality = {each.name: _how_it_stands(scene, each, duration) for each in stood}
-    for key, mu in (("stick_error", SLOPE + NEAR), ("slip_error", SLOPE - NEAR)):
-        for name, error in _sliding_errors(adapters, mu, notes).items():
-            quality[name][key] = error
-    cases = [BenchmarkCase(s.engine, s.name, STEP, s.step, lambda: None, s.does) for s in stood]
-    rows = [{**row, **quality[row["call"]]} for row in measured(cases, rounds, {})]
-    title = {each.title: each.version() for each in adapters if any(model.engine == each.title for model in models)}
-    settled = scene._replace(q0=np.array(stood[0].state()[0]))
-    few = min(rounds, ROLLOUT_ROUNDS)
-    moving = [moving_scene(scene, speed) for speed in SPEEDS]
-    rolled = [
-        {**row, "speed": speed}
-        for speed, start in zip((0.0, *SPEEDS), (settled, *moving), strict=True)
-        for row in _rollout_rows(start, models, count, steps, few)
-    ]
-    stepped = [
-        {**row, "speed": speed}
-        for speed, start in zip(SPEEDS, moving, strict=True)
-        for row in _moving_rows(start, models, few)
-    ]
-    more = {"rollouts": rolled, "moving": stepped, "kp": kp, "friction": friction, "dt": DT, "duration": duration}
-    name, nv = scene.robot.name, scene.robot.nv
-    return Benchmark(
-        "contact", name, "floating", nv, tuple(rows), rounds, None, title, tuple(dict.fromkeys(notes)), more
-    )
+    rows: list[dict[str, Any]] = []
+    rolled: list[dict[str, Any]] = []
+    titles: dict[str, str] = {}
+    read_models = lru_cache(maxsize=None)(lambda tree: _models(adapters, tree, notes))
+    for kind in kinds:
+        scene = kind.make(options)
+        models = read_models(scene.robot)
+        titles |= {each.title: each.version() for each in adapters if any(each.title == m.engine for m in models)}
+        ways = _steppings(scene, models)
+        qualities = [_quality(scene, kind, way, duration) for way in ways]
+        cases = [_step_case(scene, kind, way) for way in ways]
+        timed = measured(cases, rounds, {})
+        rows += [{"scene": kind.name, **row, **found} for row, found in zip(timed, qualities, strict=True)]
+        if kind.rests:
+            scene = scene._replace(q0=ways[0].state()[0][None])
+        rolled += [{"scene": kind.name, **row} for row in _rollout_rows(scene, models, count, steps, rounds)]
+    about = {kind.name: kind.about for kind in kinds}
+    more = {
+        "rollouts": rolled, "incline": _incline_rows(adapters, notes), "scenes": about, "kp": kp, "friction": friction,
+        "dt": DT, "duration": duration,
+    }  # fmt: skip
+    name, nv, remarks = given.name, given.nv, tuple(dict.fromkeys(notes))
+    return Benchmark("contact", name, "floating", nv, tuple(rows), rounds, None, titles, remarks, more)
 
 
-def standing_scene(robot: Tree, kp: float = KP, friction: float = 0.8) -> StandingScene:
-    """Return a robot placed on the plane z = 0 in its neutral configuration, with PD gains towards it.
-
-    Limits, damping, friction and armature are removed. Raises ArgumentError for a robot that cannot stand.
-    """
-    bare = _without_limits(robot)
-    gains = np.zeros(bare.nv)
-    for body in bare.bodies:
-        if body.joint.nv == 1:
-            gains[bare.v_index[body.joint.name]] = kp
-    q0 = standing(bare, bare.neutral())
-    normal, rest = np.array([0.0, 0.0, 1.0]), np.zeros((1, bare.nv))
-    return StandingScene(bare, q0, q0, gains, DAMPING_TIME * gains, normal, friction, DT, rest)
+def _models(adapters: Sequence[EngineAdapter], robot: Tree, notes: list[str]) -> list[EngineModel]:
+    bare = without_losses(robot)
+    return read_by_engines(adapters, bare, lambda level: canonical(bare), notes)
 
 
-def moving_scene(scene: StandingScene, speed: float) -> StandingScene:
-    """Return a scene with random initial velocities of the joints that have gains; speed: standard deviation."""
-    random = np.random.default_rng(0).normal(size=(STATES, scene.robot.nv))
-    return scene._replace(v0=speed * random * (scene.kp > 0))
+def _steppings(scene: ContactScene, models: Sequence[EngineModel]) -> list[Stepping]:
+    return [*our_steppings(scene), *(each for model in models for each in model.steppings(scene))]
 
 
-def _moving_rows(scene: StandingScene, models: Sequence[EngineModel], rounds: int) -> list[dict[str, Any]]:
-    """Return the time of one step, the start included, within STEPS steps from each of the initial velocities."""
-    cases = []
-    for way in [*our_steppings(scene), *(each for model in models for each in model.steppings(scene))]:
-
-        def runs(way: Stepping = way) -> None:
-            for k in range(len(scene.v0)):
-                way.start(k)
-                _run(way, STEPS)
-
-        count = len(scene.v0) * STEPS
-        cases.append(BenchmarkCase(way.engine, way.name, STEP, runs, lambda: None, way.does, states=count))
-    return measured(cases, rounds, {})
-
-
-def _without_limits(robot: Tree) -> Tree:
-    """Return the robot with its shapes, without joint limits, effort limits, damping, friction and armature."""
-    free: dict[str, Any] = {
-        "lower": -np.inf,
-        "upper": np.inf,
-        "effort_limit": np.inf,
-        "damping": 0.0,
-        "joint_friction": 0.0,
-        "armature": 0.0,
-    }
-    bodies = [replace(body, joint=replace(body.joint, **free)) for body in robot.bodies]
-    return Tree(robot.name, bodies, gravity=robot.gravity.tolist(), shapes=robot.shapes)
-
-
-def our_steppings(scene: StandingScene) -> list[Stepping]:
+def our_steppings(scene: ContactScene) -> list[Stepping]:
     """Return treesim's methods of stepping a scene: both integrators with contact, with their default substeps."""
     return [_our_stepping(scene, rule) for rule in reversed(SHARE)]
 
 
-def _world(scene: StandingScene) -> World:
-    return World(scene.robot, ground=Ground(normal=scene.normal, friction=scene.friction))
-
-
-def _targets(scene: StandingScene) -> np.ndarray:
+def _targets(scene: ContactScene) -> np.ndarray:
     """Return the targets (nv,) of the PD controller."""
     found = np.zeros(scene.robot.nv)
     for body in scene.robot.bodies:
@@ -200,46 +158,73 @@ def _targets(scene: StandingScene) -> np.ndarray:
     return found
 
 
-def _our_stepping(scene: StandingScene, rule: str) -> Stepping:
-    stepper = Stepper(_world(scene), scene.dt, integrator=rule, kp=scene.kp, kd=scene.kd)
-    now, u = [stepper.reset(scene.q0)], _targets(scene)
+def _our_stepping(scene: ContactScene, rule: str) -> Stepping:
+    stepper = Stepper(scene.world, scene.dt, integrator=rule, kp=scene.kp, kd=scene.kd)
+    u, starts = _targets(scene), [stepper.reset(q, v) for q, v in zip(scene.q0, scene.v0, strict=True)]
+    now: list[Any] = [starts[0], None]
 
     def start(k: int = 0) -> None:
-        now[0] = stepper.reset(scene.q0, scene.v0[k])
+        now[0] = starts[k]  # states do not change
 
     def step() -> None:
-        now[0] = stepper.step(now[0], u)[0]
+        now[:] = stepper.step(now[0], u)
+
+    def residual() -> float:
+        return float(max(now[1].contact.residual, now[1].contact.position_residual))
 
     parts = f", in {stepper.substeps} parts" if stepper.substeps > 1 else ""
-    does = f"rigid contacts, exact friction cones; kp and kd implicit; also a report{parts}"
-    return Stepping(OURS, f"Stepper.step, {rule}", start, step, lambda: (now[0].q, now[0].v), does)
+    return Stepping(
+        OURS, f"Stepper.step, {rule}", start, step, lambda: (now[0].q, now[0].v),
+        lambda: float(now[1].contact.penetration),
+        f"rigid contacts, exact friction cones; kp and kd implicit; also a report{parts}", residual,
+    )  # fmt: skip
 
 
-def _how_it_stands(scene: StandingScene, way: Stepping, duration: float) -> dict[str, Any]:
-    """Return the drift of the base in the second half of the duration, and the penetration at its end [m]."""
-    places = []
-    way.start()
-    for _ in range(2):
-        _run(way, round(duration / 2 / scene.dt))
-        places.append(np.array(way.state()[0][:3]))
-    gap = lowest_point(scene.robot, way.state()[0], normal=scene.normal).gap
-    return {"drift_m": float(np.linalg.norm(places[1] - places[0])), "penetration_m": max(-gap, 0.0)}
+def _quality(scene: ContactScene, kind: SceneKind, way: Stepping, duration: float) -> dict[str, float | None]:
+    """Return overlap, residual, drift and gain of energy of a scene; None for what does not apply."""
+    overlap, residual, gain, drift = 0.0, 0.0, 0.0, None
+    for k in range(len(scene.q0)):
+        way.start(k)
+        begun, steps = _energy(scene, way), round(duration / scene.dt) if kind.rests else STEPS
+        for j in range(steps):
+            way.step()
+            overlap = max(overlap, way.overlap())
+            residual = max(residual, way.residual()) if way.residual is not None else 0.0
+            if j == steps // 2:
+                middle = np.array(way.state()[0])
+            if kind.passive and j % SAMPLED == SAMPLED - 1:
+                gain = max(gain, _energy(scene, way) - begun)
+        if kind.rests:
+            drift = float(np.abs(way.state()[0] - middle).max())
+    return {
+        "overlap_m": overlap,
+        "residual": None if way.residual is None else residual,
+        "drift_m": drift,
+        "energy_gain": gain if kind.passive else None,
+    }
 
 
-def _run(way: Stepping, steps: int) -> None:
+def _energy(scene: ContactScene, way: Stepping) -> float:
+    """Return kinetic and potential energy of the current state [J]."""
+    return float(np.sum(energy(scene.robot, *way.state())))
+
+
+def _step_case(scene: ContactScene, kind: SceneKind, way: Stepping) -> BenchmarkCase:
+    """Return the call of STEPS steps from each initial state, the start included; of a scene at rest of steps on."""
+
+    def runs() -> None:
+        for k in range(len(scene.q0)):
+            if not kind.rests:
+                way.start(k)
+            run_steps(way, STEPS)
+
+    return BenchmarkCase(way.engine, way.name, STEP, runs, lambda: None, way.does, states=len(scene.q0) * STEPS)
+
+
+def run_steps(way: Stepping, steps: int) -> None:
+    """Take a number of steps."""
     for _ in range(steps):
         way.step()
-
-
-def box_on_incline(friction: float) -> StandingScene:
-    """Return a box of 10 kg on a plane of slope 0.5, aligned with it: it sticks if friction is at least 0.5."""
-    half = math.atan(SLOPE) / 2
-    inertia = Inertia(10.0, (0, 0, 0), np.diag([10 * 0.2**2 / 6] * 3))
-    shape = CollisionShape(1, Placement(), "box", size=(0.2, 0.2, 0.2), link="box")
-    box = Tree("box", [Body("box", 0, Joint("free", "floating"), inertia)], gravity=[0, 0, -GRAVITY], shapes=[shape])
-    normal = np.array([math.sin(2 * half), 0.0, math.cos(2 * half)])
-    q0 = standing(box, np.array([0, 0, 0, 0, math.sin(half), 0, math.cos(half)]), Ground(normal=normal))
-    return StandingScene(box, q0, q0, np.zeros(6), np.zeros(6), normal, friction, DT, np.zeros((1, 6)))
 
 
 def speed_on_incline(friction: float) -> float:
@@ -247,41 +232,34 @@ def speed_on_incline(friction: float) -> float:
     return max(GRAVITY * (SLOPE - friction) / math.hypot(1, SLOPE) * SLIDING, 0.0)
 
 
-def _sliding_errors(adapters: Sequence[EngineAdapter], friction: float, notes: list[str]) -> dict[str, float]:
-    """Return the error of the box's speed after 1 s, by method of stepping."""
-    scene = box_on_incline(friction)
-    models = _models(adapters, scene.robot, notes)
-    found = {}
-    for way in [*our_steppings(scene), *(each for model in models for each in model.steppings(scene))]:
-        way.start()
-        _run(way, round(SLIDING / scene.dt))
-        found[way.name] = abs(float(np.linalg.norm(way.state()[1][:3])) - speed_on_incline(friction))
-    return found
-
-
-def _models(adapters: Sequence[EngineAdapter], robot: Tree, notes: list[str]) -> list[EngineModel]:
-    bare = without_losses(robot)
-    return read_by_engines(adapters, bare, lambda level: canonical(bare), notes)
+def _incline_rows(adapters: Sequence[EngineAdapter], notes: list[str]) -> list[dict[str, Any]]:
+    """Return the errors of a box's speed after 1 s on an incline that it sticks to, and on one that it slides down."""
+    found: dict[str, dict[str, Any]] = {}
+    for key, mu in (("stick_error", SLOPE + NEAR), ("slip_error", SLOPE - NEAR)):
+        scene = box_on_incline(mu)
+        for way in _steppings(scene, _models(adapters, scene.robot, notes)):
+            way.start()
+            run_steps(way, round(SLIDING / scene.dt))
+            error = abs(float(np.linalg.norm(way.state()[1][:3])) - speed_on_incline(mu))
+            found.setdefault(way.name, {"engine": way.engine, "call": way.name})[key] = error
+    return list(found.values())
 
 
 def _rollout_rows(
-    scene: StandingScene, models: Sequence[EngineModel], count: int, steps: int, rounds: int
+    scene: ContactScene, models: Sequence[EngineModel], count: int, steps: int, rounds: int
 ) -> list[dict[str, Any]]:
-    """Return times per state and step of rollouts of the scene, on one thread and on all."""
-    rows = []
-    for threads in sorted({1, thread_count()}):
-        cases = [_our_rollout(scene, rule, count, steps, threads) for rule in reversed(SHARE)]
-        for model in models:
-            cases += model.standing_rollouts(scene, count, steps, threads)
-        rows += [{**row, "threads": threads} for row in measured(cases, rounds, {}, batched=True)]
-    return rows
+    """Return times per state and step of rollouts of the scene, on one thread."""
+    cases = [_our_rollout(scene, rule, count, steps) for rule in reversed(SHARE)]
+    for model in models:
+        cases += model.contact_rollouts(scene, count, steps, 1)
+    return measured(cases, rounds, {}, batched=True)
 
 
-def _our_rollout(scene: StandingScene, rule: str, count: int, steps: int, threads: int) -> BenchmarkCase:
-    q0, v0 = np.tile(scene.q0, (count, 1)), np.resize(scene.v0, (count, scene.robot.nv))
+def _our_rollout(scene: ContactScene, rule: str, count: int, steps: int) -> BenchmarkCase:
+    q0, v0 = np.resize(scene.q0, (count, scene.robot.nq)), np.resize(scene.v0, (count, scene.robot.nv))
     u = np.tile(_targets(scene), (steps, 1))
     out = np.empty((count, steps, scene.robot.nq)), np.empty((count, steps, scene.robot.nv))
-    how: dict[str, Any] = {"kp": scene.kp, "kd": scene.kd, "integrator": rule, "threads": threads, "out": out}
-    call = partial(rollout, _world(scene), q0, v0, u, scene.dt, **how)
+    how: dict[str, Any] = {"kp": scene.kp, "kd": scene.kd, "integrator": rule, "threads": 1, "out": out}
+    call = partial(rollout, scene.world, q0, v0, u, scene.dt, **how)
     does = "keeps every state, in arrays that are there"
     return BenchmarkCase(OURS, f"rollout, {rule}", ROLLOUT, call, lambda: call().q[:, -1], does, count * steps)

@@ -9,7 +9,7 @@ from treesim.compare.cases import OURS
 from treesim.system.display import ReprMixin
 
 MADE_OF = {"calls": "calls on one state", "batches": "calls on {} states each", "sizes": "sizes of batches",
-           "contact": "methods of stepping on a plane"}  # fmt: skip
+           "contact": "methods of stepping with contact"}  # fmt: skip
 
 
 @dataclass(frozen=True, repr=False)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ..bench import Benchmark, BenchRobot
 
-CALL_ROUNDS, BATCH_ROUNDS = 50, 10
+CALL_ROUNDS, BATCH_ROUNDS, CONTACT_ROUNDS = 50, 10, 3
 BATCH, SUMMARY_BATCH_ROUNDS = 4096, 8
 BUSY = 0.5  # load average above which other processes disturb the times
 
@@ -48,6 +48,7 @@ Robots = Annotated[
 @examples(
     "treesim bench go2 --base floating",
     "treesim bench ur5 --batch 4096 --threads 1",
+    "treesim bench g1_29dof_rev_1_0 --contact --scene moving-1 --scene stack",
     "treesim bench --summary",
     "treesim bench energy ur5",
 )
@@ -62,8 +63,12 @@ def bench(
         bool, typer.Option("--summary", help="Speed ratios on several robots, by default on five standard ones.")
     ] = False,
     contact: Annotated[
-        bool, typer.Option("--contact", help="Time steps of ROBOT standing on a plane, with a floating base.")
+        bool, typer.Option("--contact", help="Time steps and rollouts of ROBOT with contact, and of stacks of boxes.")
     ] = False,
+    scene: Annotated[
+        list[str] | None,
+        typer.Option(help="With --contact: a scene, by default all; can be repeated.", show_default=False),
+    ] = None,
     kp: Annotated[
         float, typer.Option(min=0, help="With --contact: gain of every joint (N m/rad, N/m); kd = 0.05 s kp.")
     ] = 1000.0,
@@ -84,7 +89,7 @@ def bench(
 
     Times single calls and the start of a new process.
     With --batch: many states at once. With --sizes: up to a million of them.
-    With --contact: steps of a robot standing on a plane, and its drift.
+    With --contact: steps of a robot that stands, moves or falls, and of stacks, with their drift and overlap.
     Other tests, each with -h: `bench energy` (drift of integrators),
     `bench accuracy`, `bench scaling` and `bench schedule`.
     """
@@ -102,7 +107,7 @@ def bench(
         if not robots:
             raise ArgumentError("name a robot, or take --summary for the five standard ones")
         if contact:
-            _contact(report, robots[0], kp, repeats or CALL_ROUNDS)
+            _contact(report, robots[0], kp, scene, repeats or CONTACT_ROUNDS)
             return
         from ..bench.robots import bench_robot
 
@@ -265,22 +270,24 @@ def _sizes(report: _Report, robot: BenchRobot, largest: int, single: bool, seed:
     report.finish({"robot": found.robot, "base": found.base, "nv": found.nv, "sizes": found.rows})
 
 
-def _contact(report: _Report, name: str, kp: float, rounds: int) -> None:
+def _contact(report: _Report, name: str, kp: float, scenes: list[str] | None, rounds: int) -> None:
     from ..bench import time_contact
-    from .bench_tables import contact_table, moving_table, standing_rollout_table
+    from .bench_tables import contact_rollout_table, contact_table, incline_table
 
     with messages().status("preparing kernels and timing ..."), checked_loading("floating", None):
-        found = time_contact(name, kp=kp, rounds=rounds)
+        found = time_contact(name, kp=kp, scenes=scenes, rounds=rounds)
     report.notes += found.notes
-    title = f"{named(found.robot)} standing on a plane, kp {kp:g}, one step of {1e3 * found.more['dt']:g} ms"
+    title = f"{named(found.robot)}, kp {kp:g}, one step of {1e3 * found.more['dt']:g} ms"
     report.print(contact_table(title, found.rows))
-    report.print(moving_table(f"{named(found.robot)}, steps from joint velocities that differ", found.more["moving"]))
-    report.print(standing_rollout_table(f"{named(found.robot)}, rollouts of the same", found.more["rollouts"]))
+    report.print(contact_rollout_table(f"{named(found.robot)}, rollouts of the same", found.more["rollouts"]))
+    report.print(incline_table(found.more["incline"]))
+    report.print(*(f"{name}: {about}" for name, about in found.more["scenes"].items()))
     report.explain([*found.rows, *found.more["rollouts"]])
     if report.plot is not None:
         from ..plotting.bench import save_timings
 
-        save_timings(report.plot, title, found.rows, "us")
+        bars = [{**row, "quantity": row["scene"]} for row in found.rows]
+        save_timings(report.plot, title, bars, "us")
     report.finish({**_repr_fields(found), "contact": found.rows, **found.more})
 
 

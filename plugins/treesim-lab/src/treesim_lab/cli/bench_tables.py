@@ -53,42 +53,53 @@ def timing_table(title: str, rows: Sequence[dict[str, Any]], unit: str) -> Table
     return table
 
 
-SPEED = "speed [rad/s]"  # standard deviation of the joints' initial velocities
+CONTACT_COLUMNS = {
+    "drift_m": "drift [m]",
+    "energy_gain": "energy gain [J]",
+    "overlap_m": "overlap [m]",
+    "residual": "residual [m/s]",
+}
+INCLINE_COLUMNS = {"stick_error": "stick error [m/s]", "slip_error": "slip error [m/s]"}
 
 
 def contact_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
-    """Return the table of times of steps with contact, drift and penetration, and errors of sticking and sliding."""
-    table = _table(f"{title}, times in us", "by", "call")
-    for heading in ("min", "median", "drift [m]", "overlap [m]", "stick error [m/s]", "slip error [m/s]"):
+    """Return the table of times of steps by scene, with drift, gain of energy, overlap and residual."""
+    return _scene_table(f"{title}, times in us", rows, CONTACT_COLUMNS)
+
+
+def contact_rollout_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of times per state and step of rollouts by scene."""
+    return _scene_table(f"{title}, us for a state and step, one thread", rows, {})
+
+
+def incline_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """Return the table of the errors of a box's speed on an incline."""
+    table = _table("a box on an incline of slope 0.5 with friction 0.501 and 0.499, after 1 s", "by", "call")
+    for heading in INCLINE_COLUMNS.values():
         table.add_column(heading, justify="right")
     for row in rows:
-        times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
-        found = [f"{row[key]:.0e}" for key in ("drift_m", "penetration_m", "stick_error", "slip_error")]
-        table.add_row(row["engine"], row["call"], *times, *found)
+        table.add_row(row["engine"], row["call"], *_exponents(row, INCLINE_COLUMNS))
     return table
 
 
-def standing_rollout_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
-    """Return the table of times per state and step of rollouts, by speed of the joints and number of threads."""
-    head = SPEED, "threads", "by", "call"
-    table = _table(f"{title}, us for a state and step, all threads together", *head)
-    for heading in ("min", "median"):
+def _scene_table(title: str, rows: Sequence[dict[str, Any]], columns: dict[str, str]) -> Table:
+    """Return a table with a section for each scene."""
+    table = _table(title, "scene", "by", "call")
+    for heading in ("min", "median", *columns.values()):
         table.add_column(heading, justify="right")
+    before = None
     for row in rows:
+        if before is not None and row["scene"] != before:
+            table.add_section()
         times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
-        table.add_row(f"{row['speed']:g}", str(row["threads"]), row["engine"], row["call"], *times)
+        scene = row["scene"] if row["scene"] != before else ""
+        table.add_row(scene, row["engine"], row["call"], *times, *_exponents(row, columns))
+        before = row["scene"]
     return table
 
 
-def moving_table(title: str, rows: Sequence[dict[str, Any]]) -> Table:
-    """Return the table of times of steps from states that differ, by speed of the joints."""
-    table = _table(f"{title}, times in us", SPEED, "by", "call")
-    for heading in ("min", "median"):
-        table.add_column(heading, justify="right")
-    for row in rows:
-        times = [f"{1e6 * row[key]:.1f}" for key in ("min_s", "median_s")]
-        table.add_row(f"{row['speed']:g}", row["engine"], row["call"], *times)
-    return table
+def _exponents(row: dict[str, Any], columns: dict[str, str]) -> list[str]:
+    return ["" if row[key] is None else f"{row[key]:.0e}" for key in columns]
 
 
 def arithmetic_table(rows: Sequence[dict[str, Any]]) -> Table:

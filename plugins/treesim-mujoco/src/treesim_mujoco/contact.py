@@ -1,4 +1,4 @@
-"""Robot standing on a plane in MuJoCo: treesim's shapes and gains, stepped with both friction cones."""
+"""Scenes with contact in MuJoCo: treesim's shapes, ground and gains, stepped with both friction cones."""
 
 from __future__ import annotations
 
@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 import numpy as np
 
-from treesim.compare.cases import ROLLOUT, BenchmarkCase, StandingScene, Stepping
+from treesim import Ground, HeightField, StaticBox
+from treesim.compare.cases import ROLLOUT, BenchmarkCase, ContactScene, Stepping
+from treesim.errors import UnsupportedError
 from treesim.states.support import candidates
 
 from .layout import MujocoLayout
-from .reading import bodies_alone, model_of
+from .reading import bodies_alone, body_name, model_of
 from .timed import ENGINE, by_batch, by_rollout
 
 if TYPE_CHECKING:
-    from treesim import CollisionShape
+    from treesim import CollisionShape, Surface
 
 NOSLIP = 10  # iterations
+FLAT = 1e-3  # m: least height of a height field, which MuJoCo requires to be positive
 PD = "kp by position actuators, explicit; kd as joint damping, implicit"
 
 
@@ -48,18 +51,18 @@ WAYS = (
 )
 
 
-def steppings(scene: StandingScene) -> list[Stepping]:
+def steppings(scene: ContactScene) -> list[Stepping]:
     """Return mj_step of the scene, by every method."""
-    model = standing_model(scene)
+    model = contact_model(scene)
     return [_stepping(scene, stepped_by(model, way), way) for way in WAYS]
 
 
-def rollouts(scene: StandingScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
+def rollouts(scene: ContactScene, count: int, steps: int, threads: int) -> list[BenchmarkCase]:
     """Return mujoco.rollout and mujoco.batch of the scene, each storing every state in an existing array."""
-    model, found = standing_model(scene), []
+    model, found = contact_model(scene), []
     layout = MujocoLayout(scene.robot, model)
-    q0 = np.tile(layout.configuration_to_engine(scene.q0), (count, 1))
-    v0 = np.array([layout.velocity_to_engine(scene.q0, v) for v in np.resize(scene.v0, (count, scene.robot.nv))])
+    q0, v0 = np.resize(scene.q0, (count, scene.robot.nq)), np.resize(scene.v0, (count, scene.robot.nv))
+    v0, q0 = layout.velocity_to_engine(q0, v0), layout.configuration_to_engine(q0)
     controls = np.ascontiguousarray(np.broadcast_to(targets(scene), (count, steps, model.nu)))
     for way in ROLLED:
         for name, make in (("mujoco.rollout", by_rollout), ("mujoco.batch", by_batch)):
@@ -75,22 +78,25 @@ def rollouts(scene: StandingScene, count: int, steps: int, threads: int) -> list
     return found
 
 
-def _stepping(scene: StandingScene, model: Any, way: Way) -> Stepping:
+def _stepping(scene: ContactScene, model: Any, way: Way) -> Stepping:
     data, layout = mujoco.MjData(model), MujocoLayout(scene.robot, model)
     mujoco.mj_resetData(model, data)
 
     def start(k: int = 0) -> None:
         mujoco.mj_resetData(model, data)
-        data.qpos[:] = layout.configuration_to_engine(scene.q0)
-        data.qvel[:] = layout.velocity_to_engine(scene.q0, scene.v0[k])
+        data.qpos[:] = layout.configuration_to_engine(scene.q0[k])
+        data.qvel[:] = layout.velocity_to_engine(scene.q0[k], scene.v0[k])
         data.ctrl[:] = targets(scene)
 
     def state() -> tuple[np.ndarray, np.ndarray]:
         q = layout.configuration_from_engine(np.array(data.qpos))
         return q, layout.velocity_from_engine(q, np.array(data.qvel))
 
+    def overlap() -> float:
+        return max(-float(np.min(data.contact.dist, initial=0.0)), 0.0)
+
     does = f"soft contacts, by Newton's method; {PD}"
-    return Stepping(ENGINE, way.name, start, partial(mujoco.mj_step, model, data), state, does)
+    return Stepping(ENGINE, way.name, start, partial(mujoco.mj_step, model, data), state, overlap, does)
 
 
 def stepped_by(model: Any, way: Way) -> Any:
@@ -102,16 +108,18 @@ def stepped_by(model: Any, way: Way) -> Any:
     return found
 
 
-def standing_model(scene: StandingScene) -> Any:
-    """Return MuJoCo's model of a robot on a plane: condim 3, sliding friction, contacts with the plane only.
+def contact_model(scene: ContactScene) -> Any:
+    """Return MuJoCo's model of a scene: condim 3, sliding friction; robots do not collide with themselves.
 
-    Raises UnsupportedError if MuJoCo does not support the bodies or shapes.
+    Raises UnsupportedError if MuJoCo does not support the bodies, shapes or ground.
     """
+    collide = int(bool(scene.world.bodies))
 
     def furnish(spec: Any) -> None:
-        _add_plane(spec, scene)
+        for k, surface in enumerate(scene.world.ground):
+            _add_ground(spec, surface, f"ground_{k}")
         for k, shape in enumerate(dict.fromkeys(candidates(scene.robot).shapes)):
-            _add_shape(spec, scene, shape, f"hull_{k}")
+            _add_shape(spec, scene, shape, f"hull_{k}", collide)
         for k, body in _tracked(scene):
             gain = scene.kp[k]
             spec.add_actuator(
@@ -127,44 +135,65 @@ def standing_model(scene: StandingScene) -> Any:
     return model
 
 
-def targets(scene: StandingScene) -> np.ndarray:
+def targets(scene: ContactScene) -> np.ndarray:
     """Return the actuators' targets (nu,)."""
     indices = [scene.robot.q_index[body.joint.name].start for _, body in _tracked(scene)]
     return scene.posture[indices]
 
 
-def _tracked(scene: StandingScene) -> list[tuple[int, Any]]:
+def _tracked(scene: ContactScene) -> list[tuple[int, Any]]:
     """Return degree of freedom and body of every joint with a gain."""
     places = ((scene.robot.v_index[body.joint.name].start, body) for body in scene.robot.bodies)
     return [(k, body) for k, body in places if scene.kp[k] > 0]
 
 
-def _add_plane(spec: Any, scene: StandingScene) -> None:
+def _add_ground(spec: Any, surface: Surface, label: str) -> None:
+    """Add a plane, static box or height field."""
     quaternion = np.empty(4)
-    mujoco.mju_quatZ2Vec(quaternion, np.asarray(scene.normal, float))
-    spec.worldbody.add_geom(
-        type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], quat=quaternion, **_contact(scene), contype=0, conaffinity=1
-    )
+    if isinstance(surface, Ground):
+        normal = np.asarray(surface.normal, float)
+        mujoco.mju_quatZ2Vec(quaternion, normal)
+        geom: dict[str, Any] = {"type": _geom("plane"), "size": [0, 0, 1], "pos": surface.height * normal}
+    elif isinstance(surface, StaticBox):
+        mujoco.mju_mat2Quat(quaternion, np.ravel(surface.placement.rotation))
+        half = [0.5 * x for x in np.asarray(surface.size)]
+        geom = {"type": _geom("box"), "size": half, "pos": surface.placement.translation}
+    elif isinstance(surface, HeightField):
+        heights, spacing = np.asarray(surface.heights), np.asarray(surface.spacing)
+        low, high = heights.min(), max(float(np.ptp(heights)), FLAT)
+        half = 0.5 * spacing * (np.array(heights.shape) - 1)
+        spec.add_hfield(
+            name=label, nrow=heights.shape[1], ncol=heights.shape[0], size=[*half, high, FLAT],
+            userdata=np.ravel((heights - low).T),
+        )  # fmt: skip
+        quaternion[:] = 1, 0, 0, 0
+        geom = {"type": _geom("hfield"), "hfieldname": label, "pos": [*np.asarray(surface.center), low]}
+    else:
+        raise UnsupportedError(f"MuJoCo has no {type(surface).__name__}")
+    spec.worldbody.add_geom(**geom, quat=quaternion, **_contact(surface.friction), contype=0, conaffinity=1)
 
 
-def _contact(scene: StandingScene) -> dict[str, Any]:
-    return {"condim": 3, "friction": [scene.friction, 0, 0]}
+def _geom(kind: str) -> Any:
+    return getattr(mujoco.mjtGeom, f"mjGEOM_{kind.upper()}")
 
 
-def _add_shape(spec: Any, scene: StandingScene, shape: CollisionShape, label: str) -> None:
+def _contact(friction: float) -> dict[str, Any]:
+    return {"condim": 3, "friction": [friction, 0, 0]}
+
+
+def _add_shape(spec: Any, scene: ContactScene, shape: CollisionShape, label: str, collide: int) -> None:
+    """Add a shape; its friction matters between bodies only, since MuJoCo uses the larger one of two geoms."""
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, np.ravel(shape.placement.rotation))
     radius, half = shape.size[:1], tuple(0.5 * x for x in shape.size[1:])
-    geom: dict[str, Any] = {"type": getattr(mujoco.mjtGeom, f"mjGEOM_{_KINDS[shape.kind]}")}
+    geom: dict[str, Any] = {"type": _geom("mesh" if shape.kind == "hull" else shape.kind)}
     if shape.kind == "hull":
         spec.add_mesh(name=label, uservert=np.ravel(shape.vertices))
         geom["meshname"] = label
     else:
         size = [0.5 * x for x in shape.size] if shape.kind == "box" else [*radius, *half]
         geom["size"] = [*size, 0, 0][:3]
-    spec.body(scene.robot.body_names[shape.body - 1]).add_geom(
-        **geom, pos=shape.placement.translation, quat=quaternion, mass=0, **_contact(scene), contype=1, conaffinity=0
-    )
-
-
-_KINDS = {"sphere": "SPHERE", "capsule": "CAPSULE", "cylinder": "CYLINDER", "box": "BOX", "hull": "MESH"}
+    spec.body(body_name(scene.robot.body_names[shape.body - 1])).add_geom(
+        **geom, pos=shape.placement.translation, quat=quaternion, mass=0,
+        **_contact(scene.world.surface.friction if collide else 0.0), contype=1, conaffinity=collide,
+    )  # fmt: skip

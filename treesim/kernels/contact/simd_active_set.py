@@ -1,0 +1,94 @@
+"""Steps on active sets that differ between SIMD lanes: all rows are unknowns, and rows outside the set are fixed.
+
+With B the directions of the impulses of all unknowns (`active_set`), and C the combinations of rows that are equations,
+a step is B x, (C G B + D) x = -C sigma. An unknown that a lane does not have has a unit row and column, so that it is
+zero. Pivots are taken in order, since their choice would differ between lanes. A poor one spoils the step, which
+`run_active_set` then rejects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..algebra.elimination import solve_in_order
+from ..algebra.numbers import select
+from .active_set import FIXED, HELD, SLIDES, mobility
+
+
+class Directions(NamedTuple):
+    """Directions of a contact's three unknowns: (x, y, 0), (0, second, 0) and (mu_x, mu_y, 1) third."""
+
+    x: Any
+    y: Any
+    second: Any
+    mu_x: Any
+    mu_y: Any
+    third: Any
+
+
+def directions(problem, c, m):
+    """Return the directions of contact c's unknowns; those that the lane does not have are zero."""
+    r, mu = 3 * c, problem.mu[c]
+    does, ex, ey = m.does[r], m.e[0, r], m.e[1, r]
+    slides, held = does == SLIDES, select(does == HELD, 1.0, 0.0)
+    return Directions(
+        select(slides, -ey, held), select(slides, ex, 0), held, select(slides, mu * ex, 0), select(slides, mu * ey, 0),
+        select(does == FIXED, 0, 1.0),
+    )  # fmt: skip
+
+
+def put_block(G, A, r, k, row, column):
+    """Write the 3x3 block of A at (r, k) for directions of the equations' contact and of the unknowns' contact."""
+    for j in range(3):
+        x, y, z = G[r, k + j], G[r + 1, k + j], G[r + 2, k + j]
+        A[r, k + j], A[r + 1, k + j], A[r + 2, k + j] = row.x * x + row.y * y, row.second * y, row.third * z
+    for i in range(3):
+        x, y, z = A[r + i, k], A[r + i, k + 1], A[r + i, k + 2]
+        A[r + i, k], A[r + i, k + 1] = column.x * x + column.y * y, column.second * y
+        A[r + i, k + 2] = column.mu_x * x + column.mu_y * y + column.third * z
+
+
+def put_contact_equations(problem, impulse, sigma, m, c):
+    """Write the three equations of contact c."""
+    r, d = 3 * c, directions(problem, c, m)
+    for k in range(problem.contacts):
+        put_block(problem.G, m.A, r, 3 * k, d, directions(problem, k, m))
+    for k in range(3 * problem.contacts, problem.rows):
+        x, y, z, used = problem.G[r, k], problem.G[r + 1, k], problem.G[r + 2, k], select(m.does[k] == HELD, 1.0, 0.0)
+        m.A[r, k], m.A[r + 1, k], m.A[r + 2, k] = used * (d.x * x + d.y * y), used * d.second * y, used * d.third * z
+    across = select(m.does[r] == SLIDES, d.x * impulse[r] + d.y * impulse[r + 1], 0)
+    m.A[r, r] += m.s[r]
+    m.b[r] = -(d.x * sigma[r] + d.y * sigma[r + 1]) - m.s[r] * across
+    m.b[r + 1], m.b[r + 2] = -d.second * sigma[r + 1], -d.third * sigma[r + 2]
+
+
+def put_row_equation(problem, sigma, m, r):
+    """Write the equation of scalar row r."""
+    used = select(m.does[r] == HELD, 1.0, 0.0)
+    for k in range(problem.contacts):
+        d, j = directions(problem, k, m), 3 * k
+        x, y, z = problem.G[r, j], problem.G[r, j + 1], problem.G[r, j + 2]
+        m.A[r, j], m.A[r, j + 1] = used * (d.x * x + d.y * y), used * d.second * y
+        m.A[r, j + 2] = used * (d.mu_x * x + d.mu_y * y + d.third * z)
+    for k in range(3 * problem.contacts, problem.rows):
+        m.A[r, k] = select(m.does[k] == HELD, used * problem.G[r, k], 0)
+    m.b[r] = -used * sigma[r]
+
+
+def solve_lanes(problem, impulse, sigma, regular, m):
+    """Compute the step m.step of all impulses on the active sets of all lanes, as `active_set.solve_unknowns` does."""
+    n = problem.rows
+    for c in range(problem.contacts):
+        put_contact_equations(problem, impulse, sigma, m, c)
+    for r in range(3 * problem.contacts, n):
+        put_row_equation(problem, sigma, m, r)
+    for r in range(n):
+        m.A[r, r] = select(m.A[r, r] == 0, 1.0, m.A[r, r] + regular * mobility(problem, r))
+    solve_in_order(m.A[:n, :n], m.b[:n])
+    for c in range(problem.contacts):
+        d, r = directions(problem, c, m), 3 * c
+        m.step[r] = d.x * m.b[r] + d.mu_x * m.b[r + 2]
+        m.step[r + 1] = d.y * m.b[r] + d.second * m.b[r + 1] + d.mu_y * m.b[r + 2]
+        m.step[r + 2] = d.third * m.b[r + 2]
+    for r in range(3 * problem.contacts, n):
+        m.step[r] = m.b[r]
