@@ -5,7 +5,7 @@ import pytest
 
 import treesim
 from tests.contact.scenes import at, ball, cube, free_body, shape, simulate, turned
-from treesim.contact.overlaps import contacts_of
+from treesim.contact.overlaps import pair_gaps
 from treesim.contact.standing import NOTHING_HELD
 from treesim.contact.tables import touching
 
@@ -16,7 +16,8 @@ WAVES = treesim.HeightField(0.05 * np.sin(3 * X[:, None]) + 0.1 * X[None, :] ** 
 
 
 def least_gap(robot, q, ground):
-    return contacts_of(robot, touching(robot, (ground,), False, False, NOTHING_HELD), q, 0.01)[0].min()
+    tables = touching(robot, (ground,), False, False, NOTHING_HELD)
+    return pair_gaps(robot, tables, q, np.array([0, 0, 1.0]), 0.01).least.min()
 
 
 @pytest.mark.parametrize("ground", [BOX, WAVES], ids=["box", "waves"])

@@ -12,6 +12,7 @@ CORNERS = np.array([[x, y, z] for x in (-0.2, 0.2) for y in (-0.2, 0.2) for z in
 SHAPES = {
     "sphere": ("sphere", (0.1,), None), "capsule": ("capsule", (0.1, 0.2), None), "box": ("box", (0.1, 0.1, 0.1), None),
     "cylinder": ("cylinder", (0.1, 0.2), None), "hull": ("hull", (), CORNERS),
+    "flat": ("hull", (), CORNERS[::2]),
 }  # fmt: skip
 POST, FIELD = StaticBox((0.1, 0.1, 0.3), name="post"), HeightField(np.zeros((5, 5)), name="hills")
 
@@ -32,26 +33,14 @@ def reported(robot, *surfaces, **options):
 
 
 @pytest.mark.parametrize("kind", SHAPES)
-def test_edges_of_static_boxes_and_height_fields_are_told_with_links_and_surfaces(kind):
+def test_of_all_shapes_only_flat_hulls_are_told_with_links_and_surfaces(kind):
     robot = body(kind)
     assert reported(robot, Ground()) == []
-    on_post = reported(robot, Ground(), POST)
-    assert len(on_post) == (kind in ("cylinder", "hull"))
-    for text in on_post:
-        assert "'post'" in text and f"'{kind}_link'" in text and 'collision="coal"' in text
-    (on_field,) = reported(robot, FIELD)
-    assert "'hills'" in on_field and f"'{kind}_link'" in on_field and "StaticBox" in on_field
-
-
-def test_the_remedy_for_static_boxes_works():
-    """A tree with a fixed base in the place of the post carries a slab that is wider."""
-    pytest.importorskip("coal")
-    post = Tree(
-        "post", [], shapes=[CollisionShape(0, Placement(translation=(0, 0, 0.15)), "box", size=(0.1, 0.1, 0.3))]
-    )
-    world = treesim.World(body("hull"), bodies=[post], collision="coal")
-    run = treesim.Simulation(world).run(0.3, [0, 0, 0.35, 0, 0, 0, 1])
-    assert run.q[-1][2] == pytest.approx(0.35, abs=1e-5)
+    for surface, name in ((POST, "'post'"), (FIELD, "'hills'")):
+        found = reported(robot, Ground(), surface)
+        assert len(found) == (kind == "flat")
+        for text in found:
+            assert name in text and "'flat_link'" in text and "thickness" in text
 
 
 LINK = """<robot name="r" xmlns:drake="http://drake.mit.edu"><link name="it">{bullet}<inertial><mass value="1"/>

@@ -103,14 +103,14 @@ def meeting(
 def ways(a: CollisionShape, b: CollisionShape) -> list[tuple[CollisionShape, CollisionShape]]:
     """Return how compiled code treats two shapes, as (shape whose points collide, shape that is the solid).
 
-    There is one such pair, or two for two boxes. Hulls collide by their vertices only. There is none for two hulls, and
-    for cylinders.
+    There is one such pair, or two for two boxes. Hulls collide with spheres and capsules by their vertices only. There
+    is none for two hulls, and for cylinders and other shapes than boxes.
     """
-    solids = [shape.kind in SOLIDS for shape in (a, b)]
-    if "cylinder" in (a.kind, b.kind) or not any(solids):
+    if "cylinder" in (a.kind, b.kind) and "box" not in (a.kind, b.kind):
         return []
+    solids = [shape.kind in SOLIDS for shape in (a, b)]
     if not all(solids):
-        return [(a, b) if solids[1] else (b, a)]
+        return [(a, b) if solids[1] else (b, a)] if any(solids) else []
     if a.kind == b.kind == "box":
         return [(a, b), (b, a)]
     return [(a, b) if ORDER.index(a.kind) <= ORDER.index(b.kind) else (b, a)]

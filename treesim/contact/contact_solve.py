@@ -29,7 +29,6 @@ from .base import ContactSolver, chosen_solver
 from .tables import Touching
 
 SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # impulse fraction in the mean velocity, by integrator
-TOLERANCE = 1e-9  # m/s, rad/s: largest complementarity residual
 CAPACITY_AT = 4  # index of the capacity for contacts in the layout
 ROOM = 128  # contacts by which the capacity grows
 SQUARES = 3  # number of square matrices of all rows in a step and its solver
@@ -84,6 +83,7 @@ class ContactSolve:
         gravity: np.ndarray | None,
         solver: str | ContactSolver = "pgs",
         work: bool = True,
+        tolerance: float = 1e-9,
         engine: Engine = "auto",
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
@@ -94,7 +94,7 @@ class ContactSolve:
         parts = parts_of(touching.on_planes, held, again, not mimic_map)
         self._made_of = type(chosen).kernel, type(chosen).memory, mimic_map, parts
         self.entry = contact_step_entry(*self._made_of)
-        scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work), float(again)])
+        scheme = np.array([SHARE[rule], tolerance, SWEEPS, float(chosen.exact), float(work), float(again)])
         layout = touching.layout if work else touching.without_groups()
         self.constants = (
             *mimic_constants(robot, constants_of(robot, gravity)),

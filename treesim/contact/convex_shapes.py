@@ -10,10 +10,10 @@ import numpy as np
 from ..errors import ArgumentError, quoted
 from ..model.shapes import CollisionShape
 from ..states.support import candidate_points
+from .hull_faces import face_planes
 
 NO_NORMALS = np.zeros((0, 3))
 LEAVING = 1e-9  # cosine above which a ray comes nearer to a face
-SAME = 1e-9  # of two faces' planes, that are one face cut in two
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,17 +91,13 @@ def _faces(shape: CollisionShape) -> tuple[np.ndarray, np.ndarray]:
         return np.array([[0, 0, 1.0], [0, 0, -1.0]]), np.full(2, shape.size[1] / 2)
     if shape.kind == "box":
         return np.vstack([np.eye(3), -np.eye(3)]), np.tile(np.array(shape.size) / 2, 2)
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        planes = ConvexHull(shape.vertices).equations
-    except QhullError:
+    planes = face_planes(shape.vertices)
+    if not len(planes):
         raise ArgumentError(
             f"link {quoted(shape.link)}: its hull is flat, so it cannot collide with other bodies: give it a "
             "thickness, or use a box"
-        ) from None
-    kept = np.unique(np.round(planes / SAME).astype(np.int64), axis=0, return_index=True)[1]
-    return planes[kept, :3], -planes[kept, 3]
+        )
+    return planes[:, :3], planes[:, 3]
 
 
 def _hull(points: np.ndarray) -> Any:

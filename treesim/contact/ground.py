@@ -129,10 +129,7 @@ class Ground(Surface):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class StaticBox(Surface):
-    """A box that does not move.
-
-    All points of a robot's shapes collide with it. Its edges and corners also collide with spheres, capsules and boxes,
-    but not with the faces of hulls and cylinders.
+    """A box that does not move. Its faces, edges and corners collide with all shapes.
 
     Parameters
     ----------
@@ -196,8 +193,8 @@ class StaticBox(Surface):
 class HeightField(Surface):
     """Terrain of heights over a regular grid.
 
-    Each cell of the grid consists of two triangles, which share the diagonal from its corner of least x and y. There is
-    no ground outside of the grid. Points of a robot's shapes collide with the triangle below them.
+    Each cell of the grid consists of two triangles, which share the diagonal from its corner of least x and y. All
+    shapes collide with its triangles, ridges, peaks and border edges. There is no ground outside of the grid.
 
     Parameters
     ----------

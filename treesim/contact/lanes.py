@@ -33,8 +33,8 @@ class ContactLanes:
     """Compiled contact solve of a batch on SIMD lanes.
 
     The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
-    again, with all stages of the solver. Those that are not solved even then are solved one by one. A state's result
-    does not depend, to the bit, on the other states or on their number.
+    again, with the solver's other steps up to where it stalls. Those that are not solved even then are solved one by
+    one. A state's result does not depend, to the bit, on the other states or on their number.
     """
 
     def __init__(self, stage: ContactSolve) -> None:

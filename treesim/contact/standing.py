@@ -9,12 +9,11 @@ from ..model.tree import Tree
 from ..states.standing import moved, standing
 from ..states.support import gaps
 from .ground import Ground, HeightField, StaticBox
-from .overlaps import contacts_of
+from .overlaps import pair_gaps
 from .tables import touching
 
 TOUCHING = 1e-12  # m
-STEPS = 100
-NEARLY_ACROSS = 1e-6  # cosine between a normal and the way down below which nothing is met on it
+LONGEST = 0.05  # m: motion after which gaps are computed again
 NOTHING_HELD = np.zeros(2, np.int64), np.zeros(0)
 
 
@@ -22,36 +21,34 @@ def set_down(robot: Tree, q: np.ndarray, surface: StaticBox | HeightField) -> np
     """Return q (nq,) with the floating base moved along the upward direction (`way_up`) until the first shape touches.
 
     Starts with the lowest point of the robot at the height of the surface's highest point, and moves downward by Newton
-    steps. The distance of convex shapes is convex along a line, so no step goes too far; between points and a height
-    field it is linear. Raises ArgumentError if no shape is above the surface.
+    steps of 5 cm at most. Raises ArgumentError if no shape is above the surface.
     """
-    up, top = way_up(surface)
+    up, top, depth = way_up(surface)
     q = standing(robot, q, Ground(normal=up, height=top))
     tables = touching(robot, (surface,), False, False, NOTHING_HELD)
-    for _ in range(STEPS):
-        gap, normal = contacts_of(robot, tables, q, margin=1.0 + 2 * _extent(robot, q, up, top))
-        along = normal @ up
-        met = along > NEARLY_ACROSS
-        if not met.any():
-            where = f"{type(surface).__name__}{f' {surface.name!r}' if surface.name else ''}"
-            raise ArgumentError(f"nothing of {quoted(robot.name)} is above the {where}: move its base there first")
-        if np.abs(gap[met]).min() < TOUCHING and gap[met].min() > -TOUCHING:
-            break
-        q = moved(robot, q, up, -(gap[met] / along[met]).min())
-    return q
+    left = depth + _extent(robot, q, up, top)
+    while left > 0:
+        room = float(pair_gaps(robot, tables, q, up, LONGEST).room.min())
+        if abs(room) < TOUCHING:
+            return q
+        step = min(room, LONGEST)
+        q = moved(robot, q, up, -step)
+        left -= abs(step)
+    where = f"{type(surface).__name__}{f' {surface.name!r}' if surface.name else ''}"
+    raise ArgumentError(f"nothing of {quoted(robot.name)} is above the {where}: move its base there first")
 
 
-def way_up(surface: StaticBox | HeightField) -> tuple[np.ndarray, float]:
-    """Return the upward direction (3,) of a surface, and the height of its highest point along it [m].
+def way_up(surface: StaticBox | HeightField) -> tuple[np.ndarray, float, float]:
+    """Return the upward direction (3,) of a surface, the height of its highest point along it, and its extent [m].
 
     The direction is z for a height field, and the normal of the face that is turned upward most for a static box.
     """
     if isinstance(surface, HeightField):
-        return np.array([0.0, 0.0, 1.0]), float(np.max(surface.heights))
+        return np.array([0.0, 0.0, 1.0]), float(np.max(surface.heights)), float(np.ptp(surface.heights))
     R, half = surface.placement.rotation, np.asarray(surface.size) / 2
     k = int(np.abs(R[2]).argmax())
     up = R[:, k] * np.sign(R[2, k])
-    return up, float(up @ surface.placement.translation + half[k])
+    return up, float(up @ surface.placement.translation + half[k]), float(2 * half[k])
 
 
 def _extent(robot: Tree, q: np.ndarray, up: np.ndarray, top: float) -> float:

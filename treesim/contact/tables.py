@@ -10,18 +10,23 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..kernels.algebra.limits import UNLIMITED
-from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS
+from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
+from ..kernels.contact.shape_distance import BALL, DRUM, POLYHEDRON, ROD
 from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, PLANE
-from ..kernels.contact.tables import COLUMNS, NUMBERS, PER_PAIR, REALS, RIM
+from ..kernels.contact.static_features import CORNERS, EDGES
+from ..kernels.contact.tables import COLUMNS, GROUPS, NUMBERS, PER_PAIR, REALS, RIM
 from ..model.inertia import Placement
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..states.support import candidate_points, candidates
 from .bodies import solid_of_shape
 from .ground import Ground, HeightField, StaticBox, Surface
+from .hull_faces import face_planes
 from .solid import Solid
 
-SHARED_SLOTS = 32  # of a hull with more points
+SHARED_SLOTS = 32  # of a hull with more points, and of a shape on a height field
+CANDIDATES = 96  # on a height field: of more, those with the largest gaps are left out
+KINDS = {"sphere": BALL, "capsule": ROD, "cylinder": DRUM, "box": POLYHEDRON, "hull": POLYHEDRON}
 CAPACITY = 128  # initial capacity for contacts of one state, see `stage`
 MOST_EXTERNAL = 4096  # largest number of external contacts of one state
 RECOVERY = 0.2  # fraction of an overlap that a step recovers
@@ -192,7 +197,7 @@ def solid_of_surface(surface: Surface) -> Solid:
     if isinstance(surface, HeightField):
         spacing, center = np.asarray(surface.spacing, float), np.asarray(surface.center, float)
         place = Placement(translation=(*center, 0.0))
-        return Solid(0, GRID, (*spacing, 0.0, 0.0), place, np.asarray(surface.heights))
+        return Solid(0, GRID, (*spacing, np.max(surface.heights), 0.0), place, np.asarray(surface.heights))
     raise ArgumentError(f"ground must be treesim.Ground, StaticBox or HeightField, or several of them, got {surface!r}")
 
 
@@ -208,7 +213,7 @@ class _Pairs:
         self.links: list[tuple[str, str]] = []
         self.groups: dict[tuple[str, str], int] = {}
         self.slots = self.most = self.capacity = 0
-        self._first: dict[int, tuple[CollisionShape, int, np.ndarray]] = {}
+        self._first: dict[int, tuple[CollisionShape, int, np.ndarray, int]] = {}
 
     def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, internal_edges: int = 0) -> None:
         """Add the pair of one shape's points and one solid.
@@ -216,7 +221,7 @@ class _Pairs:
         met: name of the solid's link, or of the surface of the world. internal_edges: 1 + number of the pair whose
         solid other solids of the world may cover at internal edges; 0 for none.
         """
-        first, points = self._points(shape)
+        first, points, planes = self._points(shape)
         cylinder, between, slots = int(shape.kind == "cylinder"), _between(shape, solid), _slots(shape, solid, points)
         nx, ny, start = 0, 0, len(self.heights)
         if solid.heights is not None:
@@ -224,10 +229,10 @@ class _Pairs:
             self.heights.extend(solid.heights.ravel().tolist())
         group, flipped = self._group(shape, solid, met)
         row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
-        shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" else slots
-        row += [between, group, flipped, internal_edges, shared]
+        shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" or solid.kind == GRID else slots
+        row += [between, group, flipped, internal_edges, shared, KINDS[shape.kind], planes]
         assert len(row) == COLUMNS
-        stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(slots, PER_PAIR, max(len(points), 1))
+        stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(PER_PAIR, max(len(points), 1))
         law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time]
         ball = bounding_ball(points) if not cylinder else _around(points, extra=points[0, 3])
         reals = np.concatenate([_in_kernel_axes(self.robot, solid.body, solid.placement), solid.size, law, ball])
@@ -237,7 +242,7 @@ class _Pairs:
         self.links.append((shape.link, met))
         self.slots += shared
         self.most = max(self.most, slots)
-        self.capacity += min(slots, PER_PAIR)
+        self.capacity += min(slots, PER_PAIR * (GROUPS if solid.kind == GRID else 1))
 
     def _group(self, shape: CollisionShape, solid: Solid, met: str) -> tuple[int, int]:
         """Return the number of the pair of bodies or surfaces, and 1 if the solid's body comes first in it."""
@@ -249,25 +254,29 @@ class _Pairs:
     def _name(self, body: int, surface: str) -> str:
         return self.robot.body_names[body - 1] if body else surface
 
-    def _points(self, shape: CollisionShape) -> tuple[int, np.ndarray]:
-        """Return the index of a shape's first point in the table, and its points and radii (n, 4)."""
+    def _points(self, shape: CollisionShape) -> tuple[int, np.ndarray, int]:
+        """Return the index of a shape's first point in the table, its points and radii (n, 4), and number of planes."""
         if id(shape) not in self._first:
             turn = self.robot.body_rotations[shape.body].T
-            own = points_of(shape)
+            own, faces = points_of(shape), planes_of(shape)
             at = own[:, :3] @ shape.placement.rotation.T + shape.placement.translation
             points = np.column_stack([at @ turn.T, own[:, 3]])
-            self._first[id(shape)] = shape, len(self.points), points
-            self.points.extend(points)
+            normals = faces[:, :3] @ shape.placement.rotation.T
+            offsets = faces[:, 3] + normals @ shape.placement.translation
+            self._first[id(shape)] = shape, len(self.points), points, len(faces)
+            self.points.extend([*points, *np.column_stack([normals @ turn.T, offsets])])
         return self._first[id(shape)][1:]
 
 
 def _between(shape: CollisionShape, solid: Solid) -> int:
-    """Return the kind of contact between the points of a shape and a solid: AXIS, CROSSING or 0.
+    """Return the kind of contact between the points of a shape and a solid: AXIS, CROSSING, FEATURES or 0.
 
     Edges of two boxes are assigned to one of their two pairs.
     """
     if shape.kind == "capsule" and solid.kind in (CAPSULE, BOX):
         return AXIS
+    if shape.kind in ("hull", "cylinder") and solid.kind == BOX:
+        return FEATURES
     own = shape.body > 0 and (solid.body == 0 or shape.body < solid.body)
     return CROSSING if shape.kind == "box" and solid.kind == BOX and own else 0
 
@@ -276,14 +285,26 @@ def _slots(shape: CollisionShape, solid: Solid, points: np.ndarray) -> int:
     """Return the number of slots for the contacts of a pair."""
     if solid.kind == CONVEX:
         return PER_PAIR
-    more = {AXIS: 2, CROSSING: 1 + CROSSINGS}.get(_between(shape, solid), 0)
-    return RIM if shape.kind == "cylinder" else len(points) + more
+    if solid.kind == GRID:
+        return CANDIDATES
+    more = {AXIS: 2, CROSSING: 1 + CROSSINGS, FEATURES: CORNERS + 2 * EDGES}.get(_between(shape, solid), 0)
+    return (RIM if shape.kind == "cylinder" else len(points)) + more
 
 
 def points_of(shape: CollisionShape) -> np.ndarray:
     """Return a shape's points and radii (n, 4) in its own axes; for a cylinder the centres of its rims."""
     points = candidate_points(shape)
     return np.column_stack([points, np.full(len(points), 0.0 if shape.kind == "box" else sum(shape.size[:1]))])
+
+
+def planes_of(shape: CollisionShape) -> np.ndarray:
+    """Return normals and offsets (k, 4) of the planes n . x = d of a box's or hull's faces; none for other shapes.
+
+    None for flat hulls, too.
+    """
+    if shape.kind == "box":
+        return np.column_stack([np.vstack([np.eye(3), -np.eye(3)]), np.tile(np.array(shape.size) / 2, 2)])
+    return face_planes(shape.vertices) if shape.kind == "hull" else np.zeros((0, 4))
 
 
 def bounding_ball(points: np.ndarray) -> np.ndarray:

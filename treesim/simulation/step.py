@@ -73,8 +73,8 @@ class StepCode:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
         self.stage: ContactSolve | None = None
         if touches(world, rule):
-            how = rule, settings.table, gravity, contact_solver, work, engine
-            self.stage = ContactSolve(robot, world.touching, *how)
+            how = settings.table, gravity, contact_solver, work, world.contact_tolerance, engine
+            self.stage = ContactSolve(robot, world.touching, rule, *how)
         self._sequences: dict[int, StepSequence] = {}
         self._outside = bool(world.convex.pairs)
         kept = world.touching.rows if self.stage is not None else 0

@@ -8,7 +8,8 @@ import pytest
 import treesim
 from tests.contact.scenes import at, free_body, shape, turned
 from treesim.kernels.algebra.tables import tree_tables
-from treesim.kernels.contact.collision import contacts_memory, find_contacts
+from treesim.kernels.contact.candidates import contacts_memory
+from treesim.kernels.contact.collision import find_contacts
 from treesim.kernels.contact.delassus import move_bodies, place, rows_memory
 from treesim.kernels.contact.tables import touch_tables
 
@@ -144,39 +145,57 @@ def test_vertices_beside_a_face_do_not_stand_on_it_but_edges_that_pass_its_borde
     assert np.allclose(found.gap, -1e-3, atol=1e-12) and np.allclose(found.normal, (0, 0, 1), atol=1e-12)
 
 
-def height_below(field, x, y):
-    """The height of a field at a point, by the plane through the corners of its triangle; the cell's diagonal runs from
-    its corner of least x and y."""
-    heights, (dx, dy) = np.asarray(field.heights), field.spacing
+def triangles_of(field):
+    """The triangles (k, 3, 3) of a height field; a cell's diagonal runs from its corner of least x and y."""
+    heights, spacing, center = np.asarray(field.heights), np.asarray(field.spacing), np.asarray(field.center)
     nx, ny = heights.shape
-    u, w = x / dx + (nx - 1) / 2, y / dy + (ny - 1) / 2
-    i, j = min(int(u), nx - 2), min(int(w), ny - 2)
-    third = (i + 1, j) if u - i >= w - j else (i, j + 1)
-    corners = [(i, j), (i + 1, j + 1), third]
-    A = np.array([[a, b, 1] for a, b in corners])
-    c = np.linalg.solve(A, [heights[k] for k in corners])
-    normal = np.array([-c[0] / dx, -c[1] / dy, 1.0])
-    return c @ [u, w, 1], normal / np.linalg.norm(normal)
+
+    def node(i, j):
+        return np.array([*(np.array([i - (nx - 1) / 2, j - (ny - 1) / 2]) * spacing + center), heights[i, j]])
+
+    return np.array([
+        [node(i, j), node(*one), node(*other)] for i in range(nx - 1) for j in range(ny - 1)
+        for one, other in (((i + 1, j), (i + 1, j + 1)), ((i + 1, j + 1), (i, j + 1)))
+    ])  # fmt: skip
 
 
-def test_a_ball_over_heights_meets_the_triangle_below_it():
+def nearest_in(triangle, p):
+    """The point of a triangle nearest to p: over its inside, or on one of its sides."""
+    sides = np.roll(triangle, -1, axis=0) - triangle
+    n = np.cross(sides[0], sides[1])
+    if all(np.cross(n, side) @ (p - corner) >= 0 for side, corner in zip(sides, triangle, strict=True)):
+        return p - n * (n @ (p - triangle[0])) / (n @ n)
+    on_sides = [a + d * np.clip((p - a) @ d / (d @ d), 0, 1) for a, d in zip(triangle, sides, strict=True)]
+    return min(on_sides, key=lambda x: np.linalg.norm(p - x))
+
+
+def test_a_ball_over_heights_meets_the_nearest_point_of_all_triangles():
     rng = np.random.default_rng(3)
     field = treesim.HeightField(0.1 * rng.normal(size=(7, 5)), spacing=(0.2, 0.3))
-    robot = free_body(1.0, 1.0, shape("sphere", (0.05,)))
-    for _ in range(60):
-        x, y = rng.uniform(-0.6, 0.6), rng.uniform(-0.6, 0.6)
-        z, n = height_below(field, x, y)
-        gap = rng.uniform(-MARGIN, MARGIN)
-        found = contacts(robot, field, at((x, y, z + (0.05 + gap) / n[2])))
-        assert found.gap == pytest.approx(gap, abs=1e-12)
-        np.testing.assert_allclose(found.normal[0], n, rtol=0, atol=1e-12)
+    triangles, robot = triangles_of(field), free_body(1.0, 1.0, shape("sphere", (0.1,)))
+    kinds = set()
+    for _ in range(100):
+        p = np.array([*rng.uniform(-0.55, 0.55, 2), 0.5])
+        for _ in range(60):  # down, by what is free, to a small gap
+            nearest = min((nearest_in(triangle, p) for triangle in triangles), key=lambda x: np.linalg.norm(p - x))
+            gap = np.linalg.norm(p - nearest) - 0.1
+            p[2] -= gap - 1e-3
+        found = contacts(robot, field, at(p))
+        first = int(np.argmin(found.gap))
+        assert found.gap[first] == pytest.approx(gap, abs=1e-12)
+        np.testing.assert_allclose(found.normal[first], (p - nearest) / np.linalg.norm(p - nearest), rtol=0, atol=1e-9)
+        kinds.add(sum(np.isclose(nearest, triangle, atol=1e-9).all(axis=1).any() for triangle in triangles) > 0)
+    assert kinds == {True, False}  # nodes, and others
 
 
-def test_there_is_nothing_beside_a_grid():
+def test_there_is_nothing_beside_a_grid_and_its_border_is_an_edge():
     robot = free_body(1.0, 1.0, shape("sphere", (0.05,)))
     field = treesim.HeightField(np.zeros((3, 3)), spacing=(0.1, 0.1), center=(1.0, 0.0))
     assert contacts(robot, field, at((1.09, 0.09, 0.05))).count == 1
-    assert contacts(robot, field, at((1.11, 0.0, 0.05))).count == 0
+    beside = contacts(robot, field, at((1.13, 0.0, 0.041)))
+    assert beside.count == 1 and beside.gap[0] == pytest.approx(np.hypot(0.03, 0.041) - 0.05, abs=1e-12)
+    np.testing.assert_allclose(beside.normal[0], np.array([0.03, 0, 0.041]) / np.hypot(0.03, 0.041), atol=1e-9)
+    assert contacts(robot, field, at((1.16, 0.0, 0.05))).count == 0
     assert contacts(robot, field, at((0.0, 0.0, 0.05))).count == 0
 
 

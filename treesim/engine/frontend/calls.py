@@ -216,7 +216,7 @@ KNOWN: dict[Any, Callable[..., Value]] = {
     elementary.sincos: lambda body, x: (
         body.call(sincos_on_lanes, [x]) if x.type == LANES else body.call(sincos, [arithmetic.converted(body, x, REAL)])
     ),
-    elementary.some: masks.some,
+    elementary.some: masks.some_active,
     state_lanes.gathered: masks.gathered,
     state_lanes.scattered: masks.scattered,
     elementary.less: _less,

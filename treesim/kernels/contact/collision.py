@@ -11,63 +11,40 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from ..algebra.linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
-from ..algebra.rotations import compose
-from ..algebra.tables import motion_at, transform_at
+from ..algebra.tables import transform_at
 from .box_internal_edges import no_internal_edge, on_internal_edge
-from .edges import AXIS, CROSSING, CROSSINGS, axis_span, boxes, crossing_edges, crossing_in_faces, facing_normal
-from .signed_distance import (
-    BOX,
-    CONVEX,
-    FAR,
-    GRID,
-    ROUND,
-    across,
-    box_excess,
-    box_face,
-    from_plane,
-    from_solid,
-    vector_of,
+from .candidates import (
+    add_candidate,
+    ball_of,
+    local_point,
+    middle_of,
+    put_row,
+    reach_of,
+    rim_along,
+    solid_in_world,
+    world_point,
 )
-from .tables import PER_PAIR, RIM, slot_of
+from .edges import (
+    AXIS,
+    CROSSING,
+    CROSSINGS,
+    FEATURES,
+    axis_span,
+    boxes,
+    crossing_edges,
+    crossing_in_faces,
+    facing_normal,
+)
+from .height_field import meet_height_field, no_height_field
+from .signed_distance import BOX, CONVEX, FAR, GRID, ROUND, box_excess, box_face, from_plane, from_solid, vector_of
+from .static_features import Query, meet_box_features
+from .tables import GROUPS, PER_PAIR, RIM, slot_of
 
 GAP_PRICE = 100.0  # a sole is flat where it rises by less than one in so many
 NO_WIDTH = 1e-60  # m^2
-UPRIGHT = 1e-6  # a cylinder's axis so near the normal has no lowest point
-
-
-class Contacts(NamedTuple):
-    """Contacts of one state, and scratch memory for those of one pair."""
-
-    pair: Any  # (C,)
-    slot: Any
-    gap: Any
-    point: Any  # (C, 3)
-    normal: Any
-    place: Any  # the same of what one pair finds
-    distance: Any
-    where: Any
-    outward: Any
-    chosen: Any  # (PER_PAIR,)
-
-
-def contacts_memory(touch, q):
-    """Scratch memory, with the dtype of q."""
-    C, most = touch.capacity, touch.most
-    found, near = np.empty((C, 7), q.dtype), np.empty((most, 7), q.dtype)
-    kept = np.empty((2, C), np.int64)
-    return Contacts(
-        kept[0], kept[1], found[:, 0], found[:, 1:4], found[:, 4:7], np.empty(most, np.int64), near[:, 0], near[:, 1:4],
-        near[:, 4:7], np.empty(PER_PAIR, np.int64),
-    )  # fmt: skip
-
-
-def put_row(x, k, a):
-    """Write a vector to row k."""
-    x[k, 0], x[k, 1], x[k, 2] = a.x, a.y, a.z
+ALIKE = 0.9  # cosine between normals of contacts of one group
 
 
 def no_face(touch, k, S, W):
@@ -82,81 +59,30 @@ def box_on_which(touch, k, S, W):
         least = S.p.x * 0 + FAR
         for j in range(touch.pair[k, 4]):
             p = local_point(touch, k, j, S, W)
-            gap, _ = box_face(box_excess(p, touch.size, k), p, face)
-            least = minimum(least, gap)
+            gap, n = box_face(box_excess(p, touch.size, k), p, face)
+            least = minimum(least, gap - rim_extent(touch, k, rotate(S.R, n), W))
         if least > farthest:
             best, farthest = face, least
     return best
 
 
-def world_point(touch, k, j, W):
-    """Return point j of pair k in the world; W: pose of its body."""
-    return add(W.p, rotate(W.R, vector_of(touch.point, touch.pair[k, 3] + j)))
+def rim_extent(touch, k, n, W):
+    """Return the extent of a cylinder's rim along the world's direction n from its centre; 0 for other shapes."""
+    found = n.x * 0
+    if touch.pair[k, 6] == 1:
+        a = sub(world_point(touch, k, 1, W), world_point(touch, k, 0, W))
+        along = dot(n, a)
+        found = touch.point[touch.pair[k, 3], 3] * sqrt(maximum(1 - along * along / dot(a, a), 0))
+    return found
 
 
-def local_point(touch, k, j, S, W):
-    """Return point j of pair k in the axes of the solid with pose S."""
-    return rotate_back(S.R, sub(world_point(touch, k, j, W), S.p))
-
-
-def rim_point(touch, k, j, S, W):
-    """Return point j of a cylinder in the world: j % 4 quarter turns from the lowest point of rim j // 4.
-
-    The lowest point is the one along the normal of the solid's axes (a plane's, or z of a height field).
-    """
-    first, n = touch.pair[k, 3], rotate(S.R, Vector(S.p.x * 0, S.p.x * 0, S.p.x * 0 + 1))
-    one, other = world_point(touch, k, 0, W), world_point(touch, k, 1, W)
-    a = sub(other, one)
-    a = scale(a, 1 / sqrt(dot(a, a)))
-    down = sub(scale(a, dot(n, a)), n)
-    size = sqrt(dot(down, down))
-    down = scale(down, 1 / size) if size > UPRIGHT else rotate(W.R, across(rotate_back(W.R, a)))
-    side = cross(a, down)
-    center = other if j >= 4 else one
-    turn = down
-    if j % 4 == 1:
-        turn = side
-    if j % 4 == 2:
-        turn = scale(down, -1)
-    if j % 4 == 3:
-        turn = scale(side, -1)
-    return add(center, scale(turn, touch.point[first, 3]))
-
-
-def speed_within(V, W, center, radius):
-    """Return an upper bound of the speed of a body's points within a sphere around a world point `center`.
-
-    V, W: velocity and pose of the body.
-    """
-    c = rotate_back(W.R, sub(center, W.p))
-    u = add(V.lin, cross(V.ang, c))
-    return sqrt(dot(u, u)) + radius * sqrt(dot(V.ang, V.ang))
-
-
-def velocity_along(V, W, point, n):
-    """Return the velocity along n of a world point that moves with a body of velocity V and pose W."""
-    u = add(V.lin, cross(V.ang, rotate_back(W.R, sub(point, W.p))))
-    return dot(rotate(W.R, u), n)
-
-
-def solid_in_world(touch, k, B):
-    """Return the world pose of pair k's solid; B: pose of its body."""
-    S = transform_at(touch.solid, k)
-    return S if touch.pair[k, 1] == 0 else compose(B, S)
-
-
-def ball_of(touch, k, W):
-    """Return the world centre of the bounding ball of pair k's shape; W: pose of its body."""
-    return add(W.p, rotate(W.R, vector_of(touch.ball, k)))
-
-
-def reach_of(touch, k, r, ball, dt, margin):
-    """Return the margin plus the largest relative motion of pair k in the step, for the shape's bounding ball."""
-    a, b, radius = touch.pair[k, 0], touch.pair[k, 1], touch.ball[k, 3]
-    reach = margin + dt * speed_within(motion_at(r.V, a), transform_at(r.W, a), ball, radius)
-    if b > 0:
-        reach += dt * speed_within(motion_at(r.V, b), transform_at(r.W, b), ball, radius)
-    return reach
+def up_from(touch, k, S, face):
+    """Return the world's direction above which a cylinder's rims are lowest: a box's face normal, or z of a solid."""
+    o = S.p.x * 0
+    n = Vector(o, o, o + 1)
+    if touch.pair[k, 2] == BOX:
+        _, n = box_face(n, n, face)
+    return rotate(S.R, n)
 
 
 def broad_phase(touch, k, r, S, dt, margin, solids):
@@ -167,42 +93,16 @@ def broad_phase(touch, k, r, S, dt, margin, solids):
     ball = ball_of(touch, k, transform_at(r.W, touch.pair[k, 0]))
     gap, _ = solids.distance(touch, k, rotate_back(S.R, sub(ball, S.p)), maximum(touch.ball[k, 3], ROUND), 0)
     reach = reach_of(touch, k, r, ball, dt, margin)
-    return reach if gap < reach or touch.pair[k, 2] == GRID else -reach
-
-
-def add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids):
-    """Add point j of pair k, at x with normal n, to m if its gap is below the margin, or closes in the step.
-
-    Returns the number of points in m.
-    """
-    a, b = touch.pair[k, 0], touch.pair[k, 1]
-    W, B = transform_at(r.W, a), transform_at(r.W, b)
-    closing = velocity_along(motion_at(r.V, b), B, x, n) - velocity_along(motion_at(r.V, a), W, x, n)
-    if gap < margin + dt * maximum(closing, 0) and not solids.internal_edge(touch, k, x, gap, n):
-        m.place[count], m.distance[count] = slot_of(touch, k, j), gap
-        put_row(m.where, count, x)
-        put_row(m.outward, count, n)
-        count += 1
-    return count
-
-
-def middle_of(touch, k, p, rho, gap, n):
-    """Return the position of a contact for a point p of radius rho.
-
-    It is on the point's surface for solids of the world, and midway between two bodies.
-    """
-    x = sub(p, scale(n, rho))
-    if touch.pair[k, 1] > 0:
-        x = sub(p, scale(n, rho + gap / 2))
-    return x
+    return reach if gap < reach else -reach
 
 
 def narrow_phase(touch, k, r, dt, margin, m, S, W, reach, solids):
     """Add the points of pair k that are within reach to m; return their number."""
     cylinder, count = touch.pair[k, 6] == 1, 0
     face = solids.face(touch, k, S, W)
+    up = up_from(touch, k, S, face)
     for j in range(RIM if cylinder else touch.pair[k, 4]):
-        p = rim_point(touch, k, j, S, W) if cylinder else world_point(touch, k, j, W)
+        p = rim_along(touch, k, j, up, W) if cylinder else world_point(touch, k, j, W)
         rho = reach * 0 if cylinder else touch.point[touch.pair[k, 3] + j, 3]
         gap, n = solids.distance(touch, k, rotate_back(S.R, sub(p, S.p)), rho, face)
         if gap < reach:
@@ -257,22 +157,25 @@ def offer_local(touch, k, r, dt, margin, m, count, j, p, gap, n, S):
     return add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, SOLIDS)
 
 
-def meet_no_more(touch, k, r, dt, margin, m, count, S, W):
+def meet_no_more(touch, k, r, dt, margin, m, count, S, W, reach):
     """Return `count`; variant of `meet_between` for planes, which touch points only."""
     return count
 
 
-def meet_between(touch, k, r, dt, margin, m, count, S, W):
+def meet_between(touch, k, r, dt, margin, m, count, S, W, reach):
     """Add contacts of pair k between its points; return the number of points in m."""
     if touch.pair[k, 10] == AXIS:
         count = meet_axis(touch, k, r, dt, margin, m, count, S, W)
     if touch.pair[k, 10] == CROSSING:
         count = meet_edges(touch, k, r, dt, margin, m, count, S, W)
+    if touch.pair[k, 10] == FEATURES:
+        query = Query(touch, k, r, dt, margin, m, S, W, reach, SOLIDS)
+        count = meet_box_features(query, count, RIM if touch.pair[k, 6] == 1 else touch.pair[k, 4])
     return count
 
 
 class Solids(NamedTuple):
-    """Functions for the solids of a world: distance, facing box face, contacts between points, internal edges.
+    """Functions for the solids of a world: distance, facing face, contacts between points, internal edges, terrain.
 
     Steps with planes only compile without code for other solids, which is most of the source.
     """
@@ -281,21 +184,25 @@ class Solids(NamedTuple):
     face: Any
     between: Any
     internal_edge: Any
+    terrain: Any
 
 
-PLANES = Solids(from_plane, no_face, meet_no_more, no_internal_edge)
-SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge)
+PLANES = Solids(from_plane, no_face, meet_no_more, no_internal_edge, no_height_field)
+SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge, meet_height_field)
 
 
 def meet(touch, k, r, dt, margin, m, solids):
     """Find the contact candidates of pair k within the margin or its motion in the step; return their number."""
     W = transform_at(r.W, touch.pair[k, 0])
     S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, 1]))
-    reach = broad_phase(touch, k, r, S, dt, margin, solids)
     count = 0
-    if reach > 0:
-        count = narrow_phase(touch, k, r, dt, margin, m, S, W, reach, solids)
-        count = solids.between(touch, k, r, dt, margin, m, count, S, W)
+    if touch.pair[k, 2] == GRID:
+        count = solids.terrain(touch, k, r, dt, margin, m, S, W, solids)
+    else:
+        reach = broad_phase(touch, k, r, S, dt, margin, solids)
+        if reach > 0:
+            count = narrow_phase(touch, k, r, dt, margin, m, S, W, reach, solids)
+            count = solids.between(touch, k, r, dt, margin, m, count, S, W, reach)
     return count
 
 
@@ -322,13 +229,13 @@ def worth(mode, gap, x, n, one, two, three):
     return found
 
 
-def farthest_of(count, m, mode):
-    """Return the point of largest `worth`, given those chosen before."""
-    best, size = 0, -FAR
-    one = m.chosen[0] if mode > 0 else 0
-    two = m.chosen[1] if mode > 1 else 0
-    three = m.chosen[2] if mode > 2 else 0
-    for j in range(count):
+def farthest_of(first, end, m, mode):
+    """Return the candidate from `first` on, before `end`, of largest `worth`, given those chosen before."""
+    best, size = first, -FAR
+    one = m.chosen[0] if mode > 0 else first
+    two = m.chosen[1] if mode > 1 else first
+    three = m.chosen[2] if mode > 2 else first
+    for j in range(first, end):
         found = worth(
             mode, m.distance[j], vector_of(m.where, j), vector_of(m.outward, one), vector_of(m.where, one),
             vector_of(m.where, two), vector_of(m.where, three),
@@ -368,20 +275,60 @@ def keep_found(touch, found, m, n):
     return n
 
 
-def find_contacts(touch, r, dt, margin, found, m, solids=SOLIDS):
-    """Find the contacts of all pairs, at most four each, and add external ones; return their number.
+def keep_four(touch, k, m, first, end, n):
+    """Store the candidates from `first` on, before `end`, four of largest `worth` at most, from contact n on.
 
-    The number may exceed the capacity. found: external contacts. r.W, r.V: poses and velocities of the bodies.
+    Returns the number of contacts.
+    """
+    if end - first <= PER_PAIR:
+        for j in range(first, end):
+            n = keep(touch, k, m, j, n)
+    else:
+        for mode in range(PER_PAIR):
+            m.chosen[mode] = farthest_of(first, end, m, mode)
+            if not chosen_before(m, mode, m.chosen[mode]):
+                n = keep(touch, k, m, m.chosen[mode], n)
+    return n
+
+
+def exchange(m, a, b):
+    """Exchange candidates a and b."""
+    place, gap, x, n = m.place[a], m.distance[a], vector_of(m.where, a), vector_of(m.outward, a)
+    m.place[a], m.distance[a] = m.place[b], m.distance[b]
+    put_row(m.where, a, vector_of(m.where, b))
+    put_row(m.outward, a, vector_of(m.outward, b))
+    m.place[b], m.distance[b] = place, gap
+    put_row(m.where, b, x)
+    put_row(m.outward, b, n)
+
+
+def put_alike_first(m, first, count):
+    """Move the deepest candidate from `first` on, and those of similar normals, to the front; return their end."""
+    n = vector_of(m.outward, farthest_of(first, count, m, 0))
+    end = first
+    for j in range(first, count):
+        if dot(n, vector_of(m.outward, j)) > ALIKE:
+            exchange(m, end, j)
+            end += 1
+    return end
+
+
+def find_contacts(touch, r, dt, margin, found, m, solids=SOLIDS):
+    """Find the contacts of all pairs, and add external ones; return their number, which may exceed the capacity.
+
+    There are at most four of a pair, and on a height field four of each group of similar normals. found: external
+    contacts. r.W, r.V: poses and velocities of the bodies.
     """
     n = 0
     for k in range(touch.pair.shape[0]):
         count = meet(touch, k, r, dt, margin, m, solids) if touch.pair[k, 2] != CONVEX else 0
-        if count <= PER_PAIR:
-            for j in range(count):
-                n = keep(touch, k, m, j, n)
+        if touch.pair[k, 2] == GRID and count > PER_PAIR:
+            first = 0
+            for _ in range(GROUPS):
+                if first < count:
+                    end = put_alike_first(m, first, count)
+                    n = keep_four(touch, k, m, first, end, n)
+                    first = end
         else:
-            for mode in range(PER_PAIR):
-                m.chosen[mode] = farthest_of(count, m, mode)
-                if not chosen_before(m, mode, m.chosen[mode]):
-                    n = keep(touch, k, m, m.chosen[mode], n)
+            n = keep_four(touch, k, m, 0, count, n)
     return keep_found(touch, found, m, n)

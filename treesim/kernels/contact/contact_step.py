@@ -38,6 +38,7 @@ from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
     law_of,
+    level_points,
     limit_slack,
     position_problem,
     put_contact,
@@ -179,6 +180,7 @@ def put_rows(tree, q, dt, external_contacts, m, parts):
     if m.touch.pair.shape[0] > 0:
         found = find_contacts(m.touch, m.rows, dt, MARGIN, external_contacts, m.contacts, parts.solids)
     nc = found if found < m.touch.capacity else m.touch.capacity
+    level_points(m, nc)
     for c in range(nc):
         put_contact(m, c)
     n = put_limits(m, q, dt, 3 * nc)

@@ -8,7 +8,7 @@ from ..algebra.linear import Vector, add, cross, dot, scale, sub
 from ..algebra.numbers import absolute, sqrt
 from .signed_distance import EDGE, FAR, from_solid, sign_of
 
-AXIS, CROSSING = 1, 2  # what a pair may find between its points
+AXIS, CROSSING, FEATURES = 1, 2, 3  # what a pair may find between its points
 LEVEL = 1e-4  # the slope of a distance below which it counts as the least
 HALVINGS = 50  # to the last bit
 NARROW = 1e-3  # m: a shorter stretch of an axis touches at one point

@@ -95,11 +95,7 @@ def from_grid(touch, k, p):
     x, y = p.x / dx + (nx - 1) / 2, p.y / dy + (ny - 1) / 2
     gap, n = p.x * 0 + FAR, Vector(p.x * 0, p.x * 0, p.x * 0 + 1)
     if x >= 0 and y >= 0 and x <= nx - 1 and y <= ny - 1:
-        i, j = 0, 0
-        while i < nx - 2 and i + 1 <= x:
-            i += 1
-        while j < ny - 2 and j + 1 <= y:
-            j += 1
+        i, j = int(minimum(x, nx - 2)), int(minimum(y, ny - 2))
         at = start + i * ny + j
         u, w = x - i, y - j
         low, high = touch.height[at], touch.height[at + ny + 1]

@@ -10,7 +10,8 @@ from __future__ import annotations
 from ..algebra.linear import rotate, rotate_back, scale, sub
 from ..algebra.numbers import maximum, select, some
 from ..algebra.tables import motion_at, transform_at
-from .collision import ball_of, put_row, reach_of, rim_point, solid_in_world, velocity_along, world_point, worth
+from .candidates import ball_of, put_row, reach_of, rim_point, solid_in_world, velocity_along, world_point
+from .collision import worth
 from .signed_distance import FAR, ROUND, from_smooth, vector_of
 from .tables import PER_PAIR, RIM, slot_of
 

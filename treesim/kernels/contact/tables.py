@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 NUMBERS = 11  # of counts in front of the table of integers
-COLUMNS = 15  # integers of a pair
+COLUMNS = 17  # integers of a pair
 REALS = 24  # reals of a pair
 RIM = 8  # slots of a cylinder: four points on each rim
 FOUND = 9  # numbers of an external contact: pair, index in it, gap, point, normal
 PER_PAIR = 4  # contacts of a pair at most: more do not change what two rigid bodies can do
+GROUPS = 3  # of contacts with a height field, by their normals
 OPTIONS = 4  # numbers in front of the table of reals
 
 
@@ -24,13 +25,15 @@ class Touch(NamedTuple):
     speeds: Any  # and of speed limits
     # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start; contact
     # between the points (`edges`), pair of bodies, whether b comes first there; 1 + the pair whose solid other
-    # solids may cover at internal edges, 0 for none; number of slots, less than that of points for large hulls
+    # solids may cover at internal edges, 0 for none; number of slots, less than that of points for large hulls; kind of
+    # the shape (`shape_distance`), number of planes of its faces
     pair: Any
     solid: Any  # (P, 12) placement of the solid on body b
-    size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid
+    size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid, largest height
     law: Any  # (P, 4) friction, restitution, stiffness (0: rigid) [N/m], dissipation time [s]
     ball: Any  # (P, 4) centre on body a and radius of a sphere around the shape
-    point: Any  # (n, 4) points on body a, and their radius
+    # (n, 4) points on body a and their radius; then of a box or hull the normals and offsets of its faces' planes
+    point: Any
     limit: Any  # (limits, 3) degree of freedom, coordinate, 1 for a lower and -1 for an upper limit
     friction: Any  # (frictions,) degrees of freedom
     speed: Any  # (speeds, 2) degree of freedom, 1 for the highest and -1 for the lowest velocity

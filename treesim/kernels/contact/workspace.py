@@ -8,7 +8,7 @@ import numpy as np
 
 from ..constrained.constraints import constraint_tables
 from ..stepping.step import step_memory
-from .collision import Contacts, contacts_memory
+from .candidates import Contacts, contacts_memory
 from .delassus import Rows, rows_memory
 from .midpoint_correction import again_memory
 from .tables import Touch, touch_tables
