@@ -21,7 +21,7 @@ def kinematics(robot, engine="generic"):
     q, v, end = robot.random(rng), *rng.normal(size=(2, robot.nv))
     settings = StepSettings.of(robot, "semi_implicit_euler", DT, 0.0, 0.3).table
     q_free = robot.integrate(q, DT * v)
-    x = np.empty((1, kinematics_size(robot.n_bodies, robot.nv)))
+    x = np.zeros((1, kinematics_size(robot.n_bodies, robot.nv)))  # what a joint type leaves out is not written
     given = [a[None] for a in (q, v, q_free, end, np.zeros(robot.nv), settings)]
     run_states(contact_kinematics_states, constants_of(robot, None), given, [x], engine)
     return q, kinematics_of(tree_tables(robot.ints, robot.reals), x[0], None)
