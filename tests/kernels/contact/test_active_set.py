@@ -4,9 +4,16 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear
 
-from tests.contact.problems import Solved, broken_laws, energy_of, random_problem
+from tests.contact.problems import Solved, broken_laws, energy_of, random_problem, stack
 from treesim.kernels.algebra.linear import Vector
-from treesim.kernels.contact.active_set import active_set_memory, energy, part_to_cone, run_active_set, solve_unknowns
+from treesim.kernels.contact.active_set import (
+    active_set_memory,
+    energy,
+    part_to_cone,
+    put_reach,
+    run_active_set,
+    solve_unknowns,
+)
 from treesim.kernels.contact.cone import block_at, contact_impulse
 from treesim.kernels.contact.pgs import pgs_memory, run_pgs, solve_pgs
 from treesim.kernels.contact.problem import Problem, residual
@@ -37,6 +44,24 @@ def stuck_joints(seed, rows=24, freedom=10):
     low = np.r_[np.zeros(rows // 3), np.full(rows - rows // 3, -0.1)]
     high = np.r_[np.full(rows // 3, np.inf), np.full(rows - rows // 3, 0.1)]
     return Problem(0, rows, 1, J @ J.T, J @ v, np.zeros(0), low, high), J, v
+
+
+def test_the_band_of_a_stack_contains_all_entries():
+    """Of its cubes, and of cubes in an order in which the band is wide; of random rows it is the matrix."""
+    problem = stack((1.0,) * 5)
+    n = problem.rows
+    shuffled = np.concatenate([12 * k + np.arange(12) for k in (3, 0, 4, 1, 2)])
+    for order, widest in ((np.arange(n), 24), (shuffled, n)):
+        permuted = problem._replace(G=problem.G[np.ix_(order, order)])
+        memory = active_set_memory(np.zeros((n, n)), np.zeros(n), solve_unknowns)
+        put_reach(permuted, memory)
+        outside = np.arange(n) < memory.reach[:n, None]
+        assert not permuted.G[outside].any() and (np.diff(memory.reach[:n]) >= 0).all()
+        assert (np.arange(n) - memory.reach[:n]).max() <= widest
+    dense = random_problem(0, 3, 1, 3, 6, 2, freedom=40)
+    memory = active_set_memory(np.zeros((dense.rows, dense.rows)), np.zeros(dense.rows), solve_unknowns)
+    put_reach(dense, memory)
+    assert not memory.reach[: dense.rows].any()
 
 
 def test_two_searches_end_what_ten_sweeps_have_begun():

@@ -1,35 +1,44 @@
-"""Gaussian elimination with partial pivoting of small dense matrices, not necessarily symmetric, in place."""
+"""Gaussian elimination with partial pivoting of small matrices, not necessarily symmetric, in place."""
 
 from __future__ import annotations
 
 from .numbers import absolute, some
 
 
-def exchange(A, b, k, p):
-    """Exchange rows k and p of A, from column k on, and of b."""
-    for j in range(k, b.size):
+def exchange(A, b, end, k, p):
+    """Exchange rows k and p of A, from column k on, and of b and end."""
+    for j in range(k, end[k] if end[k] > end[p] else end[p]):
         A[k, j], A[p, j] = A[p, j], A[k, j]
     b[k], b[p] = b[p], b[k]
+    end[k], end[p] = end[p], end[k]
 
 
-def solve_general(A, b):
-    """b <- A^-1 b. Overwrites A. If A is singular, b is invalid."""
+def solve_general(A, b, begin, end):
+    """b <- A^-1 b for a matrix with a variable band. Overwrites A and end. If A is singular, b is invalid.
+
+    The nonzero entries of row i are in columns from begin[i] to end[i] - 1; begin must not decrease with i. The cost is
+    that of a banded matrix, and the result is equal to that of a dense one, to the bit.
+    """
     n = b.size
+    below = 0  # rows from this one on have no entry in column k
     for k in range(n):
+        while below < n and begin[below] <= k:
+            below += 1
         p = k
-        for i in range(k + 1, n):
+        for i in range(k + 1, below):
             if absolute(A[i, k]) > absolute(A[p, k]):
                 p = i
         if p != k:
-            exchange(A, b, k, p)
-        for i in range(k + 1, n):
+            exchange(A, b, end, k, p)
+        for i in range(k + 1, below):
             f = A[i, k] / A[k, k]
             if f != 0:
-                for j in range(k + 1, n):
+                end[i] = end[i] if end[i] > end[k] else end[k]
+                for j in range(k + 1, end[k]):
                     A[i, j] -= f * A[k, j]
                 b[i] -= f * b[k]
     for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
+        for j in range(k + 1, end[k]):
             b[k] -= A[k, j] * b[j]
         b[k] = b[k] / A[k, k]
 

@@ -37,7 +37,9 @@ class ActiveSetMemory(NamedTuple):
 
     A (M, M), b: matrix and right-hand side of the unknowns. row, kind: first row and kind of each unknown. does: state
     of each row. e, s: direction and parameter of friction. step: change of the impulses. before: previous impulses and
-    velocities. solve_set: function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
+    velocities. reach: first row that row r, or a later one, depends on; of a contact its first. place: number of
+    unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. solve_set:
+    function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
     """
 
     A: Any
@@ -49,14 +51,20 @@ class ActiveSetMemory(NamedTuple):
     s: Any
     step: Any
     before: Any  # (2, M)
+    reach: Any
+    place: Any
+    begin: Any
+    end: Any
     solve_set: Any
 
 
 def active_set_memory(A, q, solve_set):
     """Scratch memory whose matrix is A (M, M), with the dtype of q."""
     M = A.shape[0]
-    x, places = np.empty((8, M), q.dtype), np.empty((2, M), np.int64)
-    return ActiveSetMemory(A, x[0], places[0], places[1], x[1], x[2:4], x[4], x[5], x[6:8], solve_set)
+    x, k = np.empty((8, M), q.dtype), np.empty((6, M), np.int64)
+    return ActiveSetMemory(
+        A, x[0], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], k[2], k[3], k[4], k[5], solve_set
+    )  # fmt: skip
 
 
 def mobility(problem, r):
@@ -110,6 +118,39 @@ def identify(problem, impulse, sigma, m):
             m.does[r], impulse[r] = FIXED, inside
 
 
+def put_reach(problem, m):
+    """Determine for each row the first row that it, or a later one, depends on: G of stacks is banded."""
+    k = 0
+    for r in range(problem.rows):
+        before = 0  # entries before those of the row above: zero in stacks, and counted on vectors
+        for j in range(k):
+            before += select(problem.G[r, j] != 0, 1, 0)
+        if before > 0:
+            k = 0
+        while k < r and problem.G[r, k] == 0:
+            k += 1
+        m.reach[r] = first_of(problem, k)
+    for r in range(problem.rows - 2, -1, -1):
+        if m.reach[r + 1] < m.reach[r]:
+            m.reach[r] = m.reach[r + 1]
+
+
+def first_of(problem, r):
+    """Return the first row of the contact of row r; r for scalar rows."""
+    return r - r % 3 if r < 3 * problem.contacts else r
+
+
+def put_band(problem, m, count):
+    """Determine which unknowns are in each equation, from `put_reach` and the pattern's symmetry."""
+    for i in range(count):
+        m.begin[i] = m.place[m.reach[first_of(problem, m.row[i])]]
+    end = 0
+    for i in range(count):
+        while end < count and m.begin[end] <= i:
+            end += 1
+        m.end[i] = end
+
+
 def put_unknown(m, j, row, kind):
     """Add unknown j; return the number of unknowns."""
     m.row[j], m.kind[j] = row, kind
@@ -121,6 +162,7 @@ def put_unknowns(problem, m):
     j = 0
     for c in range(problem.contacts):
         r = 3 * c
+        m.place[r] = j
         if m.does[r] == HELD:
             for k in range(3):
                 j = put_unknown(m, j, r + k, UNIT)
@@ -129,6 +171,7 @@ def put_unknowns(problem, m):
         elif m.does[r] == SLIDES:
             j = put_unknown(m, put_unknown(m, j, r, PUSH), r, ACROSS)
     for r in range(3 * problem.contacts, problem.rows):
+        m.place[r] = j
         if m.does[r] == HELD:
             j = put_unknown(m, j, r, UNIT)
     return j
@@ -149,15 +192,17 @@ def response_of(problem, m, r, j):
 def put_equation(problem, impulse, sigma, regular, m, i, count):
     """Write equation i of the changes of the unknowns."""
     k = m.row[i]
+    for j in range(count):
+        m.A[i, j] = impulse[0] * 0
     if m.kind[i] == ACROSS:
         ex, ey = m.e[0, k], m.e[1, k]
-        for j in range(count):
+        for j in range(m.begin[i], m.end[i]):
             m.A[i, j] = ex * response_of(problem, m, k + 1, j) - ey * response_of(problem, m, k, j)
         m.A[i, i] += m.s[k]
         m.b[i] = ey * sigma[k] - ex * sigma[k + 1] - m.s[k] * (ex * impulse[k + 1] - ey * impulse[k])
     else:
         r = k + 2 if m.kind[i] == PUSH else k
-        for j in range(count):
+        for j in range(m.begin[i], m.end[i]):
             m.A[i, j] = response_of(problem, m, r, j)
         m.b[i] = -sigma[r]
     m.A[i, i] += regular * mobility(problem, k)
@@ -221,9 +266,12 @@ def part_of_row(problem, r, impulse, m):
 def solve_unknowns(problem, impulse, sigma, regular, m):
     """Compute the step m.step of all impulses on the active set."""
     count = put_unknowns(problem, m)
+    put_reach(problem, m)
+    put_band(problem, m, count)
+    contiguous = m._replace(A=m.A.reshape(m.A.size)[: count * count].reshape((count, count)))
     for i in range(count):
-        put_equation(problem, impulse, sigma, regular, m, i, count)
-    solve_general(m.A[:count, :count], m.b[:count])
+        put_equation(problem, impulse, sigma, regular, contiguous, i, count)
+    solve_general(contiguous.A, m.b[:count], m.begin, m.end)
     put_step(problem, m, count)
 
 
