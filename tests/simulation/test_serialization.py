@@ -80,9 +80,11 @@ def test_worlds_come_back_with_what_is_held_and_met():
     crate = treesim.free_body("crate", "box", (0.1, 0.1, 0.1), 1.0)
     q = np.concatenate([q, crate.neutral()])
     world = treesim.World(
-        robot, held, q, ground=grounds, bodies=[crate], use_joint_friction=False, use_velocity_limits=True
-    )
+        robot, held, q, ground=grounds, bodies=[crate], use_joint_friction=False, use_velocity_limits=True,
+        contact_tolerance=1e-6,
+    )  # fmt: skip
     again = through_json(world)
+    assert again.contact_tolerance == 1e-6
     assert again.ground == world.ground and (again.use_joint_friction, again.use_velocity_limits) == (False, True)
     assert all(same_bits(a, b) for a, b in zip(again.constants, world.constants, strict=True))
     is_same_tree(again.robot, world.robot)

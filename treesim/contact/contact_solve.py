@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,10 +10,12 @@ import numpy as np
 from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
+from ..engine.call.call_sequence import Call, Place
 from ..engine.call.evaluate import STATES_PER_TASK, run_states
 from ..engine.call.generic import compiled, compiled_soon
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.threads import over_threads
+from ..kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_size
 from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, contact_step_entry, parts_of
 from ..kernels.contact.joint_limits import near_limits_states
 from ..kernels.contact.tables import FOUND
@@ -21,14 +23,16 @@ from ..kernels.entries.status import FINE
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 from ..system.memory import free_memory
+from ..types import Engine
+from ..validation.arrays import Shape
 from .base import ContactSolver, chosen_solver
 from .tables import Touching
 
 SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # impulse fraction in the mean velocity, by integrator
-TOLERANCE = 1e-9  # m/s, rad/s: largest complementarity residual
 CAPACITY_AT = 4  # index of the capacity for contacts in the layout
 ROOM = 128  # contacts by which the capacity grows
 SQUARES = 3  # number of square matrices of all rows in a step and its solver
+BLOCK = 1024  # states of a batch whose kinematics are in memory at a time
 SWEEPS = 500  # of the solver, and as many iterations of `admm`
 
 
@@ -79,16 +83,18 @@ class ContactSolve:
         gravity: np.ndarray | None,
         solver: str | ContactSolver = "pgs",
         work: bool = True,
+        tolerance: float = 1e-9,
+        engine: Engine = "auto",
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
         mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and SHARE[rule] < 1 and touching.limits > 0
-        parts = parts_of(touching.on_planes, held, again)
+        parts = parts_of(touching.on_planes, held, again, not mimic_map)
         self._made_of = type(chosen).kernel, type(chosen).memory, mimic_map, parts
         self.entry = contact_step_entry(*self._made_of)
-        scheme = np.array([SHARE[rule], TOLERANCE, SWEEPS, float(chosen.exact), float(work), float(again)])
+        scheme = np.array([SHARE[rule], tolerance, SWEEPS, float(chosen.exact), float(work), float(again)])
         layout = touching.layout if work else touching.without_groups()
         self.constants = (
             *mimic_constants(robot, constants_of(robot, gravity)),
@@ -110,8 +116,17 @@ class ContactSolve:
             (SOLVER_INFO,),
             (2,),
         )
-        self._layout_at, self._inputs = next(k for k, x in enumerate(self.constants) if x is layout), inputs
-        self.bound = BoundEntry(self.entry, self.constants, inputs, self.shapes, engine="generic")
+        self._layout_at, self._settings_at = (
+            next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)
+        )
+        self._inputs: tuple[Shape, ...] = inputs
+        self.kinematics: BoundEntry | None = None  # what the contact solve is given besides
+        if not mimic_map:
+            made = ((kinematics_size(robot.n_bodies, robot.nv),),)
+            given = (*inputs[:5], settings.shape)
+            self.kinematics = BoundEntry(contact_kinematics_states, self.constants[:2], given, made, engine=engine)
+            self._inputs, self._settings = (*inputs, *made), _writable(settings)
+        self.bound = BoundEntry(self.entry, self.constants, self._inputs, self.shapes, engine="generic")
         self.quick: BoundEntry | None = None
         if touching.only_limits and robot.mimic_map is None:
             tables = (*constants_of(robot, gravity), touching.layout, touching.geometry)
@@ -123,7 +138,8 @@ class ContactSolve:
 
         It contains external joint forces, to which effort limits do not apply.
         """
-        return contact_step_entry(*self._made_of, pushed=True)
+        *others, parts = self._made_of
+        return contact_step_entry(*others, parts._replace(placed=False), pushed=True)
 
     def begin(self) -> None:
         """Start background compilation of the contact solve if it will certainly be needed."""
@@ -160,30 +176,73 @@ class ContactSolve:
             status = self._run(given, result, batched)
         return status
 
+    @property
+    def between(self) -> tuple[Shape, ...]:
+        """Shapes of what one state's calls pass on: q_free, v_free, work_free, and the kinematics."""
+        return (self.robot.nq,), (self.robot.nv,), (2,), self._inputs[-1] if self.kinematics else (0,)
+
+    def calls_of(self, given: ContactInput, kinematics: Place, result: ContactOutput) -> Iterator[Call | None]:
+        """Yield the calls of one state's contact solve, with arrays at places, for a sequence."""
+        if self.kinematics is None:
+            yield self.bound.call_of([*given, *result])
+            return
+        yield self.kinematics.call_of([*given[:5], self._settings, kinematics])
+        yield self.bound.call_of([*given, kinematics, *result])
+
     def _run(self, given: ContactInput, result: ContactOutput, batched: BatchedTables | None) -> int:
         if batched is not None:
             return self._run_batched(given, result, batched)
         if given.q.ndim == 1:
-            status = self.bound.call(*given, *result)
+            status = self._run_one(given, result)
             if status != BAD_LAYOUT:
                 return status
             one = ContactInput(*(x[None] for x in given)), ContactOutput(*(x[None] for x in result))
             return self._run(*one, batched)
         count = len(given.q)
         inputs, results = ([x.reshape(count, -1) for x in each] for each in (given, result))
-        return run_states(self.entry, self.constants, inputs, results, "generic")
+        if self.kinematics is None:
+            return run_states(self.entry, self.constants, inputs, results, "generic")
+        worst = FINE
+        for first in range(0, count, BLOCK):
+            part, own = ([x[first : first + BLOCK] for x in each] for each in (inputs, results))
+            part.append(self._kinematics_of(part))
+            worst = max(worst, run_states(self.entry, self.constants, part, own, "generic"))
+        return worst
+
+    def _run_one(self, given: ContactInput, result: ContactOutput) -> int:
+        if self.kinematics is None:
+            return self.bound.call(*given, *result)
+        x = np.empty(self._inputs[-1])
+        status = self.kinematics.call(*given[:5], self._settings, x)
+        return status if status == BAD_LAYOUT else self.bound.call(*given, x, *result)
+
+    def _kinematics_of(self, inputs: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the kinematics (count, n) of a batch, by the same code for any number of states."""
+        assert self.kinematics is not None
+        count = len(inputs[0])
+        x = np.empty((count, *self._inputs[-1]))
+        given = [*inputs[:5], np.broadcast_to(self._settings, (count, self._settings.size))]
+        run_states(self.kinematics.entry, self.kinematics.constants, given, [x], "generic")
+        return x
 
     def _run_batched(self, given: ContactInput, result: ContactOutput, batched: BatchedTables) -> int:
         """Run a batch state by state, each with model parameters of its own."""
-        count, code = len(given.q), compiled(self.entry)
+        count, code, kinematics = len(given.q), compiled(self.entry), self.kinematics
+        place = None if kinematics is None else compiled(kinematics.entry)
         flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in given]
         flat += [x.reshape(count, -1) for x in result]
+        n = len(given)
 
         def part(first: int, last: int) -> int:
             constants, status = batched.copies(self.constants), FINE
+            settings, x = _writable(constants[self._settings_at]), np.empty(self._inputs[-1])
             for state in range(first, last):
                 batched.put(state, constants)
-                status = max(status, int(code(*constants, *(x[state] for x in flat))))
+                arrays = [x[state] for x in flat]
+                if place is not None:
+                    place(*constants[:2], *arrays[:5], settings, x)
+                    arrays.insert(n, x)
+                status = max(status, int(code(*constants, *arrays)))
             return status
 
         return over_threads(part, count, STATES_PER_TASK)
@@ -205,3 +264,8 @@ class ContactSolve:
         self.constants = (*self.constants[:k], layout, *self.constants[k + 1 :])
         self.bound = BoundEntry(self.entry, self.constants, self._inputs, self.shapes, engine="generic")
         return True
+
+
+def _writable(x: np.ndarray) -> np.ndarray:
+    """Return an array, which may change later, or a copy if it is read-only: kernels take only tables that are."""
+    return x if x.flags.writeable else x.copy()

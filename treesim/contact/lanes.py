@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from ..engine.call.generic import compiled, compiled_soon, runs_compiled
-from ..engine.threads import over_threads
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
 from ..kernels.contact.simd_collision import MOST
@@ -20,8 +19,6 @@ from .contact_solve import ContactInput, ContactOutput, ContactSolve
 from .convex_pairs import nothing_found
 from .unsolved import worst_residual
 
-WIDTH = 8  # states per vector
-STATES_PER_TASK = 32 * WIDTH  # fewer take less time than a change of thread in every step
 SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that SIMD code supports
 BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
@@ -33,8 +30,8 @@ class ContactLanes:
     """Compiled contact solve of a batch on SIMD lanes.
 
     The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
-    again, with all stages of the solver. Those that are not solved even then are solved one by one. A state's result
-    does not depend, to the bit, on the other states or on their number.
+    again, with the solver's other steps up to where it stalls. Those that are not solved even then are solved one by
+    one. A state's result does not depend, to the bit, on the other states or on their number.
     """
 
     def __init__(self, stage: ContactSolve) -> None:
@@ -72,12 +69,9 @@ class ContactLanes:
         solver_info = np.empty((len(q_new), SIMD_SOLVER_INFO))
         impulses[...] = 0.0
 
-        def part(first: int, last: int) -> int:
-            given = [x[first:last].reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
-            return int(code(*given))
-
         unsolved = solver_info[:, 1]
-        if over_threads(part, len(q_new), STATES_PER_TASK) != FINE:
+        given = [x.reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
+        if code(*given) != FINE:
             unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
         return solver_info[:, 0], unsolved == FOR_ONE
 

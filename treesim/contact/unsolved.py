@@ -23,15 +23,13 @@ REMEDY = (
 
 def all_solved(substeps: Sequence[ContactStep]) -> bool:
     """Return whether the contact problems of all states are solved in all substeps."""
-    return all(
-        _is_one_solved(x) if x.ndim == 1 else is_solved(x).all() for x in (each.solver_info for each in substeps)
-    )
+    return all(solved_at(x) if x.ndim == 1 else is_solved(x).all() for x in (each.solver_info for each in substeps))
 
 
-def _is_one_solved(solver_info: np.ndarray) -> bool:
-    """Return whether the problem of one state is solved: asked many thousand times a second."""
-    within = solver_info.item(RESIDUAL) <= UNSOLVED and solver_info.item(POSITION_RESIDUAL) <= UNSOLVED
-    return bool(within and solver_info.item(LEFT_OUT) == 0)
+def solved_at(x: np.ndarray, first: int = 0) -> bool:
+    """Return whether one problem is solved, whose diagnostics begin at x[first]: asked many thousand times a second."""
+    within = x.item(first + RESIDUAL) <= UNSOLVED and x.item(first + POSITION_RESIDUAL) <= UNSOLVED
+    return bool(within and x.item(first + LEFT_OUT) == 0)
 
 
 def is_solved(solver_info: np.ndarray) -> np.ndarray:

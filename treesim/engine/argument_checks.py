@@ -42,8 +42,8 @@ def admitted(entry: Kernel) -> FunctionType:
     """Return an entry with its checks as one kernel, for the generic engine to compile.
 
     It also returns NOT_FINITE if an argument or result is NaN or infinite, or a quaternion in a configuration
-    is not of length 1. Sizes of arrays are not checked. Its source is generated, since kernels have a fixed
-    number of arguments.
+    is not of length 1. Sizes of arrays are not checked, nor the numbers of arrays that are declared
+    `unchecked`. Its source is generated, since kernels have a fixed number of arguments.
     """
     parameters = _parameters(entry)
     names = ", ".join(name for name, _ in parameters)
@@ -52,7 +52,9 @@ def admitted(entry: Kernel) -> FunctionType:
     if is_mimic_entry(entry):
         of_quaternions = f"status_of_mimic_quaternions({tables}, mimic_ints"
     checks = [f"{of_quaternions}, {name})" for name, _ in parameters if name in CONFIGURATIONS]
-    checks += [f"status_of({name})" for name, kind in parameters if kind == "Reals"]
+    signature = getattr(entry, "signature", None)
+    unchecked = {array.name for array in signature.arrays if array.unchecked} if signature is not None else ()
+    checks += [f"status_of({name})" for name, kind in parameters if kind == "Reals" and name not in unchecked]
     worst = f"max(status, {', '.join(checks)})" if checks else "status"
     text = f"""
 def {entry.__name__}({names}):

@@ -81,7 +81,8 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
         )
     robot, rule = world.robot, "implicit_midpoint"
     settings = StepSettings.of(robot, rule, 1e-3)
-    stage = ContactSolve(robot, world.touching, rule, settings.table, None, solver, work=False)
+    how = settings.table, None, solver, False, world.contact_tolerance
+    stage = ContactSolve(robot, world.touching, rule, *how)
     nq, nv = robot.nq, robot.nv
     inputs = [nq, nv, nq, nv, nv, nv, 2, world.touching.rows]
     none_outside = np.full(world.touching.external * FOUND, -1.0)

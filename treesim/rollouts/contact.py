@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
 from functools import lru_cache, partial
 from typing import Any
 
@@ -15,12 +16,15 @@ from ..engine.call.evaluate import lanes_for, run_states
 from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured
 from ..engine.graph.policies import Policy
+from ..engine.threads import over_threads, use_threads
 from ..kernels.contact.contact_step import RESIDUAL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
 from ..simulation.step import StepCode
 from .arguments import Method, Start
 from .parameters import Physics
+
+STATES_PER_THREAD = 16  # fewer are stepped by the calling thread
 
 
 def _free_step(code: StepCode) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
@@ -92,10 +96,34 @@ class ContactSteps:
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Step the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
-        self._begin(rows, steps, len(states[0]))
-        controls = partial(self._control, rows)
-        own = self.measured and self.measured.of(rows)
-        return self._walk(controls, self.residual[rows], steps, states, results, every, own)
+        count = len(states[0])
+        self._begin(rows, steps, count)
+        if self.touch is None:
+            return self._carry_part(slice(0, count), rows, steps, states, results, every)
+        done: dict[int, Carried] = {}
+
+        def carry_part(first: int, last: int) -> int:
+            with use_threads(1):
+                done[first] = self._carry_part(slice(first, last), rows, steps, states, results, every)
+            return FINE
+
+        over_threads(carry_part, count, STATES_PER_THREAD)
+        parts = [done[first] for first in sorted(done)]
+        ends = [np.concatenate(x) for x in zip(*(part.states for part in parts), strict=True)]
+        return Carried(ends, all(part.finite for part in parts))
+
+    def _carry_part(
+        self, part: slice, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int
+    ) -> Carried:
+        """Step a part of the rollouts `rows`, with arrays of its own: parts run on different threads."""
+        own, one = slice(rows.start + part.start, rows.start + part.stop), copy(self)
+        one.own = [x[part] for x in self.own]
+        one.kept, one.next = self.kept[part], self.next[part]
+        measured = self.measured and self.measured.of(own)
+        given = [x[part] for x in states], [x[part] for x in results]
+        carried = one._walk(partial(self._control, own), self.residual[own], steps, *given, every, measured)
+        self.kept[part] = one.kept
+        return carried
 
     def _begin(self, rows: slice, steps: slice, count: int) -> None:
         """Reset the warm start unless the same rollouts continue; select these rollouts' model parameters."""

@@ -30,6 +30,7 @@ from ..states.states import mimic_constants
 from ..types import Engine
 from .integrators import CompiledRule
 from .step_result import StepResult, shapes_of_result
+from .step_sequence import ResultBlocks, StepSequence
 from .step_settings import StepSettings
 from .world import World
 
@@ -72,9 +73,12 @@ class StepCode:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
         self.stage: ContactSolve | None = None
         if touches(world, rule):
-            self.stage = ContactSolve(robot, world.touching, rule, settings.table, gravity, contact_solver, work)
+            how = settings.table, gravity, contact_solver, work, world.contact_tolerance, engine
+            self.stage = ContactSolve(robot, world.touching, rule, *how)
+        self._sequences: dict[int, StepSequence] = {}
         self._outside = bool(world.convex.pairs)
-        self._cold = np.zeros(world.touching.rows)  # warm start of one state without impulses
+        kept = world.touching.rows if self.stage is not None else 0
+        self._cold = np.zeros(kept)  # warm start of one state without impulses
         self._shapes = shapes_of_result(robot.nq, robot.nv, world.m, None if self.stage is None else self.stage.shapes)
 
     def new_result(self, batch: tuple[int, ...] = ()) -> StepResult:
@@ -100,6 +104,33 @@ class StepCode:
             one = StepResult(*(None if x is None else x[None] for x in result))
             return self.run(q[None], v[None], control[None], before, one)
         return status
+
+    def run_parts(
+        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray | None, count: int
+    ) -> ResultBlocks | None:
+        """Take `count` equal parts of a step of one state by one call; return their results.
+
+        Returns None where that is not possible: for parts that run in Python; near joint limits, if there is no other
+        contact; for arrays of another layout; for steps that fail; and where there was no memory for a contact.
+        """
+        sequence = self._sequences.get(count)
+        if sequence is None or sequence.bound is not (self.stage and self.stage.bound):
+            sequence = self._sequences[count] = self._sequence(count)
+        if sequence.call is None:
+            return None
+        out, scratch = sequence.memory()
+        if sequence.call(q, v, control, self._cold if warm_start is None else warm_start, out, scratch) != FINE:
+            return None
+        results = ResultBlocks(out, sequence)
+        incomplete = sequence.is_near_limits(scratch) or (not results.solved and results.leave_out())
+        return None if incomplete else results
+
+    def _sequence(self, count: int) -> StepSequence:
+        """Return the code of `run_parts`; its compilation begins in the background with what takes longest."""
+        possible = self.bound is not None and not self._outside
+        if possible and self.stage is not None:
+            self.stage.begin()
+        return StepSequence(self.bound if possible else None, self.stage, self._shapes, count)
 
     def step_with(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -51,18 +51,22 @@ def substeps(
     v: np.ndarray,
     warm_start: np.ndarray | None,
     count: int,
-    control: Callable[[int, np.ndarray, np.ndarray], np.ndarray],
+    control: np.ndarray | Callable[[int, np.ndarray, np.ndarray], np.ndarray],
     failed: Callable[[np.ndarray, np.ndarray, np.ndarray], object] | None = None,
-) -> tuple[int, list[StepResult]]:
+) -> tuple[int, Sequence[Any]]:
     """Take the `count` equal parts of a step of one state or a batch; return the worst status, and each part's results.
 
-    warm_start (..., R): contact impulses of the step before; None for zeros. control(k, q, v): control of the k-th
-    part, which starts at (q, v). failed(q, v, control): called for a part whose status is not FINE, to raise.
+    The results have the attributes of `StepResult`. warm_start (..., R): contact impulses of the step before; None for
+    zeros. control: constant (..., nv), or control(k, q, v) of the k-th part, which starts at (q, v). failed(q, v,
+    control): called for a part whose status is not FINE, to raise.
     """
-    worst, results, batch = FINE, [], q.shape[:-1]
+    batch = q.shape[:-1]
+    worst, results = FINE, []
     for k in range(count):
-        u, result = control(k, q, v), code.new_result(batch)
-        status = code.run(q, v, u, warm_start, result)
+        u = control if isinstance(control, np.ndarray) else control(k, q, v)
+        part = None if batch else code.run_parts(q, v, u, warm_start, 1)
+        result = code.new_result(batch) if part is None else part[0]
+        status = code.run(q, v, u, warm_start, result) if part is None else FINE
         if status != FINE:
             worst = max(worst, status)
             if failed is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -31,7 +31,8 @@ from ..types import Engine
 from ..validation.arrays import Argument, coerce
 from .start_limits import warn_of_start
 from .step import StepCode, check_rows, compiled_rule, forward_solver
-from .step_result import StepResult, substeps
+from .step_result import substeps
+from .step_sequence import ResultBlocks
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .world import World, as_world
 
@@ -121,7 +122,13 @@ class Report(ReprMixin):
     """
 
     def __init__(
-        self, stepper: Stepper, before: State, control: np.ndarray, after: State, substeps: list[StepResult], worst: int
+        self,
+        stepper: Stepper,
+        before: State,
+        control: np.ndarray,
+        after: State,
+        substeps: Sequence[Any],
+        worst: int,
     ) -> None:
         self._stepper, self._before, self._control, self._after = stepper, before, control, after
         self._substeps, self._worst = substeps, worst
@@ -320,6 +327,7 @@ class Stepper(ReprMixin):
         self.gravity = None if gravity is None else np.array(gravity, float)
         self._given = (*copy.deepcopy((kp, kd)), substeps)  # the caller may change its arrays
         self._solver = forward_solver(robot, backend)
+        self._still = np.zeros(robot.nv)  # the control of a step without
         self._has_warned = False  # of a step that was not solved
         self._has_warned_of_start = False
         warn_of_friction(robot, integrator, stacklevel=3)
@@ -439,26 +447,31 @@ class Stepper(ReprMixin):
         ContactWarning
             Once, if contact was not solved.
         """
+        u = self._still if control is None else control
+        if state.q.ndim == 1 and type(u) is np.ndarray:
+            results = self.code.run_parts(state.q, state.v, u, state.contact, self.substeps)
+            if results is not None:
+                return self._stepped(state, u, FINE, results)
         u = self._control(state, control)
         if self.threads is None:
-            return self._stepped(state, u)
+            return self._stepped(state, u, *substeps(self.code, state.q, state.v, state.contact, self.substeps, u))
         with use_threads(self.threads):
-            return self._stepped(state, u)
+            return self._stepped(state, u, *substeps(self.code, state.q, state.v, state.contact, self.substeps, u))
 
-    def _stepped(self, state: State, u: np.ndarray) -> tuple[State, Report]:
-        """Step with controls of the states' shape."""
-        worst, results = substeps(self.code, state.q, state.v, state.contact, self.substeps, lambda *_: u)
-        end = results[-1]
-        impulses = state.impulses
-        if end.constraint_impulses is not None:
+    def _stepped(self, state: State, u: np.ndarray, worst: int, results: Sequence[Any]) -> tuple[State, Report]:
+        """Return the state after a step with controls u, and its report."""
+        end, impulses, contact = results[-1], state.impulses, state.contact
+        if self.world.m:
             every = [each.constraint_impulses for each in results]
             impulses = every[0] if len(every) == 1 else sum(every)
-        contact = state.contact if end.warm_start is None else end.warm_start
+        if self.code.stage is not None:
+            contact = end.warm_start
+            solved = results.solved if isinstance(results, ResultBlocks) else all_solved(results)
+            if not (solved or self._has_warned):
+                self._has_warned = True
+                report = ContactReport(self.world.touching, results)
+                warn_of_step(report.solver_info, report.wrench, self.robot.body_names, stacklevel=4)
         after = State._of(state.t + self.dt, end.q, end.v, impulses, contact)
-        if not (self._has_warned or end.solver_info is None or all_solved(results)):
-            self._has_warned = True
-            report = ContactReport(self.world.touching, results)
-            warn_of_step(report.solver_info, report.wrench, self.robot.body_names, stacklevel=3)
         return after, Report(self, state, u, after, results, worst)
 
     def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:

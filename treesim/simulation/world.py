@@ -16,6 +16,7 @@ from ..contact.pairs import GROUND
 from ..contact.shape_pairs import shape_pairs
 from ..contact.tables import Shapes, Touching, surface_names, touching
 from ..contact.uncovered import warn_of_uncovered
+from ..contact.unsolved import UNSOLVED
 from ..dynamics.constrained.constraint_rows import closure_table, held_constraint
 from ..dynamics.constrained.constraints import (
     Constraint,
@@ -37,9 +38,11 @@ from ..states.states import on_states
 from ..states.support import candidates, gaps
 from ..system.display import ReprMixin
 from ..types import Engine
-from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, short_repr
+from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, positive_number, short_repr
 
 SWITCHES = ("self_collision", "use_loops", "use_limits", "use_joint_friction", "use_velocity_limits")
+OPTIONS = ("collision", "contact_tolerance")
+TOLERANCE = 1e-9  # m/s, rad/s: default residual of contact solvers
 CLOSED = 1e-6  # m, rad: starts with larger gaps are rejected
 CLOSE_STEPS = 100
 ASIDE = (0.1, 0.3, 1.0)  # rad, m: distances of further initial guesses, in turn
@@ -83,6 +86,9 @@ class World(ReprMixin):
     collision : {None, "coal"}
         Spheres, capsules and boxes touch each other, and vertices of hulls touch these. With "coal" hulls and
         cylinders touch all other shapes, too, by the package coal.
+    contact_tolerance : float
+        Largest complementarity residual [m/s, rad/s] at which the contact solver stops, at most 1e-5. At 1e-6 steps
+        are faster, and bodies at rest creep by up to as much.
 
     Raises
     ------
@@ -125,6 +131,7 @@ class World(ReprMixin):
     use_joint_friction: bool
     use_velocity_limits: bool
     collision: str | None
+    contact_tolerance: float
     touching: Touching
     convex: ConvexPairs
 
@@ -143,6 +150,7 @@ class World(ReprMixin):
         use_joint_friction: bool = True,
         use_velocity_limits: bool = False,
         collision: str | None = None,
+        contact_tolerance: float = TOLERANCE,
     ) -> None:
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
@@ -152,6 +160,7 @@ class World(ReprMixin):
             checked_part("surface", surface, Surface)
         if collision is not None and not is_name_of(collision, ("coal",)):
             raise ArgumentError(f'collision must be None or "coal", got {short_repr(collision)}')
+        tolerance = positive_number("contact_tolerance", contact_tolerance, "residual in m/s", most=UNSOLVED)
         flags = {"self_collision": self_collision, "use_loops": use_loops, "use_limits": use_limits}
         flags |= {"use_joint_friction": use_joint_friction, "use_velocity_limits": use_velocity_limits}
         flags = {name: checked_flag(name, value) for name, value in flags.items()}
@@ -178,7 +187,7 @@ class World(ReprMixin):
             array.setflags(write=False)
         _check_names(surfaces, robot)
         kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
-        for name, value in (kept | flags | {"collision": collision}).items():
+        for name, value in (kept | flags | {"collision": collision, "contact_tolerance": tolerance}).items():
             self._set(name, value)
         warn_of_uncovered(robot, surfaces, stacklevel=2)
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
@@ -211,7 +220,7 @@ class World(ReprMixin):
         return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.use_loops else 0)]
 
     def _options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("ground", "bodies", "surface", *SWITCHES, "collision")}
+        return {name: getattr(self, name) for name in ("ground", "bodies", "surface", *SWITCHES, *OPTIONS)}
 
     def with_robot(self, robot: Tree) -> World:
         """Return the same world with another robot, for example one with other limits.

@@ -120,6 +120,34 @@ def test_some_asks_all_lanes_of_a_vector():
     assert found[0] == 1
 
 
+def halve_some(x, most):
+    """A loop for as long as it goes on on any lane, from a start that only some lanes make."""
+    going, taken = x > most, x * 0
+    while some(going):
+        taken += select(going, 1, 0)
+        x = select(going, x / 2, x)
+        going = going and x > most
+    return taken
+
+
+def halve_positive(given: Reals, found: Reals) -> int:
+    for first in range(0, given.size, 8):
+        x = gathered(given, 0, 1, first, given.size - 1)
+        taken = x * 0
+        if x > 2:
+            taken = halve_some(x, 1.0)
+        scattered(found, 0, 1, first, given.size - 1, taken)
+    return 0
+
+
+def test_some_asks_active_lanes_only():
+    """Lanes between 1 and 2 would go on for ever: their assignments are without effect."""
+    given = np.array([0.5, 1.5, 3.0, 5.0, 1.5, -1.0, 9.0, 1.5, 1.5])
+    found = np.full((9, 1), np.nan)
+    generic.compiled(halve_positive)(given, found.reshape(-1))
+    assert found[:, 0].tolist() == [0, 0, 2, 3, 0, 0, 4, 0, 0]
+
+
 def count_under_mask(given: Reals, found: Reals) -> int:
     n, x = 0, gathered(given, 0, 1, 0, 0)
     if x > 0:

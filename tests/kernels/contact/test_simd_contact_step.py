@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.contact import lanes
 from treesim.contact.lanes import begin_lanes
 from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.contact.simd_collision import MOST
+from treesim.rollouts import contact
 
 from ...contact.scenes import at, ball, cube, free_body, shape
 
@@ -24,17 +24,17 @@ def pushed(world, count=13, speed=0.5, lift=0.0):
     return q, np.random.default_rng(0).normal(size=(count, robot.nv)) * speed
 
 
-def stepped(world, q, v, u, **options):
+def stepped(world, q, v, u, rule=RULE, **options):
     """The same by single steps."""
-    step = treesim.Stepper(world, 1e-3, integrator=RULE, **options)
+    step = treesim.Stepper(world, 1e-3, integrator=rule, **options)
     states = [step.reset(*state) for state in zip(q, v, strict=True)]
     for _ in range(len(u)):
         states = [step.step(state, u[0])[0] for state in states]
     return np.array([s.q for s in states]), np.array([s.v for s in states])
 
 
-def rolled(world, q, v, u, **options):
-    runs = treesim.rollout(world, q, v, u, 1e-3, integrator=RULE, **options)
+def rolled(world, q, v, u, rule=RULE, **options):
+    runs = treesim.rollout(world, q, v, u, 1e-3, integrator=rule, **options)
     return runs.q[:, -1], runs.v[:, -1]
 
 
@@ -64,15 +64,43 @@ def test_the_worst_residual_is_told(humanoid):
     assert treesim.rollout(free, q, v, steps=2).residual is None
 
 
-def test_bits_depend_on_no_neighbour_and_no_number_of_threads(humanoid, monkeypatch):
+@pytest.mark.parametrize("rule", [RULE, "implicit_midpoint"])
+def test_bits_depend_on_no_neighbour_and_no_number_of_threads(humanoid, monkeypatch, rule):
+    """Also where some states take the midpoint corrector, whose rows differ from those of the others."""
     q, v = pushed(humanoid, 37)
     u = np.zeros((12, humanoid.robot.nv))
-    monkeypatch.setattr(lanes, "STATES_PER_TASK", 9)
-    together = rolled(humanoid, q, v, u, threads=1)
+    monkeypatch.setattr(contact, "STATES_PER_THREAD", 9)
+    together = rolled(humanoid, q, v, u, rule, threads=1)
     order = np.random.default_rng(1).permutation(len(q))
     for rows, threads in ((order, 1), (np.arange(37), 2), (np.arange(37), 3), (order[:3], 1), (order[5:6], 1)):
-        apart = rolled(humanoid, q[rows], v[rows], u, threads=threads)
+        apart = rolled(humanoid, q[rows], v[rows], u, rule, threads=threads)
         assert all(np.array_equal(x, y[rows]) for x, y in zip(apart, together, strict=True))
+
+
+@pytest.mark.parametrize("speed", [0.3, 1.0, 3.0])
+def test_corrected_steps_are_those_of_single_steps(humanoid, speed):
+    """In most of these steps impulses change fast joint velocities, and lanes take the midpoint corrector.
+
+    Rounding decides between several solutions in one or two of the states, in which all contacts slide.
+    """
+    given, u, rule = pushed(humanoid, 21, speed), np.zeros((1, humanoid.robot.nv)), "implicit_midpoint"
+    for x, y in zip(rolled(humanoid, *given, u, rule), stepped(humanoid, *given, u, rule), strict=True):
+        assert np.sort(np.abs(x - y).max(axis=1))[-3] < 1e-8
+
+
+def test_a_tolerance_of_the_world_is_that_of_lanes_and_single_steps(humanoid):
+    coarse = treesim.World(humanoid.robot, ground=GROUND, contact_tolerance=1e-6)
+    given, u = pushed(humanoid, 21), np.zeros((20, humanoid.robot.nv))
+    for engine in ("auto", "generic"):
+        for world, least, most in ((coarse, 1e-9, 1e-6), (humanoid, 0, 1e-9)):
+            runs = treesim.rollout(world, *given, u, integrator=RULE, engine=engine)
+            assert least < np.median(runs.residual) <= most, engine
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1e-9, np.nan, 1e-4, "small"])
+def test_bad_tolerances_are_refused(humanoid, tolerance):
+    with pytest.raises(treesim.ArgumentError, match="contact_tolerance must be a residual in m/s, finite, above 0"):
+        treesim.World(humanoid.robot, contact_tolerance=tolerance)
 
 
 def test_states_without_contact_move_freely_beside_those_that_touch():

@@ -11,8 +11,10 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...validation.arrays import Shape
 from ..frontend.fastcall import BAD_LAYOUT
+from .call_sequence import Call, Place
 from .evaluate import check_engine, lanes_for
 from .fast_entry import fast_call
+from .generic import compiled, runs_compiled
 from .specialized import STATES, BatchCode, single_code
 
 NOTHING = np.empty(0)
@@ -42,6 +44,7 @@ class BoundEntry:
         self.number, self.engine = number, engine
         self.call: Callable[..., int] = self._first_call
         self._lanes: BatchCode | None = None
+        self._specialized = False  # whether `call` is straight-line code
         self._shapes = [shape for shape in (*self.inputs, *self.results) if math.prod(shape)]
 
     def batch(self, *arrays: Any) -> int:
@@ -73,6 +76,20 @@ class BoundEntry:
         sizes, results = ([math.prod(shape) for shape in group] for group in (self.inputs, self.results))
         return lanes_for(self.entry, self.constants, sizes, results, self.number, self.engine)
 
+    def call_of(self, arrays: Sequence[Place | np.ndarray]) -> Call | None:
+        """Return the call of the same code in a sequence, with its inputs and results at places; None if there is none.
+
+        Raises as the first `call`.
+        """
+        code, sizes = self._code(), [math.prod(shape) for shape in (*self.inputs, *self.results)]
+        if code is _turned_down or not runs_compiled():
+            return None
+        if self._specialized:
+            linked = code.__self__.keep  # type: ignore[attr-defined]
+            return Call(linked.address("run"), [x for x, size in zip(arrays, sizes, strict=True) if size], code)
+        whole = compiled(self.entry)
+        return Call(whole.address, [*self.constants, *arrays], whole)
+
     def _first_call(self, *arrays: Any) -> int:
         """Look up the code, replace `call` by it, and call it."""
         self.call = self._code()
@@ -83,7 +100,9 @@ class BoundEntry:
             return _turned_down  # a robot that cannot move: there is nothing to compute
         if self.engine != "generic":
             try:
-                return single_code(self.entry, self.constants, self.inputs, self.results, self.number)
+                code = single_code(self.entry, self.constants, self.inputs, self.results, self.number)
+                self._specialized = True
+                return code
             except UnsupportedError as error:
                 if self.engine == "specialized":
                     raise UnsupportedError(f"no specialized code of {self.entry.__name__}: {error}") from None

@@ -83,7 +83,8 @@ class EntryCode:
     """Machine code of an entry for all robots, called as the entry is, with arrays of one axis.
 
     Raises TypeError for arrays of another type, number of axes or layout, and for read-only ones that are no
-    tables. `fast`: the built-in function for single states (`fastcall`), or None.
+    tables. `fast`: the built-in function for single states (`fastcall`), or None. `address`: that of the
+    function `run(job)`.
     """
 
     def __init__(self, entry: Any, whole: Any) -> None:
@@ -95,7 +96,8 @@ class EntryCode:
         ]
         code = machine_code.linked(_name(entry), _identity(entry), lambda: _written(entry, whole))
         self._keep = keep = code, KeptMemory(code.engine.get_global_value_address(KEPT))
-        self._run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(code.address("run"))
+        self.address = code.address("run")
+        self._run = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p)(self.address)
         self.fast = builtin(entry.__name__, code.address("fast"), np.float64, keep) if has_fast_entry(entry) else None
 
     def __call__(self, *arguments: Any) -> int:

@@ -17,7 +17,7 @@ from ..primitives import PRIMITIVES
 from ..trigonometry import sincos, sincos_on_lanes
 from . import arithmetic, arrays, masks
 from .masks import merged
-from .memory import reals_at, unchanged, words_at
+from .memory import call_at, reals_at, unchanged, words_at
 from .types import (
     CONTIGUOUS,
     INTEGER,
@@ -199,6 +199,12 @@ def _at(kind: Scalar) -> Callable[..., Value]:
     return see
 
 
+def _call_at(body: FunctionBody, address: Value, words: Value) -> Value:
+    """Generate the call of the function at a memory address with an array's address."""
+    function = body.get(f"inttoptr i64 {address.parts[0]} to ptr")
+    return Value(INTEGER, (body.get(f"call i64 {function}(ptr {words.parts[0]})"),))
+
+
 METHODS: dict[str, Callable[[Any, Value, Sequence[Value]], Value]] = {
     "reshape": lambda body, array, given: arrays.reshaped(body, array, _shape(given)),
     "copy": _copy,
@@ -210,7 +216,7 @@ KNOWN: dict[Any, Callable[..., Value]] = {
     elementary.sincos: lambda body, x: (
         body.call(sincos_on_lanes, [x]) if x.type == LANES else body.call(sincos, [arithmetic.converted(body, x, REAL)])
     ),
-    elementary.some: masks.some,
+    elementary.some: masks.some_active,
     state_lanes.gathered: masks.gathered,
     state_lanes.scattered: masks.scattered,
     elementary.less: _less,
@@ -220,6 +226,7 @@ KNOWN: dict[Any, Callable[..., Value]] = {
     **dict.fromkeys((elementary.absolute, abs), _absolute),
     **dict.fromkeys((elementary.maximum, max), _largest(ast.Gt)),
     **dict.fromkeys((elementary.minimum, min), _largest(ast.Lt)),
+    call_at: _call_at,
     words_at: _at(INTEGER),
     reals_at: _at(REAL),
     unchanged: lambda body, array: array._replace(type=array.type._replace(constant=True)),

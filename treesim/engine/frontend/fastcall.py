@@ -174,11 +174,17 @@ class _Known(np.ndarray):
     keep: Any
 
 
-def builtin(name: str, address: int, number: type[np.floating], keep: Any) -> Callable[..., int]:
-    """Return the built-in function for code at an address, for arrays of `number`; keep: the owner of the code."""
+def builtin(
+    name: str, address: int, number: type[np.floating], keep: Any, program: np.ndarray | None = None
+) -> Callable[..., int]:
+    """Return the built-in function for code at an address, for arrays of `number`; keep: the owner of the code.
+
+    program: words that the code reads besides (`engine.call.call_sequence`).
+    """
     counts_references = int(sys.version_info < (3, 12))  # small integers are immortal since
     statuses = [id(status) for status in range(BAD_LAYOUT + 1)]
-    words = np.array([id(np.ndarray), id(np.dtype(number)), counts_references, *statuses], dtype=np.int64)
+    more = [] if program is None else [program.ctypes.data, program.size]
+    words = np.array([id(np.ndarray), id(np.dtype(number)), counts_references, *statuses, *more], dtype=np.int64)
     known = words.view(_Known)
     known.method, known.keep = _MethodDef(name.encode(), address, METH_FASTCALL, None), keep
     make = ctypes.pythonapi.PyCFunction_NewEx

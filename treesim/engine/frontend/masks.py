@@ -63,6 +63,13 @@ def may_be_written(kind: Type) -> bool:
     return isinstance(kind, Record) and any(map(may_be_written, kind.items))
 
 
+def some_active(body: Body, condition: Value) -> Value:
+    """Return whether a condition holds on any active lane, see `kernels.algebra.numbers.some`."""
+    if condition.type != MASK:
+        return condition
+    return some(body, Value(MASK, (both(body, body.mask, condition.parts[0]),)))
+
+
 def some(body: Body, condition: Value) -> Value:
     """Return whether a condition holds on any lane."""
     if condition.type != MASK:

@@ -1,4 +1,4 @@
-"""Arrays at memory addresses, for kernels that read Python objects; available in compiled code only."""
+"""Arrays and functions at memory addresses, for kernels that read Python objects; available in compiled code only."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ def words_at(address, count):  # type: ignore[no-untyped-def]
 
 def reals_at(address, count):  # type: ignore[no-untyped-def]
     """Return `count` numbers at an address as an array of float64."""
+    raise NotImplementedError
+
+
+def call_at(address, words):  # type: ignore[no-untyped-def]
+    """Call the function at an address with the address of an array of int64; return its int64."""
     raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""LLVM IR of a kernel entry for one state, called by a built-in function of CPython with minimal overhead.
+"""LLVM IR of a kernel entry for one state, called by a built-in function of CPython with minimal overhead, or by code.
 
 The straight-line code is that of batches with one lane. Sine and cosine of all joint angles, and the check
 for NaN and infinity, use whole vectors. Quaternions are checked as in batches. The built-in function takes
@@ -45,7 +45,7 @@ Shape = tuple[int, ...]
 def single_state(
     traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape], wide: Lanes, quaternions: Sequence[int] = ()
 ) -> Code:
-    """Return the code of a function `fast` for one state of a trace.
+    """Return the code of the functions `fast` and `run` for one state of a trace.
 
     wide: the processor's vector type. quaternions: inputs at which they begin.
     """
@@ -59,6 +59,7 @@ def single_state(
         [math.prod(shape) for shape in shapes], [math.prod(shape) for shape in results],
     )  # fmt: skip
     _fast(module, single, [*((shape, False) for shape in shapes), *((shape, True) for shape in results)])
+    _run(module, single, len(shapes) + len(results))
     return whole_code(module, apart, 0)
 
 
@@ -160,6 +161,14 @@ def _fast(module: Module, single: Function, arrays: Sequence[tuple[Shape, bool]]
     f.ret(_boxed(f, known, f.select(failed, constant(NOT_FINITE, I64), FINE)))
     f.begin(bad_layout)
     f.ret(_boxed(f, known, constant(BAD_LAYOUT, I64)))
+
+
+def _run(module: Module, single: Function, arrays: int) -> None:
+    """Write the function `run(job)` of the address and size of each array, which returns the status."""
+    f = module.function("run", f"{PTR} job", I64, exported=True)
+    (job,) = f.arguments
+    failed = f.icmp("ne", f.call(single, *(f.load_at(job, 2 * k, PTR) for k in range(arrays))), 0)
+    f.ret(f.select(failed, constant(NOT_FINITE, I64), FINE))
 
 
 def _fits(f: Function, known: Value, array: Value, dimensions: int, written: bool) -> Value:

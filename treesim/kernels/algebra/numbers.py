@@ -84,7 +84,7 @@ def select(condition, x, y):
 
 
 def some(condition):
-    """Return whether a condition holds, on any SIMD lane if numbers are those of several states (`state_lanes`)."""
+    """Return whether a condition holds, on any active SIMD lane if there are several states (`state_lanes`)."""
     return bool(condition)
 
 

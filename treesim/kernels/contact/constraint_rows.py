@@ -7,20 +7,57 @@ and speed limits.
 
 from __future__ import annotations
 
-from ..algebra.linear import cross
+from ..algebra.linear import cross, dot, scale, sub
 from ..algebra.numbers import maximum, minimum, sqrt
 from ..constrained.constraints import constraint_rows
+from .candidates import put_row
 from .delassus import put_joint, put_pair
 from .signed_distance import across, vector_of
 
 MARGIN = 2e-3  # m, rad: rows are made of gaps smaller than this, or than what closes in the step
 UNBOUNDED = 1e300
+PARALLEL = 1 - 1e-6  # cosine of the angle between normals of a plane
 NEAR = 0.95  # of its highest speed: a joint that would be faster gets a row
 
 
 def law_of(m, c):
     """Return the row of contact c in the table of contact parameters."""
     return m.contacts.pair[c]
+
+
+def same_bodies(m, c, k):
+    """Return whether contacts c and k are between the same two bodies."""
+    i, j = m.contacts.pair[c], m.contacts.pair[k]
+    return m.touch.pair[i, 0] == m.touch.pair[j, 0] and m.touch.pair[i, 1] == m.touch.pair[j, 1]
+
+
+def level_points(m, nc):
+    """Move contact points along their normals to the height of the nearest contact of the same bodies.
+
+    A body turns if it closes different gaps in a step. Contacts that stick at different heights would have to slide
+    then, by gap^2 per length and step, although the body is rigid. Their friction would act against that with all its
+    force.
+    """
+    first = 0
+    while first < nc:
+        end = first + 1
+        while end < nc and same_bodies(m, first, end):
+            end += 1
+        for c in range(first, end):
+            n, m.sigma[c] = vector_of(m.contacts.normal, c), m.contacts.gap[c]
+            for k in range(first, end):
+                if dot(n, vector_of(m.contacts.normal, k)) > PARALLEL:
+                    m.sigma[c] = minimum(m.sigma[c], m.contacts.gap[k])
+        for c in range(first, end):
+            level_point(m, c, m.contacts.gap[c] - m.sigma[c])
+        first = end
+
+
+def level_point(m, c, height):
+    """Lower the point of contact c by a height, between two bodies by half of it."""
+    between = m.touch.pair[m.contacts.pair[c], 1] > 0
+    n, height = vector_of(m.contacts.normal, c), height / 2 if between else height
+    put_row(m.contacts.point, c, sub(vector_of(m.contacts.point, c), scale(n, height)))
 
 
 def put_contact(m, c):

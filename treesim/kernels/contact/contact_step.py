@@ -38,6 +38,7 @@ from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
     law_of,
+    level_points,
     limit_slack,
     position_problem,
     put_contact,
@@ -49,6 +50,7 @@ from .constraint_rows import (
     put_speeds,
     velocity_problem,
 )
+from .contact_kinematics import SIZE, kinematics_of
 from .delassus import articulate, assemble_delassus, backward_sweep, move_bodies, place, response, velocities_along
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .problem import Problem, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
@@ -161,10 +163,15 @@ def find_rows(tree, q, dt, external_contacts, m, parts):
 
     Returns the numbers of contacts, of rows, and of contacts beyond the capacity.
     """
+    place_rows(tree, q, m)
+    return put_rows(tree, q, dt, external_contacts, m, parts)
+
+
+def place_rows(tree, q, m):
+    """Write poses of the bodies at q and, where rows need them, velocities under m.mean."""
     place(tree, q, m.rows)
     if m.touch.pair.shape[0] > 0 or m.held.R.shape[0] > 0:
         move_bodies(tree, m.rows, m.mean)
-    return put_rows(tree, q, dt, external_contacts, m, parts)
 
 
 def put_rows(tree, q, dt, external_contacts, m, parts):
@@ -173,6 +180,7 @@ def put_rows(tree, q, dt, external_contacts, m, parts):
     if m.touch.pair.shape[0] > 0:
         found = find_contacts(m.touch, m.rows, dt, MARGIN, external_contacts, m.contacts, parts.solids)
     nc = found if found < m.touch.capacity else m.touch.capacity
+    level_points(m, nc)
     for c in range(nc):
         put_contact(m, c)
     n = put_limits(m, q, dt, 3 * nc)
@@ -182,14 +190,16 @@ def put_rows(tree, q, dt, external_contacts, m, parts):
     return nc, n, found - nc
 
 
-def rates(tree, v, m, nc, n):
+def rates(tree, v, m, nc, n, placed=False):
     """Compute velocities along the rows: of the unconstrained mean and end, and at the start if there is restitution.
 
-    m.rows.V must be the bodies' velocities in the mean.
+    m.rows.V must be the bodies' velocities in the mean. placed: whether m.rows.V_end are those in the end.
     """
     velocities_along(m.rows, n, m.mean, m.mean_rate)
-    move_bodies(tree, m.rows, m.end)
-    velocities_along(m.rows, n, m.end, m.end_rate)
+    end = m.rows._replace(V=m.rows.V_end)
+    if not placed:
+        move_bodies(tree, end, m.end)
+    velocities_along(end, n, m.end, m.end_rate)
     bounces = False
     for c in range(nc):
         bounces = bounces or m.touch.law[law_of(m, c), 1] > 0
@@ -202,17 +212,41 @@ class Parts(NamedTuple):
     """Functions that vary between compiled steps: solids (`collision`), rows of constrained frames, midpoint corrector.
 
     again: whether the midpoint corrector is used (`midpoint_correction`), which supports neither mimic joints nor
-    external contacts.
+    external contacts. placed: whether the kinematics are given (`contact_kinematics`).
     """
 
     solids: Any
     put_held: Any
     again: bool
+    placed: bool
 
 
-def parts_of(on_planes, held, again):
+def parts_of(on_planes, held, again, placed):
     """Return the functions for steps with planes only or with all solids, and with constrained frames or without."""
-    return Parts(PLANES if on_planes else SOLIDS, put_held if held else put_none_held, again)
+    return Parts(PLANES if on_planes else SOLIDS, put_held if held else put_none_held, again, placed)
+
+
+def with_kinematics(tree, m, kinematics):
+    """Return the memory of a step with the views of an array of `contact_kinematics`."""
+    k, r = kinematics_of(tree, kinematics, m.rows.IA), m.rows
+    rows = r._replace(X=k.X, W=k.W, V=k.V, V_end=k.V_end, U=k.U, D_inv=k.D_inv)
+    return m._replace(rows=rows, mean=k.mean, end=k.end, lift=k.lift)
+
+
+def from_kinematics(contact_step):
+    """Return the kernel of a step with contact (`make_contact_step`) to which the kinematics are given."""
+
+    def placed_step(
+        tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, kinematics, q_new,
+        v_new, after, wrench, pairs, solver_info, work, m, memory, mimic_constraint,
+    ):  # fmt: skip
+        """Compute a step with contact from the results of `contact_kinematics`, which are overwritten."""
+        return contact_step(
+            tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new,
+            after, wrench, pairs, solver_info, work, with_kinematics(tree, m, kinematics), memory, mimic_constraint,
+        )  # fmt: skip
+
+    return placed_step
 
 
 def make_contact_step(solver, with_rotors, hold, parts):
@@ -243,14 +277,15 @@ def make_contact_step(solver, with_rotors, hold, parts):
             scale_restitution(problem, m, n)
         return taken
 
-    def resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint):
+    def resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, placed):
         """Solve for all sets of impulses, their changes of velocity and the diagnostics.
 
-        Returns the work of the velocity impulses.
+        Returns the work of the velocity impulses. placed: whether the kinematics are known.
         """
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
-        rates(moved, v, m, nc, n)
-        articulate(moved, m.rows)
+        rates(moved, v, m, nc, n, placed)
+        if not placed:
+            articulate(moved, m.rows)
         backward_sweep(moved, m.rows, n)
         hold(moved, q, m.rows, n, mimic_constraint)
         assemble_delassus(moved, m.rows, n)
@@ -309,8 +344,10 @@ def make_contact_step(solver, with_rotors, hold, parts):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             clear(after, wrench, pairs, solver_info, work, work_free)
             return FINE
-        retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
-        nc, n, left_out = find_rows(tree, q, s.dt, external_contacts, m, parts)
+        if not parts.placed:
+            retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
+            place_rows(tree, q, m)
+        nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, m, parts)
         stored = stored_in_springs(m, nc)
         clear(after, wrench, pairs, solver_info, work, work_free)
         solver_info[LEFT_OUT] = left_out
@@ -319,7 +356,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
             return FINE
         resist(tree, s, v, force, m.step)
         moved = with_rotors(with_armature(tree, m.step.diagonal), mimic_constraint)
-        done = resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint)
+        done = resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, parts.placed)
         store_warm_start(m, nc, n, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
@@ -332,7 +369,9 @@ def make_contact_step(solver, with_rotors, hold, parts):
             nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, m, parts)
             solver_info[LEFT_OUT] = maximum(solver_info[LEFT_OUT], left_out)
             start_gaps(tree, s.dt, m, nc)
-            done = resolve(moved, q, m.again.start, nc, n, s, scheme, after, solver_info, m, memory, mimic_constraint)
+            done = resolve(
+                moved, q, m.again.start, nc, n, s, scheme, after, solver_info, m, memory, mimic_constraint, False
+            )
             reset_warm_start(after)
             store_warm_start(m, nc, n, after)
             from_midpoint(tree, s.dt, q, m)
@@ -343,7 +382,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         put_wrenches(m, nc, s.dt, wrench, pairs)
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
-            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
+            work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m, parts.placed)
             work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m)
         return FINE
 
@@ -380,12 +419,14 @@ def work_of_impulse(problem, m, impulse, n):
 def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
     """Return the entry of a step with contact by a solver.
 
-    mimic: for robots with mimic joints. pushed: adds the array `external`, external joint forces, after `force`.
+    mimic: for robots with mimic joints. pushed: adds the array `external`, external joint forces, after `force`. With
+    parts.placed, which goes with neither, it takes the array `kinematics` after `external_contacts`, and overwrites it.
     """
     step = make_contact_step(
         solver, *((with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)), parts
     )
     step, around = (under_external_forces(step), external_memory) if pushed else (step, nothing_around)
+    step = from_kinematics(step) if parts.placed else step
 
     def memory_for(tree, layout, geometry, rows, frames, q):
         m = contact_memory(tree, layout, geometry, rows, frames, q)
@@ -397,7 +438,7 @@ def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
 
     flags = {
         "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held, "again": parts.again, "mimic": mimic,
-        "pushed": pushed,
+        "pushed": pushed, "placed": parts.placed,
     }  # fmt: skip
     step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *(name for name, holds in flags.items() if holds)])
     made = entry(
@@ -411,7 +452,9 @@ def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
             "P": "layout[8]", "F": "layout[9]",
         }, returns_status=True, expands=mimic,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
-        work_free="2", before="R", external_contacts="F, 9", q_new="-> nq", v_new="-> nv", after="-> R",
+        work_free="2", before="R | unchecked", external_contacts="F, 9",
+        **({"kinematics": f"{SIZE} | unchecked"} if parts.placed else {}), q_new="-> nq", v_new="-> nv",
+        after="-> R | unchecked",
         wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {SOLVER_INFO}", work="-> 2",
     )  # fmt: skip
     return mimic_entry(made) if mimic else made

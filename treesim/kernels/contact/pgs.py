@@ -146,6 +146,16 @@ def solve_warm(problem, impulse, sigma, tolerance, memory):
     return cold or not left <= tolerance
 
 
+def solve_without_stalls(problem, impulse, sigma, tolerance, most, memory):
+    """Take the steps of `solve_pgs` up to where it stalls; return the number of iterations, and the residual."""
+    taken, first = sigma[0] * 0, minimum(most, COLD)
+    if is_cold(problem, impulse, sigma, tolerance):
+        taken += solve_admm(problem, impulse, sigma, tolerance, first, memory.admm)
+        scale_along_ray(problem, impulse, sigma)
+    steps, left = refine(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), True, memory.active)
+    return taken + steps, left
+
+
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     """Solve for impulses by sweeps, `active_set` searches and `admm`; return the number of iterations of all.
 
@@ -154,17 +164,14 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     It treats all contacts alike, so that points which share a load each take their part. Sweeps would assign it to the
     first points in order, and would not change that where the parts are not determined.
     """
-    patience, first, taken = minimum(most, SWEEPS), minimum(most, COLD), sigma[0] * 0
-    if is_cold(problem, impulse, sigma, tolerance):
-        taken += solve_admm(problem, impulse, sigma, tolerance, first, memory.admm)
-        scale_along_ray(problem, impulse, sigma)
-    steps, left = refine(problem, impulse, sigma, tolerance, patience, True, memory.active)
-    taken += steps
+    taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
     if left > tolerance:
         taken += solve_admm(problem, impulse, sigma, tolerance, most, memory.admm)
         scale_along_ray(problem, impulse, sigma)
         relative_velocities(problem, impulse, sigma)
-    steps, left = search_on(problem, impulse, sigma, tolerance, LEAST, left > tolerance, memory.active)
-    taken += steps
-    steps, _ = refine(problem, impulse, sigma, tolerance, patience, left > tolerance, memory.active)
-    return taken + steps
+        steps, left = search_on(problem, impulse, sigma, tolerance, LEAST, True, memory.active)
+        taken += steps
+    if left > tolerance:
+        steps, _ = refine(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), True, memory.active)
+        taken += steps
+    return taken

@@ -8,6 +8,8 @@ in which restitution would add energy, and those that have more than `simd_colli
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from ..algebra.numbers import maximum, minimum, select, some
@@ -22,6 +24,7 @@ from .admm import admm_memory
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
+    level_points,
     limit_gap,
     position_problem,
     put_contact,
@@ -32,8 +35,8 @@ from .constraint_rows import (
 from .constraint_rows import NEAR as NEAR_FASTEST
 from .contact_step import acts, rates, work_of
 from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, put_joint, response
-from .midpoint_correction import needs_midpoint_correction
-from .pgs import PgsMemory, solve_pgs, solve_warm
+from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
+from .pgs import PgsMemory, solve_warm, solve_without_stalls
 from .problem import Problem, regularize_immobile_rows, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .simd_active_set import solve_lanes
@@ -77,7 +80,15 @@ def find_rows(tree, q, dt, m, active, count):
     """Find the rows of all states; return the numbers of contacts and of rows. active: mask of active rows."""
     place(tree, q, m.rows)
     move_bodies(tree, m.rows, m.mean)
+    return put_rows(q, dt, m, active, count)
+
+
+def put_rows(q, dt, m, active, count):
+    """Write the rows of all states, for poses and velocities of bodies in m.rows; returns as `find_rows` does."""
     nc = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts, active, count)
+    for c in range(nc):  # no gap or overlap of an inactive contact counts
+        m.contacts.gap[c] = select(active[c] > 0, m.contacts.gap[c], 1)
+    level_points(m, nc)
     for c in range(nc - 1, -1, -1):
         put_contact(m, c)
         active[3 * c], active[3 * c + 1], active[3 * c + 2] = active[c], active[c], active[c]
@@ -117,6 +128,12 @@ def load_warm_start(m, nc, n, share, before, size, first, last, active):
         m.push[r] = select(active[r] > 0, share * gathered(before, place_of(m, nc, r), size, first, last), 0)
 
 
+def reset_warm_start(after, size, first, last, where):
+    """Set all warm-start impulses to zero on the lanes of a mask."""
+    for k in range(size):
+        scattered(after, k, size, first, last, select(where, 0, gathered(after, k, size, first, last)))
+
+
 def store_warm_start(m, nc, n, after, size, first, last, active):
     """Store impulses by slot, limit and joint for the warm start of the next step.
 
@@ -128,38 +145,55 @@ def store_warm_start(m, nc, n, after, size, first, last, active):
         scattered(after, k, size, first, last, kept)
 
 
-def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, first, last, q_new, v_new,
-    solver_info, work, room, memory, active, count):  # fmt: skip
+class Lanes(NamedTuple):
+    """States of a group: the first and the last, mask of active rows, contacts of each state, and solver's memory.
+
+    first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction.
+    """
+
+    first: Any
+    last: Any
+    active: Any
+    count: Any
+    solver: Any
+    first_solution: Any
+
+
+def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, q_new, v_new,
+    solver_info, work, room, lanes):  # fmt: skip
     """Compute the steps of several states, one per lane: (q, v), warm-start impulses, diagnostics, and work [J].
 
     work: of the control, and of damping, friction and contact. work_free: that of the unconstrained step. Returns
     False, without results, if several states together have too many contacts.
     """
+    active, count = lanes.active, lanes.count
     retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
     nc, n = find_rows(tree, q, s.dt, room, active, count)
-    if nc > MOST and last > first:
+    several = lanes.last > lanes.first
+    if nc > MOST and several:
         return False
-    m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_on_lanes(room, nc, active)
+    m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_in_springs(room, nc)
     solver_info[0], solver_info[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
+    free = q_free[0] == q_free[0]
     if n > 0:
         resist(tree, s, v, force, m.step)
         moved = with_armature(tree, m.step.diagonal)
-        rates(moved, v, m, nc, n)
-        articulate(moved, m.rows)
-        backward_sweep(moved, m.rows, n, 0)
-        mask_inactive_rows(moved, m.rows, n, active)
-        assemble_delassus(moved, m.rows, n)
-        problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
-        matrix = compact_matrix(memory, n)
-        solve(problem, m, nc, n, q, s.dt, scheme, before, R, first, last, solver_info, matrix, active, count)
-        store_warm_start(m, nc, n, after, R, first, last, active)
-        response(moved, m.rows, n, m.push, m.mean_change)
-        response(moved, m.rows, n, m.impulse, m.end_change)
-        done = m.impulse[0] * 0
-        if scheme[4] > 0:
-            done = work_of_impulses(moved, v, nc, n, s.dt, m)
+        done = resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes)
+        store_warm_start(m, nc, n, after, R, lanes.first, lanes.last, active)
+        free = not (acts(m.impulse, n) or acts(m.push, n))
         if scheme[5] > 0:
-            solver_info[1] = select(needs_midpoint_correction(tree, m, s.dt), FOR_ONE, solver_info[1])
+            needed = needs_midpoint_correction(tree, m, s.dt) and solver_info[1] != FOR_ONE
+            if some(needed):
+                if any_soft(room.touch):
+                    solver_info[1] = select(needed, FOR_ONE, solver_info[1])
+                else:
+                    fits, done = correct(
+                        moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, needed, done
+                    )
+                    if several and not fits:
+                        return False
+                    if not fits:
+                        solver_info[1] = select(needed, FOR_ONE, solver_info[1])
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
             m.end[k] += m.end_change[k]
@@ -167,20 +201,61 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
             work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m)
-    free = stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work)
+    replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work)
     if scheme[4] > 0 and any_soft(room.touch):
         work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
         found, _ = find_rows(tree, q_new, s.dt, room, active, count)
-        work[1] += stored - stored_on_lanes(room, found, active)
+        work[1] += stored - stored_in_springs(room, found)
         solver_info[1] = select(count[0] > MOST, FOR_ONE, solver_info[1])
     return True
 
 
-def stored_on_lanes(m, nc, active):
-    """Return the energy in the springs of soft surfaces, for the active contacts of each state."""
-    for c in range(nc):
-        m.contacts.gap[c] = select(active[3 * c] > 0, m.contacts.gap[c], 1)
-    return stored_in_springs(m, nc)
+def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
+    """Solve for all sets of impulses, their changes of velocity and the diagnostics.
+
+    Returns the work of the velocity impulses.
+    """
+    rates(moved, v, m, nc, n)
+    articulate(moved, m.rows)
+    backward_sweep(moved, m.rows, n, 0)
+    mask_inactive_rows(moved, m.rows, n, lanes.active)
+    assemble_delassus(moved, m.rows, n)
+    problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
+    matrix = compact_matrix(lanes.solver, n)
+    solve(problem, m, nc, n, q, s.dt, scheme, before, R, solver_info, matrix, lanes)
+    response(moved, m.rows, n, m.push, m.mean_change)
+    response(moved, m.rows, n, m.impulse, m.end_change)
+    return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else m.impulse[0] * 0
+
+
+def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, needed, done):
+    """Repeat the solve at the corrected midpoint (`midpoint_correction`); the solution changes where that is `needed`.
+
+    Returns False, without results, if there are too many contacts, and the work of the velocity impulses.
+    """
+    x, m = lanes.first_solution, room._replace(rows=compact(moved, room.rows, n))
+    for k in range(moved.nv):
+        x[0, k], x[1, k], x[2, k], x[3, k] = m.mean[k], m.end[k], m.mean_change[k], m.end_change[k]
+    to_midpoint(moved, moved, s.dt, q, v, nc, n, m)
+    nc, n = put_rows(q, s.dt, room, lanes.active, lanes.count)
+    fits = nc <= MOST
+    if fits:
+        m = room._replace(rows=compact(moved, room.rows, n))
+        start_gaps(moved, s.dt, m, nc)
+        for r in range(n):
+            lanes.active[r] = select(needed, lanes.active[r], 0)
+        missed, unsolved = solver_info[0], solver_info[1]
+        again = resolve(moved, q, m.again.start, nc, n, s, scheme, after, R, solver_info, m, lanes)
+        reset_warm_start(after, R, lanes.first, lanes.last, needed)
+        store_warm_start(m, nc, n, after, R, lanes.first, lanes.last, lanes.active)
+        from_midpoint(moved, s.dt, q, m)
+        done, solver_info[0] = select(needed, again, done), select(needed, solver_info[0], missed)
+        solver_info[1] = select(needed, select(lanes.count[0] > MOST, FOR_ONE, solver_info[1]), unsolved)
+        for k in range(moved.nv):
+            m.mean[k], m.end[k] = select(needed, m.mean[k], x[0, k]), select(needed, m.end[k], x[1, k])
+            m.mean_change[k] = select(needed, m.mean_change[k], x[2, k])
+            m.end_change[k] = select(needed, m.end_change[k], x[3, k])
+    return fits, done
 
 
 def solver_memory(rows, q):
@@ -196,22 +271,22 @@ def compact_matrix(memory, n):
 
 
 def solve_some(problem, impulse, sigma, tolerance, most, memory):
-    """Solve by `solve_pgs`, or its first steps if `most` is 1; return a mask of lanes that are not solved."""
+    """Solve by the first steps of `solve_pgs` if `most` is 1, else by more; return a mask of lanes not solved."""
     if most > 1:
-        solve_pgs(problem, impulse, sigma, tolerance, most, memory)
-        return not residual(problem, impulse, sigma) <= tolerance
+        _, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
+        return not left <= tolerance
     return solve_warm(problem, impulse, sigma, tolerance, memory)
 
 
-def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info, memory, active, count):
+def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lanes):
     """Solve for all sets of impulses, m.push and m.impulse, and write the diagnostics `solver_info`."""
-    share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
+    share, tolerance, most, active = scheme[0], scheme[1], int(scheme[2]), lanes.active
     position_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
     regularize_immobile_rows(problem)
     for r in range(n):
         m.rows.G[r, r] = select(active[r] > 0, m.rows.G[r, r], 1)
-    load_warm_start(m, nc, n, share, before, R, first, last, active)
+    load_warm_start(m, nc, n, share, before, R, lanes.first, lanes.last, active)
     scale_along_ray(problem, m.push, m.sigma)
     left = solve_some(problem, m.push, m.sigma, tolerance, most, memory)
     worst = residual(problem, m.push, m.sigma)
@@ -222,7 +297,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info,
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
     left = solve_some(problem, m.impulse, m.sigma, tolerance, most, memory) or left
-    left = left or count[0] > MOST
+    left = left or lanes.count[0] > MOST
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
     solver_info[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
@@ -236,18 +311,14 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, first, last, solver_info,
     solver_info[1] = select(left, FOR_ONE, 0)
 
 
-def stand(tree, m, n, q_free, v_free, work_free, q_new, v_new, work):
-    """Replace results by those of the unconstrained step on lanes where no row acts; return the mask of these lanes."""
-    free = q_free[0] == q_free[0]
-    if n > 0:
-        free = not (acts(m.impulse, n) or acts(m.push, n))
+def replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work):
+    """Replace results by those of the unconstrained step on `free` lanes, where no row acts."""
     for k in range(tree.nq):
         q_new[k] = select(free, q_free[k], q_new[k])
     for k in range(tree.nv):
         v_new[k] = select(free, v_free[k], v_new[k])
     for k in range(2):
         work[k] = select(free, work_free[k], work[k])
-    return free
 
 
 def load_lanes(x, size, first, last, out):
@@ -280,6 +351,7 @@ def contact_step_on_lanes(
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(7, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
     memory, active = solver_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
+    solution = np.empty((4, nv), OnLanes)
     first, wide = 0, 8
     while first < count:
         last = min(first + wide, count) - 1
@@ -291,7 +363,8 @@ def contact_step_on_lanes(
         load_lanes(work_free, 2, first, last, few[5:7])
         done = contact_lanes(
             tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[5:7], before, after,
-            R, first, last, coordinates[2], rates_[3], few[0:2], few[2:4], m, memory, active, few[4:5],
+            R, coordinates[2], rates_[3], few[0:2], few[2:4], m,
+            Lanes(first, last, active, few[4:5], memory, solution),
         )  # fmt: skip
         if done:
             store_lanes(q_new, nq, first, last, coordinates[2])

@@ -19,13 +19,18 @@ lambda' G lambda / 2 <= 0: friction and impacts only dissipate.
 
 from __future__ import annotations
 
+from ..algebra.linear import Vector, cross, rotate_back, scale
 from ..algebra.numbers import absolute, maximum, minimum, select, some
+from ..algebra.spatial import Force, force_add, force_component, force_to_parent
+from ..algebra.tables import body_inertia, body_transform_at, force_at, put_force, transform_at
 from ..kinematics.bodies import potential_change
 from ..kinematics.configuration import advance
 from ..stepping.step import put_work
 from .constraint_rows import dissipation_time, is_soft, law_of
 from .delassus import move_bodies, velocities_along
 from .signed_distance import CONVEX
+
+CURVED = 1e-15  # m^2, rad^2: product of two displacements below which they change the energy independently
 
 
 def work_at(tree, s, v, force, m, work):
@@ -113,18 +118,37 @@ def lost_outside(m, nc, dt):
     return total
 
 
-def work_of_corrections(tree, q, q_new, dt, scheme, m):
+def put_lift(tree, r, F, lift):
+    """lift = dU/dq = -J' m g at the poses r.W, along every degree of freedom. F (N + 1, 6): scratch memory."""
+    g = Vector(tree.gravity[0], tree.gravity[1], tree.gravity[2])
+    for i in range(1, tree.n_bodies + 1):
+        inertia, own = body_inertia(tree, i), rotate_back(transform_at(r.W, i).R, g)
+        put_force(F, i, Force(cross(inertia.h, own), scale(own, inertia.m)))
+    for i in range(tree.n_bodies, 0, -1):
+        f, p = force_at(F, i), tree.parent[i]
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            lift[k] = -force_component(f, tree.screw[k])
+        if p > 0:
+            put_force(F, p, force_add(force_at(F, p), force_to_parent(body_transform_at(tree, r.X, i), f)))
+
+
+def work_of_corrections(tree, q, q_new, dt, scheme, m, placed=False):
     """Return the potential energy that e adds in a step with m.mean to q_new; 0 if e is within the tolerance.
 
-    m.step is scratch memory.
+    Where second-order terms are below rounding, it is h e' dU/dq. placed: whether m.lift is dU/dq. m.step is scratch
+    memory.
     """
-    largest = m.impulse[0] * 0
+    if not placed:
+        put_lift(tree, m.rows, m.W[0], m.lift)
+    largest, speed, linear = m.impulse[0] * 0, m.impulse[0] * 0, m.impulse[0] * 0
     for k in range(tree.nv):
         e = m.mean_change[k] - scheme[0] * m.end_change[k]
-        largest = maximum(largest, absolute(e))
+        largest, speed = maximum(largest, absolute(e)), maximum(speed, absolute(m.mean[k]))
         m.step.mean[k] = m.mean[k] - e
-    lifted = largest * 0
-    if some(largest > scheme[1]):
+        linear += dt * e * m.lift[k]
+    lifted = select(largest > scheme[1], linear, 0)
+    curved = dt * dt * largest * (largest + speed) > CURVED
+    if some(curved):
         advance(tree, q, m.step.mean, m.step.mean, dt, m.step.q_mid, m.step.v_mid)
-        lifted = select(largest > scheme[1], potential_change(tree, m.step.q_mid, q_new, m.W), 0)
+        lifted = select(curved, potential_change(tree, m.step.q_mid, q_new, m.W), lifted)
     return lifted

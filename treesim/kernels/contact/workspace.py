@@ -52,6 +52,7 @@ class ContactMemory(NamedTuple):
     rebound: Any
     limit: Any  # index of the limit of a scalar row; friction follows
     W: Any  # (2, N + 1, 12), of the end without what corrects positions, and of the end
+    lift: Any  # (nv,) dU/dq
     again: Any
 
 
@@ -59,11 +60,11 @@ def contact_memory(tree, layout, geometry, rows, frames, q):
     """Contact tables, and scratch memory with the dtype of q."""
     touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
     M = 3 * touch.capacity + touch.limits + touch.frictions + touch.speeds + held.R.shape[0]
-    dof, row, by = np.empty((4, tree.nv), q.dtype), np.empty((15, M), q.dtype), np.empty((3, touch.capacity), q.dtype)
+    dof, row, by = np.empty((5, tree.nv), q.dtype), np.empty((15, M), q.dtype), np.empty((3, touch.capacity), q.dtype)
     return ContactMemory(
         touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2],
         dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
         row[12], row[13], row[14], by[0], by[1], by[2],
         np.empty(M, np.int64), np.empty((2, tree.n_bodies + 1, 12), q.dtype),
-        again_memory(tree, q),
+        dof[4], again_memory(tree, q),
     )  # fmt: skip

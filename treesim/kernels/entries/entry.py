@@ -26,7 +26,8 @@ class Array(NamedTuple):
     """An array of each state.
 
     shape: expressions in SYMBOLS and the declared sizes. result: True for results. optional: whether it may be empty.
-    dual: which axes are of forces, dual to motions.
+    dual: which axes are of forces, dual to motions. unchecked: whether it is passed between kernels, without the check
+    for finite numbers.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Array(NamedTuple):
     result: bool
     optional: bool
     dual: tuple[bool, ...]
+    unchecked: bool
 
     @property
     def size(self) -> str:
@@ -80,18 +82,19 @@ def entry(
     """Return the entry of a kernel that works on one state, and whose parameters have the declared names.
 
     arrays: the shape of each, as "nq", "N, 6", or "6 * k, nv'". A result has "-> " in front. " | none" at the end marks
-    an argument that may be empty, which then has no rows. nv is an axis of motions, nv' one of forces, such as the
-    columns of a Jacobian. sizes: further symbols. tables: {name: kind of `annotations`} of arguments that do not depend
-    on the state. scratch: function that allocates memory with the dtype of the first array. Its parameters may be tree,
-    ints, the tables and the first array. The kernel gets the result as `scratch`, or as its last parameters if none has
-    that name. With several functions, each returns one of these. returns_status: whether the kernel returns a status;
-    the entry returns the worst of all states. expands: whether the kernel is correct on the spanning tree of a robot
-    with mimic joints, if its arrays are expanded and contracted (`mimic_entry`). follows: name of the result that is a
-    response to forces there, such as qdd; the constraints of the mimic joints correct it. reduce: kernel that converts
-    the results there to those of the robot; its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables
-    and arrays. The entry's name is `name`, by default the kernel's, with the suffix `_states`; it must be unique in a
-    module. Kernels call those of other entries without tables by `entry.memory(tree, ints, first array)` and
-    `entry.one(tree, *arrays, memory)`, which returns a status.
+    an argument that may be empty, which then has no rows; " | unchecked" one that is passed between kernels, whose
+    numbers are not checked. nv is an axis of motions, nv' one of forces, such as the columns of a Jacobian. sizes:
+    further symbols. tables: {name: kind of `annotations`} of arguments that do not depend on the state. scratch:
+    function that allocates memory with the dtype of the first array. Its parameters may be tree, ints, the tables and
+    the first array. The kernel gets the result as `scratch`, or as its last parameters if none has that name. With
+    several functions, each returns one of these. returns_status: whether the kernel returns a status; the entry returns
+    the worst of all states. expands: whether the kernel is correct on the spanning tree of a robot with mimic joints,
+    if its arrays are expanded and contracted (`mimic_entry`). follows: name of the result that is a response to forces
+    there, such as qdd; the constraints of the mimic joints correct it. reduce: kernel that converts the results there
+    to those of the robot; its parameters may be the spanning tree, `mimic`, `rows` (`mimic`), tables and arrays. The
+    entry's name is `name`, by default the kernel's, with the suffix `_states`; it must be unique in a module. Kernels
+    call those of other entries without tables by `entry.memory(tree, ints, first array)` and `entry.one(tree, *arrays,
+    memory)`, which returns a status.
     """
     declared = Signature(tables or {}, tuple(_array(name, text) for name, text in arrays.items()), sizes or {})
     name = f"{name or kernel.__name__}_states"
@@ -167,9 +170,10 @@ def stages_of(states: Any, **tables: str) -> Callable[[Any], Any]:
 
 
 def _array(name: str, text: str) -> Array:
-    axes = [length.strip() for length in text.removeprefix("-> ").removesuffix(" | none").split(",")]
-    dual = tuple(length.endswith("'") for length in axes)
-    return Array(name, tuple(length.rstrip("'") for length in axes), text[:2] == "->", text.endswith("| none"), dual)
+    shape, _, option = text.removeprefix("-> ").partition(" | ")
+    axes = [length.strip() for length in shape.split(",")]
+    dual, bare = tuple(length.endswith("'") for length in axes), tuple(length.rstrip("'") for length in axes)
+    return Array(name, bare, text[:2] == "->", option == "none", dual, option == "unchecked")
 
 
 def parameters_of(function: Any) -> list[str]:

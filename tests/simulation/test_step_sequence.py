@@ -1,0 +1,91 @@
+"""Steps of one state as one call: the same results as by calls one by one."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import treesim
+from tests.simulation.test_step_result import PUSHED, START, box
+from treesim.engine.call.generic import runs_compiled
+from treesim.simulation.step_sequence import ResultBlocks
+
+pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
+RULES = ("implicit_midpoint", "semi_implicit_euler")
+
+
+def case(name):
+    """A stepper's robot or world, its start, and a control."""
+    if name == "contact":
+        return box(), START, PUSHED, np.array([0, 0, 0, 0.01, 0, 0])
+    robot = treesim.load("ur5" if name == "free" else "panda")
+    q = robot.clamp(robot.neutral())
+    return robot, q, np.full(robot.nv, 0.1), np.linspace(-1, 1, robot.nv)
+
+
+def one_by_one(stepper):
+    """The same stepper without sequences."""
+    other = pickle.loads(pickle.dumps(stepper))
+    other.code.run_parts = lambda *_: None
+    return other
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("name", ["contact", "free", "mimic joints"])
+def test_one_call_gives_the_bits_of_several(name, rule):
+    robot, q, v, control = case(name)
+    stepper = treesim.Stepper(robot, 2e-3, integrator=rule, substeps=2)
+    other = one_by_one(stepper)
+    state = same = stepper.reset(q, v)
+    for _ in range(10):
+        state, report = stepper.step(state, control)
+        same, expected = other.step(same, control)
+        for key in ("q", "v", "contact"):
+            assert np.array_equal(getattr(state, key), getattr(same, key)), key
+        for key in ("force", "control_work", "passive_work", "status"):
+            assert np.array_equal(getattr(report, key), getattr(expected, key)), key
+        for key in ("wrench", "pairs", "solver_info"):
+            assert np.array_equal(getattr(report.contact, key), getattr(expected.contact, key)), key
+    assert report.ok
+
+
+def test_sequences_are_used():
+    for name in ("contact", "free"):
+        robot, q, v, control = case(name)
+        stepper = treesim.Stepper(robot, 1e-3)
+        state = stepper.reset(q, v)
+        found = stepper.code.run_parts(state.q, state.v, control, state.contact, 1)
+        assert isinstance(found, ResultBlocks) and found.solved
+
+
+def test_a_part_near_a_joint_limit_needs_the_contact_solve():
+    robot = treesim.load("ur5")
+    stepper = treesim.Stepper(robot, 1e-3, substeps=1)
+    upper = robot.clamp(np.full(robot.nq, 1e3))
+    still = np.zeros(robot.nv)
+    state = stepper.reset(upper - 1.0, still)
+    assert stepper.code.run_parts(state.q, state.v, still, None, 1) is not None
+    state = stepper.reset(upper, still)
+    assert stepper.code.run_parts(state.q, state.v, still, None, 1) is None
+    after, report = stepper.step(stepper.reset(upper - 1e-3, np.full(robot.nv, 3.0)), still)
+    assert np.all(after.q <= upper + 1e-9) and report.ok
+
+
+def test_steps_that_fail_are_explained_by_calls_one_by_one():
+    stepper = treesim.Stepper(treesim.load("ur5"), 1e-3)
+    state = stepper.reset()
+    state.v[2] = 1e200
+    after, report = stepper.step(state)
+    assert not report.ok and not np.isfinite(after.v).all()
+    with pytest.raises(treesim.NonFiniteError):
+        report.check()
+
+
+def test_results_are_copied_and_pickled():
+    stepper = treesim.Stepper(box(), 1e-3, substeps=2)
+    state, report = stepper.step(stepper.reset(START, PUSHED))
+    for other in (copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
+        assert np.array_equal(stepper.step(other)[0].q, stepper.step(state)[0].q)
+    again = pickle.loads(pickle.dumps(report))
+    assert np.array_equal(again.contact.wrench, report.contact.wrench)

@@ -1,0 +1,82 @@
+"""Several compiled entries one after the other, called from Python as one built-in function.
+
+A step is some entries whose results are the next ones' arguments. Called one by one from Python, with an array for each
+result, they take as long as their arithmetic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from ..frontend.arena import KEPT
+from ..frontend.fastcall import address, builtin
+from ..frontend.module import Module, fast_function
+from ..frontend.run_sequence import NO_ARGUMENT, run_sequence
+from ..frontend.types import INTEGER
+from ..llvm import machine_code
+from ..llvm.object_cache import kernel_hash
+from ..llvm.straight_line import Code
+from .kept_memory import KeptMemory
+
+
+class Place(NamedTuple):
+    """Part of an argument: its index, and first number and number of numbers of the part."""
+
+    argument: int
+    first: int
+    size: int
+
+
+class Call(NamedTuple):
+    """Call of a function `run(job)`.
+
+    address: of the function. arrays: those of its job, parts of the sequence's arguments or arrays of its own, which
+    are read at every call. keep: owner of the code.
+    """
+
+    address: int
+    arrays: Sequence[Place | np.ndarray]
+    keep: Any
+
+
+def call_sequence(sizes: Sequence[int], calls: Sequence[Call]) -> Callable[..., int]:
+    """Return a built-in function of arrays of so many numbers that makes some calls in order.
+
+    It accepts only aligned, writable, contiguous float64 arrays of one axis, and returns the worst status; otherwise
+    BAD_LAYOUT, with nothing done. That results overlap no arguments is not checked.
+    """
+    jobs = [_job(call) for call in calls]
+    words = [len(sizes), *sizes, len(calls), max((len(job) // 2 for job in jobs), default=0)]
+    for call, job in zip(calls, jobs, strict=True):
+        words += [call.address, len(job) // 2, *job]
+    program = np.array(words, np.int64)
+    code, kept = _code()
+    return builtin("sequence", code.address("fast"), np.float64, (code, kept, program, list(calls)), program)
+
+
+def _job(call: Call) -> list[int]:
+    """Return the pairs of a call's words."""
+    pairs: list[int] = []
+    for x in call.arrays:
+        pairs += (NO_ARGUMENT, address(x)) if isinstance(x, np.ndarray) else (x.argument, 8 * x.first)
+        pairs += NO_ARGUMENT, x.size
+    return pairs
+
+
+@lru_cache(maxsize=1)
+def _code() -> tuple[machine_code.Linked, KeptMemory]:
+    """Return the code of `run_sequence`, which is that of all programs, and its memory."""
+
+    def write() -> Code:
+        module, kernel = Module(), cast(FunctionType, run_sequence)
+        return Code(module.text(fast_function(module.compiled(kernel, (INTEGER,) * 3))), 0, optimize=True)
+
+    name = Path(__file__).stem
+    code = machine_code.linked(name, repr((name, kernel_hash())).encode(), write)
+    return code, KeptMemory(code.engine.get_global_value_address(KEPT))

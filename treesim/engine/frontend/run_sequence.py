@@ -1,0 +1,41 @@
+"""Kernel that runs a program: several compiled functions one after the other, see `engine.call.call_sequence`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...kernels.entries.status import FINE, NOT_FINITE
+from .fastcall import BAD_LAYOUT, DATA, WORDS_KNOWN, boxed, is_row
+from .memory import call_at, words_at
+
+# words of a program, in this order: the number of arguments and the size of each, the number of calls, the size of the
+# longest job, and of each call its function, the number of words, and a pair for each: an argument and the offset of a
+# part in bytes, or NO_ARGUMENT and the word itself
+NO_ARGUMENT = -1
+
+
+def run_sequence(me, arguments, count):
+    """Run the program of a built-in function on its arguments, as CPython calls it; return the worst status."""
+    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN + 2)
+    program = words_at(known[WORDS_KNOWN], known[WORDS_KNOWN + 1])
+    n = program[0]
+    if count != n:
+        return boxed(known, BAD_LAYOUT)
+    given, data = words_at(arguments, n), np.empty(n, np.int64)
+    for k in range(n):
+        words = words_at(given[k], 9)
+        if not is_row(words, known, program[1 + k]):
+            return boxed(known, BAD_LAYOUT)
+        data[k] = words[DATA]
+    job, at, status = np.empty(program[n + 2], np.int64), n + 3, FINE
+    for _ in range(program[n + 1]):
+        size = program[at + 1]
+        for w in range(size):
+            argument, word = program[at + 2 + 2 * w], program[at + 3 + 2 * w]
+            job[w] = word
+            if argument >= 0:
+                job[w] = data[argument] + word
+        if status <= NOT_FINITE:
+            status = max(status, call_at(program[at], job))
+        at += 2 + 2 * size
+    return boxed(known, status)
