@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.elimination import solve_general
+from ..algebra.elimination import solve_general, solve_symmetric
 from ..algebra.linear import Vector
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from .cone import cone_projection
@@ -247,10 +247,32 @@ def solve_unknowns(problem, impulse, sigma, regular, m):
     put_reach(problem, m.reach)
     put_band(problem, m, count)
     contiguous = m._replace(A=m.A.reshape(m.A.size)[: count * count].reshape((count, count)))
-    for i in range(count):
-        put_equation(problem, impulse, sigma, regular, contiguous, i, count)
-    solve_general(contiguous.A, m.b[:count], m.begin, m.end)
+    if has_slip(m, count):
+        for i in range(count):
+            put_equation(problem, impulse, sigma, regular, contiguous, i, count)
+        solve_general(contiguous.A, m.b[:count], m.begin, m.end)
+    else:
+        put_symmetric(problem, sigma, regular, contiguous, count)
+        solve_symmetric(contiguous.A, m.b[:count], m.end)
     put_step(problem, m, count)
+
+
+def has_slip(m, count):
+    """Return whether any unknown is that of a slipping contact, so that the equations are not symmetric."""
+    found = False
+    for j in range(count):
+        found = found or m.kind[j] != UNIT
+    return found
+
+
+def put_symmetric(problem, sigma, regular, m, count):
+    """Write all equations without slip, on and above the diagonal."""
+    for i in range(count):
+        r = m.row[i]
+        for j in range(i, m.end[i]):
+            m.A[i, j] = problem.G[r, m.row[j]]
+        m.A[i, i] += regular * mobility(problem, r)
+        m.b[i] = -sigma[r]
 
 
 def first_change(problem, impulse, m):
