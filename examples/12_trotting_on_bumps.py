@@ -1,8 +1,8 @@
-"""A quadruped trots over bumps: a hand-made gait, leg kinematics in closed form, and springs and dampers at the joints.
+"""A quadruped trots over bumps and up stairs: a hand-made gait, leg kinematics in closed form, springs at the joints.
 
 Diagonal pairs of feet take turns on the ground. Feet are told where to be beside their hips, in the body's axes; a foot
 in the air is shifted to where it will take errors of the body's velocity away (Raibert 1986), and the joints are pulled
-to the angles that put the feet there. The controller knows nothing of the bumps.
+to the angles that put the feet there. The controller knows nothing of the ground.
 """
 
 import numpy as np
@@ -15,13 +15,21 @@ LINK, ASIDE = 0.2, 0.0838  # m: length of thigh and of calf; how far the thigh i
 SHIFT, STEER = 0.12, 2.0  # s: how far feet land off per error of velocity; 1/s: how fast a turn is undone
 PHASE = {"FL": 0.0, "RR": 0.0, "FR": 0.5, "RL": 0.5}
 HIPS = {leg: np.array([0.1805 if leg[0] == "F" else -0.1805, 0.047 if leg[1] == "L" else -0.047]) for leg in PHASE}
-BUMPS, DURATION = 0.02, 5.0  # m up and down, s
+BUMPS, RISE, RUN, STEPS = 0.02, 0.03, 0.3, 5  # m up and down; m of each step of the stairs, and their number
+DURATION = 5.0  # s
 
 robot = treesim.load("a1", base="floating")
 
 x, y = np.meshgrid(np.arange(-2, 5, 0.1), np.arange(-2, 2, 0.1), indexing="ij")
 waves = BUMPS * np.sin(2 * np.pi * x / 0.9) * np.cos(2 * np.pi * y / 1.3)
 bumps = treesim.HeightField(waves, spacing=(0.1, 0.1), center=(x.mean(), y.mean()), friction=0.7)
+
+floor = treesim.Ground(friction=0.7, name="floor")
+stairs = [floor]
+for step in range(STEPS):
+    length = 6 - RUN * step
+    place = treesim.Placement(translation=(0.6 + RUN * step + length / 2, 0, RISE * (step + 0.5)))
+    stairs.append(treesim.StaticBox((length, 4, RISE), place, friction=0.7, name=f"step {step}"))
 
 
 def leg_angles(leg, foot):
@@ -75,19 +83,17 @@ def configuration(feet):
 
 
 below = {leg: (0, ASIDE * np.sign(HIPS[leg][1]), -HEIGHT) for leg in PHASE}
-start = treesim.standing(robot, configuration(below), treesim.Ground(height=BUMPS))
-run = treesim.Simulation(treesim.World(robot, ground=bumps), controller=Trot()).run(DURATION, start)
-
-tilt = np.degrees(2 * np.arcsin(np.linalg.norm(run.q[:, 3:5], axis=1)))
-carried = run.contact.wrench[1000:-1, :, 2].sum(axis=1).mean() / (9.81 * robot.mass)
-others = [body for body in run.contact.bodies if not body.endswith("_calf")]  # feet are parts of the calves
-print(f"bumps between {np.min(bumps.heights):.3f} and {np.max(bumps.heights):.3f} m, told {SPEED} m/s")
-print(f"in {DURATION:.0f} s: {run.q[-1, 0]:.2f} m forward, {run.q[-1, 1]:+.2f} m aside, turned by "
-      f"{np.degrees(heading(run.q[-1])):+.0f} degrees")  # fmt: skip
-print(f"tilted by {tilt.max():.1f} degrees at most; the base is {run.q[500:, 2].min():.2f} to "
-      f"{run.q[500:, 2].max():.2f} m high")  # fmt: skip
-print(f"the ground carries {carried:.3f} of its weight on average; {np.abs(run.tau).max():.1f} N m at most of "
-      f"{robot.effort_limit[6:].max():g}; penetration {run.penetration.max():.0e} m")  # fmt: skip
-assert run.q[-1, 0] > 1.5 and abs(run.q[-1, 1]) < 0.3 and tilt.max() < 12
-assert all(not run.contact_wrench(body).any() for body in others), "nothing but feet touches the ground"
-assert abs(carried - 1) < 0.02 and run.penetration.max() < 1e-3 and run.energy_certificate.max() < 1e-9
+for name, ground, top in (("bumps", bumps, BUMPS), ("stairs", stairs, 0.0)):
+    start = treesim.standing(robot, configuration(below), treesim.Ground(height=top))
+    run = treesim.Simulation(treesim.World(robot, ground=ground), controller=Trot()).run(DURATION, start)
+    tilt = np.degrees(2 * np.arcsin(np.linalg.norm(run.q[:, 3:5], axis=1)))
+    carried = run.contact.wrench[1000:-1, :, 2].sum(axis=1).mean() / (9.81 * robot.mass)
+    others = [body for body in run.contact.bodies if not body.endswith("_calf")]  # feet are parts of the calves
+    print(f"{name}, at {SPEED} m/s for {DURATION:.0f} s: {run.q[-1, 0]:.2f} m forward, {run.q[-1, 1]:+.2f} m aside, "
+          f"{run.q[-1, 2] - start[2]:+.2f} m up, turned by {np.degrees(heading(run.q[-1])):+.0f} degrees")  # fmt: skip
+    print(f"  tilted by {tilt.max():.1f} degrees at most; the ground carries {carried:.3f} of the weight on average; "
+          f"{np.abs(run.tau).max():.1f} N m at most of {robot.effort_limit[6:].max():g}; "
+          f"penetration {run.penetration.max():.0e} m")  # fmt: skip
+    assert run.q[-1, 0] > 1.3 and abs(run.q[-1, 1]) < 0.3 and tilt.max() < 12
+    assert all(not run.contact_wrench(body).any() for body in others), "nothing but feet touches the ground"
+    assert abs(carried - 1) < 0.02 and run.penetration.max() < 1e-5 and run.energy_certificate.max() < 1e-9

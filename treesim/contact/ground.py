@@ -239,6 +239,50 @@ class HeightField(Surface):
             given = short_repr(self.spacing)
             raise ArgumentError(f"spacing must be two positive lengths [m], {LEAST:g} at least, got {given}")
 
+    @classmethod
+    def from_mesh(cls, mesh: Any, spacing: ArrayLike = (0.1, 0.1), **parameters: Any) -> HeightField:
+        """Return the height field of the upper surface of a triangle mesh.
+
+        Heights are exact at the nodes. Between them the field is what its triangles are: a wall of the mesh becomes a
+        slope of one cell, and the space below an overhang is filled.
+
+        Parameters
+        ----------
+        mesh : str or tuple
+            Mesh file (STL, COLLADA, OBJ, PLY, OFF, glTF), or vertices (n, 3) [m] and faces (m, 3), indices of vertices.
+            It must cover its bounding rectangle in the plane z = 0.
+        spacing : array_like
+            (2,) distances of the nodes along x and y [m], adapted so that the field ends where the mesh does. 0.1 by
+            default.
+        **parameters
+            Contact parameters and name, as of `treesim.Surface`.
+
+        Returns
+        -------
+        HeightField
+            Field with the mesh's border.
+
+        Raises
+        ------
+        ArgumentError
+            If an argument does not fit, or the mesh has a hole.
+        ModelError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> vertices = [[0, 0, 0], [2, 0, 1], [2, 1, 1], [0, 1, 0]]
+        >>> treesim.HeightField.from_mesh((vertices, [[0, 1, 2], [0, 2, 3]]), spacing=(0.5, 0.5), friction=0.5)
+        <HeightField: 5 x 3 heights, friction 0.5, restitution 0, rigid>
+        """
+        from .mesh_heights import field_of_mesh
+
+        lengths = finite_vector("spacing", spacing, 2, FARTHEST)
+        if not (lengths >= LEAST).all():
+            raise ArgumentError(f"spacing must be two positive lengths [m], got {short_repr(spacing)}")
+        heights, own, center = field_of_mesh(mesh, lengths)
+        return cls(heights, own, center, **parameters)
+
     def _place(self) -> str:
         nx, ny = np.shape(self.heights)
         return f"{nx} x {ny} heights"

@@ -26,6 +26,7 @@ from .solid import Solid
 
 SHARED_SLOTS = 32  # of a hull with more points, and of a shape on a height field
 CANDIDATES = 96  # on a height field: of more, those with the largest gaps are left out
+NO_PLANES = np.zeros((0, 4))
 KINDS = {"sphere": BALL, "capsule": ROD, "cylinder": DRUM, "box": POLYHEDRON, "hull": POLYHEDRON}
 CAPACITY = 128  # initial capacity for contacts of one state, see `stage`
 MOST_EXTERNAL = 4096  # largest number of external contacts of one state
@@ -109,7 +110,7 @@ def touching(
     joint speeds. held: layout and geometry of the constrained rows of frames and loops. pairs: shapes whose points
     collide with the solids of others, all with the parameters `surface`. convex: pairs with external contacts.
     """
-    made = _Pairs(robot)
+    made = _Pairs(robot, bool(pairs) or any(not isinstance(ground, Ground) for ground in grounds))
     _add_grounds(made, robot, grounds)
     for one, other in pairs:
         made.add(one, cast("Solid", solid_of_shape(other)), surface or Surface(), other.link)
@@ -204,8 +205,8 @@ def solid_of_surface(surface: Surface) -> Solid:
 class _Pairs:
     """Builder of the tables of pairs of points and solids."""
 
-    def __init__(self, robot: Tree) -> None:
-        self.robot = robot
+    def __init__(self, robot: Tree, with_planes: bool) -> None:
+        self.robot, self.with_planes = robot, with_planes  # the planes of faces are for edges of solids to meet
         self.ints: list[list[int]] = []
         self.reals: list[np.ndarray] = []
         self.points: list[np.ndarray] = []
@@ -258,14 +259,20 @@ class _Pairs:
         """Return the index of a shape's first point in the table, its points and radii (n, 4), and number of planes."""
         if id(shape) not in self._first:
             turn = self.robot.body_rotations[shape.body].T
-            own, faces = points_of(shape), planes_of(shape)
+            own = points_of(shape)
             at = own[:, :3] @ shape.placement.rotation.T + shape.placement.translation
             points = np.column_stack([at @ turn.T, own[:, 3]])
-            normals = faces[:, :3] @ shape.placement.rotation.T
-            offsets = faces[:, 3] + normals @ shape.placement.translation
-            self._first[id(shape)] = shape, len(self.points), points, len(faces)
-            self.points.extend([*points, *np.column_stack([normals @ turn.T, offsets])])
+            planes = self._planes(shape, turn) if self.with_planes else NO_PLANES
+            self._first[id(shape)] = shape, len(self.points), points, len(planes)
+            self.points.extend(points)
+            self.points.extend(planes)
         return self._first[id(shape)][1:]
+
+    def _planes(self, shape: CollisionShape, turn: np.ndarray) -> np.ndarray:
+        """Return the planes (k, 4) of a shape's faces in kernel axes; turn (3, 3): rotation to these from body axes."""
+        faces = planes_of(shape)
+        normals = faces[:, :3] @ shape.placement.rotation.T
+        return np.column_stack([normals @ turn.T, faces[:, 3] + normals @ shape.placement.translation])
 
 
 def _between(shape: CollisionShape, solid: Solid) -> int:
@@ -304,7 +311,7 @@ def planes_of(shape: CollisionShape) -> np.ndarray:
     """
     if shape.kind == "box":
         return np.column_stack([np.vstack([np.eye(3), -np.eye(3)]), np.tile(np.array(shape.size) / 2, 2)])
-    return face_planes(shape.vertices) if shape.kind == "hull" else np.zeros((0, 4))
+    return face_planes(shape.vertices) if shape.kind == "hull" else NO_PLANES
 
 
 def bounding_ball(points: np.ndarray) -> np.ndarray:

@@ -25,8 +25,9 @@ def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], stacklevel: int)
         return
     named = zip(surface_names(surfaces), surfaces, strict=True)
     solids = [name for name, surface in named if isinstance(surface, StaticBox | HeightField)]
-    flat = [shape.link for shape in shapes if shape.kind == "hull" and not len(face_planes(shape.vertices))]
-    if solids and flat:
+    hulls = [shape for shape in shapes if shape.kind == "hull"] if solids else []
+    flat = [shape.link for shape in hulls if not len(face_planes(shape.vertices))]
+    if flat:
         warnings.warn(
             f"the hull of link {listed(list(dict.fromkeys(flat)))} is flat: edges and corners of {listed(solids)} may "
             "penetrate it. Give it a thickness, or use a box",

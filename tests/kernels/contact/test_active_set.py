@@ -10,13 +10,12 @@ from treesim.kernels.contact.active_set import (
     active_set_memory,
     energy,
     part_to_cone,
-    put_reach,
     run_active_set,
     solve_unknowns,
 )
 from treesim.kernels.contact.cone import block_at, contact_impulse
 from treesim.kernels.contact.pgs import pgs_memory, run_pgs, solve_pgs
-from treesim.kernels.contact.problem import Problem, residual
+from treesim.kernels.contact.problem import Problem, put_reach, residual
 
 pytestmark = pytest.mark.nojit
 
@@ -54,13 +53,13 @@ def test_the_band_of_a_stack_contains_all_entries():
     for order, widest in ((np.arange(n), 24), (shuffled, n)):
         permuted = problem._replace(G=problem.G[np.ix_(order, order)])
         memory = active_set_memory(np.zeros((n, n)), np.zeros(n), solve_unknowns)
-        put_reach(permuted, memory)
+        put_reach(permuted, memory.reach)
         outside = np.arange(n) < memory.reach[:n, None]
         assert not permuted.G[outside].any() and (np.diff(memory.reach[:n]) >= 0).all()
         assert (np.arange(n) - memory.reach[:n]).max() <= widest
     dense = random_problem(0, 3, 1, 3, 6, 2, freedom=40)
     memory = active_set_memory(np.zeros((dense.rows, dense.rows)), np.zeros(dense.rows), solve_unknowns)
-    put_reach(dense, memory)
+    put_reach(dense, memory.reach)
     assert not memory.reach[: dense.rows].any()
 
 

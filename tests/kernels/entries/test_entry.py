@@ -142,10 +142,10 @@ def test_a_declaration_that_the_kernel_does_not_fit_is_an_error_at_once():
 
 def test_shapes_results_and_what_may_be_missing_are_read_from_the_declaration():
     assert SUM.signature.arrays == (
-        Array("x", ("nv",), False, False, (False,)),
-        Array("forces", ("N", "6"), False, True, (False, False)),
-        Array("y", ("nv",), True, False, (False,)),
-        Array("total", ("two",), True, False, (False,)),
+        Array("x", ("nv",), False, False, (False,), False),
+        Array("forces", ("N", "6"), False, True, (False, False), False),
+        Array("y", ("nv",), True, False, (False,), False),
+        Array("total", ("two",), True, False, (False,), False),
     )
     assert SUM.__annotations__["forces"] == "Reals" and SUM.__doc__ == scaled_sum.__doc__
 

@@ -27,7 +27,14 @@ PARAMETER = re.compile(r"%a\d+\.\d+")
 # kernels whose loops are vectorized even in the longest modules: those over rows, and over all results
 WIDE = {
     f"treesim.kernels.{name}"
-    for name in ("contact.delassus", "contact.problem", "contact.pgs", "contact.admm", "entries.status")
+    for name in (
+        "algebra.elimination",
+        "contact.admm",
+        "contact.delassus",
+        "contact.pgs",
+        "contact.problem",
+        "entries.status",
+    )
 }
 OTHER_LOOP = ", !llvm.loop !6"
 FEW = 8  # parts of a result, of which literals are returned as well

@@ -47,6 +47,41 @@ def factor_definite(A: Any) -> None:
             A[i, j] = A[i, j] / root
 
 
+def factor_banded(A: Any, begin: Any) -> None:
+    """Factorize a positive definite matrix A = U' U with a variable band, U in its upper triangle and U' in its lower.
+
+    Reads the upper triangle, where the entry (k, i) is zero if k < begin[i]; begin must not decrease. The diagonal is
+    that of U^-1. Pivots are not tested.
+    """
+    n, end = A.shape[0], 0
+    for k in range(n):
+        while end < n and begin[end] <= k:
+            end += 1
+        A[k, k] = 1 / sqrt(A[k, k])
+        for j in range(k + 1, end):
+            A[k, j] *= A[k, k]
+        for i in range(k + 1, end):
+            f = A[k, i]
+            for j in range(i, end):
+                A[i, j] -= f * A[k, j]
+            A[i, k] = f
+
+
+def solve_banded(A: Any, x: Any, begin: Any) -> None:
+    """x <- (U' U)^-1 x, for the factors of `factor_banded`."""
+    n, end = x.size, 0
+    for k in range(n):
+        while end < n and begin[end] <= k:
+            end += 1
+        x[k] *= A[k, k]
+        for i in range(k + 1, end):
+            x[i] -= A[k, i] * x[k]
+    for k in range(n - 1, -1, -1):
+        x[k] *= A[k, k]
+        for i in range(begin[k], k):
+            x[i] -= A[k, i] * x[k]
+
+
 def solve(L, x):
     """x <- (L L')^-1 x."""
     n = x.size

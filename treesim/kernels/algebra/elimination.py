@@ -43,6 +43,27 @@ def solve_general(A, b, begin, end):
         b[k] = b[k] / A[k, k]
 
 
+def solve_symmetric(A, b, end):
+    """b <- A^-1 b for a symmetric, positive definite matrix with a variable band, of which only A[i, j >= i] is read.
+
+    Overwrites A. The nonzero entries of row i right of the diagonal are before column end[i], which must not decrease
+    with i.
+    """
+    n = b.size
+    for k in range(n):
+        inverse = 1 / A[k, k]
+        for i in range(k + 1, end[k]):
+            f = A[k, i] * inverse
+            for j in range(i, end[k]):
+                A[i, j] -= f * A[k, j]
+            b[i] -= f * b[k]
+        A[k, k] = inverse
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, end[k]):
+            b[k] -= A[k, j] * b[j]
+        b[k] *= A[k, k]
+
+
 def solve_in_order(A, b):
     """b <- A^-1 b, with pivots in order, so that it also runs on SIMD lanes (`state_lanes`). Overwrites A."""
     n = b.size

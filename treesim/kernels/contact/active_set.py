@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.elimination import solve_general
+from ..algebra.elimination import solve_general, solve_symmetric
 from ..algebra.linear import Vector
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from .cone import cone_projection
-from .problem import clamped, project, put_triple, relative_velocities, residual, triple
+from .problem import clamped, first_of, project, put_reach, put_triple, relative_velocities, residual, triple
 
 STEPS = 20  # of one search at most
 FIXED, HELD, SLIDES, SMOOTH = 0, 1, 2, 3  # what a row does, or a contact at its first; SMOOTH: touches without friction
@@ -116,28 +116,6 @@ def identify(problem, impulse, sigma, m):
             m.does[r] = HELD
         else:
             m.does[r], impulse[r] = FIXED, inside
-
-
-def put_reach(problem, m):
-    """Determine for each row the first row that it, or a later one, depends on: G of stacks is banded."""
-    k = 0
-    for r in range(problem.rows):
-        before = 0  # entries before those of the row above: zero in stacks, and counted on vectors
-        for j in range(k):
-            before += select(problem.G[r, j] != 0, 1, 0)
-        if before > 0:
-            k = 0
-        while k < r and problem.G[r, k] == 0:
-            k += 1
-        m.reach[r] = first_of(problem, k)
-    for r in range(problem.rows - 2, -1, -1):
-        if m.reach[r + 1] < m.reach[r]:
-            m.reach[r] = m.reach[r + 1]
-
-
-def first_of(problem, r):
-    """Return the first row of the contact of row r; r for scalar rows."""
-    return r - r % 3 if r < 3 * problem.contacts else r
 
 
 def put_band(problem, m, count):
@@ -266,13 +244,35 @@ def part_of_row(problem, r, impulse, m):
 def solve_unknowns(problem, impulse, sigma, regular, m):
     """Compute the step m.step of all impulses on the active set."""
     count = put_unknowns(problem, m)
-    put_reach(problem, m)
+    put_reach(problem, m.reach)
     put_band(problem, m, count)
     contiguous = m._replace(A=m.A.reshape(m.A.size)[: count * count].reshape((count, count)))
-    for i in range(count):
-        put_equation(problem, impulse, sigma, regular, contiguous, i, count)
-    solve_general(contiguous.A, m.b[:count], m.begin, m.end)
+    if has_slip(m, count):
+        for i in range(count):
+            put_equation(problem, impulse, sigma, regular, contiguous, i, count)
+        solve_general(contiguous.A, m.b[:count], m.begin, m.end)
+    else:
+        put_symmetric(problem, sigma, regular, contiguous, count)
+        solve_symmetric(contiguous.A, m.b[:count], m.end)
     put_step(problem, m, count)
+
+
+def has_slip(m, count):
+    """Return whether any unknown is that of a slipping contact, so that the equations are not symmetric."""
+    found = False
+    for j in range(count):
+        found = found or m.kind[j] != UNIT
+    return found
+
+
+def put_symmetric(problem, sigma, regular, m, count):
+    """Write all equations without slip, on and above the diagonal."""
+    for i in range(count):
+        r = m.row[i]
+        for j in range(i, m.end[i]):
+            m.A[i, j] = problem.G[r, m.row[j]]
+        m.A[i, i] += regular * mobility(problem, r)
+        m.b[i] = -sigma[r]
 
 
 def first_change(problem, impulse, m):

@@ -14,19 +14,45 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.cholesky import factor_definite, solve
+from ..algebra.cholesky import factor_banded, factor_definite, solve, solve_banded
 from ..algebra.numbers import absolute, maximum, sqrt
-from .problem import project, relative_velocities
+from .problem import project, put_reach, relative_velocities
 
 EVERY = 10  # iterations rho is looked at
 FAR = 10.0  # ratio of the residuals from which it changes
 STRIDE = 5.0  # by this factor
 
 
+class Factorization(NamedTuple):
+    """Functions that determine the band of G, factorize the matrix and solve with its factor."""
+
+    find_reach: Any
+    factor: Any
+    solve: Any
+
+
+def no_reach(problem, reach):
+    """Do nothing: the dense factorization does not use the band."""
+
+
+def factor_dense(A, reach):
+    """Factorize without regard to the band."""
+    factor_definite(A)
+
+
+def solve_dense(L, x, reach):
+    """x <- (L L')^-1 x, for the factor of `factor_dense`."""
+    solve(L, x)
+
+
+BANDED = Factorization(put_reach, factor_banded, solve_banded)
+DENSE = Factorization(no_reach, factor_dense, solve_dense)  # also runs on SIMD lanes, whose bands differ
+
+
 class AdmmMemory(NamedTuple):
     """Scratch memory: the factor (M, M), and the vectors s, x, z, right-hand side and previous y, (M,) each.
 
-    x and z are scaled.
+    x and z are scaled. reach: band of G (`problem.put_reach`). matrix: how the matrix is factorized.
     """
 
     L: Any
@@ -35,12 +61,17 @@ class AdmmMemory(NamedTuple):
     z: Any
     rhs: Any
     before: Any
+    reach: Any
+    matrix: Any
 
 
-def admm_memory(rows, q):
+def admm_memory(rows, q, matrix=DENSE):
     """Scratch memory for at most `rows` rows, with the dtype of q."""
     vectors = np.empty((5, rows), q.dtype)
-    return AdmmMemory(np.empty((rows, rows), q.dtype), vectors[0], vectors[1], vectors[2], vectors[3], vectors[4])
+    return AdmmMemory(
+        np.empty((rows, rows), q.dtype), vectors[0], vectors[1], vectors[2], vectors[3], vectors[4],
+        np.empty(rows, np.int64), matrix,
+    )  # fmt: skip
 
 
 def scale_rows(problem, s):
@@ -56,14 +87,14 @@ def scale_rows(problem, s):
     return largest
 
 
-def factor_shifted(problem, shift, s, L):
-    """L <- the Cholesky factor of s G s + shift 1."""
-    n = problem.rows
+def factor_shifted(problem, shift, memory):
+    """Factorize s G s + shift 1 in memory.L."""
+    n, s, L = problem.rows, memory.s, memory.L
     for i in range(n):
         for j in range(n):
             L[i, j] = s[i] * problem.G[i, j] * s[j]
         L[i, i] += shift
-    factor_definite(L[:n, :n])
+    memory.matrix.factor(L, memory.reach)
 
 
 def shifted(problem, z, r):
@@ -80,7 +111,7 @@ def iterate(problem, rho, eta, impulse, memory):
     for r in range(n):
         shift = shifted(problem, z, r)
         memory.rhs[r] = rho * impulse[r] / s[r] + z[r] + eta * x[r] - s[r] * problem.g[r] - shift
-    solve(memory.L[:n, :n], memory.rhs[:n])
+    memory.matrix.solve(memory.L, memory.rhs[:n], memory.reach)
     for r in range(n):
         memory.before[r] = impulse[r]
         x[r] = memory.rhs[r]
@@ -96,16 +127,19 @@ def iterate(problem, rho, eta, impulse, memory):
 
 def solve_admm(problem, impulse, sigma, tolerance, most, memory):
     """Improve impulses by at most `most` iterations, with sigma = G lambda + g; return the number of iterations."""
-    largest = scale_rows(problem, memory.s)
+    n = problem.rows
+    m = memory._replace(L=memory.L.reshape(memory.L.size)[: n * n].reshape((n, n)))
+    m.matrix.find_reach(problem, m.reach)
+    largest = scale_rows(problem, m.s)
     rho, eta = 0.1 * largest, 1e-6 * largest
     relative_velocities(problem, impulse, sigma)
-    for r in range(problem.rows):
-        memory.x[r] = impulse[r] / memory.s[r]
-        memory.z[r] = memory.s[r] * (sigma[r] + shifted(problem, sigma, r))
-    factor_shifted(problem, rho + eta, memory.s, memory.L)
+    for r in range(n):
+        m.x[r] = impulse[r] / m.s[r]
+        m.z[r] = m.s[r] * (sigma[r] + shifted(problem, sigma, r))
+    factor_shifted(problem, rho + eta, m)
     taken, since, close = sigma[0] * 0, sigma[0] * 0, False
     while taken < most and not close:
-        apart, moved = iterate(problem, rho, eta, impulse, memory)
+        apart, moved = iterate(problem, rho, eta, impulse, m)
         taken += 1
         since += 1
         close = largest * apart < tolerance and rho * moved < tolerance
@@ -119,6 +153,6 @@ def solve_admm(problem, impulse, sigma, tolerance, most, memory):
                 changed = rho / STRIDE
             if changed != rho:
                 rho = changed
-                factor_shifted(problem, rho + eta, memory.s, memory.L)
+                factor_shifted(problem, rho + eta, m)
     relative_velocities(problem, impulse, sigma)
     return taken

@@ -36,9 +36,10 @@ from .edges import (
     crossing_edges,
     crossing_in_faces,
     facing_normal,
+    part,
 )
 from .height_field import meet_height_field, no_height_field
-from .signed_distance import BOX, CONVEX, FAR, GRID, ROUND, box_excess, box_face, from_plane, from_solid, vector_of
+from .signed_distance import BOX, CONVEX, FAR, GRID, ROUND, box_face, from_plane, from_solid, vector_of
 from .static_features import Query, meet_box_features
 from .tables import GROUPS, PER_PAIR, RIM, slot_of
 
@@ -55,15 +56,26 @@ def no_face(touch, k, S, W):
 def box_on_which(touch, k, S, W):
     """Return the face of pair k's box from which the other shape's points are farthest; 0 for other solids."""
     best, farthest = 0, -FAR
-    for face in range(6 if touch.pair[k, 2] == BOX else 0):
-        least = S.p.x * 0 + FAR
-        for j in range(touch.pair[k, 4]):
-            p = local_point(touch, k, j, S, W)
-            gap, n = box_face(box_excess(p, touch.size, k), p, face)
-            least = minimum(least, gap - rim_extent(touch, k, rotate(S.R, n), W))
-        if least > farthest:
-            best, farthest = face, least
+    if touch.pair[k, 2] == BOX:
+        low, high = points_range(touch, k, S, W)
+        for face in range(6):
+            least = part(low, face) if face < 3 else -part(high, face - 3)
+            _, n = box_face(low, low, face)
+            least = least - part(vector_of(touch.size, k), face % 3) - rim_extent(touch, k, rotate(S.R, n), W)
+            if least > farthest:
+                best, farthest = face, least
     return best
+
+
+def points_range(touch, k, S, W):
+    """Return the least and the largest coordinates of the points of pair k, in the axes of the solid with pose S."""
+    low = local_point(touch, k, 0, S, W)
+    high = low
+    for j in range(1, touch.pair[k, 4]):
+        p = local_point(touch, k, j, S, W)
+        low = Vector(minimum(low.x, p.x), minimum(low.y, p.y), minimum(low.z, p.z))
+        high = Vector(maximum(high.x, p.x), maximum(high.y, p.y), maximum(high.z, p.z))
+    return low, high
 
 
 def rim_extent(touch, k, n, W):

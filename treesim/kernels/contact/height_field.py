@@ -249,13 +249,20 @@ def meet_shape_points(query, count, ball):
         if not cylinder:
             p = rotate_back(S.R, sub(world_point(touch, k, point, query.W), S.p))
             radius = touch.point[touch.pair[k, 3] + point, 3] + query.reach
-        window = window_about(touch, k, p, radius)
-        if p.z - radius < highest(touch, k, window):
-            for i in range(window.i, window.i_end):
-                for j in range(window.j, window.j_end):
-                    count = meet_triangle(query, count, point, i, j, 0)
-                    count = meet_triangle(query, count, point, i, j, 1)
-            count = meet_below(query, count, point)
+        if p.z - radius < touch.size[k, 2]:
+            count = meet_shape_point(query, count, point, p, radius)
+    return count
+
+
+def meet_shape_point(query, count, point, p, radius):
+    """Add contacts of one point of the shape, or of a rim, with the triangles within `radius` of p."""
+    window = window_about(query.touch, query.k, p, radius)
+    if p.z - radius < highest(query.touch, query.k, window):
+        for i in range(window.i, window.i_end):
+            for j in range(window.j, window.j_end):
+                count = meet_triangle(query, count, point, i, j, 0)
+                count = meet_triangle(query, count, point, i, j, 1)
+        count = meet_below(query, count, point)
     return count
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from ..algebra.linear import Vector, sub
 from ..algebra.numbers import absolute, maximum, minimum, select, some
 from .active_set import active_set_memory, run_active_set, solve_unknowns
-from .admm import admm_memory, solve_admm
+from .admm import BANDED, admm_memory, solve_admm
 from .cone import block_at, contact_impulse
 from .problem import (
     change_contact,
@@ -35,7 +35,7 @@ class PgsMemory(NamedTuple):
 
 def pgs_memory(rows, q):
     """Scratch memory for at most `rows` rows, with the dtype of q."""
-    admm = admm_memory(rows, q)
+    admm = admm_memory(rows, q, BANDED)
     return PgsMemory(admm, active_set_memory(admm.L, q, solve_unknowns))
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector
-from ..algebra.numbers import absolute, maximum, minimum, some, sqrt
+from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
 from .cone import block_at, cone_projection, shear, violation
 
 STILL = 1e-9  # of a contact's mobility: least tangential mobility; a contact with less along its normal is open
@@ -68,6 +68,31 @@ def change_contact(problem, s, change, sigma):
 def clamped(problem, r, x):
     """Return x clamped to the bounds of scalar row r."""
     return minimum(maximum(x, problem.low[r]), problem.high[r])
+
+
+def first_of(problem, r):
+    """Return the first row of the contact of row r; r for scalar rows."""
+    return r - r % 3 if r < 3 * problem.contacts else r
+
+
+def put_reach(problem, reach):
+    """Determine the band of G: for each row the first row that it, or a later one, depends on; of a contact its first.
+
+    In stacks of bodies rows depend on those of the neighbours only.
+    """
+    k = 0
+    for r in range(problem.rows):
+        further = 0  # entries before those of the row above: rare, and counted without branches
+        for j in range(k):
+            further += select(problem.G[r, j] != 0, 1, 0)
+        if further > 0:
+            k = 0
+        while k < r and problem.G[r, k] == 0:
+            k += 1
+        reach[r] = first_of(problem, k)
+    for r in range(problem.rows - 2, -1, -1):
+        if reach[r + 1] < reach[r]:
+            reach[r] = reach[r + 1]
 
 
 def residual(problem, impulse, sigma):
