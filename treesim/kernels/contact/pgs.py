@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ..algebra.linear import Vector, sub
 from ..algebra.numbers import absolute, maximum, minimum, select, some
-from .active_set import active_set_memory, run_active_set, solve_unknowns
+from .active_set import active_set_memory, energy, run_active_set, search, solve_unknowns
 from .admm import BANDED, admm_memory, solve_admm
 from .cone import block_at, contact_impulse
 from .problem import (
@@ -23,6 +25,8 @@ from .problem import (
 FIRST, ROUND = 1, 10  # sweeps before the first search of an active set, and between later ones
 REGULAR, LEAST = 1e-4, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
 COLD = 50  # iterations of `admm` without a warm start at most
+SOFTEST, HARDEST, HARDER = 1e-1, 1e-8, 0.5  # of a row's mobility: compliances that are followed, and their ratio
+THROUGH = 6  # searches that may increase the residual at first
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
 
 
@@ -31,12 +35,16 @@ class PgsMemory(NamedTuple):
 
     admm: Any
     active: Any
+    stiff: Any  # (M,) diagonal of G without compliance
+    before: Any  # (M,) impulses
 
 
 def pgs_memory(rows, q):
     """Scratch memory for at most `rows` rows, with the dtype of q."""
     admm = admm_memory(rows, q, BANDED)
-    return PgsMemory(admm, active_set_memory(admm.L, q, solve_unknowns))
+    return PgsMemory(
+        admm, active_set_memory(admm.L, q, solve_unknowns), np.empty(rows, q.dtype), np.empty(rows, q.dtype)
+    )
 
 
 def solve_contact(problem, c, impulse, sigma):
@@ -156,15 +164,75 @@ def solve_without_stalls(problem, impulse, sigma, tolerance, most, memory):
     return taken + steps, left
 
 
+def search_through(problem, impulse, sigma, tolerance, memory):
+    """Run searches that may increase the residual at first; keep their result only if it is a solution.
+
+    Where a contact slips in another direction, one step of Newton's method overshoots, and the next ones converge.
+    Returns the number of steps, and the residual.
+    """
+    for r in range(problem.rows):
+        memory.before[r] = impulse[r]
+    count, taken, begun = 0, sigma[0] * 0, residual(problem, impulse, sigma)
+    left = begun
+    while count < THROUGH and left > tolerance:
+        taken += search(problem, impulse, sigma, LEAST, True, memory.active)
+        left = residual(problem, impulse, sigma)
+        count += 1
+    if not (left <= tolerance and energy(problem, impulse, sigma) <= 0):
+        for r in range(problem.rows):
+            impulse[r] = memory.before[r]
+        relative_velocities(problem, impulse, sigma)
+        left = begun
+    return taken, left
+
+
+def refine_through(problem, impulse, sigma, tolerance, most, memory):
+    """Refine impulses, and search through larger residuals where that stalls; return iterations, and the residual."""
+    taken, left = refine(problem, impulse, sigma, tolerance, most, True, memory.active)
+    if left > tolerance:
+        steps, left = search_through(problem, impulse, sigma, tolerance, memory)
+        taken += steps
+    return taken, left
+
+
+def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
+    """Solve problems whose compliance decreases to zero, each from the impulses of the one before.
+
+    Where a combination of contacts can hardly move, as between straight legs, sweeps and searches stall before they
+    have found which contacts open and which slip. A compliance of all rows makes that easy. Few contacts change from
+    one compliance to the next. The first problem starts without impulses: those of a search that stalled would lead
+    back to where it did. Returns the number of iterations, and the residual.
+    """
+    taken, part = sigma[0] * 0, sigma[0] * 0 + SOFTEST
+    for r in range(problem.rows):
+        impulse[r], memory.stiff[r] = 0.0, problem.G[r, r]
+    while part > HARDEST:
+        for r in range(problem.rows):
+            problem.G[r, r] = (1 + part) * memory.stiff[r]
+        steps, _ = refine_through(problem, impulse, sigma, tolerance, minimum(most, ROUND), memory)
+        taken += steps
+        part *= HARDER
+    for r in range(problem.rows):
+        problem.G[r, r] = memory.stiff[r]
+    steps, left = refine_through(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), memory)
+    return taken + steps, left
+
+
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     """Solve for impulses by sweeps, `active_set` searches and `admm`; return the number of iterations of all.
 
-    A search follows the first sweep: from the impulses of the step before it mostly ends there. `admm` continues where
-    sweeps and searches stall, as in stacks, which have nearly dependent rows. Without a warm start `admm` comes first.
-    It treats all contacts alike, so that points which share a load each take their part. Sweeps would assign it to the
-    first points in order, and would not change that where the parts are not determined.
+    A search follows the first sweep: from the impulses of the step before it mostly ends there. Where that stalls,
+    compliant contacts lead to the solution (`follow_compliance`), or else `admm`. Without a warm start `admm` comes
+    first. It treats all contacts alike, so that points which share a load each take their part. Sweeps would assign it
+    to the first points in order, and would not change that where the parts are not determined.
     """
     taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
+    if left > tolerance:
+        steps, left = search_through(problem, impulse, sigma, tolerance, memory)
+        taken += steps
+    if left > tolerance:
+        steps, left = follow_compliance(problem, impulse, sigma, tolerance, most, memory)
+        taken += steps
     if left > tolerance:
         taken += solve_admm(problem, impulse, sigma, tolerance, most, memory.admm)
         scale_along_ray(problem, impulse, sigma)

@@ -261,13 +261,14 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
 def solver_memory(rows, q):
     """Scratch memory of `solve_pgs` on SIMD lanes, for at most `rows` rows, with the dtype of q."""
     admm = admm_memory(rows, q)
-    return PgsMemory(admm, active_set_memory(admm.L, q, solve_lanes))
+    x = np.empty((2, rows), q.dtype)
+    return PgsMemory(admm, active_set_memory(admm.L, q, solve_lanes), x[0], x[1])
 
 
 def compact_matrix(memory, n):
     """Return the same memory with a contiguous matrix of n rows."""
     L = memory.admm.L.reshape(memory.admm.L.size)[: n * n].reshape((n, n))
-    return PgsMemory(memory.admm._replace(L=L), memory.active._replace(A=L))
+    return memory._replace(admm=memory.admm._replace(L=L), active=memory.active._replace(A=L))
 
 
 def solve_some(problem, impulse, sigma, tolerance, most, memory):
