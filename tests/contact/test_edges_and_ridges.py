@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.contact.scenes import G, at, free_body, shape, simulate, turned
+from tests.contact.scenes import G, at, free_body, shape, simulate, turned, world_velocity
 from treesim import HeightField, Placement, StaticBox
 
 X, Y = turned((0, 1, 0), np.pi / 2), turned((1, 0, 0), np.pi / 2)
@@ -130,3 +130,69 @@ def test_a_wheel_in_a_groove_carries_half_its_weight_on_each_side(field):
     assert np.abs(run.q[-1] - q0).max() < 1e-9
     report = treesim.Stepper(treesim.World(robot, ground=ground))
     assert report.step(report.reset(q0))[1].contact.count >= 4
+
+
+@pytest.mark.parametrize("name", ["slab", "hull", "disc", "drum along x", "capsule along y", "ball"])
+@pytest.mark.parametrize("fixed", [True, False], ids=["furniture", "free body"])
+def test_a_post_that_is_a_body_carries_what_is_wider(name, fixed):
+    """The post is a shape of a fixed base, or a free box on the floor, narrower than what lies on it."""
+    place = Placement(translation=(0, 0, 0.15))
+    fixture = treesim.Tree("post", [], shapes=[shape("box", (0.1, 0.1, 0.3), place, body=0)])
+    post = fixture if fixed else treesim.free_body("post", "box", (0.1, 0.1, 0.3), 5.0)
+    q0 = on(name, (0.01, 0.02), 0.3)
+    world = treesim.World(body(name), bodies=[post], ground=treesim.Ground())
+    run = simulate(world, q0 if fixed else np.r_[q0, at((0, 0, 0.15))], duration=0.3)
+    assert np.abs(run.q[-1, :7] - q0).max() < 1e-6 and run.solver_info[:, 0].max() < 1e-6
+
+
+@pytest.mark.parametrize("name", ["hull", "disc"])
+def test_two_bodies_act_on_each_other_with_opposite_forces(name):
+    """A crate flies onto the edge of what floats: the momentum of both stays."""
+    crate = treesim.free_body("crate", "box", (0.08, 0.08, 0.08), 0.5)
+    world = treesim.World(body(name), bodies=[crate])
+    q0 = np.r_[on(name, (0, 0), 0), at((0.05, 0.03, 0.1 + 0.04 + 1e-3))]
+    v0 = np.r_[np.zeros(6), 0, 0, -1.0, 0, 0, 0]
+    run = simulate(world, q0, v0, duration=0.01, gravity=(0, 0, 0))
+    p = sum(m * world_velocity(run.q[-1, 7 * k :], run.v[-1, 6 * k :]) for k, m in enumerate((1.0, 0.5)))
+    assert run.solver_info[:, 3].max() > 0 and run.v[-1, 2] < -0.1
+    np.testing.assert_allclose(p, (0, 0, -0.5), atol=1e-9)
+
+
+def points_on(heights, spacing):
+    """Points of a field's nodes, and of all edges of its triangles, 1 cm apart, at the least."""
+    n = (np.array(heights.shape) - 1) / 2
+    x, y = ((np.arange(k) - m) * spacing for k, m in zip(heights.shape, n, strict=True))
+    nodes = np.dstack([*np.meshgrid(x, y, indexing="ij"), heights])
+    t = np.linspace(0, 1, 12)[:, None]
+    ways = ((nodes[:-1], nodes[1:]), (nodes[:, :-1], nodes[:, 1:]), (nodes[:-1, :-1], nodes[1:, 1:]))
+    return np.concatenate([(a[..., None, :] * (1 - t) + b[..., None, :] * t).reshape(-1, 3) for a, b in ways])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("name", ["slab", "hull", "disc", "drum along x", "capsule along x", "ball"])
+def test_what_tumbles_over_rough_ground_stays_outside_and_gains_no_energy(name, seed):
+    """Points of the field are measured against the shape by its closed form: none is more than 0.5 mm deep."""
+    rng = np.random.default_rng(seed)
+    heights = rng.choice([0.02, 0.06]) * rng.normal(size=(31, 31)) if seed < 3 else 0.05 * rng.integers(0, 4, (31, 31))
+    field, robot = HeightField(heights), body(name)
+    q = treesim.standing(robot, at((*rng.uniform(-0.3, 0.3, 2), 1.0), turned((0.6, 0, 0.8), rng.uniform(0, 3))), field)
+    q[2] += 0.1
+    run = simulate(treesim.World(robot, ground=field), q, rng.normal(size=6), duration=0.8)
+    assert run.solver_info[:, 0].max() < 5e-4 and run.solver_info[:, 1].max() < 1e-8
+    assert run.solver_info[:, 2].max() < 1e-12 and run.energy[-1] < run.energy[0]  # recovery may lift by some um
+    points = points_on(np.asarray(heights, float), 0.1)
+    kind, size, *_ = SHAPES[name]
+    for x in run.q[::40]:
+        near = points[np.linalg.norm(points - x[:3], axis=1) < 0.35] - x[:3]
+        u, w = x[3:6], x[6]
+        own = near - 2 * np.cross(u, w * near - np.cross(u, near))  # R' p
+        radial = np.linalg.norm(own[:, :2], axis=1)
+        if kind in ("box", "hull"):
+            gap = (np.abs(own) - (0.2, 0.2, 0.05)).max(axis=1)
+        elif kind == "cylinder":
+            gap = np.maximum(radial - size[0], np.abs(own[:, 2]) - size[1] / 2)
+        else:
+            half = 0.0 if kind == "sphere" else size[1] / 2
+            gap = np.hypot(radial, np.maximum(np.abs(own[:, 2]) - half, 0)) - size[0]
+        assert gap.min(initial=1) > -5e-4

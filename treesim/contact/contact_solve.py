@@ -15,8 +15,9 @@ from ..engine.call.evaluate import STATES_PER_TASK, run_states
 from ..engine.call.generic import compiled, compiled_soon
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.threads import over_threads
+from ..kernels.contact.contact_entry import contact_step_entry
 from ..kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_size
-from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, contact_step_entry, parts_of
+from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, parts_of
 from ..kernels.contact.joint_limits import near_limits_states
 from ..kernels.contact.tables import FOUND
 from ..kernels.entries.status import FINE

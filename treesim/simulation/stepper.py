@@ -419,7 +419,7 @@ class Stepper(ReprMixin):
         """Return the state after dt and the results of the step.
 
         A state that cannot be stepped becomes NaN or infinite; `report.status` marks it and nothing is raised. Cost
-        O(N) with most backends, plus 5 us.
+        O(N) with most backends, plus 4 us.
 
         Parameters
         ----------

@@ -44,14 +44,16 @@ def humanoid():
     return treesim.World(robot, ground=GROUND)
 
 
-def test_standing_and_sliding_are_those_of_single_steps(humanoid):
-    """Impulses of both are within 1e-9 m/s of their law in each of 30 steps; where feet slide and turn, it may have
-    several solutions, of which other iterations find another."""
-    u = np.zeros((30, humanoid.robot.nv))
-    for speed, off in ((0.0, 1e-9), (0.3, 1e-3)):
-        given = pushed(humanoid, 5, speed)
-        for x, y in zip(rolled(humanoid, *given, u), stepped(humanoid, *given, u), strict=True):
-            np.testing.assert_allclose(x, y, rtol=0, atol=off)
+@pytest.mark.parametrize(("speed", "off"), [(0.0, 1e-9), (0.3, 1e-4)])
+def test_standing_and_sliding_are_those_of_single_steps(humanoid, speed, off):
+    """Impulses of both are within 1e-9 m/s of their law in each of 30 steps.
+
+    One of the five states meets several solutions where its feet slide and turn.
+    """
+    u, given = np.zeros((30, humanoid.robot.nv)), pushed(humanoid, 5, speed)
+    for x, y in zip(rolled(humanoid, *given, u), stepped(humanoid, *given, u), strict=True):
+        differences = np.abs(x - y).max(axis=1)
+        assert np.sort(differences)[-2] < 1e-8 and differences.max() < off
 
 
 def test_the_worst_residual_is_told(humanoid):

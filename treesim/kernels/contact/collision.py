@@ -257,10 +257,10 @@ def farthest_of(first, end, m, mode):
     return best
 
 
-def chosen_before(m, count, j):
-    """Return whether point j is among the first `count` chosen ones."""
+def is_chosen(m, j):
+    """Return whether point j is chosen."""
     found = False
-    for c in range(count):
+    for c in range(PER_PAIR):
         if m.chosen[c] == j:
             found = True
     return found
@@ -298,8 +298,9 @@ def keep_four(touch, k, m, first, end, n):
     else:
         for mode in range(PER_PAIR):
             m.chosen[mode] = farthest_of(first, end, m, mode)
-            if not chosen_before(m, mode, m.chosen[mode]):
-                n = keep(touch, k, m, m.chosen[mode], n)
+        for j in range(first, end):  # not in the order of choice, which differs between SIMD lanes
+            if is_chosen(m, j):
+                n = keep(touch, k, m, j, n)
     return n
 
 

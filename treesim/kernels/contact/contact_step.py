@@ -15,23 +15,12 @@ their step at a constant unconstrained acceleration.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from ..algebra.tables import with_armature
-from ..entries.entry import entry
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, retrace
-from ..mimic.contact_mimic import (
-    any_tree,
-    constrain_mimic_joints,
-    constrain_nothing,
-    mimic_constraint_memory,
-    with_mimic_rotors,
-)
-from ..mimic.mimic_entry import mimic_entry
-from ..stepping.external_forces import external_memory, nothing_around, under_external_forces
 from ..stepping.step import resist, settings_of
 from .collision import PLANES, SOLIDS, find_contacts
 from .constraint_rows import (
@@ -50,7 +39,6 @@ from .constraint_rows import (
     put_speeds,
     velocity_problem,
 )
-from .contact_kinematics import SIZE, kinematics_of
 from .delassus import articulate, assemble_delassus, backward_sweep, move_bodies, place, response, velocities_along
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .problem import Problem, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
@@ -64,7 +52,6 @@ from .work import (
     work_of_corrections,
     work_of_impulses,
 )
-from .workspace import contact_memory
 from .wrenches import put_wrenches
 
 # diagnostics of a step; RESIDUAL is that of velocities
@@ -224,29 +211,6 @@ class Parts(NamedTuple):
 def parts_of(on_planes, held, again, placed):
     """Return the functions for steps with planes only or with all solids, and with constrained frames or without."""
     return Parts(PLANES if on_planes else SOLIDS, put_held if held else put_none_held, again, placed)
-
-
-def with_kinematics(tree, m, kinematics):
-    """Return the memory of a step with the views of an array of `contact_kinematics`."""
-    k, r = kinematics_of(tree, kinematics, m.rows.IA), m.rows
-    rows = r._replace(X=k.X, W=k.W, V=k.V, V_end=k.V_end, U=k.U, D_inv=k.D_inv)
-    return m._replace(rows=rows, mean=k.mean, end=k.end, lift=k.lift)
-
-
-def from_kinematics(contact_step):
-    """Return the kernel of a step with contact (`make_contact_step`) to which the kinematics are given."""
-
-    def placed_step(
-        tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, kinematics, q_new,
-        v_new, after, wrench, pairs, solver_info, work, m, memory, mimic_constraint,
-    ):  # fmt: skip
-        """Compute a step with contact from the results of `contact_kinematics`, which are overwritten."""
-        return contact_step(
-            tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new,
-            after, wrench, pairs, solver_info, work, with_kinematics(tree, m, kinematics), memory, mimic_constraint,
-        )  # fmt: skip
-
-    return placed_step
 
 
 def make_contact_step(solver, with_rotors, hold, parts):
@@ -413,48 +377,3 @@ def work_of_impulse(problem, m, impulse, n):
     for r in range(n):
         total += impulse[r] * ((m.sigma[r] - m.g[r]) / 2 + m.end_rate[r])
     return total
-
-
-@lru_cache(maxsize=16)
-def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
-    """Return the entry of a step with contact by a solver.
-
-    mimic: for robots with mimic joints. pushed: adds the array `external`, external joint forces, after `force`. With
-    parts.placed, which goes with neither, it takes the array `kinematics` after `external_contacts`, and overwrites it.
-    """
-    step = make_contact_step(
-        solver, *((with_mimic_rotors, constrain_mimic_joints) if mimic else (any_tree, constrain_nothing)), parts
-    )
-    step, around = (under_external_forces(step), external_memory) if pushed else (step, nothing_around)
-    step = from_kinematics(step) if parts.placed else step
-
-    def memory_for(tree, layout, geometry, rows, frames, q):
-        m = contact_memory(tree, layout, geometry, rows, frames, q)
-        return m, solver_memory(m.g.size, q), around(tree, q, 0)
-
-    def mimic_memory_for(tree, mimic_ints, mimic_reals, layout, geometry, rows, frames, q):
-        m = contact_memory(tree, layout, geometry, rows, frames, q)
-        return m, solver_memory(m.g.size, q), around(tree, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, q))
-
-    flags = {
-        "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held, "again": parts.again, "mimic": mimic,
-        "pushed": pushed, "placed": parts.placed,
-    }  # fmt: skip
-    step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *(name for name, holds in flags.items() if holds)])
-    made = entry(
-        step, mimic_memory_for if mimic else memory_for,
-        {
-            "layout": "TableOfIntegers", "geometry": "TableOfReals", "rows": "TableOfIntegers",
-            "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
-        },
-        {
-            "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]",
-            "P": "layout[8]", "F": "layout[9]",
-        }, returns_status=True, expands=mimic,
-        q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
-        work_free="2", before="R | unchecked", external_contacts="F, 9",
-        **({"kinematics": f"{SIZE} | unchecked"} if parts.placed else {}), q_new="-> nq", v_new="-> nv",
-        after="-> R | unchecked",
-        wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {SOLVER_INFO}", work="-> 2",
-    )  # fmt: skip
-    return mimic_entry(made) if mimic else made
