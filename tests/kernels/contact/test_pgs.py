@@ -5,8 +5,8 @@ import pytest
 
 from tests.contact.problems import broken_laws, energy_of, random_problem, solved, stack
 from treesim.kernels.contact.admm import admm_memory, solve_admm
-from treesim.kernels.contact.pgs import SWEEPS, pgs_memory, run_pgs, solve_pgs, sweep
-from treesim.kernels.contact.problem import relative_velocities, scale_along_ray
+from treesim.kernels.contact.pgs import SWEEPS, pgs_memory, run_pgs, solve_pgs, sweep, sweep_on
+from treesim.kernels.contact.problem import relative_velocities, residual, scale_along_ray
 
 pytestmark = pytest.mark.nojit
 
@@ -127,3 +127,16 @@ def test_pushed_stack_slides_at_its_top_alone():
     assert found.residual < 1e-8
     np.testing.assert_allclose(slide[-1], 1.0 - 0.5 * 9.81e-3 * 1, rtol=0, atol=1e-6)
     assert np.abs(slide[:-1]).max() < 1e-6
+
+
+def test_sweeps_at_the_end_are_undone_unless_the_residual_decreases():
+    problem = random_problem(3)
+    impulse, sigma = np.zeros(problem.rows), np.zeros(problem.rows)
+    run_pgs(problem, impulse, sigma, 0.0, 2)
+    kept, left = (impulse.copy(), sigma.copy()), residual(problem, impulse, sigma)
+    scratch = np.zeros((2, problem.rows))
+    assert sweep_on(problem, impulse, sigma, 1e-9, 5, 0.0, scratch) == 5
+    assert (impulse == kept[0]).all() and (sigma == kept[1]).all()
+    sweep_on(problem, impulse, sigma, 1e-9, 100, left, scratch)
+    assert residual(problem, impulse, sigma) < 0.1 * left
+    np.testing.assert_allclose(sigma, problem.G @ impulse + problem.g, rtol=0, atol=1e-12 * problem.G.max())

@@ -240,6 +240,23 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
         steps, left = search_on(problem, impulse, sigma, tolerance, LEAST, True, memory.active)
         taken += steps
     if left > tolerance:
-        steps, _ = refine(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), True, memory.active)
+        steps, left = refine(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), True, memory.active)
         taken += steps
+    if left > tolerance:
+        taken += sweep_on(problem, impulse, sigma, tolerance, most, left, memory.active.before)
+    return taken
+
+
+def sweep_on(problem, impulse, sigma, tolerance, most, left, before):
+    """Run at most `most` sweeps without searches; undo them if the residual, `left` before, does not decrease.
+
+    A search follows the energy, whose minimum is the solution of the convex relaxation. So every search may press
+    contacts again that open while they slide. Return the number of sweeps.
+    """
+    for r in range(problem.rows):
+        before[0, r], before[1, r] = impulse[r], sigma[r]
+    taken = run_pgs(problem, impulse, sigma, tolerance, most)
+    better = residual(problem, impulse, sigma) < left
+    for r in range(problem.rows):
+        impulse[r], sigma[r] = select(better, impulse[r], before[0, r]), select(better, sigma[r], before[1, r])
     return taken
