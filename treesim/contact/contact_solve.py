@@ -195,7 +195,9 @@ class ContactSolve:
             return self._run_batched(given, result, batched)
         if given.q.ndim == 1:
             status = self._run_one(given, result)
-            if status != BAD_LAYOUT:
+            if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
+                status = self._run_one(ContactInput(*(np.ascontiguousarray(x, float) for x in given)), result)
+            if status != BAD_LAYOUT:  # else plain Python
                 return status
             one = ContactInput(*(x[None] for x in given)), ContactOutput(*(x[None] for x in result))
             return self._run(*one, batched)
