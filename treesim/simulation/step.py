@@ -122,8 +122,9 @@ class StepCode:
         if sequence.call(q, v, control, self._cold if warm_start is None else warm_start, out, scratch) != FINE:
             return None
         results = ResultBlocks(out, sequence)
-        incomplete = sequence.is_near_limits(scratch) or (not results.solved and results.leave_out())
-        return None if incomplete else results
+        if not results.solved and results.leave_out():
+            return None
+        return None if sequence.near_limits and sequence.is_near_limits(scratch) else results
 
     def _sequence(self, count: int) -> StepSequence:
         """Return the code of `run_parts`; its compilation begins in the background with what takes longest."""
