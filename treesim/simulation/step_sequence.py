@@ -44,11 +44,10 @@ class ResultBlock:
     Those that are not needed for the next step are made of their parts of the array when they are read.
     """
 
-    def __init__(self, out: np.ndarray, views: StepResult) -> None:
+    def __init__(self, out: np.ndarray, views: StepResult, state: tuple[slice, slice, slice]) -> None:
         self._out, self._views = out, views
-        q, v, contact = views.q, views.v, views.warm_start
-        self.q, self.v = out[q.first : q.end], out[v.first : v.end]
-        self.warm_start = None if contact is None else out[contact.first : contact.end]
+        q, v, warm_start = state
+        self.q, self.v, self.warm_start = out[q], out[v], out[warm_start]
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # not from a pickle yet, or a method of none
@@ -80,7 +79,7 @@ class ResultBlocks(Sequence[ResultBlock]):
         return len(self._sequence.parts)
 
     def __getitem__(self, k: Any) -> Any:
-        return ResultBlock(self._out, self._sequence.parts[k])
+        return ResultBlock(self._out, self._sequence.parts[k], self._sequence.states[k])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return list, ([part.copy() for part in self],)
@@ -93,11 +92,11 @@ class ResultBlocks(Sequence[ResultBlock]):
 class StepSequence:
     """Equal parts of a step as one call: `call(q, v, control, warm_start, out, scratch)` returns the worst status.
 
-    out: results of the parts, overwritten; `parts`: their views; `diagnostics`: first number of each part's. `sizes`:
-    of all arguments. With joint limits only, the calls are those of unconstrained steps, and `near_limits` views of the
-    scratch memory, 1 for parts near limits, which need the contact solve. As a built-in function, `call` returns
-    BAD_LAYOUT for arrays of another type or size. It is None if `free`, the unconstrained step, is, or has no code that
-    code can call.
+    out: results of the parts, overwritten; `parts`: their views; `states`: places of q, v and impulses of each;
+    `diagnostics`: first number of each part's. `sizes`: of all arguments. With joint limits only, the calls are those
+    of unconstrained steps, and `near_limits` views of the scratch memory, 1 for parts near limits, which need the
+    contact solve. As a built-in function, `call` returns BAD_LAYOUT for arrays of another type or size. It is None if
+    `free`, the unconstrained step, is, or has no code that code can call.
     """
 
     def __init__(self, free: BoundEntry | None, stage: ContactSolve | None, shapes: StepResult, count: int) -> None:
@@ -107,6 +106,7 @@ class StepSequence:
         if free is None:
             return
         self.parts = [StepResult(*map(self._view, shapes)) for _ in range(count)]
+        self.states = [_state_of(part) for part in self.parts]
         self.diagnostics = [part.solver_info.first for part in self.parts if stage is not None]
         quick = stage is not None and stage.quick is not None
         between = [self._view(shape, SCRATCH) for shape in (() if stage is None or quick else stage.between)]
@@ -138,6 +138,13 @@ class StepSequence:
         first = self.sizes[argument]
         self.sizes[argument] += math.prod(shape)
         return View(argument, first, self.sizes[argument], shape)
+
+
+def _state_of(part: StepResult) -> tuple[slice, slice, slice]:
+    """Return the places of q, v and the impulses, empty without contact, at the end of a part."""
+    views = (part.q, part.v, part.warm_start)
+    q, v, warm_start = (slice(0, 0) if view is None else slice(view.first, view.end) for view in views)
+    return q, v, warm_start
 
 
 def _calls(
