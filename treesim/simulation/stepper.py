@@ -31,7 +31,7 @@ from ..types import Engine
 from ..validation.arrays import Argument, coerce
 from .start_limits import warn_of_start
 from .step import StepCode, check_rows, compiled_rule, forward_solver
-from .step_result import substeps
+from .step_result import StepResult, substeps
 from .step_sequence import ResultBlocks
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .world import World, as_world
@@ -127,7 +127,7 @@ class Report(ReprMixin):
         before: State,
         control: np.ndarray,
         after: State,
-        substeps: Sequence[Any],
+        substeps: Sequence[StepResult],
         worst: int,
     ) -> None:
         self._stepper, self._before, self._control, self._after = stepper, before, control, after
