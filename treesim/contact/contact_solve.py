@@ -121,7 +121,7 @@ class ContactSolve:
             next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)
         )
         self._inputs: tuple[Shape, ...] = inputs
-        self.kinematics: BoundEntry | None = None  # what the contact solve is given besides
+        self.kinematics: BoundEntry | None = None  # of steps that the kernel does not compute itself
         if not mimic_map:
             made = ((kinematics_size(robot.n_bodies, robot.nv),),)
             given = (*inputs[:5], settings.shape)

@@ -179,7 +179,7 @@ def builtin(
 ) -> Callable[..., int]:
     """Return the built-in function for code at an address, for arrays of `number`; keep: the owner of the code.
 
-    program: words that the code reads besides (`engine.call.call_sequence`).
+    program: further words that the code reads (`engine.call.call_sequence`).
     """
     counts_references = int(sys.version_info < (3, 12))  # small integers are immortal since
     statuses = [id(status) for status in range(BAD_LAYOUT + 1)]

@@ -25,7 +25,18 @@ from ..algebra.elimination import solve_general, solve_symmetric
 from ..algebra.linear import Vector
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from .cone import cone_projection
-from .problem import clamped, first_of, project, put_reach, put_triple, relative_velocities, residual, triple
+from .problem import (
+    clamped,
+    first_of,
+    project,
+    put_reach,
+    put_triple,
+    relative_velocities,
+    residual,
+    restore_unless,
+    store,
+    triple,
+)
 
 STEPS = 20  # of one search at most
 FIXED, HELD, SLIDES, SMOOTH = 0, 1, 2, 3  # what a row does, or a contact at its first; SMOOTH: touches without friction
@@ -351,12 +362,10 @@ def run_active_set(problem, impulse, sigma, regular, wanted, m):
     The result is accepted if it decreases the energy, or if it decreases the residual and adds no energy to the
     unconstrained motion. wanted: mask of the lanes that are improved.
     """
-    for r in range(problem.rows):
-        m.before[0, r], m.before[1, r] = impulse[r], sigma[r]
+    store(problem, impulse, sigma, m.before)
     before, begun = energy(problem, impulse, sigma), residual(problem, impulse, sigma)
     taken = search(problem, impulse, sigma, regular, wanted, m)
     after = energy(problem, impulse, sigma)
     better = wanted and (after <= before or (after <= 0 and residual(problem, impulse, sigma) < begun))
-    for r in range(problem.rows):  # so that NaN is not better
-        impulse[r], sigma[r] = select(better, impulse[r], m.before[0, r]), select(better, sigma[r], m.before[1, r])
+    restore_unless(better, problem, impulse, sigma, m.before)
     return taken

@@ -17,7 +17,7 @@ from .tables import RIM
 
 BENT = 1e-9  # m: the surface is flat where the second difference of heights is smaller
 BEHIND = 1e-4  # m: a point so far below the plane of a triangle may still touch it, besides the one right above
-BESIDE = 1e-9  # m: distance beyond the border of a triangle that counts as on it
+ON_BORDER = 1e-9  # m: distance beyond the border of a triangle that counts as on it
 FEATURES = 24  # numbers for contacts of ridges and peaks, which they share
 
 
@@ -194,7 +194,7 @@ def is_nearest(touch, k, i, j, half, corner, n, p, height):
     most = height_past_edge(touch, k, i, j, other, corner, n, p)
     most = maximum(most, height_past_edge(touch, k, i, j + step, other, corner, n, p))
     most = maximum(most, height_past_edge(touch, k, i - step, j, other, corner, n, p))
-    return most <= height + BESIDE
+    return most <= height + ON_BORDER
 
 
 def meet_triangle(query, count, point, i, j, half):
@@ -207,7 +207,7 @@ def meet_triangle(query, count, point, i, j, half):
     height = dot(n, sub(p, one))
     if height > -BEHIND and height - rho < query.reach:
         past = maximum(past_side(n, one, two, p), maximum(past_side(n, two, three, p), past_side(n, three, one, p)))
-        if past <= BESIDE + maximum(-height, 0) and (
+        if past <= ON_BORDER + maximum(-height, 0) and (
             height >= 0 or is_nearest(touch, k, i, j, half, one, n, p, height)
         ):
             up = rotate(S.R, n)

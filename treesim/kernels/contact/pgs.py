@@ -18,7 +18,9 @@ from .problem import (
     put_triple,
     relative_velocities,
     residual,
+    restore_unless,
     scale_along_ray,
+    store,
     triple,
 )
 
@@ -36,14 +38,14 @@ class PgsMemory(NamedTuple):
     admm: Any
     active: Any
     stiff: Any  # (M,) diagonal of G without compliance
-    before: Any  # (M,) impulses
+    before: Any  # (2, M) impulses and velocities
 
 
 def pgs_memory(rows, q):
     """Scratch memory for at most `rows` rows, with the dtype of q."""
     admm = admm_memory(rows, q, BANDED)
     return PgsMemory(
-        admm, active_set_memory(admm.L, q, solve_unknowns), np.empty(rows, q.dtype), np.empty(rows, q.dtype)
+        admm, active_set_memory(admm.L, q, solve_unknowns), np.empty(rows, q.dtype), np.empty((2, rows), q.dtype)
     )
 
 
@@ -170,20 +172,16 @@ def search_through(problem, impulse, sigma, tolerance, memory):
     Where a contact slips in another direction, one step of Newton's method overshoots, and the next ones converge.
     Returns the number of steps, and the residual.
     """
-    for r in range(problem.rows):
-        memory.before[r] = impulse[r]
+    store(problem, impulse, sigma, memory.active.before)
     count, taken, begun = 0, sigma[0] * 0, residual(problem, impulse, sigma)
     left = begun
     while count < THROUGH and left > tolerance:
         taken += search(problem, impulse, sigma, LEAST, True, memory.active)
         left = residual(problem, impulse, sigma)
         count += 1
-    if not (left <= tolerance and energy(problem, impulse, sigma) <= 0):
-        for r in range(problem.rows):
-            impulse[r] = memory.before[r]
-        relative_velocities(problem, impulse, sigma)
-        left = begun
-    return taken, left
+    solved = left <= tolerance and energy(problem, impulse, sigma) <= 0
+    restore_unless(solved, problem, impulse, sigma, memory.active.before)
+    return taken, select(solved, left, begun)
 
 
 def refine_through(problem, impulse, sigma, tolerance, most, memory):
@@ -201,9 +199,11 @@ def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
     Where a combination of contacts can hardly move, as between straight legs, sweeps and searches stall before they
     have found which contacts open and which slip. A compliance of all rows makes that easy. Few contacts change from
     one compliance to the next. The first problem starts without impulses: those of a search that stalled would lead
-    back to where it did. Returns the number of iterations, and the residual.
+    back to where it did. If the last residual is not smaller than the first, the first impulses are restored. Returns
+    the number of iterations, and the residual.
     """
-    taken, part = sigma[0] * 0, sigma[0] * 0 + SOFTEST
+    taken, part, begun = sigma[0] * 0, sigma[0] * 0 + SOFTEST, residual(problem, impulse, sigma)
+    store(problem, impulse, sigma, memory.before)
     for r in range(problem.rows):
         impulse[r], memory.stiff[r] = 0.0, problem.G[r, r]
     while part > HARDEST:
@@ -215,7 +215,8 @@ def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
     for r in range(problem.rows):
         problem.G[r, r] = memory.stiff[r]
     steps, left = refine_through(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), memory)
-    return taken + steps, left
+    restore_unless(left < begun, problem, impulse, sigma, memory.before)
+    return taken + steps, select(left < begun, left, begun)
 
 
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
@@ -253,10 +254,7 @@ def sweep_on(problem, impulse, sigma, tolerance, most, left, before):
     A search follows the energy, whose minimum is the solution of the convex relaxation. So every search may press
     contacts again that open while they slide. Return the number of sweeps.
     """
-    for r in range(problem.rows):
-        before[0, r], before[1, r] = impulse[r], sigma[r]
+    store(problem, impulse, sigma, before)
     taken = run_pgs(problem, impulse, sigma, tolerance, most)
-    better = residual(problem, impulse, sigma) < left
-    for r in range(problem.rows):
-        impulse[r], sigma[r] = select(better, impulse[r], before[0, r]), select(better, sigma[r], before[1, r])
+    restore_unless(residual(problem, impulse, sigma) < left, problem, impulse, sigma, before)
     return taken

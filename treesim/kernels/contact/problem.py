@@ -107,6 +107,18 @@ def residual(problem, impulse, sigma):
     return worst
 
 
+def store(problem, impulse, sigma, before):
+    """Copy impulses and velocities to before (2, M)."""
+    for r in range(problem.rows):
+        before[0, r], before[1, r] = impulse[r], sigma[r]
+
+
+def restore_unless(better, problem, impulse, sigma, before):
+    """Restore what `store` copied, on lanes that are not `better`; comparisons with NaN are not."""
+    for r in range(problem.rows):
+        impulse[r], sigma[r] = select(better, impulse[r], before[0, r]), select(better, sigma[r], before[1, r])
+
+
 def project(problem, impulse):
     """Project impulses on cones and bounds."""
     for c in range(problem.contacts):

@@ -261,8 +261,8 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
 def solver_memory(rows, q):
     """Scratch memory of `solve_pgs` on SIMD lanes, for at most `rows` rows, with the dtype of q."""
     admm = admm_memory(rows, q)
-    x = np.empty((2, rows), q.dtype)
-    return PgsMemory(admm, active_set_memory(admm.L, q, solve_lanes), x[0], x[1])
+    x = np.empty((3, rows), q.dtype)
+    return PgsMemory(admm, active_set_memory(admm.L, q, solve_lanes), x[0], x[1:3])
 
 
 def compact_matrix(memory, n):
