@@ -104,7 +104,7 @@ def solved(solver: Any, problem: Problem, start: np.ndarray | None = None) -> So
     impulse, sigma = np.zeros(rows + SPARE), np.zeros(rows + SPARE)
     if start is not None:
         impulse[:rows] = start
-    exact = problem._replace(exact=float(solver.exact))
+    exact = problem._replace(exact=float(solver.exact), factored=np.zeros(1))
     type(solver).kernel(exact, impulse, sigma, TOLERANCE, MOST, type(solver).memory(rows + SPARE, impulse))
     found = Solved(impulse[:rows], sigma[:rows])
     demand(bool(np.isfinite(found).all()), "impulses or velocities are not finite")
@@ -119,7 +119,8 @@ def _problem(matrix: Any, g: Any, contacts: int = 0, low: Any = 0.0, high: Any =
     G_full, tables = np.zeros((full, full)), np.zeros((3, full))
     G_full[:rows, :rows] = matrix
     tables[:, :rows] = g, np.broadcast_to(low, rows), np.broadcast_to(high, rows)
-    return Problem(contacts, rows, 1.0, G_full, tables[0], np.broadcast_to(mu, contacts).copy(), tables[1], tables[2])
+    friction, factored = np.broadcast_to(mu, contacts).copy(), np.zeros(1)
+    return Problem(contacts, rows, 1.0, G_full, tables[0], friction, tables[1], tables[2], factored)
 
 
 def _velocities(problem: Problem, impulse: np.ndarray) -> np.ndarray:

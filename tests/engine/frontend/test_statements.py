@@ -10,6 +10,7 @@ import pytest
 from treesim.engine.call import generic
 from treesim.errors import UnsupportedError
 from treesim.kernels.algebra.linear import Vector
+from treesim.kernels.algebra.numbers import vectorized
 from treesim.kernels.algebra.spatial import Motion, motion_add
 from treesim.kernels.entries import status
 from treesim.kernels.entries.annotations import Integers, Reals, TableOfIntegers, TableOfReals
@@ -52,6 +53,22 @@ def loops(a: TableOfIntegers, out: Integers) -> int:
 @pytest.mark.parametrize("bounds", [(0, 4, 1), (7, -1, -3), (3, 3, 1), (3, 0, 1)])
 def test_loops(bounds):
     agree(loops, integers(*bounds), np.full(40, -1, np.int64))
+
+
+def subtracts_rows(x: Reals) -> int:
+    A = x.reshape((4, 6))
+    for k in range(3):
+        f = A[k + 1, k] / A[k, k]
+        for j in vectorized(range(k, 6)):
+            A[k + 1, j] -= f * A[k, j]
+    for j in vectorized(range(5, 0, -2)):
+        A[3, j] = j
+    return FINE
+
+
+def test_loops_whose_steps_are_done_at_once():
+    """Rows of one array: LLVM does not know, but is told, that they do not overlap."""
+    agree(subtracts_rows, NUMBERS**2, exact=False)
 
 
 def search(a, wanted):
@@ -230,6 +247,19 @@ def names_arguments(x: Reals) -> int:
     return FINE
 
 
+def vectorizes_outside(x: Reals) -> int:
+    for k in vectorized(range(3)):
+        for j in range(3):
+            x[k] += j
+    return FINE
+
+
+def vectorizes_an_array(x: Reals) -> int:
+    for y in vectorized(x):
+        x[0] = y
+    return FINE
+
+
 @pytest.mark.parametrize(
     ("kernel", "reason"),
     [
@@ -243,6 +273,8 @@ def names_arguments(x: Reals) -> int:
         (may_end_without_a_result, "one name stands for an integer and for None"),
         (calls_itself, "kernel 'calls_itself' calls itself"),
         (calls_numpy, "'norm' is not among what kernels can call"),
+        (vectorizes_outside, "a vectorized loop has no loops inside"),
+        (vectorizes_an_array, "loops that are vectorized go over a range"),
         (names_arguments, "calls in kernels take no arguments by name"),
     ],
 )

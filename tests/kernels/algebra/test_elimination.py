@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treesim.kernels.algebra.elimination import solve_general, solve_symmetric
+from treesim.kernels.algebra.elimination import solve_general
 
 pytestmark = pytest.mark.nojit
 
@@ -68,16 +68,3 @@ def test_entries_outside_of_the_band_of_a_definite_matrix_are_not_read():
     A[~inside & (np.arange(len(A)) < begin[:, None])] = np.nan
     solve_general(A, b, begin, end)
     np.testing.assert_allclose(b, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_symmetric_systems_are_solved_from_their_upper_band(seed):
-    """Entries below the diagonal and outside of the band are not read: NaN there would be seen."""
-    A, _, end = banded(seed)
-    A = A @ A.T * (np.abs(A + A.T) > 0) + 1e2 * np.eye(len(A))
-    b = np.random.default_rng(seed).normal(size=len(A))
-    expected = np.linalg.solve(A, b)
-    columns, rows = np.arange(len(A)), np.arange(len(A))[:, None]
-    A[(columns < rows) | (columns >= end[:, None])] = np.nan
-    solve_symmetric(A, b, end)
-    np.testing.assert_allclose(b, expected, rtol=0, atol=1e-13 * np.abs(expected).max())

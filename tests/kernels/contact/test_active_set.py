@@ -30,7 +30,9 @@ def after_sweeps(problem, sweeps):
 def searched(problem, impulse, sigma, regular=1e-8):
     """Residual after a search, and its steps."""
     memory = active_set_memory(np.zeros((problem.rows, problem.rows)), impulse, solve_unknowns)
-    taken = run_active_set(problem, impulse, sigma, regular, True, memory)
+    begun = residual(problem, impulse, sigma)
+    taken, left = run_active_set(problem, impulse, sigma, regular, True, begun, memory)
+    assert left == residual(problem, impulse, sigma)
     np.testing.assert_allclose(sigma, problem.G @ impulse + problem.g, rtol=0, atol=1e-12 * problem.G.max())
     return residual(problem, impulse, sigma), taken
 
@@ -42,7 +44,7 @@ def stuck_joints(seed, rows=24, freedom=10):
     v = 0.1 * rng.normal(size=freedom)
     low = np.r_[np.zeros(rows // 3), np.full(rows - rows // 3, -0.1)]
     high = np.r_[np.full(rows // 3, np.inf), np.full(rows - rows // 3, 0.1)]
-    return Problem(0, rows, 1, J @ J.T, J @ v, np.zeros(0), low, high), J, v
+    return Problem(0, rows, 1, J @ J.T, J @ v, np.zeros(0), low, high, np.zeros(1)), J, v
 
 
 def test_the_band_of_a_stack_contains_all_entries():

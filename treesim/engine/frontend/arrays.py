@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from ...errors import UnsupportedError
@@ -31,6 +32,8 @@ SMALL = 64  # elements: arrays of constant size up to this are on the stack
 # integers are never stored where floats are loaded
 ALIAS = {INTEGER: ", !tbaa !1", REAL: ", !tbaa !2", LANES: ", !tbaa !2"}
 UNCHANGED = ", !invariant.load !0"
+INDEPENDENT = ", !llvm.access.group !8"  # of other accesses in the steps of a loop
+AT_ONCE = ", !llvm.loop !9"  # a loop with these accesses only, which needs no tests of overlap
 
 
 class Range(NamedTuple):
@@ -132,7 +135,7 @@ def element(body: Body, array: Value) -> Value:
     """Load the element of an array without axes."""
     kind = array.type.element
     what = UNCHANGED if array.type.constant else ""
-    return Value(kind, (body.get(f"load {kind.llvm}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}{what}"),))
+    return Value(kind, (body.get(f"load {kind.llvm}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}{what}{body.accesses}"),))
 
 
 def put(body: Body, array: Value, value: Value) -> None:
@@ -143,7 +146,7 @@ def put(body: Body, array: Value, value: Value) -> None:
         kind = array.type.element
         value = converted(body, value, kind)
         part = (value if body.mask is None else merged(body, body.mask, value, element(body, array))).parts[0]
-        body.do(f"store {kind.llvm} {part}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}")
+        body.do(f"store {kind.llvm} {part}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}{body.accesses}")
     elif isinstance(value.type, Array):
         if value.type.axes != array.type.axes:
             raise UnsupportedError(f"{described(value.type)} is assigned to {described(array.type)}")
@@ -196,6 +199,17 @@ def loop(body: Body, start: Value, stop: Value, step: Value, write: Callable[[Va
     body.do(f"store i64 {body.get(f'add nsw i64 {k}, {step.parts[0]}')}, ptr {counter}")
     body.jump(test, body.loop_kind)
     body.begin(end)
+
+
+@contextmanager
+def independent(body: Body) -> Iterator[None]:
+    """Declare that the steps of the loop that is generated in this context access different elements."""
+    before = body.loop_kind
+    body.loop_kind, body.accesses = AT_ONCE, INDEPENDENT
+    try:
+        yield
+    finally:
+        body.loop_kind, body.accesses = before, ""
 
 
 def _goes_on(body: Body, k: str, stop: Value, step: Value) -> str:

@@ -18,7 +18,7 @@ class Body:
 
     def __init__(self, flags: str) -> None:
         self.flags = flags
-        self.loop_kind = ""
+        self.loop_kind = self.accesses = ""  # LLVM's metadata of loops, and of loads and stores of array elements
         self.lines: list[str] = []
         self.memory: list[str] = []  # stack variables, allocated at the start of the function
         self.count = 0

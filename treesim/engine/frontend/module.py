@@ -68,6 +68,10 @@ METADATA = """
 !3 = !{!"integer", !5}
 !4 = !{!"real", !5}
 !5 = !{!"numbers"}
+!8 = distinct !{}
+!9 = distinct !{!9, !10, !11}
+!10 = !{!"llvm.loop.parallel_accesses", !8}
+!11 = !{!"llvm.loop.vectorize.enable", i1 true}
 """
 AS_THEY_ARE = '!6 = distinct !{!6, !7}\n!7 = !{!"llvm.loop.vectorize.enable", i1 false}\n'
 KINDS: dict[str, Type] = {

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from ...errors import UnsupportedError
+from ...kernels.algebra.numbers import vectorized
 from . import arithmetic, arrays, masks
 from .body import Loop
 from .expressions import part_of, value_of
@@ -118,8 +119,15 @@ def _for(body: FunctionBody, node: ast.For) -> None:
         body.assign(name, value)
         write(body, node.body)
 
-    if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and node.iter.func.id == "range":
-        arrays.loop(body, *_bounds([value_of(body, x) for x in node.iter.args]), run)
+    given = node.iter
+    if _calls(given, vectorized.__name__):
+        if any(isinstance(inner, (ast.For, ast.While)) for line in node.body for inner in ast.walk(line)):
+            raise UnsupportedError("a vectorized loop has no loops inside")
+        with arrays.independent(body):
+            arrays.loop(body, *_range_of(body, given.args[0]), run)
+        return
+    if _calls(given, "range"):
+        arrays.loop(body, *_range_of(body, given), run)
         return
     values = value_of(body, node.iter)
     if not isinstance(values.type, Array) or values.type.axes != 1:
@@ -129,8 +137,16 @@ def _for(body: FunctionBody, node: ast.For) -> None:
     arrays.loop(body, integer(0), count, integer(1), take)
 
 
-def _bounds(given: list[Value]) -> tuple[Value, Value, Value]:
+def _calls(node: ast.expr, name: str) -> TypeGuard[ast.Call]:
+    """Return whether an expression calls the function of a name."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+
+
+def _range_of(body: FunctionBody, node: ast.expr) -> tuple[Value, Value, Value]:
     """Return start, stop and step of a range."""
+    if not _calls(node, "range"):
+        raise UnsupportedError("loops that are vectorized go over a range")
+    given = [value_of(body, x) for x in node.args]
     if any(x.type != INTEGER for x in given):
         raise UnsupportedError("range counts whole numbers")
     start, stop, step = {1: [integer(0), *given], 2: given}.get(len(given), given[:2]) + (given[2:] or [integer(1)])

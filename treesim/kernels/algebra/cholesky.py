@@ -1,10 +1,10 @@
-"""Cholesky factors of small dense matrices, in place."""
+"""Cholesky factors of small matrices, dense or with a band, in place."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .numbers import sqrt
+from .numbers import sqrt, vectorized
 
 VANISHING = 1e-12  # a pivot smaller than this part of its diagonal entry is rounding error
 SMALL_ENTRY = 1e-12  # a diagonal entry smaller than this part of the largest one counts no further
@@ -48,38 +48,59 @@ def factor_definite(A: Any) -> None:
 
 
 def factor_banded(A: Any, begin: Any) -> None:
-    """Factorize a positive definite matrix A = U' U with a variable band, U in its upper triangle and U' in its lower.
+    """Factorize a positive definite matrix A = L D L' with a variable band, L in its lower triangle, D L' in its upper.
 
     Reads the upper triangle, where the entry (k, i) is zero if k < begin[i]; begin must not decrease. The diagonal is
-    that of U^-1. Pivots are not tested.
+    that of D^-1. Pivots are not tested. Four columns with the same band are eliminated in one pass.
     """
-    n, end = A.shape[0], 0
-    for k in range(n):
+    n, end, k = A.shape[0], 0, 0
+    while k < n:
         while end < n and begin[end] <= k:
             end += 1
-        A[k, k] = 1 / sqrt(A[k, k])
-        for j in range(k + 1, end):
-            A[k, j] *= A[k, k]
-        for i in range(k + 1, end):
-            f = A[k, i]
-            for j in range(i, end):
-                A[i, j] -= f * A[k, j]
-            A[i, k] = f
+        if k + 4 <= n and (end == n or begin[end] > k + 3):
+            for p in range(4):
+                eliminate(A, k + p, k + 4, end)
+            eliminate_four(A, k, end)
+            k += 4
+        else:
+            eliminate(A, k, end, end)
+            k += 1
+
+
+def eliminate(A, k, last, end):
+    """Subtract multiples of row k from the rows up to `last`; the multipliers are written below the diagonal."""
+    A[k, k] = 1 / A[k, k]
+    for i in range(k + 1, last):
+        f = A[k, i] * A[k, k]
+        A[i, k] = f
+        for j in vectorized(range(i, end)):
+            A[i, j] -= f * A[k, j]
+
+
+def eliminate_four(A, k, end):
+    """Subtract multiples of the rows k to k + 3 from the rows below, in one pass over each."""
+    for i in range(k + 4, end):
+        a, b = A[k, i] * A[k, k], A[k + 1, i] * A[k + 1, k + 1]
+        c, d = A[k + 2, i] * A[k + 2, k + 2], A[k + 3, i] * A[k + 3, k + 3]
+        A[i, k], A[i, k + 1], A[i, k + 2], A[i, k + 3] = a, b, c, d
+        for j in vectorized(range(i, end)):
+            A[i, j] -= a * A[k, j] + b * A[k + 1, j] + c * A[k + 2, j] + d * A[k + 3, j]
 
 
 def solve_banded(A: Any, x: Any, begin: Any) -> None:
-    """x <- (U' U)^-1 x, for the factors of `factor_banded`."""
+    """x <- (L D L')^-1 x, for the factors of `factor_banded`."""
     n, end = x.size, 0
     for k in range(n):
         while end < n and begin[end] <= k:
             end += 1
-        x[k] *= A[k, k]
-        for i in range(k + 1, end):
-            x[i] -= A[k, i] * x[k]
+        y = x[k] * A[k, k]
+        x[k] = y
+        for i in vectorized(range(k + 1, end)):
+            x[i] -= A[k, i] * y
     for k in range(n - 1, -1, -1):
-        x[k] *= A[k, k]
-        for i in range(begin[k], k):
-            x[i] -= A[k, i] * x[k]
+        y = x[k]
+        for i in vectorized(range(begin[k], k)):
+            x[i] -= A[k, i] * y
 
 
 def solve(L, x):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .numbers import absolute, some
+from .numbers import absolute, some, vectorized
 
 
 def exchange(A, b, end, k, p):
@@ -34,34 +34,13 @@ def solve_general(A, b, begin, end):
             f = A[i, k] / A[k, k]
             if f != 0:
                 end[i] = end[i] if end[i] > end[k] else end[k]
-                for j in range(k + 1, end[k]):
+                for j in vectorized(range(k + 1, end[k])):
                     A[i, j] -= f * A[k, j]
                 b[i] -= f * b[k]
     for k in range(n - 1, -1, -1):
         for j in range(k + 1, end[k]):
             b[k] -= A[k, j] * b[j]
         b[k] = b[k] / A[k, k]
-
-
-def solve_symmetric(A, b, end):
-    """b <- A^-1 b for a symmetric, positive definite matrix with a variable band, of which only A[i, j >= i] is read.
-
-    Overwrites A. The nonzero entries of row i right of the diagonal are before column end[i], which must not decrease
-    with i.
-    """
-    n = b.size
-    for k in range(n):
-        inverse = 1 / A[k, k]
-        for i in range(k + 1, end[k]):
-            f = A[k, i] * inverse
-            for j in range(i, end[k]):
-                A[i, j] -= f * A[k, j]
-            b[i] -= f * b[k]
-        A[k, k] = inverse
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, end[k]):
-            b[k] -= A[k, j] * b[j]
-        b[k] *= A[k, k]
 
 
 def solve_in_order(A, b):
@@ -72,7 +51,7 @@ def solve_in_order(A, b):
         for i in range(k + 1, n):
             f = A[i, k] * inverse
             if some(f != 0):
-                for j in range(k + 1, n):
+                for j in vectorized(range(k + 1, n)):
                     A[i, j] -= f * A[k, j]
                 b[i] -= f * b[k]
         A[k, k] = inverse

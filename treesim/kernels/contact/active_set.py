@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.elimination import solve_general, solve_symmetric
+from ..algebra.cholesky import factor_banded, solve_banded
+from ..algebra.elimination import solve_general
 from ..algebra.linear import Vector
 from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from .cone import cone_projection
@@ -49,8 +50,9 @@ class ActiveSetMemory(NamedTuple):
     A (M, M), b: matrix and right-hand side of the unknowns. row, kind: first row and kind of each unknown. does: state
     of each row. e, s: direction and parameter of friction. step: change of the impulses. before: previous impulses and
     velocities. reach: first row that row r, or a later one, depends on; of a contact its first. place: number of
-    unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. solve_set:
-    function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
+    unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. factor,
+    proximal: number and rows of the unknowns of the last factor in A, and its proximal term. solve_set: function that
+    computes the step on the set, `solve_unknowns` or that for SIMD lanes.
     """
 
     A: Any
@@ -66,6 +68,8 @@ class ActiveSetMemory(NamedTuple):
     place: Any
     begin: Any
     end: Any
+    factor: Any  # (1 + M,)
+    proximal: Any  # (1,)
     solve_set: Any
 
 
@@ -74,7 +78,8 @@ def active_set_memory(A, q, solve_set):
     M = A.shape[0]
     x, k = np.empty((8, M), q.dtype), np.empty((6, M), np.int64)
     return ActiveSetMemory(
-        A, x[0], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], k[2], k[3], k[4], k[5], solve_set
+        A, x[0], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], k[2], k[3], k[4], k[5], np.empty(1 + M, np.int64),
+        np.empty(1, q.dtype), solve_set,
     )  # fmt: skip
 
 
@@ -255,17 +260,34 @@ def part_of_row(problem, r, impulse, m):
 def solve_unknowns(problem, impulse, sigma, regular, m):
     """Compute the step m.step of all impulses on the active set."""
     count = put_unknowns(problem, m)
-    put_reach(problem, m.reach)
-    put_band(problem, m, count)
-    contiguous = m._replace(A=m.A.reshape(m.A.size)[: count * count].reshape((count, count)))
+    matrix = m.A.reshape(m.A.size)[: count * count].reshape((count, count))
     if has_slip(m, count):
+        put_reach(problem, m.reach)
+        put_band(problem, m, count)
         for i in range(count):
-            put_equation(problem, impulse, sigma, regular, contiguous, i, count)
-        solve_general(contiguous.A, m.b[:count], m.begin, m.end)
+            put_equation(problem, impulse, sigma, regular, m._replace(A=matrix), i, count)
+        solve_general(matrix, m.b[:count], m.begin, m.end)
+        problem.factored[0] = 0
     else:
-        put_symmetric(problem, sigma, regular, contiguous, count)
-        solve_symmetric(contiguous.A, m.b[:count], m.end)
+        if not is_factored(problem, regular, m, count):
+            put_reach(problem, m.reach)
+            put_band(problem, m, count)
+            put_symmetric(problem, regular, m._replace(A=matrix), count)
+            factor_banded(matrix, m.begin)
+        for i in range(count):
+            m.b[i] = -sigma[m.row[i]]
+        solve_banded(matrix, m.b[:count], m.begin)
     put_step(problem, m, count)
+
+
+def is_factored(problem, regular, m, count):
+    """Return whether the matrix is the factor for these unknowns, which are then noted as those of the next one."""
+    same = problem.factored[0] == 1 and m.factor[0] == count and m.proximal[0] == regular
+    for i in range(count):
+        same = same and m.factor[i + 1] == m.row[i]
+        m.factor[i + 1] = m.row[i]
+    problem.factored[0], m.factor[0], m.proximal[0] = 1, count, regular
+    return same
 
 
 def has_slip(m, count):
@@ -276,14 +298,13 @@ def has_slip(m, count):
     return found
 
 
-def put_symmetric(problem, sigma, regular, m, count):
-    """Write all equations without slip, on and above the diagonal."""
+def put_symmetric(problem, regular, m, count):
+    """Write the matrix of equations without slip, on and above the diagonal."""
     for i in range(count):
         r = m.row[i]
         for j in range(i, m.end[i]):
             m.A[i, j] = problem.G[r, m.row[j]]
         m.A[i, i] += regular * mobility(problem, r)
-        m.b[i] = -sigma[r]
 
 
 def first_change(problem, impulse, m):
@@ -356,16 +377,16 @@ def energy(problem, impulse, sigma):
     return total
 
 
-def run_active_set(problem, impulse, sigma, regular, wanted, m):
-    """Improve impulses by one search; sigma = G lambda + g before and after. Return the number of steps.
+def run_active_set(problem, impulse, sigma, regular, wanted, begun, m):
+    """Improve impulses by one search; sigma = G lambda + g before and after. Return the number of steps, and residual.
 
     The result is accepted if it decreases the energy, or if it decreases the residual and adds no energy to the
-    unconstrained motion. wanted: mask of the lanes that are improved.
+    unconstrained motion. wanted: mask of the lanes that are improved. begun: the residual before.
     """
     store(problem, impulse, sigma, m.before)
-    before, begun = energy(problem, impulse, sigma), residual(problem, impulse, sigma)
+    before = energy(problem, impulse, sigma)
     taken = search(problem, impulse, sigma, regular, wanted, m)
-    after = energy(problem, impulse, sigma)
-    better = wanted and (after <= before or (after <= 0 and residual(problem, impulse, sigma) < begun))
+    after, left = energy(problem, impulse, sigma), residual(problem, impulse, sigma)
+    better = wanted and (after <= before or (after <= 0 and left < begun))
     restore_unless(better, problem, impulse, sigma, m.before)
-    return taken
+    return taken, select(better, left, begun)

@@ -253,9 +253,10 @@ def make_contact_step(solver, with_rotors, hold, parts):
         backward_sweep(moved, m.rows, n)
         hold(moved, q, m.rows, n, mimic_constraint)
         assemble_delassus(moved, m.rows, n)
-        problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
+        problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored)
         position_problem(m, nc, n, q, s.dt, share)
         regularize_immobile_rows(problem)
+        m.factored[0] = 0
         load_warm_start(m, nc, n, share, before)
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)

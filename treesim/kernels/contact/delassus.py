@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.linear import cross, rotate_back, sub
-from ..algebra.numbers import some
+from ..algebra.numbers import some, vectorized
 from ..algebra.rotations import compose
 from ..algebra.spatial import (
     Force,
@@ -248,7 +248,7 @@ def add_one(r, k):
     for i in range(r.first[k], r.last[k]):
         a = r.D_inv[k] * r.Z[k, i]
         if some(a != 0):
-            for j in range(i, r.last[k]):
+            for j in vectorized(range(i, r.last[k])):
                 r.G[i, j] += a * r.Z[k, j]
 
 
@@ -258,7 +258,7 @@ def add_four(r, k):
         a, b = r.D_inv[k] * r.Z[k, i], r.D_inv[k + 1] * r.Z[k + 1, i]
         c, d = r.D_inv[k + 2] * r.Z[k + 2, i], r.D_inv[k + 3] * r.Z[k + 3, i]
         if some(a != 0 or b != 0 or c != 0 or d != 0):
-            for j in range(i, r.last[k]):
+            for j in vectorized(range(i, r.last[k])):
                 r.G[i, j] += a * r.Z[k, j] + b * r.Z[k + 1, j] + c * r.Z[k + 2, j] + d * r.Z[k + 3, j]
 
 

@@ -24,7 +24,7 @@ from .problem import (
     triple,
 )
 
-FIRST, ROUND = 1, 10  # sweeps before the first search of an active set, and between later ones
+ROUND = 10  # sweeps between searches of an active set
 REGULAR, LEAST = 1e-4, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
 COLD = 50  # iterations of `admm` without a warm start at most
 SOFTEST, HARDEST, HARDER = 1e-1, 1e-8, 0.5  # of a row's mobility: compliances that are followed, and their ratio
@@ -117,42 +117,48 @@ def is_cold(problem, impulse, sigma, tolerance):
 
 
 def search_on(problem, impulse, sigma, tolerance, regular, wanted, m):
-    """Run two active-set searches, and more while each halves the residual; return number of steps, and residual."""
+    """Run a search of the active set, and more while each decreases the residual; return number of steps, and residual.
+
+    A search with a smaller proximal term follows one that does not halve the residual.
+    """
     count, left = 0, residual(problem, impulse, sigma)
-    taken, going = left * 0, wanted and left > tolerance
+    taken, going = left * 0, wanted
     while some(going):
-        before = left
-        taken += run_active_set(problem, impulse, sigma, regular, going, m)
-        regular = maximum(0.1 * regular, LEAST)
-        left = residual(problem, impulse, sigma)
+        steps, found = run_active_set(problem, impulse, sigma, regular, going, left, m)
+        taken += steps
+        slow = not found < left / 10
+        regular = select(slow, maximum(0.1 * regular, LEAST), regular)
         count += 1
-        going = going and left > tolerance and (count < 2 or left < before / 2)
+        going = going and found > tolerance and (count < 2 or found < left / 2)
+        left = found
     return taken, left
 
 
 def refine(problem, impulse, sigma, tolerance, most, wanted, m):
-    """Improve impulses by at most `most` sweeps, with searches after the first, and after every ROUND more.
+    """Improve impulses by a search, and by at most `most` sweeps with a search after every ROUND.
 
     Returns the number of sweeps and steps, and the residual. wanted: mask of the lanes that are improved.
     """
-    swept, regular, left, going = 0, REGULAR, sigma[0] * 0 + tolerance + 1, wanted
-    taken = sigma[0] * 0
+    swept, regular = 0, REGULAR
+    relative_velocities(problem, impulse, sigma)
+    taken, left = search_on(problem, impulse, sigma, tolerance, regular, wanted, m)
+    going = wanted and left > tolerance
     while swept < most and some(going):
-        count = most - swept if swept + ROUND > most else (ROUND if swept > 0 else FIRST)
+        count = most - swept if swept + ROUND > most else ROUND
         if going:
             taken += run_pgs(problem, impulse, sigma, tolerance, count)
         swept += count
+        regular = maximum(0.01 * regular, LEAST)
         steps, left = search_on(problem, impulse, sigma, tolerance, regular, going, m)
         taken += steps
         going = going and left > tolerance
-        regular = maximum(0.01 * regular, LEAST)
     return taken, left
 
 
 def solve_warm(problem, impulse, sigma, tolerance, memory):
     """Take the first steps of `solve_pgs` only, from a warm start; return whether the problem is not solved."""
     cold = is_cold(problem, impulse, sigma, tolerance)
-    _, left = refine(problem, impulse, sigma, tolerance, FIRST, not cold, memory.active)
+    _, left = refine(problem, impulse, sigma, tolerance, 0, not cold, memory.active)
     return cold or not left <= tolerance
 
 
@@ -209,11 +215,13 @@ def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
     while part > HARDEST:
         for r in range(problem.rows):
             problem.G[r, r] = (1 + part) * memory.stiff[r]
+        problem.factored[0] = 0
         steps, _ = refine_through(problem, impulse, sigma, tolerance, minimum(most, ROUND), memory)
         taken += steps
         part *= HARDER
     for r in range(problem.rows):
         problem.G[r, r] = memory.stiff[r]
+    problem.factored[0] = 0
     steps, left = refine_through(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), memory)
     restore_unless(left < begun, problem, impulse, sigma, memory.before)
     return taken + steps, select(left < begun, left, begun)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector
-from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
+from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt, vectorized
 from .cone import block_at, cone_projection, shear, violation
 
 STILL = 1e-9  # of a contact's mobility: least tangential mobility; a contact with less along its normal is open
@@ -19,7 +19,10 @@ VANISHING = 1e-20  # of the largest mobility: rows with less are immobile
 
 
 class Problem(NamedTuple):
-    """One contact problem: numbers of contacts and of rows, and the quantities above; arrays may be longer."""
+    """One contact problem: numbers of contacts and of rows, and the quantities above; arrays may be longer.
+
+    factored: whether the solver's memory has a factor of this G. What changes G, or that memory, sets it to 0.
+    """
 
     contacts: Any
     rows: Any
@@ -29,6 +32,7 @@ class Problem(NamedTuple):
     mu: Any  # by contact
     low: Any  # by row; not used for contacts
     high: Any
+    factored: Any  # (1,)
 
 
 def triple(x, r):
@@ -54,14 +58,14 @@ def relative_velocities(problem, impulse, sigma):
 def change_impulse(problem, s, change, sigma):
     """sigma += G[:, s] change; rows of the symmetric G are contiguous."""
     if some(change != 0):
-        for r in range(problem.rows):
+        for r in vectorized(range(problem.rows)):
             sigma[r] += problem.G[s, r] * change
 
 
 def change_contact(problem, s, change, sigma):
     """sigma += G[:, s : s + 3] change."""
     if some(change.x != 0 or change.y != 0 or change.z != 0):
-        for r in range(problem.rows):
+        for r in vectorized(range(problem.rows)):
             sigma[r] += problem.G[s, r] * change.x + problem.G[s + 1, r] * change.y + problem.G[s + 2, r] * change.z
 
 

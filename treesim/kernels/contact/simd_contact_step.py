@@ -220,7 +220,7 @@ def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
     backward_sweep(moved, m.rows, n, 0)
     mask_inactive_rows(moved, m.rows, n, lanes.active)
     assemble_delassus(moved, m.rows, n)
-    problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high)
+    problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored)
     matrix = compact_matrix(lanes.solver, n)
     solve(problem, m, nc, n, q, s.dt, scheme, before, R, solver_info, matrix, lanes)
     response(moved, m.rows, n, m.push, m.mean_change)

@@ -53,6 +53,7 @@ class ContactMemory(NamedTuple):
     limit: Any  # index of the limit of a scalar row; friction follows
     W: Any  # (2, N + 1, 12), of the end without what corrects positions, and of the end
     lift: Any  # (nv,) dU/dq
+    factored: Any  # (1,) `problem.Problem.factored`
     again: Any
 
 
@@ -66,5 +67,5 @@ def contact_memory(tree, layout, geometry, rows, frames, q):
         dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
         row[12], row[13], row[14], by[0], by[1], by[2],
         np.empty(M, np.int64), np.empty((2, tree.n_bodies + 1, 12), q.dtype),
-        dof[4], again_memory(tree, q),
+        dof[4], np.empty(1, q.dtype), again_memory(tree, q),
     )  # fmt: skip
