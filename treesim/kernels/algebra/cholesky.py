@@ -88,19 +88,52 @@ def eliminate_four(A, k, end):
 
 
 def solve_banded(A: Any, x: Any, begin: Any) -> None:
-    """x <- (L D L')^-1 x, for the factors of `factor_banded`."""
-    n, end = x.size, 0
-    for k in range(n):
+    """x <- (L D L')^-1 x, for the factors of `factor_banded`; four columns with the same band in one pass."""
+    n, end, k = x.size, 0, 0
+    while k < n:
         while end < n and begin[end] <= k:
             end += 1
-        y = x[k] * A[k, k]
-        x[k] = y
-        for i in vectorized(range(k + 1, end)):
-            x[i] -= A[k, i] * y
-    for k in range(n - 1, -1, -1):
-        y = x[k]
-        for i in vectorized(range(begin[k], k)):
-            x[i] -= A[k, i] * y
+        if k + 4 <= n and (end == n or begin[end] > k + 3):
+            solve_four(A, x, k, end)
+            k += 4
+        else:
+            a = x[k] * A[k, k]
+            x[k] = a
+            for i in vectorized(range(k + 1, end)):
+                x[i] -= A[k, i] * a
+            k += 1
+    k = n
+    while k > 0:
+        if k >= 4 and begin[k - 4] == begin[k - 1]:
+            k -= 4
+            solve_four_back(A, x, k, begin[k])
+        else:
+            k -= 1
+            a = x[k]
+            for i in vectorized(range(begin[k], k)):
+                x[i] -= A[k, i] * a
+
+
+def solve_four(A, x, k, end):
+    """Eliminate the unknowns k to k + 3 from those up to `end`, and divide them by D."""
+    a = x[k] * A[k, k]
+    b = (x[k + 1] - A[k, k + 1] * a) * A[k + 1, k + 1]
+    c = (x[k + 2] - A[k, k + 2] * a - A[k + 1, k + 2] * b) * A[k + 2, k + 2]
+    d = (x[k + 3] - A[k, k + 3] * a - A[k + 1, k + 3] * b - A[k + 2, k + 3] * c) * A[k + 3, k + 3]
+    x[k], x[k + 1], x[k + 2], x[k + 3] = a, b, c, d
+    for i in vectorized(range(k + 4, end)):
+        x[i] -= A[k, i] * a + A[k + 1, i] * b + A[k + 2, i] * c + A[k + 3, i] * d
+
+
+def solve_four_back(A, x, k, begin):
+    """Compute the unknowns k to k + 3, and eliminate them from those from `begin` on."""
+    d = x[k + 3]
+    c = x[k + 2] - A[k + 3, k + 2] * d
+    b = x[k + 1] - A[k + 3, k + 1] * d - A[k + 2, k + 1] * c
+    a = x[k] - A[k + 3, k] * d - A[k + 2, k] * c - A[k + 1, k] * b
+    x[k], x[k + 1], x[k + 2] = a, b, c
+    for i in vectorized(range(begin, k)):
+        x[i] -= A[k, i] * a + A[k + 1, i] * b + A[k + 2, i] * c + A[k + 3, i] * d
 
 
 def solve(L, x):

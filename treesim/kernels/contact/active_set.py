@@ -24,9 +24,10 @@ import numpy as np
 from ..algebra.cholesky import factor_banded, solve_banded
 from ..algebra.elimination import solve_general
 from ..algebra.linear import Vector
-from ..algebra.numbers import maximum, minimum, select, some, sqrt
+from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
 from .cone import cone_projection
 from .problem import (
+    add_response,
     clamped,
     first_of,
     project,
@@ -40,6 +41,8 @@ from .problem import (
 )
 
 STEPS = 20  # of one search at most
+SOLUTIONS = 5  # with one factor at most
+ACCURATE = 1e-14  # m/s, rad/s: velocities along unknowns that need no further solution
 FIXED, HELD, SLIDES, SMOOTH = 0, 1, 2, 3  # what a row does, or a contact at its first; SMOOTH: touches without friction
 UNIT, PUSH, ACROSS = 0, 1, 2  # an unknown: the impulse of a row, or lambda_n or lambda_w of a contact that slips
 
@@ -48,7 +51,7 @@ class ActiveSetMemory(NamedTuple):
     """Scratch memory of the active-set method.
 
     A (M, M), b: matrix and right-hand side of the unknowns. row, kind: first row and kind of each unknown. does: state
-    of each row. e, s: direction and parameter of friction. step: change of the impulses. before: previous impulses and
+    of each row. e, s: direction and parameter of friction. step: change of the impulses. rest: velocities after it. before: previous impulses and
     velocities. reach: first row that row r, or a later one, depends on; of a contact its first. place: number of
     unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. factor,
     proximal: number and rows of the unknowns of the last factor in A, and its proximal term. solve_set: function that
@@ -63,6 +66,7 @@ class ActiveSetMemory(NamedTuple):
     e: Any  # (2, M)
     s: Any
     step: Any
+    rest: Any
     before: Any  # (2, M)
     reach: Any
     place: Any
@@ -76,9 +80,9 @@ class ActiveSetMemory(NamedTuple):
 def active_set_memory(A, q, solve_set):
     """Scratch memory whose matrix is A (M, M), with the dtype of q."""
     M = A.shape[0]
-    x, k = np.empty((8, M), q.dtype), np.empty((6, M), np.int64)
+    x, k = np.empty((9, M), q.dtype), np.empty((6, M), np.int64)
     return ActiveSetMemory(
-        A, x[0], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], k[2], k[3], k[4], k[5], np.empty(1 + M, np.int64),
+        A, x[0], k[0], k[1], x[1], x[2:4], x[4], x[5], x[8], x[6:8], k[2], k[3], k[4], k[5], np.empty(1 + M, np.int64),
         np.empty(1, q.dtype), solve_set,
     )  # fmt: skip
 
@@ -268,16 +272,44 @@ def solve_unknowns(problem, impulse, sigma, regular, m):
             put_equation(problem, impulse, sigma, regular, m._replace(A=matrix), i, count)
         solve_general(matrix, m.b[:count], m.begin, m.end)
         problem.factored[0] = 0
+        put_step(problem, m, count)
     else:
         if not is_factored(problem, regular, m, count):
             put_reach(problem, m.reach)
             put_band(problem, m, count)
             put_symmetric(problem, regular, m._replace(A=matrix), count)
             factor_banded(matrix, m.begin)
+        refine_step(problem, sigma, matrix, m, count)
+
+
+def refine_step(problem, sigma, factor, m, count):
+    """Compute m.step, which makes sigma + G step zero along the unknowns, in as many solutions as halve that.
+
+    The first is the proximal step. The next ones tend to the step without a proximal term, except where combinations of
+    rows hardly move.
+    """
+    for r in range(problem.rows):
+        m.step[r], m.rest[r] = 0.0, sigma[r]
+    taken, before, left = 0, sigma[0] * 0, velocity_left(m, count)
+    while taken < SOLUTIONS and left > ACCURATE and (taken == 0 or left < before / 2):
         for i in range(count):
-            m.b[i] = -sigma[m.row[i]]
-        solve_banded(matrix, m.b[:count], m.begin)
-    put_step(problem, m, count)
+            m.b[i] = -m.rest[m.row[i]]
+        solve_banded(factor, m.b[:count], m.begin)
+        for r in range(problem.rows):
+            m.rest[r] = sigma[r]
+        for i in range(count):
+            m.step[m.row[i]] += m.b[i]
+        add_response(problem, m.step, m.rest)
+        before, left = left, velocity_left(m, count)
+        taken += 1
+
+
+def velocity_left(m, count):
+    """Return the largest of the velocities m.rest along the unknowns."""
+    left = m.rest[0] * 0
+    for i in range(count):
+        left = maximum(left, absolute(m.rest[m.row[i]]))
+    return left
 
 
 def is_factored(problem, regular, m, count):

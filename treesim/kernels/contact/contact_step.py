@@ -39,7 +39,7 @@ from .constraint_rows import (
     put_speeds,
     velocity_problem,
 )
-from .delassus import articulate, assemble_delassus, backward_sweep, move_bodies, place, response, velocities_along
+from .delassus import articulate, assemble_delassus, backward_sweep, move_bodies, place, responses, velocities_along
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .problem import Problem, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
@@ -278,8 +278,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
             solver_info[POSITION_RESIDUAL] = maximum(solver_info[POSITION_RESIDUAL], missed)
             recover(m, n)
         solver_info[PENETRATION], solver_info[ITERATIONS] = deepest(m, nc, s.dt), solver_info[ITERATIONS] + taken
-        response(moved, m.rows, n, m.push, m.mean_change)
-        response(moved, m.rows, n, m.impulse, m.end_change)
+        responses(moved, m.rows, n, m.push, m.mean_change, m.impulse, m.end_change)
         return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
 
     def lost_by_springs(tree, q_new, nc, dt, external_contacts, stored, m):

@@ -40,10 +40,9 @@ class Rows(NamedTuple):
     V: Any
     V_end: Any
     IA: Any
-    # by degree of freedom: U, D^-1, nu, and zeros
+    # by degree of freedom: U, D^-1, and zeros
     U: Any
     D_inv: Any
-    nu: Any
     still: Any
     # by row: forces (2, M, 6) on two bodies (2, M), or the degree of freedom (M,), -1 for pairs of bodies
     A: Any
@@ -55,17 +54,19 @@ class Rows(NamedTuple):
     G: Any  # (M, M)
     unit: Any  # (nv, 6) Z of six unit forces on one body, and (6, 6) these forces during the sweep
     on_way: Any
+    turned: Any  # (6, M) forces on the first bodies
 
 
 def rows_memory(tree, most, q):
     """Scratch memory for at most `most` rows, with the dtype of q."""
-    body, dof = np.empty((tree.n_bodies + 1, 57), q.dtype), np.empty((tree.nv, 8), q.dtype)
+    body, dof = np.empty((tree.n_bodies + 1, 57), q.dtype), np.empty((tree.nv, 7), q.dtype)
     places, spans = np.empty((3, most), np.int64), np.empty((2, tree.nv), np.int64)
     return Rows(
         body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:57],
-        dof[:, 0:6], dof[:, 6], dof[:, 7], np.zeros(tree.nv, q.dtype), np.empty((2, most, 6), q.dtype), places[0:2],
+        dof[:, 0:6], dof[:, 6], np.zeros(tree.nv, q.dtype), np.empty((2, most, 6), q.dtype), places[0:2],
         places[2], np.empty((tree.nv, most), q.dtype), spans[0], spans[1], np.empty((most, most), q.dtype),
         np.empty((tree.nv, 6), q.dtype), np.empty((6, 6), q.dtype),
+        np.empty((6, most), q.dtype),
     )  # fmt: skip
 
 
@@ -169,14 +170,18 @@ def spread_units(tree, r, body):
 
 def combine_units(tree, r, row, end, body, A):
     """Z[:, s] += A[s] times Z of unit forces on the body, for the rows s from `row` up to `end`."""
+    for s in range(row, end):
+        for c in range(6):
+            r.turned[c, s] = A[s, c]
     i = body
     while i > 0:
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             reach(r, k, row, end)
-            for s in range(row, end):
+            f, A = force_at(r.unit, k), r.turned
+            for s in vectorized(range(row, end)):
                 r.Z[k, s] += (
-                    A[s, 0] * r.unit[k, 0] + A[s, 1] * r.unit[k, 1] + A[s, 2] * r.unit[k, 2]
-                    + A[s, 3] * r.unit[k, 3] + A[s, 4] * r.unit[k, 4] + A[s, 5] * r.unit[k, 5]
+                    A[0, s] * f.n.x + A[1, s] * f.n.y + A[2, s] * f.n.z
+                    + A[3, s] * f.f.x + A[4, s] * f.f.y + A[5, s] * f.f.z
                 )  # fmt: skip
         i = tree.parent[i]
 
@@ -209,8 +214,8 @@ def backward_sweep(tree, r, n, few=6):
     """Compute Z of the first n rows; up to `few` rows of one body are propagated one by one."""
     for k in range(tree.nv):
         r.first[k], r.last[k] = n, 0
-        for row in range(n):
-            r.Z[k, row] = r.still[k]
+        for row in vectorized(range(n)):
+            r.Z[k, row] = 0.0
     row = 0
     while row < n:
         end = row + 1
@@ -265,8 +270,8 @@ def add_four(r, k):
 def assemble_delassus(tree, r, n):
     """Assemble the Delassus matrix G = Z' D^-1 Z of the first n rows."""
     for i in range(n):
-        for j in range(i, n):
-            r.G[i, j] = r.still[0]
+        for j in vectorized(range(i, n)):
+            r.G[i, j] = 0.0
     i, k = 1, 0
     while k < tree.nv:
         while tree.v_start[i + 1] <= k:
@@ -292,19 +297,35 @@ def velocities_along(r, n, v, out):
             out[row] = v[r.dof[row]]
 
 
-def response(tree, r, n, impulse, change):
-    """change = (M + D)^-1 J' impulse; overwrites r.V by the bodies' velocities under it."""
-    for k in range(tree.nv):
-        nu = r.still[k]
-        for row in range(r.first[k], r.last[k]):
-            nu += r.Z[k, row] * impulse[row]
-        r.nu[k] = nu * r.D_inv[k]
+def combined(r, n, k, impulse):
+    """Return D^-1 Z impulse of degree of freedom k, summed in four parts, which do not wait for each other."""
+    a, b, c, d = r.still[k], r.still[k], r.still[k], r.still[k]
+    row = r.first[k]
+    while row + 4 <= r.last[k]:
+        a += r.Z[k, row] * impulse[row]
+        b += r.Z[k, row + 1] * impulse[row + 1]
+        c += r.Z[k, row + 2] * impulse[row + 2]
+        d += r.Z[k, row + 3] * impulse[row + 3]
+        row += 4
+    while row < r.last[k]:
+        a += r.Z[k, row] * impulse[row]
+        row += 1
+    return r.D_inv[k] * ((a + b) + (c + d))
+
+
+def responses(tree, r, n, push, mean_change, impulse, end_change):
+    """Compute (M + D)^-1 J' of two sets of impulses; r.V and r.V_end become the bodies' velocities under them."""
     put_motion(r.V, 0, zero_motion(tree))
+    put_motion(r.V_end, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
-        a = motion_to_child(body_transform_at(tree, r.X, i), motion_at(r.V, tree.parent[i]))
+        X, p = body_transform_at(tree, r.X, i), tree.parent[i]
+        a, b = motion_to_child(X, motion_at(r.V, p)), motion_to_child(X, motion_at(r.V_end, p))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            change[k], a = release_screw(a, force_at(r.U, k), r.D_inv[k], r.nu[k], tree.screw[k], tree.armature[k])
+            U, D_inv, rotor = force_at(r.U, k), r.D_inv[k], tree.armature[k]
+            mean_change[k], a = release_screw(a, U, D_inv, combined(r, n, k, push), tree.screw[k], rotor)
+            end_change[k], b = release_screw(b, U, D_inv, combined(r, n, k, impulse), tree.screw[k], rotor)
         put_motion(r.V, i, a)
+        put_motion(r.V_end, i, b)
 
 
 def place(tree, q, r):

@@ -24,7 +24,7 @@ import numpy as np
 from ..algebra.numbers import absolute, maximum, minimum
 from ..dynamics.aba import forward_dynamics, scratch_for
 from ..kinematics.configuration import advance, into_start_axes, retrace
-from .delassus import move_bodies, place, response, velocities_along
+from .delassus import move_bodies, place, responses, velocities_along
 
 FAST = 1e-5  # m/s, rad/s: error of a velocity, h |dv| |v|, below which there is no midpoint correction
 
@@ -80,7 +80,7 @@ def to_midpoint(tree, moved, dt, q, v, nc, n, m):
     """Compute unconstrained motion, poses and velocities u + e of the bodies at the corrected midpoint."""
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
     motion_of_impacts(nc, n, m)
-    response(moved, m.rows, n, m.push, m.mean_change)
+    responses(moved, m.rows, n, m.push, m.mean_change, m.impulse, m.end_change)
     for k in range(tree.nv):
         g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], m.mean[k] + m.mean_change[k]
         m.step.a[k] = (m.step.mean[k] + (v[k] + m.end[k] + m.end_change[k]) / 2) / 2

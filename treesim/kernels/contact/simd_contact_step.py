@@ -34,7 +34,7 @@ from .constraint_rows import (
 )
 from .constraint_rows import NEAR as NEAR_FASTEST
 from .contact_step import acts, rates, work_of
-from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, put_joint, response
+from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, put_joint, responses
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .pgs import PgsMemory, solve_warm, solve_without_stalls
 from .problem import Problem, regularize_immobile_rows, residual, scale_along_ray
@@ -223,8 +223,7 @@ def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
     problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored)
     matrix = compact_matrix(lanes.solver, n)
     solve(problem, m, nc, n, q, s.dt, scheme, before, R, solver_info, matrix, lanes)
-    response(moved, m.rows, n, m.push, m.mean_change)
-    response(moved, m.rows, n, m.impulse, m.end_change)
+    responses(moved, m.rows, n, m.push, m.mean_change, m.impulse, m.end_change)
     return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else m.impulse[0] * 0
 
 
