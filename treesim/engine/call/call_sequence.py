@@ -68,7 +68,9 @@ def call_sequence(sizes: Sequence[int], calls: Sequence[Call], bounds: Sequence[
         words += [*_where(part), part.size, int(np.float64(largest).view(np.int64))]
     program = np.array(words, np.int64)
     code, kept = _code()
-    return builtin("sequence", code.address("fast"), np.float64, (code, kept, program, list(calls), list(bounds)), program)
+    return builtin(
+        "sequence", code.address("fast"), np.float64, (code, kept, program, list(calls), list(bounds)), program
+    )
 
 
 def _job(call: Call) -> list[int]:
