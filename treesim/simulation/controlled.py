@@ -199,7 +199,7 @@ class ControlledRobot:
         def failed(*state: np.ndarray) -> None:
             raise code.explain(*state)
 
-        _, results = substeps(code, q, v, self.impulses, count, control, failed)
+        _, results = substeps(code, q, v, self.impulses, count, control if self._follows else tau, failed)
         for result in results:
             self.work += result.work
         self.applied, end = results[0].force, results[-1]

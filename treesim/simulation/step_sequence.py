@@ -91,17 +91,28 @@ class StepSequence:
     tests whether parts are near limits, which need the contact solve. `call(q, v, control, warm_start, out)` returns
     FINE if the results are valid and contact is solved. It is a built-in function if `free`, the unconstrained step,
     and the contact solve have code that code can call; otherwise it returns BAD_LAYOUT.
+
+    solves: whether the contact solve is called in any case.
     """
 
-    def __init__(self, free: BoundEntry | None, stage: ContactSolve | None, shapes: StepResult, count: int) -> None:
+    def __init__(
+        self,
+        free: BoundEntry | None,
+        stage: ContactSolve | None,
+        shapes: StepResult,
+        count: int,
+        solves: bool = False,
+    ) -> None:
         self.bound = None if stage is None else stage.bound  # another one when memory has grown
         self.size = 0
         self.parts = [StepResult(*map(self._view, shapes)) for _ in range(count)]
         self.q, self.v, self.warm_start = (_slice(self.parts[-1], name) for name in ("q", "v", "warm_start"))
         self.call: Callable[..., int] = _refused
-        quick = stage is not None and stage.quick is not None
+        quick = stage is not None and stage.quick is not None and not solves
         self.new = np.zeros if quick else np.empty  # of joint limits that do not act, all results are 0
-        self._near_limits = [np.zeros(1) for _ in self.parts if quick]
+        self._near_limits: list[View] = [self._view((1,)) for _ in self.parts if quick]
+        self._solved: StepSequence | None = None
+        self._made_of = free, stage, shapes
         if free is not None:
             self._write(free, stage, shapes)
 
@@ -109,30 +120,41 @@ class StepSequence:
         """Replace `call` by the calls of the parts, if there is code of all."""
         given = shapes.q, shapes.v, shapes.force, shapes.warm_start or (0,)
         q, v, control, warm_start = (Place(k, 0, shape[0]) for k, shape in enumerate(given))
-        between = [np.empty(shape) for shape in (() if stage is None or stage.quick is not None else stage.between)]
+        near = [view.place for view in self._near_limits]
+        between = [] if stage is None or near else [np.empty(shape) for shape in stage.between]
         state, calls = [q, v, warm_start], list[Call | None]()
         for k, part in enumerate(self.parts):
-            calls += _calls(free, stage, state, control, part, self._near_limits[k : k + 1] or between)
+            calls += _calls(free, stage, state, control, part, near[k : k + 1], between)
             state = [part.q.place, part.v.place, warm_start if part.warm_start is None else part.warm_start.place]
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
             sizes = [*(shape[0] for shape in given), self.size]
-            self.call = call_sequence(sizes, found, [*_bounds(self.parts), *(Bound(x, 0.0) for x in self._near_limits)])
+            self.call = call_sequence(sizes, found, [*_bounds(self.parts), *(Bound(place, 0.0) for place in near)])
 
     def run(self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray) -> ResultBlocks | None:
         """Take the step; return its results.
 
-        Returns None where that is not possible: for parts that run in Python; near joint limits, if there is no other
-        contact; for arrays of another layout; for steps that fail; and where there was no memory for a contact.
+        Returns None where that is not possible: for parts that run in Python; several parts near joint limits, if there
+        is no other contact; for arrays of another layout; for steps that fail; and where there was no memory for a
+        contact.
         """
         out = self.new(self.size)
         status = self.call(q, v, control, warm_start, out)
         if status == FINE:
             return ResultBlocks(out, self.parts, True)
-        if status != OUT_OF_BOUNDS or any(near[0] for near in self._near_limits):
+        if status != OUT_OF_BOUNDS:
             return None
+        if any(out[view.first] for view in self._near_limits):
+            return self._with_contact.run(q, v, control, warm_start) if len(self.parts) == 1 else None
         results = ResultBlocks(out, self.parts, False)
         return None if any(part.solver_info[LEFT_OUT] for part in results) else results
+
+    @property
+    def _with_contact(self) -> StepSequence:
+        """The same step with the contact solve in any case."""
+        if self._solved is None:
+            self._solved = StepSequence(*self._made_of, len(self.parts), solves=True)
+        return self._solved
 
     def _view(self, shape: tuple[int, ...] | None) -> Any:
         """Return the next part of `out`, of a shape."""
@@ -167,20 +189,23 @@ def _calls(
     state: list[Place],
     control: Place,
     part: Any,
+    near: list[Place],
     between: list[np.ndarray],
 ) -> Iterator[Call | None]:
     """Yield the calls of a part that starts at `state`: q, v and impulses of the warm start.
 
-    between: what the calls pass to each other (`ContactSolve.between`), or whether the part is near joint limits.
+    near: place of the test whether the part is near joint limits, if contact is not solved. between: what the calls
+    pass to each other if it is (`ContactSolve.between`).
     """
     q, v, warm_start = state
     rows = [view.place for view in part.constraint_rows()]
     own = [view.place for view in (part.q, part.v, part.force, part.work)]
     if stage is None:
         yield free.call_of([q, v, control, *own, *rows])
-    elif stage.quick is not None:
+    elif near:
+        assert stage.quick is not None
         yield free.call_of([q, v, control, *own, *rows])
-        yield stage.quick.call_of([q, own[0], between[0]])
+        yield stage.quick.call_of([q, own[0], *near])
     else:
         q_free, v_free, work_free, kinematics = between
         yield free.call_of([q, v, control, q_free, v_free, own[2], work_free, *rows])
