@@ -200,8 +200,8 @@ class ControlledRobot:
             raise code.explain(*state)
 
         _, results = substeps(code, q, v, self.impulses, count, control if self._follows else tau, failed)
-        for result in results:
-            self.work += result.work
+        for part in results:
+            self.work += part.work
         self.applied, end = results[0].force, results[-1]
         if code.stage is not None:
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results)

@@ -22,65 +22,49 @@ OUT = 4  # index of `out` among the arguments of a sequence
 
 
 class View(NamedTuple):
-    """Part of an argument of a sequence: the argument, its first number, the one behind its last, and its shape."""
+    """Part of `out`: its slice, its shape if it has several axes, and its place."""
 
-    argument: int
-    first: int
-    end: int
-    shape: tuple[int, ...]
+    at: slice
+    shape: tuple[int, ...] | None
+    place: Place
 
-    def of(self, block: np.ndarray) -> np.ndarray:
-        """Return the part of a block."""
-        part = block[self.first : self.end]
-        return part if len(self.shape) == 1 else part.reshape(self.shape)
+    def of(self, out: np.ndarray) -> np.ndarray:
+        """Return the part of `out`."""
+        return out[self.at] if self.shape is None else out[self.at].reshape(self.shape)
+
+
+class ResultBlocks(Sequence[StepResult]):
+    """Results of the parts of a step of one state, in one array `out`, of which they are made when one is read.
+
+    views: `View`s of each part's. solved: whether the contact problems of all parts are solved.
+    """
+
+    __slots__ = ("_made", "out", "solved", "views")
+
+    def __init__(self, out: np.ndarray, views: Sequence[StepResult], solved: bool) -> None:
+        self.out, self.views, self.solved = out, views, solved
+        self._made: list[StepResult] | None = None
 
     @property
-    def place(self) -> Place:
-        """Its place, for calls."""
-        return Place(self.argument, self.first, self.end - self.first)
-
-
-class ResultBlock:
-    """Results of a part of a step of one state in one array, with the attributes of `StepResult`.
-
-    They are made of their places in the array when they are read.
-    """
-
-    def __init__(self, out: np.ndarray, views: StepResult) -> None:
-        self._out, self._views = out, views
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # not from a pickle yet, or a method of none
-            raise AttributeError(name)
-        view = getattr(self._views, name)
-        found = None if view is None else view.of(self._out)
-        setattr(self, name, found)
-        return found
-
-    def copy(self) -> StepResult:
-        """Return the results in arrays of their own."""
-        return StepResult(*(None if view is None else view.of(self._out).copy() for view in self._views))
-
-
-class ResultBlocks(Sequence[ResultBlock]):
-    """Results of the parts of a step of one state, in one array `out`.
-
-    solved: whether the contact problems of all parts are solved.
-    """
-
-    __slots__ = ("out", "parts", "solved")
-
-    def __init__(self, out: np.ndarray, parts: Sequence[StepResult], solved: bool) -> None:
-        self.out, self.parts, self.solved = out, parts, solved
+    def every(self) -> list[StepResult]:
+        """The results of each part."""
+        if self._made is None:
+            out = self.out
+            self._made = [StepResult(*[None if x is None else x.of(out) for x in views]) for views in self.views]
+        return self._made
 
     def __len__(self) -> int:
-        return len(self.parts)
+        return len(self.views)
 
     def __getitem__(self, k: Any) -> Any:
-        return ResultBlock(self.out, self.parts[k])
+        return self.every[k]
+
+    def __iter__(self) -> Iterator[StepResult]:
+        return iter(self.every)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, ([part.copy() for part in self],)
+        copies = [StepResult(*(None if x is None else x.copy() for x in part)) for part in self.every]
+        return list, (copies,)
 
 
 class StepSequence:
@@ -144,7 +128,7 @@ class StepSequence:
             return ResultBlocks(out, self.parts, True)
         if status != OUT_OF_BOUNDS:
             return None
-        if any(out[view.first] for view in self._near_limits):
+        if any(out[view.at] for view in self._near_limits):
             return self._with_contact.run(q, v, control, warm_start) if len(self.parts) == 1 else None
         results = ResultBlocks(out, self.parts, False)
         return None if any(part.solver_info[LEFT_OUT] for part in results) else results
@@ -160,9 +144,9 @@ class StepSequence:
         """Return the next part of `out`, of a shape."""
         if shape is None:
             return None
-        first = self.size
-        self.size += math.prod(shape)
-        return View(OUT, first, self.size, shape)
+        first, size = self.size, math.prod(shape)
+        self.size += size
+        return View(slice(first, self.size), None if len(shape) == 1 else shape, Place(OUT, first, size))
 
 
 def _refused(*arrays: Any) -> int:
@@ -172,7 +156,7 @@ def _refused(*arrays: Any) -> int:
 def _slice(part: Any, name: str) -> Any:
     """Return the slice of a part's result in `out`, None if it has none."""
     view = getattr(part, name)
-    return None if view is None else slice(view.first, view.end)
+    return None if view is None else view.at
 
 
 def _bounds(parts: Sequence[StepResult]) -> Iterator[Bound]:
@@ -180,7 +164,7 @@ def _bounds(parts: Sequence[StepResult]) -> Iterator[Bound]:
     for part in parts:
         if part.solver_info is not None:
             for k, largest in bounds_if_solved():
-                yield Bound(Place(OUT, part.solver_info.first + k, 1), largest)
+                yield Bound(Place(OUT, part.solver_info.place.first + k, 1), largest)
 
 
 def _calls(
