@@ -64,7 +64,7 @@ def substeps(
     worst, results = FINE, []
     for k in range(count):
         u = control if isinstance(control, np.ndarray) else control(k, q, v)
-        part = None if batch else code.run_parts(q, v, u, warm_start, 1)
+        part = None if batch else code.run_one(q, v, u, warm_start)
         result = code.new_result(batch) if part is None else part[0]
         status = code.run(q, v, u, warm_start, result) if part is None else FINE
         if status != FINE:

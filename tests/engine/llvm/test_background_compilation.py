@@ -118,6 +118,7 @@ def test_an_order_for_later_is_begun_at_once_if_nothing_else_is_at_work(order, t
 
 def test_what_was_begun_is_waited_for_and_kept(tmp_path, two_cores, monkeypatch):
     monkeypatch.setattr(object_cache, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(machine_code, "_begun", {})  # without what other tests have begun and never called
     monkeypatch.setattr(machine_code, "_compile", lambda write: pytest.fail("it was begun elsewhere"))
     written = []
 
