@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 import treesim
 from treesim import Body, CollisionShape, Inertia, Joint, Placement, Tree
 from treesim.errors import ArgumentError, ShapeWarning
-from treesim.states.support import candidates, gaps, lowest_point
+from treesim.states.support import candidates, deep_gaps, gaps, lowest_point
 
 VERTICES = np.random.default_rng(1).normal(size=(12, 3))
 SIZES = {"sphere": (0.3,), "capsule": (0.2, 0.7), "cylinder": (0.25, 0.6), "box": (0.2, 0.5, 0.9), "hull": ()}
@@ -159,3 +159,17 @@ def test_a_mesh_that_cannot_be_read_is_left_out_with_a_warning(tmp_path):
         assert lowest_point(robot, robot.neutral()).gap == pytest.approx(-0.3)
     with pytest.warns(ShapeWarning), pytest.raises(ArgumentError, match=r"none of its meshes can be read; .*1 hull"):
         treesim.lowest_point(free_body(broken), robot.neutral())
+
+
+@pytest.mark.parametrize("depth", [0.0, 0.02, -0.3])
+def test_deep_gaps_are_all_that_are_deeper(depth):
+    robot, random = treesim.load("g1_29dof_rev_1_0", base="floating"), np.random.default_rng(0)
+    q = robot.neutral() + np.pad(0.01 * random.normal(size=(5, robot.nq - 7)), ((0, 0), (7, 0)))
+    normal = np.array([0.6, 0.0, 0.8])
+    height = float(np.median(gaps(robot, q, normal, 0.0).min(axis=-1))) + 0.1  # some are deep
+    every, (which, found) = gaps(robot, q, normal, height), deep_gaps(robot, q, normal, height, depth)
+    np.testing.assert_array_equal(found, every[:, which])
+    others = np.delete(every, which, axis=1)
+    assert others.size
+    assert (every < -depth).any()
+    assert others.min() >= -depth

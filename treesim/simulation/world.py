@@ -35,7 +35,7 @@ from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import on_states
-from ..states.support import candidates, gaps
+from ..states.support import candidates, deep_gaps
 from ..system.display import ReprMixin
 from ..types import Engine
 from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, positive_number, short_repr
@@ -429,11 +429,11 @@ class World(ReprMixin):
 
     def _refuse_depth_in_plane(self, plane: Ground, q: np.ndarray, start: int) -> None:
         """Raise ArgumentError if a link is deep inside a plane; start: index of the first of the states q (..., nq)."""
-        found = gaps(self.robot, q, np.asarray(plane.normal, float), plane.height)
+        which, found = deep_gaps(self.robot, q, np.asarray(plane.normal, float), plane.height, DEEPEST)
         if found.size and found.min() < -DEEPEST:
-            *state, k = np.unravel_index(int(found.argmin()), found.shape)
+            *state, j = np.unravel_index(int(found.argmin()), found.shape)
             label = f"q0[{start + int(state[0])}]" if state else "q0"
-            link = candidates(self.robot).shapes[int(k)].link
+            link = candidates(self.robot).shapes[which[j]].link
             raise ArgumentError(
                 f"{label} has link {link!r} {-found.min():.3g} m inside {_named(plane)}: start from "
                 f"treesim.standing(robot, q0, ground), which moves a floating base up, or from another q0"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -29,7 +29,8 @@ class Candidates(NamedTuple):
     shapes: the shape of each point. bodies (k,): their bodies' numbers. points (k, 3): in body axes [m].
     balls (k,): radius of a ball about each point, for spheres and capsules. rims (k,): radius of a disc about it, for
     cylinders [m]; the columns of planes (k, 3, 2) span the disc. The points of boxes and hulls are their vertices, with
-    zero radii.
+    zero radii. centers (N + 1, 3), reach (N + 1,): ball about all points of each body, in body axes, with negative
+    infinity for bodies without points.
     """
 
     shapes: tuple[CollisionShape, ...]
@@ -38,6 +39,8 @@ class Candidates(NamedTuple):
     balls: np.ndarray
     rims: np.ndarray
     planes: np.ndarray
+    centers: np.ndarray
+    reach: np.ndarray
 
 
 class LowestPoint(NamedTuple):
@@ -97,14 +100,24 @@ def _stacked(robot: Tree) -> Candidates:
     if not found:
         raise ArgumentError(f"{quoted(robot.name)} has nothing to touch the ground with: {_what_there_is(robot)}")
     shapes = tuple(shape for shape, _ in found)
-    return Candidates(
-        shapes,
-        np.array([shape.body for shape in shapes]),
-        np.array([shape.placement.rotation @ point + shape.placement.translation for shape, point in found]),
-        np.array([shape.size[0] if shape.kind in ("sphere", "capsule") else 0.0 for shape in shapes]),
-        np.array([shape.size[0] if shape.kind == "cylinder" else 0.0 for shape in shapes]),
-        np.array([shape.placement.rotation[:, :2] for shape in shapes]),
-    )
+    bodies = np.array([shape.body for shape in shapes])
+    points = np.array([shape.placement.rotation @ point + shape.placement.translation for shape, point in found])
+    balls = np.array([shape.size[0] if shape.kind in ("sphere", "capsule") else 0.0 for shape in shapes])
+    rims = np.array([shape.size[0] if shape.kind == "cylinder" else 0.0 for shape in shapes])
+    planes = np.array([shape.placement.rotation[:, :2] for shape in shapes])
+    return Candidates(shapes, bodies, points, balls, rims, planes, *_body_balls(robot, bodies, points, balls + rims))
+
+
+def _body_balls(
+    robot: Tree, bodies: np.ndarray, points: np.ndarray, radii: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return centre and radius of a ball about the points of each body, each of which has a radius itself."""
+    centers, reach = np.zeros((len(robot.bodies) + 1, 3)), np.full(len(robot.bodies) + 1, -np.inf)
+    for i in np.unique(bodies):
+        own = points[bodies == i]
+        centers[i] = (own.min(axis=0) + own.max(axis=0)) / 2
+        reach[i] = (np.linalg.norm(own - centers[i], axis=1) + radii[bodies == i]).max()
+    return centers, reach
 
 
 def _what_there_is(robot: Tree) -> str:
@@ -129,19 +142,45 @@ def candidate_points(shape: CollisionShape) -> np.ndarray:
 def gaps(robot: Tree, q: ArrayLike, normal: np.ndarray, height: float) -> np.ndarray:
     """Return the signed distance (..., k) [m] of the lowest point about each candidate from a plane.
 
-    q (..., nq): configurations. normal (3,): unit normal n. The plane is n . x = height [m]. Let P (3, 2) span the disc
-    of radius r about p. Then the lowest point of its rim is r |P' n| below p. Raises ArgumentError, NonFiniteError. O(N
-    + k).
+    q (..., nq): configurations. normal (3,): unit normal n. The plane is n . x = height [m]. Raises ArgumentError,
+    NonFiniteError. O(N + k).
     """
-    touching = candidates(robot)
-    along = np.einsum("i,...ij->...j", normal, _poses(robot, q)[..., :3, :])  # n in body axes, and n . p of origins
-    rows, p = along.take(touching.bodies, axis=-2), touching.points  # (..., k, 4): indices take five times as long
-    found = rows[..., 0] * p[:, 0] + rows[..., 1] * p[:, 1] + rows[..., 2] * p[:, 2]
-    found += rows[..., 3] - touching.balls
-    discs = np.flatnonzero(touching.rims)
-    in_plane = np.einsum("...kj,kjl->...kl", rows[..., discs, :3], touching.planes[discs])
-    found[..., discs] -= touching.rims[discs] * np.linalg.norm(in_plane, axis=-1)
-    return found - height
+    return _gaps_of(candidates(robot), slice(None), _along(robot, q, normal)) - height
+
+
+def deep_gaps(
+    robot: Tree, q: ArrayLike, normal: np.ndarray, height: float, depth: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the numbers (j,) of the candidates on bodies that may be deeper than `depth` [m], and their `gaps`.
+
+    It omits the bodies whose ball is not so deep in any state. Other arguments are those of `gaps`.
+    """
+    touching, along = candidates(robot), _along(robot, q, normal)
+    lowest = (along[..., :3] * touching.centers).sum(axis=-1) + along[..., 3] - touching.reach - height
+    deep = (lowest < -depth).reshape(-1, lowest.shape[-1]).any(axis=0)
+    which = np.flatnonzero(deep[touching.bodies])
+    return which, _gaps_of(touching, which, along) - height
+
+
+def _along(robot: Tree, q: ArrayLike, normal: np.ndarray) -> np.ndarray:
+    """Return the normal n in the axes of each body, and n . p of its origin p, (..., N + 1, 4)."""
+    found: np.ndarray = np.einsum("i,...ij->...j", normal, _poses(robot, q)[..., :3, :])
+    return found
+
+
+def _gaps_of(touching: Candidates, which: Any, along: np.ndarray) -> np.ndarray:
+    """Return the height of the lowest point about each of some candidates.
+
+    Let P (3, 2) span the disc of radius r about p. Then the lowest point of its rim is r |P' n| below p.
+    """
+    p, rims = touching.points[which], touching.rims[which]
+    rows = along.take(touching.bodies[which], axis=-2)  # (..., k, 4): indices take five times as long
+    found: np.ndarray = rows[..., 0] * p[:, 0] + rows[..., 1] * p[:, 1] + rows[..., 2] * p[:, 2]
+    found += rows[..., 3] - touching.balls[which]
+    discs = np.flatnonzero(rims)
+    in_plane = np.einsum("...kj,kjl->...kl", rows[..., discs, :3], touching.planes[which][discs])
+    found[..., discs] -= rims[discs] * np.linalg.norm(in_plane, axis=-1)
+    return found
 
 
 def _poses(robot: Tree, q: ArrayLike) -> np.ndarray:
