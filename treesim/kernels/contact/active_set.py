@@ -265,6 +265,8 @@ def solve_unknowns(problem, impulse, sigma, regular, m):
     """Compute the step m.step of all impulses on the active set."""
     count = put_unknowns(problem, m)
     matrix = m.A.reshape(m.A.size)[: count * count].reshape((count, count))
+    if count == 1:
+        regular = 0.0  # a row depends on no other: its step is exact
     if has_slip(m, count):
         put_reach(problem, m.reach)
         put_band(problem, m, count)
