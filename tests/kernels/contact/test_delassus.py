@@ -17,7 +17,7 @@ from treesim.kernels.contact.delassus import (
     place,
     put_joint,
     put_pair,
-    response,
+    responses,
     rows_memory,
     velocities_along,
 )
@@ -102,14 +102,15 @@ def test_velocities_along_rows_are_the_jacobian_times_v(name):
 @pytest.mark.parametrize("name", TREES)
 def test_impulses_change_velocities_by_the_inverse_mass_matrix(name):
     found = case(name, 3)
-    impulse, change = np.random.default_rng(6).normal(size=found.n + 2), np.empty(found.robot.nv)
-    response(found.moved, found.rows, found.n, impulse, change)
-    expected = np.linalg.solve(found.M, found.J.T @ impulse[: found.n])
-    np.testing.assert_allclose(change, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
-    # and the bodies' velocities that it leaves are those under that change
-    kept = found.rows.V.copy()
-    move_bodies(found.moved, found.rows, change)
-    np.testing.assert_allclose(kept, found.rows.V, rtol=0, atol=1e-10 * np.abs(kept).max())
+    impulses, changes = np.random.default_rng(6).normal(size=(2, found.n + 2)), np.empty((2, found.robot.nv))
+    responses(found.moved, found.rows, found.n, impulses[0], changes[0], impulses[1], changes[1])
+    for impulse, change, V in zip(impulses, changes, (found.rows.V, found.rows.V_end), strict=True):
+        expected = np.linalg.solve(found.M, found.J.T @ impulse[: found.n])
+        np.testing.assert_allclose(change, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
+        # and the bodies' velocities that it leaves are those under that change
+        moved = found.rows._replace(V=np.empty_like(V))
+        move_bodies(found.moved, moved, change)
+        np.testing.assert_allclose(V, moved.V, rtol=0, atol=1e-10 * np.abs(V).max())
 
 
 def test_rows_of_two_bodies_vanish_where_nothing_moves_them_apart():
