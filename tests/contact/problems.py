@@ -27,7 +27,9 @@ def random_problem(seed, contacts=4, exact=1, limits=1, frictions=1, held=1, fre
     low = np.r_[np.zeros(3 * contacts + limits), np.full(frictions, -0.1), np.full(held, -np.inf)]
     high = np.r_[np.zeros(3 * contacts), np.full(limits, np.inf), np.full(frictions, 0.1), np.full(held, np.inf)]
     mu = rng.uniform(0, 2, contacts) if friction is None else np.full(contacts, friction)
-    return Problem(contacts, rows, exact, J @ J.T + 1e-6 * np.eye(rows), J @ rng.normal(size=freedom), mu, low, high, np.zeros(1))
+    return Problem(
+        contacts, rows, exact, J @ J.T + 1e-6 * np.eye(rows), J @ rng.normal(size=freedom), mu, low, high, np.zeros(1)
+    )
 
 
 def stack(masses, mu=0.5, dt=1e-3, length=0.1, push=0.0):

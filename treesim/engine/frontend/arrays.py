@@ -135,7 +135,9 @@ def element(body: Body, array: Value) -> Value:
     """Load the element of an array without axes."""
     kind = array.type.element
     what = UNCHANGED if array.type.constant else ""
-    return Value(kind, (body.get(f"load {kind.llvm}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}{what}{body.accesses}"),))
+    return Value(
+        kind, (body.get(f"load {kind.llvm}, ptr {array.parts[0]}, align {BYTES}{ALIAS[kind]}{what}{body.accesses}"),)
+    )
 
 
 def put(body: Body, array: Value, value: Value) -> None:

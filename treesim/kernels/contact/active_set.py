@@ -51,11 +51,11 @@ class ActiveSetMemory(NamedTuple):
     """Scratch memory of the active-set method.
 
     A (M, M), b: matrix and right-hand side of the unknowns. row, kind: first row and kind of each unknown. does: state
-    of each row. e, s: direction and parameter of friction. step: change of the impulses. rest: velocities after it. before: previous impulses and
-    velocities. reach: first row that row r, or a later one, depends on; of a contact its first. place: number of
-    unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. factor,
-    proximal: number and rows of the unknowns of the last factor in A, and its proximal term. solve_set: function that
-    computes the step on the set, `solve_unknowns` or that for SIMD lanes.
+    of each row. e, s: direction and parameter of friction. step: change of the impulses. rest: velocities after it.
+    before: previous impulses and velocities. reach: first row that row r, or a later one, depends on; of a contact its
+    first. place: number of unknowns before row r. begin, end: of each equation the first unknown in it, and the one
+    behind the last. factor, proximal: number and rows of the unknowns of the last factor in A, and its proximal term.
+    solve_set: function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
     """
 
     A: Any

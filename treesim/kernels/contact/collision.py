@@ -26,6 +26,7 @@ from .candidates import (
     solid_in_world,
     world_point,
 )
+from .coincident import all_distinct, drop_coincident
 from .edges import (
     AXIS,
     CROSSING,
@@ -187,7 +188,8 @@ def meet_between(touch, k, r, dt, margin, m, count, S, W, reach):
 
 
 class Solids(NamedTuple):
-    """Functions for the solids of a world: distance, facing face, contacts between points, internal edges, terrain.
+    """Functions for the solids of a world: distance, facing face, contacts between points, internal edges, terrain, and
+    contacts found twice.
 
     Steps with planes only compile without code for other solids, which is most of the source.
     """
@@ -197,10 +199,11 @@ class Solids(NamedTuple):
     between: Any
     internal_edge: Any
     terrain: Any
+    distinct: Any
 
 
-PLANES = Solids(from_plane, no_face, meet_no_more, no_internal_edge, no_height_field)
-SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge, meet_height_field)
+PLANES = Solids(from_plane, no_face, meet_no_more, no_internal_edge, no_height_field, all_distinct)
+SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge, meet_height_field, drop_coincident)
 
 
 def meet(touch, k, r, dt, margin, m, solids):

@@ -166,7 +166,8 @@ def put_rows(tree, q, dt, external_contacts, m, parts):
     found = 0
     if m.touch.pair.shape[0] > 0:
         found = find_contacts(m.touch, m.rows, dt, MARGIN, external_contacts, m.contacts, parts.solids)
-    nc = found if found < m.touch.capacity else m.touch.capacity
+    within = found if found < m.touch.capacity else m.touch.capacity
+    nc = parts.solids.distinct(m, within)
     level_points(m, nc)
     for c in range(nc):
         put_contact(m, c)
@@ -174,7 +175,7 @@ def put_rows(tree, q, dt, external_contacts, m, parts):
     n = put_speeds(m, put_frictions(m, n))
     if n > 0:
         n = parts.put_held(tree, m, n)
-    return nc, n, found - nc
+    return nc, n, found - within
 
 
 def rates(tree, v, m, nc, n, placed=False):
