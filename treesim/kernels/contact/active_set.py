@@ -1,4 +1,4 @@
-"""An active-set method for contact impulses, which follows Gauss-Seidel sweeps (after Moré and Toraldo 1991).
+"""An active-set method for contact impulses, also between Gauss-Seidel sweeps (after Moré and Toraldo 1991).
 
 x = lambda - (sigma + shift) / w of the natural map determines the state of every row. A contact is open where P(x) = 0,
 sticks where P(x) = x, and slips otherwise. A scalar row is at the bound that x exceeds, or free between its bounds. On

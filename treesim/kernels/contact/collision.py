@@ -188,10 +188,10 @@ def meet_between(touch, k, r, dt, margin, m, count, S, W, reach):
 
 
 class Solids(NamedTuple):
-    """Functions for the solids of a world: distance, facing face, contacts between points, internal edges, terrain, and
-    contacts found twice.
+    """Functions for the solids of a world.
 
-    Steps with planes only compile without code for other solids, which is most of the source.
+    distance, face: of a solid; between: contacts between points; internal_edge; terrain; distinct: drops contacts that
+    are found twice. Steps with planes only compile without code for other solids, which is most of the source.
     """
 
     distance: Any

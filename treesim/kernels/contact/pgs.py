@@ -228,12 +228,12 @@ def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
 
 
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
-    """Solve for impulses by sweeps, `active_set` searches and `admm`; return the number of iterations of all.
+    """Solve for impulses by `active_set` searches, sweeps and `admm`; return the number of iterations of all.
 
-    A search follows the first sweep: from the impulses of the step before it mostly ends there. Where that stalls,
-    compliant contacts lead to the solution (`follow_compliance`), or else `admm`. Without a warm start `admm` comes
-    first. It treats all contacts alike, so that points which share a load each take their part. Sweeps would assign it
-    to the first points in order, and would not change that where the parts are not determined.
+    From the impulses of the step before, the first search mostly ends there. Sweeps follow otherwise. Where that
+    stalls, compliant contacts lead to the solution (`follow_compliance`), or else `admm`. Without a warm start `admm`
+    comes first. It treats all contacts alike, so that points which share a load each take their part. Sweeps would
+    assign it to the first points in order, and would not change that where the parts are not determined.
     """
     taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
     if left > tolerance:
