@@ -14,7 +14,7 @@ from treesim import ArgumentError, plugins
 from treesim.dynamics.backends import Aba
 from treesim.model import generators
 
-MIXED = generators.random_tree(np.random.default_rng(3), 9)
+MIXED = generators.random_tree(np.random.default_rng(54), 6)  # a joint of every type
 
 
 def row_of(found, name, group=None):
