@@ -119,11 +119,11 @@ class StepCode:
             self._sequences[count] = sequence
         return sequence
 
-    def run_one(
-        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray | None
+    def run_at_once(
+        self, q: np.ndarray, v: np.ndarray, control: Any, warm_start: np.ndarray | None, count: int
     ) -> ResultBlocks | None:
-        """Step one state by one call; return its results, None where that is not possible (`StepSequence.run`)."""
-        return self.sequence(1).run(q, v, control, self._cold if warm_start is None else warm_start)
+        """Take `count` equal parts of a step of one state by one call; return None where `StepSequence.run` does."""
+        return self.sequence(count).run(q, v, control, self._cold if warm_start is None else warm_start)
 
     def step_with(
         self,

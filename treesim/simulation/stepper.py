@@ -473,7 +473,8 @@ class Stepper(ReprMixin):
         """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
         u = self._control(state, control)
         with nullcontext() if self.threads is None else use_threads(self.threads):
-            worst, results = substeps(self.code, state.q, state.v, state.contact, self.substeps, u)
+            given = state.q, state.v, state.contact, self.substeps, u
+            worst, results = substeps(self.code, *given, at_once=u is not control)
         end, impulses, contact = results[-1], state.impulses, state.contact
         if self._constrained:
             impulses = summed([each.constraint_impulses for each in results])
