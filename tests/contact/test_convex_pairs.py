@@ -105,7 +105,7 @@ def tower(kinds, **options):
 HULL, BARREL, CRATE = ("hull", (), CORNERS), ("cylinder", (0.1, SIDE)), ("box", (SIDE,) * 3)
 
 
-@pytest.mark.parametrize("duration", [0.05, pytest.param(10.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("duration", [0.05, pytest.param(3.0, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kinds", [(HULL,) * 3, (CRATE, HULL, BARREL), (BARREL,) * 3])
 def test_a_tower_of_hulls_stands(kinds, duration):
     world, q = tower(kinds)

@@ -108,11 +108,11 @@ def test_backends_without_a_straight_course_are_refused():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize(
-    ("name", "base", "kp"),
-    [("g1_29dof_rev_1_0", "floating", 300.0), ("panda", "fixed", 100.0), ("hyq", "floating", 0.0)],
-)
+    ("name", "base", "kp", "backend"),
+    [("g1_29dof_rev_1_0", "floating", 300.0, "aba"), ("hyq", "floating", 0.0, "rjk"), ("hyq", "floating", 0.0, "aba"),
+     *(("panda", "fixed", 100.0, backend) for backend in BACKENDS)],
+)  # fmt: skip
 def test_a_second_of_a_robot_is_that_of_a_rollout(name, base, kp, backend):
     robot = treesim.load(name, base=base)
     rng = np.random.default_rng(0)

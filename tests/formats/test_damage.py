@@ -17,7 +17,7 @@ from treesim.formats import suffixes
 from treesim.formats.digests import CONTACT_LABELS, LABELS
 
 LIBRARIES = {".parquet": "pyarrow", ".nc": "xarray", ".mcap": "mcap"}
-FLIPS = [pytest.param(40, id="some"), pytest.param(2000, marks=pytest.mark.slow, id="many")]
+FLIPS = [pytest.param(40, id="some"), pytest.param(600, marks=pytest.mark.slow, id="many")]
 
 
 @cache

@@ -13,7 +13,7 @@ from treesim.meshes import read_colored, reader
 
 from . import files
 
-EVERYDAY, LONG = 200, 4000
+EVERYDAY, LONG = 200, 1500
 LONGEST = 10.0  # s for one file: its child is killed after `SECONDS`
 PIECES = (
     b"nan", b"-1", b"1e400", b"999999999999999999", b"\0", b"\xff\xfe", b"<", b'"', b"\n", b" ", b"f 1 2 3", b"#",

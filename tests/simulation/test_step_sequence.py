@@ -9,7 +9,7 @@ import pytest
 import treesim
 from tests.simulation.test_step_result import PUSHED, START, box
 from treesim.engine.call.generic import runs_compiled
-from treesim.simulation.step_sequence import ResultBlocks
+from treesim.simulation.step_sequence import ResultBlocks, StepSequence
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 RULES = ("implicit_midpoint", "semi_implicit_euler")
@@ -27,7 +27,7 @@ def case(name):
 def one_by_one(stepper):
     """The same stepper without sequences."""
     other = pickle.loads(pickle.dumps(stepper))
-    other.code.run_parts = lambda *_: None
+    other.code.sequence = lambda count: StepSequence(None, None, stepper.code._shapes, count)
     return other
 
 
@@ -55,21 +55,43 @@ def test_sequences_are_used():
         robot, q, v, control = case(name)
         stepper = treesim.Stepper(robot, 1e-3)
         state = stepper.reset(q, v)
-        found = stepper.code.run_parts(state.q, state.v, control, state.contact, 1)
+        found = stepper.code.run_at_once(state.q, state.v, control, state.contact, 1)
         assert isinstance(found, ResultBlocks) and found.solved
 
 
-def test_a_part_near_a_joint_limit_needs_the_contact_solve():
+def test_batches_need_no_sequence():
     robot = treesim.load("ur5")
     stepper = treesim.Stepper(robot, 1e-3, substeps=1)
-    upper = robot.clamp(np.full(robot.nq, 1e3))
-    still = np.zeros(robot.nv)
-    state = stepper.reset(upper - 1.0, still)
-    assert stepper.code.run_parts(state.q, state.v, still, None, 1) is not None
-    state = stepper.reset(upper, still)
-    assert stepper.code.run_parts(state.q, state.v, still, None, 1) is None
-    after, report = stepper.step(stepper.reset(upper - 1e-3, np.full(robot.nv, 3.0)), still)
-    assert np.all(after.q <= upper + 1e-9) and report.ok
+    state, report = stepper.step(stepper.reset(np.zeros((3, robot.nq))))
+    assert report.ok and not stepper.code._sequences
+    stepper.step(stepper.reset(np.zeros(robot.nq)))
+    assert stepper.code._sequences
+    again, report = stepper.step(stepper.reset(np.zeros((3, robot.nq))))
+    assert report.ok and np.array_equal(again.q, state.q) and again.contact.shape == state.contact.shape
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("substeps", [1, 2])
+def test_parts_near_joint_limits_need_the_contact_solve(rule, substeps):
+    robot = treesim.load("ur5")
+    stepper = treesim.Stepper(robot, 1e-3, integrator=rule, substeps=substeps)
+    upper, still = robot.clamp(np.full(robot.nq, 1e3)), np.zeros(robot.nv)
+    for q, alone in ((upper - 1.0, True), (upper, False)):
+        found = stepper.code.run_at_once(q, still, still, None, 2)
+        assert (found is not None) == alone  # two parts near limits are taken one by one
+    q, v = upper - 1e-3, np.full(robot.nv, 0.7)  # the limits act after some steps
+    state = same = stepper.reset(q, v)
+    other, impulses = one_by_one(stepper), []
+    for _ in range(5):
+        state, report = stepper.step(state)
+        same, expected = other.step(same)
+        for key in ("q", "v", "contact"):
+            assert np.array_equal(getattr(state, key), getattr(same, key)), key
+        assert np.array_equal(report.contact.solver_info, expected.contact.solver_info)
+        assert report.ok
+        impulses.append(np.abs(state.contact).max())
+    assert impulses[0] == 0.0 and impulses[-1] > 0.0
+    assert np.all(state.q <= upper + 1e-9)
 
 
 def test_steps_that_fail_are_explained_by_calls_one_by_one():

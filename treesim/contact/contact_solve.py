@@ -10,7 +10,7 @@ import numpy as np
 from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
-from ..engine.call.call_sequence import Call, Place
+from ..engine.call.call_sequence import Call
 from ..engine.call.evaluate import STATES_PER_TASK, run_states
 from ..engine.call.generic import compiled, compiled_soon
 from ..engine.frontend.fastcall import BAD_LAYOUT
@@ -182,8 +182,8 @@ class ContactSolve:
         """Shapes of what one state's calls pass on: q_free, v_free, work_free, and the kinematics."""
         return (self.robot.nq,), (self.robot.nv,), (2,), self._inputs[-1] if self.kinematics else (0,)
 
-    def calls_of(self, given: ContactInput, kinematics: Place, result: ContactOutput) -> Iterator[Call | None]:
-        """Yield the calls of one state's contact solve, with arrays at places, for a sequence."""
+    def calls_of(self, given: ContactInput, kinematics: np.ndarray, result: ContactOutput) -> Iterator[Call | None]:
+        """Yield the calls of one state's contact solve in a sequence, with arrays or places in its arguments."""
         if self.kinematics is None:
             yield self.bound.call_of([*given, *result])
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -118,9 +118,10 @@ class ContactReport(ReprMixin):
         """
         if len(self._substeps) == 1:
             return np.asarray(self._substeps[0].solver_info)
-        every = np.stack([each.solver_info for each in self._substeps])
-        found: np.ndarray = every.max(axis=0)
-        found[..., SUMS] = every[..., SUMS].sum(axis=0)
+        every = [each.solver_info for each in self._substeps]
+        found: np.ndarray = reduce(np.maximum, every)
+        for k in SUMS:
+            found[..., k] = sum(each[..., k] for each in every)
         found[..., LAST] = every[-1][..., LAST]
         return found
 
@@ -198,4 +199,4 @@ class ContactReport(ReprMixin):
 
 
 def _mean(every: list[np.ndarray]) -> np.ndarray:
-    return every[0] if len(every) == 1 else np.stack(every).mean(axis=0)
+    return every[0] if len(every) == 1 else sum(every[1:], every[0]) / len(every)

@@ -23,18 +23,18 @@ REMEDY = (
 
 def all_solved(substeps: Sequence[ContactStep]) -> bool:
     """Return whether the contact problems of all states are solved in all substeps."""
-    return all(solved_at(x) if x.ndim == 1 else is_solved(x).all() for x in (each.solver_info for each in substeps))
-
-
-def solved_at(x: np.ndarray, first: int = 0) -> bool:
-    """Return whether one problem is solved, whose diagnostics begin at x[first]: asked many thousand times a second."""
-    within = x.item(first + RESIDUAL) <= UNSOLVED and x.item(first + POSITION_RESIDUAL) <= UNSOLVED
-    return bool(within and x.item(first + LEFT_OUT) == 0)
+    return all(is_solved(each.solver_info).all() for each in substeps)
 
 
 def is_solved(solver_info: np.ndarray) -> np.ndarray:
     """Return whether the contact problems of steps (...) are solved, from diagnostics (..., 7) (`ContactReport`)."""
-    return (worst_residual(solver_info) <= UNSOLVED) & (solver_info[..., LEFT_OUT] == 0)
+    solved: np.ndarray = np.all([solver_info[..., k] <= largest for k, largest in bounds_if_solved()], axis=0)
+    return solved
+
+
+def bounds_if_solved() -> Sequence[tuple[int, float]]:
+    """Return the diagnostics that have a bound in problems that are solved: the index of each and its largest value."""
+    return (RESIDUAL, UNSOLVED), (POSITION_RESIDUAL, UNSOLVED), (LEFT_OUT, 0.0)
 
 
 def worst_residual(solver_info: np.ndarray) -> np.ndarray:

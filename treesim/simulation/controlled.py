@@ -199,9 +199,9 @@ class ControlledRobot:
         def failed(*state: np.ndarray) -> None:
             raise code.explain(*state)
 
-        _, results = substeps(code, q, v, self.impulses, count, control, failed)
-        for result in results:
-            self.work += result.work
+        _, results = substeps(code, q, v, self.impulses, count, control if self._follows else tau, failed)
+        for part in results:
+            self.work += part.work
         self.applied, end = results[0].force, results[-1]
         if code.stage is not None:
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results)

@@ -27,7 +27,7 @@ class Recording:
         self.v = np.empty((capacity, robot.nv))
         self.tau = np.empty((capacity, robot.nv))
         self.work = np.empty((capacity, 2))
-        self._bodies = [] if touching is None else list(touching.bodies)
+        self._bodies = np.array([] if touching is None else touching.bodies, int)
         kept = 0 if touching is None else capacity
         self.wrench, self.solver_info = np.zeros((kept, len(self._bodies), 6)), no_contact(kept)
         self._latest: list[tuple[int, np.ndarray]] = []  # states, and wrenches (P, 12) of all pairs
@@ -45,7 +45,8 @@ class Recording:
         """Record the contact report of the step that starts at the last state."""
         if self._touching is not None:
             k = self.count - 1
-            self.wrench[k], self.solver_info[k] = contact.wrench[self._bodies], contact.solver_info
+            contact.wrench.take(self._bodies, axis=0, out=self.wrench[k], mode="clip")  # faster than "raise"
+            self.solver_info[k] = contact.solver_info
             self._latest.append((k, contact.pairs))
             if len(self._latest) == BLOCK:
                 self._keep_what_touched()

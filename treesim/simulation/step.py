@@ -105,33 +105,25 @@ class StepCode:
             return self.run(q[None], v[None], control[None], before, one)
         return status
 
-    def run_parts(
-        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray | None, count: int
-    ) -> ResultBlocks | None:
-        """Take `count` equal parts of a step of one state by one call; return their results.
+    def sequence(self, count: int) -> StepSequence:
+        """Return the `count` equal parts of a step of one state as one call.
 
-        Returns None where that is not possible: for parts that run in Python; near joint limits, if there is no other
-        contact; for arrays of another layout; for steps that fail; and where there was no memory for a contact.
+        Its compilation begins in the background with what takes longest. There is another one when memory has grown.
         """
         sequence = self._sequences.get(count)
         if sequence is None or sequence.bound is not (self.stage and self.stage.bound):
-            sequence = self._sequences[count] = self._sequence(count)
-        if sequence.call is None:
-            return None
-        out, scratch = sequence.memory()
-        if sequence.call(q, v, control, self._cold if warm_start is None else warm_start, out, scratch) != FINE:
-            return None
-        results = ResultBlocks(out, sequence)
-        if not results.solved and results.leave_out():
-            return None
-        return None if sequence.near_limits and sequence.is_near_limits(scratch) else results
+            possible = self.bound is not None and not self._outside
+            if possible and self.stage is not None:
+                self.stage.begin()
+            sequence = StepSequence(self.bound if possible else None, self.stage, self._shapes, count)
+            self._sequences[count] = sequence
+        return sequence
 
-    def _sequence(self, count: int) -> StepSequence:
-        """Return the code of `run_parts`; its compilation begins in the background with what takes longest."""
-        possible = self.bound is not None and not self._outside
-        if possible and self.stage is not None:
-            self.stage.begin()
-        return StepSequence(self.bound if possible else None, self.stage, self._shapes, count)
+    def run_at_once(
+        self, q: np.ndarray, v: np.ndarray, control: Any, warm_start: np.ndarray | None, count: int
+    ) -> ResultBlocks | None:
+        """Take `count` equal parts of a step of one state by one call; return None where `StepSequence.run` does."""
+        return self.sequence(count).run(q, v, control, self._cold if warm_start is None else warm_start)
 
     def step_with(
         self,

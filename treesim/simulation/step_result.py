@@ -53,18 +53,25 @@ def substeps(
     count: int,
     control: np.ndarray | Callable[[int, np.ndarray, np.ndarray], np.ndarray],
     failed: Callable[[np.ndarray, np.ndarray, np.ndarray], object] | None = None,
+    at_once: bool = True,
 ) -> tuple[int, Sequence[Any]]:
     """Take the `count` equal parts of a step of one state or a batch; return the worst status, and each part's results.
 
     The results have the attributes of `StepResult`. warm_start (..., R): contact impulses of the step before; None for
     zeros. control: constant (..., nv), or control(k, q, v) of the k-th part, which starts at (q, v). failed(q, v,
-    control): called for a part whose status is not FINE, to raise.
+    control): called for a part whose status is not FINE, to raise. at_once: False if parts under constant control
+    cannot be taken by one call.
     """
-    batch = q.shape[:-1]
+    batch, constant = q.shape[:-1], isinstance(control, np.ndarray)
+    if constant and at_once and not batch:
+        parts = code.run_at_once(q, v, control, warm_start, count)
+        if parts is not None:
+            return FINE, parts
     worst, results = FINE, []
     for k in range(count):
         u = control if isinstance(control, np.ndarray) else control(k, q, v)
-        part = None if batch else code.run_parts(q, v, u, warm_start, 1)
+        known = batch or (constant and count == 1)  # that there is no such call
+        part = None if known else code.run_at_once(q, v, u, warm_start, 1)
         result = code.new_result(batch) if part is None else part[0]
         status = code.run(q, v, u, warm_start, result) if part is None else FINE
         if status != FINE:

@@ -10,160 +10,188 @@ import numpy as np
 
 from ..contact.contact_solve import ContactInput, ContactOutput, ContactSolve
 from ..contact.convex_pairs import nothing_found
-from ..contact.unsolved import solved_at
+from ..contact.unsolved import bounds_if_solved
 from ..engine.call.bound_entry import BoundEntry
-from ..engine.call.call_sequence import Call, Place, call_sequence
+from ..engine.call.call_sequence import Bound, Call, Place, call_sequence
+from ..engine.frontend.fastcall import BAD_LAYOUT, OUT_OF_BOUNDS
 from ..kernels.contact.contact_step import LEFT_OUT
+from ..kernels.entries.status import FINE
 from .step_result import StepResult
 
-Q, V, CONTROL, WARM_START, OUT, SCRATCH = range(6)  # arguments of a sequence
+OUT = 4  # index of `out` among the arguments of a sequence
 
 
 class View(NamedTuple):
-    """Part of an argument of a sequence: the argument, its first number, the one behind its last, and its shape."""
+    """Part of `out`: its slice, its shape if it has several axes, and its place."""
 
-    argument: int
-    first: int
-    end: int
-    shape: tuple[int, ...]
+    at: slice
+    shape: tuple[int, ...] | None
+    place: Place
 
-    def of(self, block: np.ndarray) -> np.ndarray:
-        """Return the part of a block."""
-        part = block[self.first : self.end]
-        return part if len(self.shape) == 1 else part.reshape(self.shape)
+    def of(self, out: np.ndarray) -> np.ndarray:
+        """Return the part of `out`."""
+        return out[self.at] if self.shape is None else out[self.at].reshape(self.shape)
+
+
+class ResultBlocks(Sequence[StepResult]):
+    """Results of the parts of a step of one state, in one array `out`, of which they are made when one is read.
+
+    views: `View`s of each part's. solved: whether the contact problems of all parts are solved.
+    """
+
+    __slots__ = ("_made", "out", "solved", "views")
+
+    def __init__(self, out: np.ndarray, views: Sequence[StepResult], solved: bool) -> None:
+        self.out, self.views, self.solved = out, views, solved
+        self._made: list[StepResult] | None = None
 
     @property
-    def place(self) -> Place:
-        """Its place, for calls."""
-        return Place(self.argument, self.first, self.end - self.first)
-
-
-class ResultBlock:
-    """Results of a step of one state in one array, with the attributes of `StepResult`.
-
-    Those that are not needed for the next step are made of their parts of the array when they are read.
-    """
-
-    def __init__(self, out: np.ndarray, views: StepResult, state: tuple[slice, slice, slice]) -> None:
-        self._out, self._views = out, views
-        q, v, warm_start = state
-        self.q, self.v, self.warm_start = out[q], out[v], out[warm_start]
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_"):  # not from a pickle yet, or a method of none
-            raise AttributeError(name)
-        view = getattr(self._views, name)
-        found = None if view is None else view.of(self._out)
-        setattr(self, name, found)
-        return found
-
-    def copy(self) -> StepResult:
-        """Return the results in arrays of their own."""
-        return StepResult(*(None if view is None else view.of(self._out).copy() for view in self._views))
-
-
-class ResultBlocks(Sequence[ResultBlock]):
-    """Results of the parts of a step of one state, in one array `out`.
-
-    solved: whether the contact problems of all parts are solved.
-    """
-
-    __slots__ = ("_out", "_sequence", "solved")
-
-    def __init__(self, out: np.ndarray, sequence: StepSequence) -> None:
-        self._out, self._sequence, self.solved = out, sequence, True
-        for first in sequence.diagnostics:
-            self.solved = self.solved and solved_at(out, first)
+    def every(self) -> list[StepResult]:
+        """The results of each part."""
+        if self._made is None:
+            out = self.out
+            self._made = [StepResult(*[None if x is None else x.of(out) for x in views]) for views in self.views]
+        return self._made
 
     def __len__(self) -> int:
-        return len(self._sequence.parts)
+        return len(self.views)
 
     def __getitem__(self, k: Any) -> Any:
-        return ResultBlock(self._out, self._sequence.parts[k], self._sequence.states[k])
+        return self.every[k]
+
+    def __iter__(self) -> Iterator[StepResult]:
+        return iter(self.every)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return list, ([part.copy() for part in self],)
-
-    def leave_out(self) -> bool:
-        """Return whether there was no memory for a contact in any part."""
-        return any(self._out.item(first + LEFT_OUT) for first in self._sequence.diagnostics)
+        copies = [StepResult(*(None if x is None else x.copy() for x in part)) for part in self.every]
+        return list, (copies,)
 
 
 class StepSequence:
-    """Equal parts of a step as one call: `call(q, v, control, warm_start, out, scratch)` returns the worst status.
+    """Equal parts of a step of one state as one call, see `run`.
 
-    out: results of the parts, overwritten; `parts`: their views; `states`: places of q, v and impulses of each;
-    `diagnostics`: first number of each part's. `sizes`: of all arguments. With joint limits only, the calls are those
-    of unconstrained steps, and `near_limits` views of the scratch memory, 1 for parts near limits, which need the
-    contact solve. As a built-in function, `call` returns BAD_LAYOUT for arrays of another type or size. It is None if
-    `free`, the unconstrained step, is, or has no code that code can call.
+    parts: places of their results in `out`, an array of `size` numbers. q, v, warm_start: slices of the state at the
+    end; warm_start is None without contact. With joint limits only, the calls are those of unconstrained steps, and
+    tests whether parts are near limits, which need the contact solve. `call(q, v, control, warm_start, out)` returns
+    FINE if the results are valid and contact is solved. It is a built-in function if `free`, the unconstrained step,
+    and the contact solve have code that code can call; otherwise it returns BAD_LAYOUT.
+
+    solves: whether the contact solve is called in any case.
     """
 
-    def __init__(self, free: BoundEntry | None, stage: ContactSolve | None, shapes: StepResult, count: int) -> None:
+    def __init__(
+        self,
+        free: BoundEntry | None,
+        stage: ContactSolve | None,
+        shapes: StepResult,
+        count: int,
+        solves: bool = False,
+    ) -> None:
         self.bound = None if stage is None else stage.bound  # another one when memory has grown
-        self.call: Callable[..., int] | None = None
-        self.sizes = [0] * 6
-        if free is None:
-            return
+        self.size = 0
         self.parts = [StepResult(*map(self._view, shapes)) for _ in range(count)]
-        self.states = [_state_of(part) for part in self.parts]
-        self.diagnostics = [part.solver_info.first for part in self.parts if stage is not None]
-        quick = stage is not None and stage.quick is not None
-        between = [self._view(shape, SCRATCH) for shape in (() if stage is None or quick else stage.between)]
-        self.near_limits = [self._view((1,), SCRATCH) for _ in self.parts if quick]
-        given = (shapes.q, shapes.v, shapes.force, (0,) if stage is None else shapes.warm_start)
-        q, v, control, warm_start = (self._view(shape, k).place for k, shape in enumerate(given))
-        state = [q, v, warm_start]
-        calls: list[Call | None] = []
+        self.q, self.v, self.warm_start = (_slice(self.parts[-1], name) for name in ("q", "v", "warm_start"))
+        self.call: Callable[..., int] = _refused
+        quick = stage is not None and stage.quick is not None and not solves
+        self.new = np.zeros if quick else np.empty  # of joint limits that do not act, all results are 0
+        self._near_limits: list[View] = [self._view((1,)) for _ in self.parts if quick]
+        self._solved: StepSequence | None = None
+        self._made_of = free, stage, shapes
+        if free is not None:
+            self._write(free, stage, shapes)
+
+    def _write(self, free: BoundEntry, stage: ContactSolve | None, shapes: StepResult) -> None:
+        """Replace `call` by the calls of the parts, if there is code of all."""
+        given = shapes.q, shapes.v, shapes.force, shapes.warm_start or (0,)
+        q, v, control, warm_start = (Place(k, 0, shape[0]) for k, shape in enumerate(given))
+        near = [view.place for view in self._near_limits]
+        between = [] if stage is None or near else [np.empty(shape) for shape in stage.between]
+        state, calls = [q, v, warm_start], list[Call | None]()
         for k, part in enumerate(self.parts):
-            calls += _calls(free, stage, state, control, part, self.near_limits[k : k + 1] or between)
+            calls += _calls(free, stage, state, control, part, near[k : k + 1], between)
             state = [part.q.place, part.v.place, warm_start if part.warm_start is None else part.warm_start.place]
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
-            self.call = call_sequence(self.sizes, found)
+            sizes = [*(shape[0] for shape in given), self.size]
+            self.call = call_sequence(sizes, found, [*_bounds(self.parts), *(Bound(place, 0.0) for place in near)])
 
-    def memory(self) -> tuple[np.ndarray, np.ndarray]:
-        """Allocate `out`, zeros where only joint limits act, and `scratch`."""
-        new = np.zeros if self.near_limits else np.empty
-        return new(self.sizes[OUT]), np.empty(self.sizes[SCRATCH])
+    def run(self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray) -> ResultBlocks | None:
+        """Take the step; return its results.
 
-    def is_near_limits(self, scratch: np.ndarray) -> bool:
-        """Return whether joint limits may act in any part, so that its results are invalid."""
-        return any(scratch.item(view.first) for view in self.near_limits)
+        Returns None where that is not possible: for parts that run in Python; several parts near joint limits, if there
+        is no other contact; for arrays of another layout; for steps that fail; and where there was no memory for a
+        contact.
+        """
+        out = self.new(self.size)
+        status = self.call(q, v, control, warm_start, out)
+        if status == FINE:
+            return ResultBlocks(out, self.parts, True)
+        if status != OUT_OF_BOUNDS:
+            return None
+        if any(out[view.at] for view in self._near_limits):
+            return self._with_contact.run(q, v, control, warm_start) if len(self.parts) == 1 else None
+        results = ResultBlocks(out, self.parts, False)
+        return None if any(part.solver_info[LEFT_OUT] for part in results) else results
 
-    def _view(self, shape: tuple[int, ...] | None, argument: int = OUT) -> Any:
-        """Return the next part of an argument, of a shape."""
+    @property
+    def _with_contact(self) -> StepSequence:
+        """The same step with the contact solve in any case."""
+        if self._solved is None:
+            self._solved = StepSequence(*self._made_of, len(self.parts), solves=True)
+        return self._solved
+
+    def _view(self, shape: tuple[int, ...] | None) -> Any:
+        """Return the next part of `out`, of a shape."""
         if shape is None:
             return None
-        first = self.sizes[argument]
-        self.sizes[argument] += math.prod(shape)
-        return View(argument, first, self.sizes[argument], shape)
+        first, size = self.size, math.prod(shape)
+        self.size += size
+        return View(slice(first, self.size), None if len(shape) == 1 else shape, Place(OUT, first, size))
 
 
-def _state_of(part: StepResult) -> tuple[slice, slice, slice]:
-    """Return the places of q, v and the impulses, empty without contact, at the end of a part."""
-    views = (part.q, part.v, part.warm_start)
-    q, v, warm_start = (slice(0, 0) if view is None else slice(view.first, view.end) for view in views)
-    return q, v, warm_start
+def _refused(*arrays: Any) -> int:
+    return BAD_LAYOUT
+
+
+def _slice(part: Any, name: str) -> Any:
+    """Return the slice of a part's result in `out`, None if it has none."""
+    view = getattr(part, name)
+    return None if view is None else view.at
+
+
+def _bounds(parts: Sequence[StepResult]) -> Iterator[Bound]:
+    """Yield the bounds of the diagnostics of contact that is solved."""
+    for part in parts:
+        if part.solver_info is not None:
+            for k, largest in bounds_if_solved():
+                yield Bound(Place(OUT, part.solver_info.place.first + k, 1), largest)
 
 
 def _calls(
-    free: BoundEntry, stage: ContactSolve | None, state: list[Place], control: Place, part: Any, between: list[View]
+    free: BoundEntry,
+    stage: ContactSolve | None,
+    state: list[Place],
+    control: Place,
+    part: Any,
+    near: list[Place],
+    between: list[np.ndarray],
 ) -> Iterator[Call | None]:
     """Yield the calls of a part that starts at `state`: q, v and impulses of the warm start.
 
-    between: what the calls pass to each other (`ContactSolve.between`), or whether the part is near joint limits.
+    near: place of the test whether the part is near joint limits, if contact is not solved. between: what the calls
+    pass to each other if it is (`ContactSolve.between`).
     """
     q, v, warm_start = state
     rows = [view.place for view in part.constraint_rows()]
     own = [view.place for view in (part.q, part.v, part.force, part.work)]
     if stage is None:
         yield free.call_of([q, v, control, *own, *rows])
-    elif stage.quick is not None:
+    elif near:
+        assert stage.quick is not None
         yield free.call_of([q, v, control, *own, *rows])
-        yield stage.quick.call_of([q, own[0], between[0].place])
+        yield stage.quick.call_of([q, own[0], *near])
     else:
-        q_free, v_free, work_free, kinematics = [view.place for view in between]
+        q_free, v_free, work_free, kinematics = between
         yield free.call_of([q, v, control, q_free, v_free, own[2], work_free, *rows])
         found = nothing_found(np.empty(q.size))
         given = ContactInput(q, v, q_free, v_free, own[2], work_free, warm_start, found)

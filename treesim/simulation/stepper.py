@@ -6,6 +6,7 @@ import copy
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeVar
@@ -31,8 +32,8 @@ from ..types import Engine
 from ..validation.arrays import Argument, coerce
 from .start_limits import warn_of_start
 from .step import StepCode, check_rows, compiled_rule, forward_solver
-from .step_result import StepResult, substeps
-from .step_sequence import ResultBlocks
+from .step_result import substeps
+from .step_sequence import StepSequence
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .world import World, as_world
 
@@ -70,13 +71,6 @@ class State(ReprMixin):
     impulses: np.ndarray
     contact: np.ndarray
 
-    @classmethod
-    def _of(cls, t: float, q: np.ndarray, v: np.ndarray, impulses: np.ndarray, contact: np.ndarray) -> State:
-        """Return the state with these values, in a third of the time that the constructor of a frozen class takes."""
-        state = object.__new__(cls)
-        state.__dict__.update(t=t, q=q, v=v, impulses=impulses, contact=contact)
-        return state
-
     def __repr__(self) -> str:
         many = f"{self.q.shape[0]} states" if self.q.ndim > 1 else "one state"
         return f"<State: t = {self.t:g} s, {many}>"
@@ -87,6 +81,14 @@ class State(ReprMixin):
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
         return [*arrays(self, "q", "v", "impulses", "contact")]
+
+
+def new_state(t: float, q: np.ndarray, v: np.ndarray, impulses: np.ndarray, contact: np.ndarray) -> State:
+    """Return the state with these values, in a third of the time that the constructor of a frozen class takes."""
+    state: State = object.__new__(State)
+    values = state.__dict__
+    values["t"], values["q"], values["v"], values["impulses"], values["contact"] = t, q, v, impulses, contact
+    return state
 
 
 class Report(ReprMixin):
@@ -127,7 +129,7 @@ class Report(ReprMixin):
         before: State,
         control: np.ndarray,
         after: State,
-        substeps: Sequence[StepResult],
+        substeps: Sequence[Any],
         worst: int,
     ) -> None:
         self._stepper, self._before, self._control, self._after = stepper, before, control, after
@@ -140,8 +142,7 @@ class Report(ReprMixin):
 
     @cached_property
     def _work(self) -> np.ndarray:
-        work = [each.work for each in self._substeps]
-        return np.asarray(work[0] if len(work) == 1 else sum(work))
+        return summed([each.work for each in self._substeps])
 
     @property
     def control_work(self) -> np.ndarray:
@@ -320,7 +321,8 @@ class Stepper(ReprMixin):
         self.substeps = substeps_of(robot, self.rule, self.dt, substeps)
         h = self.dt / self.substeps
         self.settings = StepSettings.of(robot, self.rule, h, kp, kd)
-        if not self.world.m:
+        self._constrained = self.world.m > 0
+        if not self._constrained:
             check_inertia(robot, self.rule, h, *gains_of(robot, kp, kd))
         self.contact_solver = contact_solver
         chosen_solver(contact_solver)
@@ -333,6 +335,7 @@ class Stepper(ReprMixin):
         warn_of_friction(robot, integrator, stacklevel=3)
         how = self.gravity, self.settings, self.engine, contact_solver
         self.code = StepCode(self.world, self.rule, self._solver, *how)
+        self._sequence: StepSequence | None = None  # the parts of a step of one state as one call
 
     def __repr__(self) -> str:
         parts = f" in {self.substeps} parts" if self.substeps > 1 else ""
@@ -419,7 +422,7 @@ class Stepper(ReprMixin):
         """Return the state after dt and the results of the step.
 
         A state that cannot be stepped becomes NaN or infinite; `report.status` marks it and nothing is raised. Cost
-        O(N) with most backends, plus 4 us.
+        O(N) with most backends, plus 3 us.
 
         Parameters
         ----------
@@ -447,32 +450,47 @@ class Stepper(ReprMixin):
         ContactWarning
             Once, if contact was not solved.
         """
-        u = self._still if control is None else control
-        if state.q.ndim == 1 and type(u) is np.ndarray:
-            results = self.code.run_parts(state.q, state.v, u, state.contact, self.substeps)
-            if results is not None:
-                return self._stepped(state, u, FINE, results)
-        u = self._control(state, control)
-        if self.threads is None:
-            return self._stepped(state, u, *substeps(self.code, state.q, state.v, state.contact, self.substeps, u))
-        with use_threads(self.threads):
-            return self._stepped(state, u, *substeps(self.code, state.q, state.v, state.contact, self.substeps, u))
+        sequence = self._sequence
+        if sequence is None:
+            if state.q.ndim > 1:  # a batch needs no code of one state
+                return self._step_by_parts(state, control)
+            sequence = self._sequence = self.code.sequence(self.substeps)
+        u: Any = self._still if control is None else control
+        results = sequence.run(state.q, state.v, u, state.contact)
+        if results is None:
+            self._sequence = None  # memory may grow
+            return self._step_by_parts(state, control)
+        if not results.solved:
+            self._warn(results, stacklevel=4)
+        out, at, impulses = results.out, sequence.warm_start, state.impulses
+        if self._constrained:
+            impulses = summed([each.constraint_impulses for each in results])
+        contact = state.contact if at is None else out[at]
+        after = new_state(state.t + self.dt, out[sequence.q], out[sequence.v], impulses, contact)
+        return after, Report(self, state, u, after, results, FINE)
 
-    def _stepped(self, state: State, u: np.ndarray, worst: int, results: Sequence[Any]) -> tuple[State, Report]:
-        """Return the state after a step with controls u, and its report."""
+    def _step_by_parts(self, state: State, control: ArrayLike | None) -> tuple[State, Report]:
+        """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
+        u = self._control(state, control)
+        with nullcontext() if self.threads is None else use_threads(self.threads):
+            given = state.q, state.v, state.contact, self.substeps, u
+            worst, results = substeps(self.code, *given, at_once=u is not control)
         end, impulses, contact = results[-1], state.impulses, state.contact
-        if self.world.m:
-            every = [each.constraint_impulses for each in results]
-            impulses = every[0] if len(every) == 1 else sum(every)
+        if self._constrained:
+            impulses = summed([each.constraint_impulses for each in results])
         if self.code.stage is not None:
             contact = end.warm_start
-            solved = results.solved if isinstance(results, ResultBlocks) else all_solved(results)
-            if not (solved or self._has_warned):
-                self._has_warned = True
-                report = ContactReport(self.world.touching, results)
-                warn_of_step(report.solver_info, report.wrench, self.robot.body_names, stacklevel=4)
-        after = State._of(state.t + self.dt, end.q, end.v, impulses, contact)
+            if not all_solved(results):
+                self._warn(results, stacklevel=5)
+        after = new_state(state.t + self.dt, end.q, end.v, impulses, contact)
         return after, Report(self, state, u, after, results, worst)
+
+    def _warn(self, results: Sequence[Any], stacklevel: int) -> None:
+        """Warn of a step whose contact problem was not solved, once."""
+        if not self._has_warned:
+            self._has_warned = True
+            report = ContactReport(self.world.touching, results)
+            warn_of_step(report.solver_info, report.wrench, self.robot.body_names, stacklevel)
 
     def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
         shape = state.v.shape
@@ -493,6 +511,11 @@ class Stepper(ReprMixin):
             k = int(np.argwhere(~np.isfinite(u))[0][-1])
             raise NonFiniteError(f"control: that of joint {self.robot.dof_name(k)!r} is not finite")
         return u
+
+
+def summed(every: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the sum of the parts' results: that of a single part itself."""
+    return every[0] if len(every) == 1 else np.asarray(sum(every))
 
 
 def unwarned(made: Callable[[], Made]) -> Made:

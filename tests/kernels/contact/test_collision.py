@@ -159,14 +159,16 @@ def triangles_of(field):
     ])  # fmt: skip
 
 
-def nearest_in(triangle, p):
-    """The point of a triangle nearest to p: over its inside, or on one of its sides."""
-    sides = np.roll(triangle, -1, axis=0) - triangle
-    n = np.cross(sides[0], sides[1])
-    if all(np.cross(n, side) @ (p - corner) >= 0 for side, corner in zip(sides, triangle, strict=True)):
-        return p - n * (n @ (p - triangle[0])) / (n @ n)
-    on_sides = [a + d * np.clip((p - a) @ d / (d @ d), 0, 1) for a, d in zip(triangle, sides, strict=True)]
-    return min(on_sides, key=lambda x: np.linalg.norm(p - x))
+def nearest_in(triangles, p):
+    """The point of triangles (k, 3, 3) nearest to p: over the inside of one, or on a side."""
+    sides = np.roll(triangles, -1, axis=1) - triangles
+    n = np.cross(sides[:, 0], sides[:, 1])
+    to_p = p - triangles
+    inside = (np.einsum("kc,ksc->ks", n, np.cross(sides, to_p)) >= 0).all(axis=1)
+    over = p - n * (np.einsum("kc,kc->k", n, to_p[:, 0]) / np.einsum("kc,kc->k", n, n))[:, None]
+    along = np.clip(np.einsum("ksc,ksc->ks", to_p, sides) / np.einsum("ksc,ksc->ks", sides, sides), 0, 1)
+    points = np.vstack([over[inside], (triangles + along[..., None] * sides).reshape(-1, 3)])
+    return points[np.linalg.norm(p - points, axis=1).argmin()]
 
 
 def test_a_ball_over_heights_meets_the_nearest_point_of_all_triangles():
@@ -177,14 +179,14 @@ def test_a_ball_over_heights_meets_the_nearest_point_of_all_triangles():
     for _ in range(100):
         p = np.array([*rng.uniform(-0.55, 0.55, 2), 0.5])
         for _ in range(60):  # down, by what is free, to a small gap
-            nearest = min((nearest_in(triangle, p) for triangle in triangles), key=lambda x: np.linalg.norm(p - x))
+            nearest = nearest_in(triangles, p)
             gap = np.linalg.norm(p - nearest) - 0.1
             p[2] -= gap - 1e-3
         found = contacts(robot, field, at(p))
         first = int(np.argmin(found.gap))
         assert found.gap[first] == pytest.approx(gap, abs=1e-12)
         np.testing.assert_allclose(found.normal[first], (p - nearest) / np.linalg.norm(p - nearest), rtol=0, atol=1e-9)
-        kinds.add(sum(np.isclose(nearest, triangle, atol=1e-9).all(axis=1).any() for triangle in triangles) > 0)
+        kinds.add(bool(np.isclose(nearest, triangles, atol=1e-9).all(axis=2).any()))
     assert kinds == {True, False}  # nodes, and others
 
 

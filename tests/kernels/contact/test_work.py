@@ -188,6 +188,7 @@ def test_the_error_falls_with_dt(rule, motion):
     assert fine < coarse / 2.5, (coarse, fine)
 
 
+@pytest.mark.slow
 def test_a_robot_that_stands_under_drives_has_a_flat_balance():
     """Its drives hold its weight at rest: before, the motion of a step without ground was in the books, 0.3 J each
     second. Its neutral legs are far beyond their limits, and the work of bringing them back is booked as well."""
@@ -201,7 +202,7 @@ def test_a_robot_that_stands_under_drives_has_a_flat_balance():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["g1_29dof_rev_1_0", "anymal_c", "talos"])
+@pytest.mark.parametrize("name", ["g1_29dof_rev_1_0", "anymal_c"])
 def test_robots_that_stand_and_fall_keep_their_books(name):
     """For 20 s. At rest positions move by no more than impulses are solved to, 1e-9 m/s; a fall has its largest error
     in the few steps in which whole bodies hit the ground, and turn fast joints by tens of rad/s."""

@@ -45,28 +45,45 @@ class Call(NamedTuple):
     keep: Any
 
 
-def call_sequence(sizes: Sequence[int], calls: Sequence[Call]) -> Callable[..., int]:
+class Bound(NamedTuple):
+    """Largest value that the numbers of a part, an argument's or of an array, may have after the calls."""
+
+    part: Place | np.ndarray
+    largest: float
+
+
+def call_sequence(sizes: Sequence[int], calls: Sequence[Call], bounds: Sequence[Bound] = ()) -> Callable[..., int]:
     """Return a built-in function of arrays of so many numbers that makes some calls in order.
 
     It accepts only aligned, writable, contiguous float64 arrays of one axis, and returns the worst status; otherwise
-    BAD_LAYOUT, with nothing done. That results overlap no arguments is not checked.
+    BAD_LAYOUT, with nothing done. If all calls are FINE but a number is larger than its bound or NaN, it returns
+    OUT_OF_BOUNDS. That results overlap no arguments is not checked.
     """
     jobs = [_job(call) for call in calls]
     words = [len(sizes), *sizes, len(calls), max((len(job) // 2 for job in jobs), default=0)]
     for call, job in zip(calls, jobs, strict=True):
         words += [call.address, len(job) // 2, *job]
+    words.append(len(bounds))
+    for part, largest in bounds:
+        words += [*_where(part), part.size, int(np.float64(largest).view(np.int64))]
     program = np.array(words, np.int64)
     code, kept = _code()
-    return builtin("sequence", code.address("fast"), np.float64, (code, kept, program, list(calls)), program)
+    return builtin(
+        "sequence", code.address("fast"), np.float64, (code, kept, program, list(calls), list(bounds)), program
+    )
 
 
 def _job(call: Call) -> list[int]:
     """Return the pairs of a call's words."""
     pairs: list[int] = []
     for x in call.arrays:
-        pairs += (NO_ARGUMENT, address(x)) if isinstance(x, np.ndarray) else (x.argument, 8 * x.first)
-        pairs += NO_ARGUMENT, x.size
+        pairs += (*_where(x), NO_ARGUMENT, x.size)
     return pairs
+
+
+def _where(part: Place | np.ndarray) -> tuple[int, int]:
+    """Return the pair of words of a part's first number."""
+    return (NO_ARGUMENT, address(part)) if isinstance(part, np.ndarray) else (part.argument, 8 * part.first)
 
 
 @lru_cache(maxsize=1)

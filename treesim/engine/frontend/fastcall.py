@@ -28,6 +28,7 @@ from ...kernels.entries.status import WRONG_SIZE
 from .memory import reals_at, unchanged, words_at
 
 BAD_LAYOUT = WRONG_SIZE + 1  # an argument is not a supported array
+OUT_OF_BOUNDS = BAD_LAYOUT + 1  # a number is beyond its bound (`engine.call.call_sequence`)
 METH_FASTCALL = 0x0080
 TYPE, DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTOR, FLAGS = 1, 2, 3, 4, 7, 8  # words of PyArrayObject_fields
 CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400  # NPY_ARRAY_C_CONTIGUOUS, ...
@@ -36,7 +37,7 @@ HALF = 0xFFFFFFFF  # nd and flags are 32 bits wide
 
 # run-time addresses for the compiled fast call, which differ between processes
 ARRAY_TYPE, NUMBER_TYPE, NEW_REFERENCE, FIRST_STATUS = 0, 1, 2, 3
-WORDS_KNOWN = FIRST_STATUS + BAD_LAYOUT + 1
+WORDS_KNOWN = FIRST_STATUS + OUT_OF_BOUNDS + 1
 
 
 def is_row(words, known, size):
@@ -182,7 +183,7 @@ def builtin(
     program: further words that the code reads (`engine.call.call_sequence`).
     """
     counts_references = int(sys.version_info < (3, 12))  # small integers are immortal since
-    statuses = [id(status) for status in range(BAD_LAYOUT + 1)]
+    statuses = [id(status) for status in range(OUT_OF_BOUNDS + 1)]
     more = [] if program is None else [program.ctypes.data, program.size]
     words = np.array([id(np.ndarray), id(np.dtype(number)), counts_references, *statuses, *more], dtype=np.int64)
     known = words.view(_Known)

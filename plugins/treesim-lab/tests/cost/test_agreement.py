@@ -19,11 +19,10 @@ from treesim.model import generators
 from treesim.testing.bounds import COARSER, ROUNDING, ROUNDINGS, apart
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
-# an arm, a hand, humanoids, quadrupeds, wheels with two arms, a chain: another robot of the same kind finds the same
+# an arm, a hand, a quadruped, humanoids, wheels with two arms, a chain: another robot of the same kind finds the same
 ALL = {
-    "panda": "fixed", "allegro_right_hand": "fixed", "go1": "floating", "anymal_c": "floating",
-    "simple_humanoid": "floating", "talos_full_v2": "floating", "g1_29dof_with_hand_rev_1_0": "floating",
-    "pybullet_data/humanoid": "floating", "tiago_pro": "fixed", "baxter": "fixed",
+    "panda": "fixed", "allegro_right_hand": "fixed", "go1": "floating", "simple_humanoid": "floating",
+    "g1_29dof_with_hand_rev_1_0": "floating", "pybullet_data/humanoid": "floating", "tiago_pro": "fixed",
 }  # fmt: skip
 SLOW = pytest.mark.slow
 SPREAD = ROUNDINGS**0.5  # roundings behind an entry add up like steps at random
