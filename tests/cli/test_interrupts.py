@@ -44,7 +44,7 @@ def pressed_at(moment: str, folder: Path, robot: str) -> subprocess.CompletedPro
 
 
 # one before the program's own code, one while it is imported, and one while it reads, compiles and prints each
-OFTEN = ("numpy", "treesim.cli", "yourdfpy", "llvmlite.binding", "rich.table")
+OFTEN = ("numpy", "treesim.cli", "llvmlite.binding")
 EVERY = [x if x in OFTEN else pytest.param(x, marks=pytest.mark.slow) for x in (*MOMENTS, *RUNNING)]
 
 

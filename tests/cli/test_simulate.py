@@ -91,6 +91,7 @@ def standing(robot: str) -> str:
     return robot
 
 
+@pytest.mark.slow
 def test_the_ground_and_a_push_are_told_in_place_of_a_drift(answer: Callable[..., Any], robot: str) -> None:
     pushed = (
         "simulate",
@@ -313,6 +314,7 @@ def test_a_start_that_overflows_at_once_is_kept(treesim: Callable[..., Any], rob
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows knows no limit on files")
+@pytest.mark.slow
 def test_a_disk_without_room_costs_one_file(robot: str, tmp_path: Path) -> None:
     """In a process of its own, whose files may have 60 kB: the table of numbers fits, the archive does not."""
     resource = pytest.importorskip("resource")

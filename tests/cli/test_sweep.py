@@ -47,6 +47,7 @@ def test_samples_that_are_left_out_are_a_failure(robot, treesim, tmp_path):
     assert "8 of 8 samples" in found.stdout
 
 
+@pytest.mark.slow
 def test_joints_are_held_where_they_start(robot, answer, tmp_path):
     given = ("--samples", 4, "--steps", 50, "--workers", 1, "--q0", "hip=0.5", "--measure", "off=last(abs(q[hip]-0.5))")
     off = [

@@ -95,6 +95,7 @@ class GroundScreen(Screen):
         self.ground = ground
 
 
+@pytest.mark.slow
 def test_the_ground_is_shown_to_viewers_that_draw_it(
     watch: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -273,6 +274,7 @@ def haunted(monkeypatch: pytest.MonkeyPatch) -> Haunted:
     return window
 
 
+@pytest.mark.slow
 def test_a_reference_by_other_methods_is_shown_beside_the_robot(
     watch: Callable[..., Any], robot: str, haunted: Haunted
 ) -> None:

@@ -119,9 +119,12 @@ def test_a_load_on_one_joint_and_friction_on_every_other():
 
 
 BACKENDS = [name for name in treesim.available("dynamics") if name != "auto"]
+EVERYDAY = {"crba_ltdl", "rjk", "reference", "conjugate_gradient", "constraint_force"}  # one of each kind
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "backend", [pytest.param(name, marks=[pytest.mark.slow] * (name not in EVERYDAY)) for name in BACKENDS]
+)
 def test_every_backend_meets_limits_and_friction_alike(backend):
     """A double pendulum with friction that hits its limits: the states of all backends are those of dense algebra."""
     inertia = treesim.Inertia(1.0, (1.0, 0, 0), np.diag([0.01, 0.1, 0.1]))

@@ -233,7 +233,11 @@ def test_a_point_mass_borrows_its_inertia_from_what_hangs_on_it(backend):
 
 
 @every_path_backend
-@pytest.mark.parametrize("make_robot", [lambda: make.chain(60), lambda: make.square_grid(8)], ids=["chain", "grid"])
+@pytest.mark.parametrize(
+    "make_robot",
+    [pytest.param(lambda: make.chain(60), id="chain", marks=pytest.mark.slow),
+     pytest.param(lambda: make.square_grid(7), id="grid")],
+)  # fmt: skip
 def test_threads_do_not_change_a_bit(make_robot, backend, monkeypatch):
     robot = make_robot()
     state = random_state(robot)

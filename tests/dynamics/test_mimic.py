@@ -163,6 +163,7 @@ def test_every_backend_moves_followers_without_inertia(name, seed):
     assert residual(robot, qdd, q, v, tau) < 1e-2 * bound_of(name)
 
 
+@pytest.mark.slow
 def test_worlds_and_operational_space_of_followers_without_inertia():
     robot = idle(0)
     q, v, _, _ = state(robot)

@@ -35,7 +35,7 @@ def compared(
     return stage, found
 
 
-@pytest.mark.parametrize("rule", ["implicit_midpoint", "semi_implicit_euler"])
+@pytest.mark.parametrize("rule", ["implicit_midpoint", pytest.param("semi_implicit_euler", marks=pytest.mark.slow)])
 def test_a_ball_that_rolls_is_that_of_the_stepper(rule):
     ball = treesim.free_body("ball", "sphere", (0.1,), 1.0)
     world = World(ball, ground=treesim.Ground(friction=0.3))

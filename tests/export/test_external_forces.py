@@ -127,6 +127,7 @@ def compare(case: Case, rule: str, kp: float) -> None:
     np.testing.assert_allclose(found[1], wanted[1], rtol=0, atol=1e-11)
 
 
+@pytest.mark.slow
 def test_pulls_and_forces_are_those_of_python():
     compare(UR5, "implicit_midpoint", 2.0)
 

@@ -20,7 +20,7 @@ from tests.fuzz.mutators import MUTATORS, spoil
 from treesim.errors import TreesimError, UrdfError, UrdfWarning
 from treesim.urdf import REPAIRS, installed_robots, load, repair
 
-EVERYDAY = int(os.environ.get("TREESIM_FUZZ_EVERYDAY", "8"))  # mutations for each mutator
+EVERYDAY = int(os.environ.get("TREESIM_FUZZ_EVERYDAY", "4"))  # mutations for each mutator
 LONG = int(os.environ.get("TREESIM_FUZZ_LONG", "32"))
 SEED = os.environ.get("TREESIM_FUZZ_SEED", "0")
 LONGEST_MESSAGE = 8000  # characters

@@ -83,6 +83,7 @@ def test_four_bar_stays_closed_for_ten_seconds_and_keeps_its_energy():
     assert np.abs(world.gaps(state.q)).max() < 1e-12
 
 
+@pytest.mark.slow
 def test_humanoid_on_held_feet_never_gains_energy_and_stays_where_it_is_held():
     world, q = humanoid()
     _, reports = run(world, q, steps=1200)  # its knees are straight at 0.4 s, where the rows depend on each other

@@ -101,7 +101,9 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize(
+    "program", [pytest.param(name, marks=[pytest.mark.slow] * (name not in ("check", "compare"))) for name in PROGRAMS]
+)
 def test_a_command_runs_nothing_of_the_working_directory(program, hostile_folder):
     need_command(program)
     start = file_command(Path(sys.executable).with_name("treesim"), *PROGRAMS[program])

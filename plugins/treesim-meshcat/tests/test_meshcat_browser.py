@@ -91,6 +91,7 @@ def check_fields(watched):
     assert watched.errors == []
 
 
+@pytest.mark.slow
 def test_images_of_meshes_are_drawn_the_right_way_up(board, motion, tmp_path, watch):
     path = MeshcatViewer().record(board, motion(board, duration=0.0), tmp_path / "motion.html")
     watched = watch(path.as_uri())
@@ -98,6 +99,7 @@ def test_images_of_meshes_are_drawn_the_right_way_up(board, motion, tmp_path, wa
     assert outside(watched, path.as_uri()) == []
 
 
+@pytest.mark.slow
 def test_images_of_meshes_are_on_the_live_page(board, watch):
     viewer = MeshcatViewer()
     watched = watch(viewer.show(board, board.neutral()))
@@ -107,6 +109,7 @@ def test_images_of_meshes_are_on_the_live_page(board, watch):
     viewer.close()
 
 
+@pytest.mark.slow
 def test_the_camera_follows_a_falling_robot(robot, motion, tmp_path, watch):
     trajectory = motion(robot)
     trajectory.q[:, 2] -= 50 * (trajectory.t - trajectory.t[0])
@@ -120,6 +123,7 @@ def test_the_camera_follows_a_falling_robot(robot, motion, tmp_path, watch):
     assert watched.errors == []
 
 
+@pytest.mark.slow
 def test_a_recording_repeats_in_its_own_time(robot, motion, tmp_path, watch):
     path = MeshcatViewer().record(robot, motion(robot, duration=0.5), tmp_path / "motion.html")
     watched = watch(path.as_uri())
@@ -144,6 +148,7 @@ def test_a_recording_repeats_in_its_own_time(robot, motion, tmp_path, watch):
     assert watched.errors == []
 
 
+@pytest.mark.slow
 def test_the_bar_plays_pauses_and_seeks(robot, motion, tmp_path, watch):
     path = MeshcatViewer().record(robot, motion(robot), tmp_path / "motion.html")
     watched = watch(path.as_uri())
@@ -181,6 +186,7 @@ def test_the_live_page_follows_the_program(robot, motion, watch, body_rows):
     watched.wait("document.getElementById('status').textContent.includes('closed')")
 
 
+@pytest.mark.slow
 def test_a_live_page_waits_for_its_robot(robot, watch, body_rows):
     viewer = MeshcatViewer()
     watched = watch(viewer.open())
@@ -192,6 +198,7 @@ def test_a_live_page_waits_for_its_robot(robot, watch, body_rows):
     viewer.close()
 
 
+@pytest.mark.slow
 def test_the_live_page_takes_a_new_robot(robot, motion, watch):
     other = type(robot)("trunk alone", robot.bodies[:1], visuals=robot.visuals[:2])
     viewer = MeshcatViewer()
@@ -205,6 +212,7 @@ def test_the_live_page_takes_a_new_robot(robot, motion, watch):
     viewer.close()
 
 
+@pytest.mark.slow
 def test_arrows_come_and_go_with_the_force(tmp_path, watch):
     """A force supports a ball in the second half of a second, first its weight, then twice as much."""
     ball = treesim.free_body("ball", "sphere", (0.1,), 1.0)
@@ -236,6 +244,7 @@ def test_arrows_come_and_go_with_the_force(tmp_path, watch):
     assert watched.errors == []
 
 
+@pytest.mark.slow
 def test_the_ground_of_the_live_page_goes_with_its_robot(robot, watch):
     viewer = MeshcatViewer()
     watched = watch(viewer.show(robot, robot.neutral()))

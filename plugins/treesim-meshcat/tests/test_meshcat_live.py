@@ -14,6 +14,7 @@ CAMERA = "[...stage.viewer.camera.position.toArray(), ...stage.viewer.controls.t
 SLIDE = "(input, value) => { input.value = value; input.dispatchEvent(new Event('input')); }"
 
 
+@pytest.mark.slow
 def test_the_bar_pauses_steps_resets_and_sets_the_speed(live):
     page, physics = live.watched.page, live.session.physics
     live.wait("document.getElementById('play').textContent === 'pause'")
@@ -48,6 +49,7 @@ CONTROLS = [  # of the panel: its id, what is typed or chosen, what it sets, to 
 ]
 
 
+@pytest.mark.slow
 def test_the_settings_of_the_panel_reach_the_physics(live):
     page = live.watched.page
     page.set_viewport_size({"width": 1000, "height": 700})
@@ -80,6 +82,7 @@ def test_sliders_set_the_configuration_while_paused_and_the_target_while_running
     live.wait(f"Math.abs({shown} + 0.5) < 0.011")
 
 
+@pytest.mark.slow
 def test_pause_shows_the_exact_final_pose_and_history_is_scrubbed(live, body_rows):
     live.watched.page.evaluate("treesim.set({gravity: [3, 0, -9.81]})")
     live.wait("Math.abs(treesim.state().v[0]) > 0.05")
@@ -140,6 +143,7 @@ def test_a_drag_with_control_moves_the_robot_and_not_the_camera(live):
     live.wait("!treesim.state().pull")
 
 
+@pytest.mark.slow
 def test_programs_pull_and_are_told_what_cannot_be_done(live):
     page = live.watched.page
     page.evaluate("treesim.pull('lower', [0, 0, -0.5], [0.5, 0, -0.8])")
@@ -151,6 +155,7 @@ def test_programs_pull_and_are_told_what_cannot_be_done(live):
     assert live.session.physics.settings.dt == live.settings.dt
 
 
+@pytest.mark.slow
 def test_a_reload_and_a_second_page_show_the_same(live, watch, body_rows):
     live.watched.page.evaluate("treesim.set({joints: {shoulder: 0.4}})")
     live.wait("treesim.state().t > 0.3")
@@ -167,6 +172,7 @@ def test_a_reload_and_a_second_page_show_the_same(live, watch, body_rows):
     assert second.errors == []
 
 
+@pytest.mark.slow
 def test_what_diverges_pauses_says_so_and_is_reset(live):
     page = live.watched.page
     page.evaluate("treesim.set({controller: 'none', integrator: 'explicit_euler', dt: 0.1, gravity: [0, 0, -1000]})")
@@ -191,6 +197,7 @@ def test_a_page_finds_its_program_again_after_a_restart(open_live, monkeypatch, 
     second.close()
 
 
+@pytest.mark.slow
 def test_a_session_ends_with_its_last_page(open_live):
     live = open_live()
     live.viewer.when_left(live.session.end)

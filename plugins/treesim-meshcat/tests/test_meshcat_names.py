@@ -47,6 +47,7 @@ def check(watched: Any) -> None:
     assert watched.errors == [] and watched.page.evaluate("window.ran") is None
 
 
+@pytest.mark.slow
 def test_a_page_with_physics(watch: Callable[[str], Any], tmp_path: Path) -> None:
     path = MeshcatViewer().write_page(odd(), tmp_path / "odd.html")
     watched = watch(path.as_uri())

@@ -38,6 +38,7 @@ def notebook(tmp_path: Path) -> Iterator[str]:
     server.server_close()
 
 
+@pytest.mark.slow
 def test_a_view_is_its_page_in_a_notebook(robot, watch, notebook, tmp_path, body_rows):
     with treesim.viewer(robot, MeshcatViewer()) as view:
         assert view.slider("gain", -1, 1) == 0

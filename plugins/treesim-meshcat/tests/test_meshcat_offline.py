@@ -142,7 +142,8 @@ def opened(watch: Callable[[str], Any], tmp_path: Path) -> Iterator[Callable[...
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("touching", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("touching", [False, True])
+@pytest.mark.slow
 def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) -> None:
     robot, gravity, kp, kd = limbs(), [0.5, 0.0, -9.0], 60.0, 3.0
     q0 = robot.random(np.random.default_rng(3))
@@ -181,6 +182,7 @@ def test_steps_are_those_of_python(opened: Callable[..., Page], touching: bool) 
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_every_setting_reaches_the_physics(opened: Callable[..., Page]) -> None:
     page = opened(limbs())
     integrators = page.page.evaluate("treesim.panel().integrators")
@@ -203,6 +205,7 @@ def test_every_setting_reaches_the_physics(opened: Callable[..., Page]) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_links_and_overlays_are_those_of_the_robot(opened: Callable[..., Page]) -> None:
     robot = limbs()
     page = opened(robot, kp=20.0, kd=2.0)
@@ -251,6 +254,7 @@ def test_what_cannot_be_set_is_told_and_changes_nothing(opened: Callable[..., Pa
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_a_pull_brings_its_point_to_its_target(opened: Callable[..., Page]) -> None:
     robot = limbs()
     page = opened(robot, controller="none")
@@ -283,6 +287,7 @@ class PagesPull(MouseSpring):
 
 @pytest.mark.browser
 @pytest.mark.parametrize("controller", ["none", pytest.param("hold", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_pull_is_that_of_python(opened: Callable[..., Page], controller: ControllerName) -> None:
     z1 = treesim.load("z1")  # with joint friction and limits; its meshes would only take time
     robot = Tree(z1.name, z1.bodies)
@@ -327,6 +332,7 @@ def test_forces_are_those_of_python(opened: Callable[..., Page]) -> None:
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_a_motion_that_diverges_is_stopped_in_time(opened: Callable[..., Page]) -> None:
     page = opened(limbs(), integrator="explicit_euler", dt=0.05, kp=1e6, kd=1e5)
     page.set(joints={"hinge": 0.4}, running=True)

@@ -98,6 +98,7 @@ def test_a_slider_reaches_the_program_and_moves_the_robot(shown, watch, body_row
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_a_click_on_a_body_is_heard_and_a_drag_is_not(shown):
     view, watched = shown
     heard: list[Click] = []
@@ -123,6 +124,7 @@ def test_a_click_on_a_body_is_heard_and_a_drag_is_not(shown):
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_arrows_and_frames_are_drawn_where_they_are(shown):
     view, watched = shown
     R = Placement.from_xyz_rpy((0.1, 0.2, 0.3), (0, 0, np.pi / 2)).matrix()
@@ -144,6 +146,7 @@ def test_arrows_and_frames_are_drawn_where_they_are(shown):
 
 
 @pytest.mark.browser
+@pytest.mark.slow
 def test_a_recorded_motion_is_played_paused_and_gone_through(watch, motion, body_rows):
     robot, viewer = arm(), MeshcatViewer()
     trajectory = motion(robot, duration=4.0)

@@ -14,6 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("ignore::treesim.S
 SEEN = "(kind) => panel.overlays.layers[kind].map((object) => object.visible)"
 
 
+@pytest.mark.slow
 def test_frames_and_the_centre_of_mass_come_and_go(live):
     page = live.watched.page
     for name in ("frames", "com"):
@@ -27,6 +28,7 @@ def test_frames_and_the_centre_of_mass_come_and_go(live):
     live.wait("panel.overlays.axes.every((axes) => !axes.visible)")
 
 
+@pytest.mark.slow
 def test_plots_are_drawn_of_what_is_chosen(live):
     page = live.watched.page
     page.set_viewport_size({"width": 1000, "height": 700})
@@ -64,6 +66,7 @@ def test_plots_are_drawn_of_what_is_chosen(live):
     )
 
 
+@pytest.mark.slow
 def test_the_effective_mass_at_a_frame_is_an_ellipsoid(live):
     page = live.watched.page
     page.set_viewport_size({"width": 1000, "height": 700})
@@ -93,6 +96,7 @@ def test_the_effective_mass_at_a_frame_is_an_ellipsoid(live):
     assert not page.evaluate(f"{ellipsoid}.visible")
 
 
+@pytest.mark.slow
 def test_external_forces_are_arrows_that_push(live):
     page, physics = live.watched.page, live.session.physics
     page.evaluate("treesim.force('wind', 'lower', [0, 0, -0.5], [4, 0, 0])")
@@ -132,6 +136,7 @@ def test_what_lies_over_the_robot_is_shown_and_lets_see_through(live):
     live.wait(f"() => !({SEEN})('visual').some(Boolean)")
 
 
+@pytest.mark.slow
 def test_joint_torques_are_arrows_along_their_axes(live):
     page = live.watched.page
     page.evaluate("element('show_torques').click()")
@@ -148,6 +153,7 @@ def test_joint_torques_are_arrows_along_their_axes(live):
     assert page.evaluate(f"{arrow}.{tip}") == pytest.approx(length)
 
 
+@pytest.mark.slow
 def test_a_click_tells_of_a_link(live):
     page = live.watched.page
     page.set_viewport_size({"width": 1000, "height": 700})
@@ -194,6 +200,7 @@ def test_the_first_picture_is_the_whole_robot_from_its_front(live, size):
     assert x > 0.85 and y > 0.1 and z > 0.1
 
 
+@pytest.mark.slow
 def test_nothing_of_the_page_overlaps_or_leaves_it(live):
     for width, height in ((1280, 720), (1920, 1080), (390, 844)):
         _check_layout(live.watched.page, width, height)
@@ -219,6 +226,7 @@ def _check_layout(page: Any, width: int, height: int) -> None:
     assert inside == []
 
 
+@pytest.mark.slow
 def test_what_is_said_and_the_card_of_a_link_lie_beside_each_other(live):
     page = live.watched.page
     text = "physics reaches 0.13 times real time, not 1: take a larger time step, or another integrator"

@@ -26,7 +26,8 @@ SOON = 120.0  # [s] until a test fails; nothing here takes long
 
 
 @pytest.fixture
-def viewer(robot) -> Iterator[MeshcatViewer]:
+def viewer(robot, monkeypatch) -> Iterator[MeshcatViewer]:
+    monkeypatch.setattr(server, "_FAREWELL_SECONDS", 0.05)  # most pages here leave without a word
     viewer = MeshcatViewer()
     viewer.show(robot, robot.neutral())
     yield viewer

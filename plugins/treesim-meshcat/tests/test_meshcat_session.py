@@ -92,6 +92,7 @@ def test_the_pull_of_a_page_that_is_killed_ends_and_others_go_on(session):
     asyncio.run(visits())
 
 
+@pytest.mark.slow
 def test_a_pull_of_one_page_outlives_another_that_let_go(session):
     async def visits() -> None:
         url = session._viewer.url

@@ -13,10 +13,9 @@ from treesim.compare import ControlledAdapter, compare
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 
 ROBOTS = [
-    ("simple_humanoid", "floating"), ("humanoid", "floating"), ("ur5", "floating"), ("ur5", "fixed"),
-    ("panda", "fixed"), ("kuka_iiwa", "fixed"), ("allegro_right_hand", "fixed"),
+    ("humanoid", "floating"), ("panda", "fixed"), ("allegro_right_hand", "fixed"),
 ]  # fmt: skip
-MORE = [("talos_full_v2", "floating"), ("anymal_c", "floating")]
+MORE = [("simple_humanoid", "floating"), ("ur5", "floating")]
 SLOW = pytest.mark.slow
 TYPES = ("revolute", "prismatic", "spherical")
 FEW = {"states": 5, "steps": 0}
@@ -50,7 +49,7 @@ def test_a_hand_built_robot_is_compared_at_the_canonical_level():
 
 
 @pytest.mark.parametrize("floating", [True, False])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=SLOW) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW)])
 def test_random_trees_agree(seed, floating):
     report = compare(layouts.robot(seed, floating, TYPES), PybulletAdapter(), states=5, steps=300)
     assert report.passed, report.summary

@@ -150,6 +150,7 @@ def test_the_ground_of_a_world_is_drawn(robot):
     viewer.close()
 
 
+@pytest.mark.slow
 def test_the_first_line_is_the_address_alone():
     """Callers of the command read that line; viser must not print its greeting."""
     command = ["view", "ur5", "--viewer", "viser", "--no-browser", "--json", "--duration", "0.05"]

@@ -68,6 +68,7 @@ def hostile() -> Tree:
     return Tree(SCRIPTS[0], bodies)
 
 
+@pytest.mark.slow
 def test_the_page_joins_behind_its_token_and_again_when_it_is_loaded_again(page):
     robot, viewer = treesim.load("ur5"), ViserViewer()
     url = viewer.show(robot, robot.neutral())
@@ -85,6 +86,7 @@ def test_the_page_joins_behind_its_token_and_again_when_it_is_loaded_again(page)
         viewer.close()
 
 
+@pytest.mark.slow
 def test_a_program_sees_what_the_page_chooses(page):
     robot = treesim.load("ur5")
     with treesim.viewer(robot, "viser" if "viser" in treesim.available("viewers") else ViserViewer()) as view:
@@ -100,6 +102,7 @@ def test_a_program_sees_what_the_page_chooses(page):
         raise AssertionError("the page moved nothing")
 
 
+@pytest.mark.slow
 def test_texts_of_robots_and_runs_are_shown_as_they_are(page):
     robot, viewer = hostile(), ViserViewer()
     url = viewer.show(robot, robot.neutral())

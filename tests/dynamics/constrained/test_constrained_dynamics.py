@@ -182,6 +182,7 @@ def test_without_constraints_motion_is_free(method):
     assert found.force.shape == found.residual.shape == (0,) and found.iterations == 0
 
 
+@pytest.mark.slow
 def test_every_inverse_inertia_gives_the_same_forces():
     robot = trees.tree("free_random")
     q, v, _, tau, _ = random_state(robot)

@@ -85,7 +85,14 @@ def test_a_name_that_is_no_name_is_refused(method):
         treesim.inverse_operational_inertia(robot, robot.neutral(), [["body_7"]], method=method)
 
 
-@pytest.mark.parametrize("frames", [["right_leg_ankle_roll", "tool", "left_front_finger", "bench"], ["bench"], []])
+@pytest.mark.parametrize(
+    "frames",
+    [
+        ["right_leg_ankle_roll", "tool", "left_front_finger", "bench"],
+        ["bench"],
+        pytest.param([], marks=pytest.mark.slow),
+    ],
+)
 def test_all_methods_agree_to_forty_digits(frames):
     tool = treesim.Placement(translation=np.array([0.1, 0.2, 0.3]))
     frames_besides = [treesim.Frame("tool", 12, tool), treesim.Frame("bench", 0)]

@@ -18,6 +18,7 @@ from treesim.testing.bounds import COARSER, apart
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 NEVER, ALWAYS = 10**9, 1
+EVERYDAY = ("chain_mixed", "random_c", "free_random", "random_14")  # between them, joints of all types on all bases
 
 
 def states(robot, count, seed=0):
@@ -42,7 +43,9 @@ def test_every_function_gives_the_generic_engine_s_result(name, monkeypatch):
         assert sensitivity.farthest(special[k], generic[k]) <= bound
 
 
-@pytest.mark.parametrize("name", trees.CATALOGUE)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name not in EVERYDAY)) for name in trees.CATALOGUE]
+)
 def test_every_tree_gives_the_generic_engine_s_result(name, monkeypatch):
     robot = trees.tree(name)
     q, v, _, tau, f_ext = states(robot, 9)

@@ -91,14 +91,19 @@ def agrees(monkeypatch, name, robot, count=21):
 
 @compiled
 @pytest.mark.parametrize(
-    "tree, name", [*(("random_14", name) for name in FUNCTIONS), ("random_c", "rnea"), ("random_c", "aba")]
+    "tree, name",
+    [
+        *(("random_14", name) for name in FUNCTIONS),
+        pytest.param("random_c", "rnea", marks=pytest.mark.slow),
+        pytest.param("random_c", "aba", marks=pytest.mark.slow),
+    ],
 )
 def test_results_are_the_generic_engine_s_on_trees_of_all_joints(tree, name, looped_only, monkeypatch):
     agrees(monkeypatch, name, trees.tree(tree))
 
 
 @compiled
-@pytest.mark.parametrize("name", ["aba", "rnea", "ltdl"])
+@pytest.mark.parametrize("name", ["aba", *(pytest.param(x, marks=pytest.mark.slow) for x in ("rnea", "ltdl"))])
 def test_results_are_the_generic_engine_s_on_a_robot(name, looped_only, monkeypatch):
     agrees(monkeypatch, name, treesim.load("simple_humanoid", base="floating"))
 

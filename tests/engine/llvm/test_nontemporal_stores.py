@@ -73,7 +73,7 @@ def test_nontemporal_results_are_the_same_wherever_they_begin(robot, number, pac
     expected = treesim.mass_matrix(robot, q, packed=packed, engine="specialized")
     assert expected[0].size >= LEAST
     always_nontemporal()
-    for first, between in product((0, 1, 7, 8, 15), (0, 1, 8)):
+    for first, between in product((0, 1, 15), (0, 1, 8)):
         memory, out = result(expected, first, between)
         treesim.mass_matrix(robot, q, packed=packed, engine="specialized", out=out)
         assert np.array_equal(out, expected)

@@ -101,6 +101,7 @@ def test_small_steps_are_constrained_dynamics():
     np.testing.assert_allclose(report.impulses / h, found.force, rtol=0, atol=1e-3 * force)
 
 
+@pytest.mark.slow
 def test_steps_are_those_of_any_backend_and_of_rollouts():
     q, v, u, _ = state(ROBOT)
     world = treesim.World(ROBOT, HELD, q=q, use_limits=False)

@@ -188,6 +188,7 @@ def test_the_error_falls_with_dt(rule, motion):
     assert fine < coarse / 2.5, (coarse, fine)
 
 
+@pytest.mark.slow
 def test_a_robot_that_stands_under_drives_has_a_flat_balance():
     """Its drives hold its weight at rest: before, the motion of a step without ground was in the books, 0.3 J each
     second. Its neutral legs are far beyond their limits, and the work of bringing them back is booked as well."""

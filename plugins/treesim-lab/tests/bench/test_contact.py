@@ -44,6 +44,7 @@ def found() -> Benchmark:
     return time_contact("simple_humanoid", 3000.0, scenes=NAMES, **QUICK)
 
 
+@pytest.mark.slow
 def test_every_scene_and_method_has_a_row(found: Benchmark) -> None:
     assert {(row["scene"], row["call"]) for row in found.rows} == {
         (name, f"Stepper.step, {rule}") for name in NAMES for rule in SHARE
@@ -54,6 +55,7 @@ def test_every_scene_and_method_has_a_row(found: Benchmark) -> None:
     assert all(row["min_s"] > 0 for row in (*found.rows, *found.more["rollouts"]))
 
 
+@pytest.mark.slow
 def test_rows_have_drift_at_rest_and_a_gain_of_energy_without_control(found: Benchmark) -> None:
     kinds = {kind.name: kind for kind in SCENES}
     for row in found.rows:
@@ -64,6 +66,7 @@ def test_rows_have_drift_at_rest_and_a_gain_of_energy_without_control(found: Ben
         assert not kind.passive or row["energy_gain"] < 1e-6
 
 
+@pytest.mark.slow
 def test_a_box_sticks_and_slides_on_either_side_of_the_threshold(found: Benchmark) -> None:
     """Cases C1 and C2 of the contact cases."""
     assert speed_on_incline(SLOPE + 1e-3) == 0

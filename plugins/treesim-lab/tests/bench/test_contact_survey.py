@@ -37,6 +37,7 @@ def unsolved_without_a_word(rows):
     return [row for row, residual in found if not residual <= unsolved.UNSOLVED]
 
 
+@pytest.mark.slow
 def test_every_scene_rule_and_base_has_a_row_in_order(make):
     """Robots: a box without joints, one with a limb, and one without shapes, whose row contains the reason."""
     robots = [make("box", BOX), make("limb", BOX, BALL), make("bare", "", "")]

@@ -14,6 +14,7 @@ def test_slopes_are_those_of_the_numbers():
     assert per_doubling([8], [3]) is None
 
 
+@pytest.mark.slow
 def test_every_method_has_a_row_in_every_family_and_what_is_logarithmic_adds_less(tmp_path):
     details = []
     rows = depths((4, 8), details.append)

@@ -36,6 +36,7 @@ def test_cells_say_what_failed_and_what_was_expected():
 
 
 @pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
+@pytest.mark.slow
 def test_robots_in_tables_and_as_json():
     arguments = ["accuracy", "chain3", "double_pendulum", "--states", "5"]
     facts = json.loads(CliRunner().invoke(app, [*arguments, "--json"]).stdout)

@@ -134,6 +134,7 @@ def test_agrees_with_the_other_engines(
     assert start["to_first_step_s"] > start["import_s"] + start["load_s"] + start["first_step_s"]
 
 
+@pytest.mark.slow
 def test_chain_by_name(answer: Callable[..., Any], engines: None) -> None:
     result = answer("bench", "chain5", *QUICK)
     assert result["nv"] == 5 and result["engines"].keys() == OTHERS.keys()
@@ -160,6 +161,7 @@ def test_without_other_engines_it_says_so(
         assert f"note: {name}'s plugin treesim-" in result.stdout
 
 
+@pytest.mark.slow
 def test_every_backend_can_be_timed(answer: Callable[..., Any], robot: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package, "available", lambda group: ("aba", "reference", "no such"))
     result = answer("bench", robot, "--backends", *QUICK)
@@ -175,6 +177,7 @@ def test_failing_process_is_reported(tmp_path: Path) -> None:
 # ---- batches
 
 
+@pytest.mark.slow
 def test_batches_beside_other_engines(
     answer: Callable[..., Any], make_robot: Callable[..., str], engines: None
 ) -> None:
@@ -256,6 +259,7 @@ def test_sizes(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
     assert all(0 <= row["added_bytes"] < 2**20 for row in rows)
 
 
+@pytest.mark.slow
 def test_summary_of_several_robots(
     treesim: Callable[..., Any], make_robot: Callable[..., str], tmp_path: Path, engines: None
 ) -> None:

@@ -67,6 +67,7 @@ def test_mistakes_are_named(treesim: Callable[..., Any], robot: str, arguments: 
     assert result.exit_code == 2 and message in result.stderr and "Traceback" not in result.stderr
 
 
+@pytest.mark.slow
 def test_on_a_plane_every_run_is_a_row(treesim: Callable[..., Any], answer: Callable[..., Any], robot: str) -> None:
     """The toy robot has no shapes; its row contains the reason."""
     (row,) = answer("stability", "--ground", robot, "--base", "floating")["contact"]

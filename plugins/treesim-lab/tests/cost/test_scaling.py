@@ -153,5 +153,6 @@ def test_factorization_table_has_the_papers_ratios():
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells")
+@pytest.mark.slow
 def test_articulated_bodies_take_linear_memory_on_a_chain_of_10000():
     assert added_memory("aba", 10_000)["added_bytes"] < 20e6  # a row of H for every body would be 800 MB
