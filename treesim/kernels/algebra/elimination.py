@@ -43,9 +43,12 @@ def solve_general(A, b, begin, end):
         b[k] = b[k] / A[k, k]
 
 
-def solve_in_order(A, b):
-    """b <- A^-1 b, with pivots in order, so that it also runs on SIMD lanes (`state_lanes`). Overwrites A."""
-    n = b.size
+def factor_in_order(A):
+    """Factorize A = L U, with pivots in order, so that it also runs on SIMD lanes (`state_lanes`).
+
+    U is above the diagonal, its reciprocal pivots on it, and L times the pivots below.
+    """
+    n = A.shape[0]
     for k in range(n):
         inverse = 1 / A[k, k]
         for i in range(k + 1, n):
@@ -53,8 +56,16 @@ def solve_in_order(A, b):
             if some(f != 0):
                 for j in vectorized(range(k + 1, n)):
                     A[i, j] -= f * A[k, j]
-                b[i] -= f * b[k]
         A[k, k] = inverse
+
+
+def solve_in_order(A, b):
+    """b <- (L U)^-1 b, for the factors of `factor_in_order`."""
+    n = b.size
+    for k in range(n):
+        f = A[k, k] * b[k]
+        for i in vectorized(range(k + 1, n)):
+            b[i] -= A[i, k] * f
     for k in range(n - 1, -1, -1):
         for j in range(k + 1, n):
             b[k] -= A[k, j] * b[j]

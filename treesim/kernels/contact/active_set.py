@@ -27,7 +27,6 @@ from ..algebra.linear import Vector
 from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
 from .cone import cone_projection
 from .problem import (
-    add_response,
     clamped,
     first_of,
     project,
@@ -50,39 +49,41 @@ UNIT, PUSH, ACROSS = 0, 1, 2  # an unknown: the impulse of a row, or lambda_n or
 class ActiveSetMemory(NamedTuple):
     """Scratch memory of the active-set method.
 
-    A (M, M), b: matrix and right-hand side of the unknowns. row, kind: first row and kind of each unknown. does: state
-    of each row. e, s: direction and parameter of friction. step: change of the impulses. rest: velocities after it.
-    before: previous impulses and velocities. reach: first row that row r, or a later one, depends on; of a contact its
-    first. place: number of unknowns before row r. begin, end: of each equation the first unknown in it, and the one
-    behind the last. factor, proximal: number and rows of the unknowns of the last factor in A, and its proximal term.
-    solve_set: function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
+    A (M, M), b: matrix and right-hand side of the unknowns. x, rho: their previous solution, and the proximal term of
+    each. row, kind: first row and kind of each unknown. does: state of each row. e, s: direction and parameter of
+    friction. step: change of the impulses. before: previous impulses and velocities. reach: first row that row r, or a
+    later one, depends on; of a contact its first. place: number of unknowns before row r. begin, end: of each equation
+    the first unknown in it, and the one behind the last. factor, regular: number and rows of the unknowns of the last
+    factor in A, and its proximal term relative to mobilities. solve_set: function that computes the step on the set,
+    `solve_unknowns` or that for SIMD lanes.
     """
 
     A: Any
     b: Any
+    x: Any
+    rho: Any
     row: Any
     kind: Any
     does: Any
     e: Any  # (2, M)
     s: Any
     step: Any
-    rest: Any
     before: Any  # (2, M)
     reach: Any
     place: Any
     begin: Any
     end: Any
     factor: Any  # (1 + M,)
-    proximal: Any  # (1,)
+    regular: Any  # (1,)
     solve_set: Any
 
 
 def active_set_memory(A, q, solve_set):
     """Scratch memory whose matrix is A (M, M), with the dtype of q."""
     M = A.shape[0]
-    x, k = np.empty((9, M), q.dtype), np.empty((6, M), np.int64)
+    x, k = np.empty((10, M), q.dtype), np.empty((6, M), np.int64)
     return ActiveSetMemory(
-        A, x[0], k[0], k[1], x[1], x[2:4], x[4], x[5], x[8], x[6:8], k[2], k[3], k[4], k[5], np.empty(1 + M, np.int64),
+        A, x[0], x[8], x[9], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], k[2], k[3], k[4], k[5], np.empty(1 + M, np.int64),
         np.empty(1, q.dtype), solve_set,
     )  # fmt: skip
 
@@ -274,53 +275,43 @@ def solve_unknowns(problem, impulse, sigma, regular, m):
             put_equation(problem, impulse, sigma, regular, m._replace(A=matrix), i, count)
         solve_general(matrix, m.b[:count], m.begin, m.end)
         problem.factored[0] = 0
-        put_step(problem, m, count)
     else:
         if not is_factored(problem, regular, m, count):
             put_reach(problem, m.reach)
             put_band(problem, m, count)
             put_symmetric(problem, regular, m._replace(A=matrix), count)
             factor_banded(matrix, m.begin)
-        refine_step(problem, sigma, matrix, m, count)
+        repeat_proximal(sigma, matrix, m, count)
+    put_step(problem, m, count)
 
 
-def refine_step(problem, sigma, factor, m, count):
-    """Compute m.step, which makes sigma + G step zero along the unknowns, in as many solutions as halve that.
+def repeat_proximal(sigma, factor, m, count):
+    """Solve for m.b with right-hand sides -sigma + rho x, x from the solution before, until rho x hardly changes.
 
-    The first is the proximal step. The next ones tend to the step without a proximal term, except where combinations of
-    rows hardly move.
+    With the proximal term rho, the change of rho x is the velocity that the step leaves. The steps tend to that without
+    a proximal term, except along combinations of rows that hardly move.
     """
-    for r in range(problem.rows):
-        m.step[r], m.rest[r] = 0.0, sigma[r]
-    taken, before, left = 0, sigma[0] * 0, velocity_left(m, count)
-    while taken < SOLUTIONS and left > ACCURATE and (taken == 0 or left < before / 2):
-        for i in range(count):
-            m.b[i] = -m.rest[m.row[i]]
-        solve_banded(factor, m.b[:count], m.begin)
-        for r in range(problem.rows):
-            m.rest[r] = sigma[r]
-        for i in range(count):
-            m.step[m.row[i]] += m.b[i]
-        add_response(problem, m.step, m.rest)
-        before, left = left, velocity_left(m, count)
-        taken += 1
-
-
-def velocity_left(m, count):
-    """Return the largest of the velocities m.rest along the unknowns."""
-    left = m.rest[0] * 0
     for i in range(count):
-        left = maximum(left, absolute(m.rest[m.row[i]]))
-    return left
+        m.x[i] = 0.0
+    taken, before, left = 0, sigma[0] * 0, sigma[0] * 0
+    while taken < SOLUTIONS and (taken == 0 or (left > ACCURATE and (taken == 1 or left < before / 2))):
+        for i in range(count):
+            m.b[i] = m.rho[i] * m.x[i] - sigma[m.row[i]]
+        solve_banded(factor, m.b[:count], m.begin)
+        before, left = left, sigma[0] * 0
+        for i in range(count):
+            left = maximum(left, m.rho[i] * absolute(m.b[i] - m.x[i]))
+            m.x[i] = m.b[i]
+        taken += 1
 
 
 def is_factored(problem, regular, m, count):
     """Return whether the matrix is the factor for these unknowns, which are then noted as those of the next one."""
-    same = problem.factored[0] == 1 and m.factor[0] == count and m.proximal[0] == regular
+    same = problem.factored[0] == 1 and m.factor[0] == count and m.regular[0] == regular
     for i in range(count):
         same = same and m.factor[i + 1] == m.row[i]
         m.factor[i + 1] = m.row[i]
-    problem.factored[0], m.factor[0], m.proximal[0] = 1, count, regular
+    problem.factored[0], m.factor[0], m.regular[0] = 1, count, regular
     return same
 
 
@@ -338,7 +329,8 @@ def put_symmetric(problem, regular, m, count):
         r = m.row[i]
         for j in range(i, m.end[i]):
             m.A[i, j] = problem.G[r, m.row[j]]
-        m.A[i, i] += regular * mobility(problem, r)
+        m.rho[i] = regular * mobility(problem, r)
+        m.A[i, i] += m.rho[i]
 
 
 def first_change(problem, impulse, m):

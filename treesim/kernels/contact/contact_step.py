@@ -279,7 +279,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
             solver_info[POSITION_RESIDUAL] = maximum(solver_info[POSITION_RESIDUAL], missed)
             recover(m, n)
         solver_info[PENETRATION], solver_info[ITERATIONS] = deepest(m, nc, s.dt), solver_info[ITERATIONS] + taken
-        responses(moved, m.rows, n, m.push, m.mean_change, m.impulse, m.end_change)
+        responses(moved, m.rows, nc, m.push, m.mean_change, m.impulse, m.end_change)
         return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
 
     def lost_by_springs(tree, q_new, nc, dt, external_contacts, stored, m):

@@ -297,24 +297,29 @@ def velocities_along(r, n, v, out):
             out[row] = v[r.dof[row]]
 
 
-def combined(r, n, k, impulse):
-    """Return D^-1 Z impulse of degree of freedom k, summed in four parts, which do not wait for each other."""
-    a, b, c, d = r.still[k], r.still[k], r.still[k], r.still[k]
+def combined(r, nc, k, impulse):
+    """Return D^-1 Z impulse of degree of freedom k: a sum for each of the three rows of contacts.
+
+    On SIMD lanes, it does not depend on contacts of other lanes.
+    """
+    a, b, c = r.still[k], r.still[k], r.still[k]
     row = r.first[k]
-    while row + 4 <= r.last[k]:
+    while row < 3 * nc and row < r.last[k]:
         a += r.Z[k, row] * impulse[row]
         b += r.Z[k, row + 1] * impulse[row + 1]
         c += r.Z[k, row + 2] * impulse[row + 2]
-        d += r.Z[k, row + 3] * impulse[row + 3]
-        row += 4
+        row += 3
     while row < r.last[k]:
         a += r.Z[k, row] * impulse[row]
         row += 1
-    return r.D_inv[k] * ((a + b) + (c + d))
+    return r.D_inv[k] * (a + b + c)
 
 
-def responses(tree, r, n, push, mean_change, impulse, end_change):
-    """Compute (M + D)^-1 J' of two sets of impulses; r.V and r.V_end become the bodies' velocities under them."""
+def responses(tree, r, nc, push, mean_change, impulse, end_change):
+    """Compute (M + D)^-1 J' of two sets of impulses; r.V and r.V_end become the bodies' velocities under them.
+
+    nc: number of contacts, whose rows come first.
+    """
     put_motion(r.V, 0, zero_motion(tree))
     put_motion(r.V_end, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
@@ -322,8 +327,8 @@ def responses(tree, r, n, push, mean_change, impulse, end_change):
         a, b = motion_to_child(X, motion_at(r.V, p)), motion_to_child(X, motion_at(r.V_end, p))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             U, D_inv, rotor = force_at(r.U, k), r.D_inv[k], tree.armature[k]
-            mean_change[k], a = release_screw(a, U, D_inv, combined(r, n, k, push), tree.screw[k], rotor)
-            end_change[k], b = release_screw(b, U, D_inv, combined(r, n, k, impulse), tree.screw[k], rotor)
+            mean_change[k], a = release_screw(a, U, D_inv, combined(r, nc, k, push), tree.screw[k], rotor)
+            end_change[k], b = release_screw(b, U, D_inv, combined(r, nc, k, impulse), tree.screw[k], rotor)
         put_motion(r.V, i, a)
         put_motion(r.V_end, i, b)
 

@@ -80,7 +80,7 @@ def to_midpoint(tree, moved, dt, q, v, nc, n, m):
     """Compute unconstrained motion, poses and velocities u + e of the bodies at the corrected midpoint."""
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
     motion_of_impacts(nc, n, m)
-    responses(moved, m.rows, n, m.push, m.mean_change, m.impulse, m.end_change)
+    responses(moved, m.rows, nc, m.push, m.mean_change, m.impulse, m.end_change)
     for k in range(tree.nv):
         g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], m.mean[k] + m.mean_change[k]
         m.step.a[k] = (m.step.mean[k] + (v[k] + m.end[k] + m.end_change[k]) / 2) / 2

@@ -24,7 +24,7 @@ from .problem import (
     triple,
 )
 
-ROUND = 10  # sweeps between searches of an active set
+FIRST, ROUND = 1, 10  # sweeps after the first search of an active set, and after later ones
 REGULAR, LEAST = 1e-6, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
 COLD = 50  # iterations of `admm` without a warm start at most
 SOFTEST, HARDEST, HARDER = 1e-1, 1e-8, 0.5  # of a row's mobility: compliances that are followed, and their ratio
@@ -135,7 +135,7 @@ def search_on(problem, impulse, sigma, tolerance, regular, wanted, m):
 
 
 def refine(problem, impulse, sigma, tolerance, most, wanted, m):
-    """Improve impulses by a search, and by at most `most` sweeps with a search after every ROUND.
+    """Improve impulses by a search, and by at most `most` sweeps with a search after the first, and after every ROUND.
 
     Returns the number of sweeps and steps, and the residual. wanted: mask of the lanes that are improved.
     """
@@ -144,7 +144,7 @@ def refine(problem, impulse, sigma, tolerance, most, wanted, m):
     taken, left = search_on(problem, impulse, sigma, tolerance, regular, wanted, m)
     going = wanted and left > tolerance
     while swept < most and some(going):
-        count = most - swept if swept + ROUND > most else ROUND
+        count = FIRST if swept == 0 else minimum(ROUND, most - swept)
         if going:
             taken += run_pgs(problem, impulse, sigma, tolerance, count)
         swept += count

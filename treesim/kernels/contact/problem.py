@@ -49,11 +49,6 @@ def relative_velocities(problem, impulse, sigma):
     """sigma = G lambda + g."""
     for r in vectorized(range(problem.rows)):
         sigma[r] = problem.g[r]
-    add_response(problem, impulse, sigma)
-
-
-def add_response(problem, impulse, sigma):
-    """sigma += G lambda."""
     for c in range(problem.contacts):
         change_contact(problem, 3 * c, triple(impulse, 3 * c), sigma)
     for s in range(3 * problem.contacts, problem.rows):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..algebra.elimination import solve_in_order
+from ..algebra.elimination import factor_in_order, solve_in_order
 from ..algebra.numbers import select
 from .active_set import FIXED, HELD, SLIDES, mobility
 
@@ -83,7 +83,13 @@ def solve_lanes(problem, impulse, sigma, regular, m):
     for r in range(3 * problem.contacts, n):
         put_row_equation(problem, sigma, m, r)
     for r in range(n):
-        m.A[r, r] = select(m.A[r, r] == 0, 1.0, m.A[r, r] + regular * mobility(problem, r))
+        m.rho[r] = select(m.A[r, r] == 0, 0, regular * mobility(problem, r))
+        m.A[r, r] = select(m.A[r, r] == 0, 1.0, m.A[r, r] + m.rho[r])
+        m.x[r] = m.b[r]
+    factor_in_order(m.A[:n, :n])
+    solve_in_order(m.A[:n, :n], m.b[:n])
+    for r in range(n):  # as `active_set.repeat_proximal`, once on all lanes
+        m.b[r] = m.x[r] + m.rho[r] * m.b[r]
     solve_in_order(m.A[:n, :n], m.b[:n])
     for c in range(problem.contacts):
         d, r = directions(problem, c, m), 3 * c

@@ -196,7 +196,7 @@ def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
     problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored)
     matrix = compact_matrix(lanes.solver, n)
     solve(problem, m, nc, n, q, s.dt, scheme, before, R, solver_info, matrix, lanes)
-    responses(moved, m.rows, n, m.push, m.mean_change, m.impulse, m.end_change)
+    responses(moved, m.rows, nc, m.push, m.mean_change, m.impulse, m.end_change)
     return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else m.impulse[0] * 0
 
 
