@@ -24,7 +24,7 @@ import numpy as np
 from ..algebra.cholesky import factor_banded, solve_banded
 from ..algebra.elimination import solve_general
 from ..algebra.linear import Vector
-from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
+from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from .cone import cone_projection
 from .problem import (
     clamped,
@@ -40,8 +40,6 @@ from .problem import (
 )
 
 STEPS = 20  # of one search at most
-SOLUTIONS = 5  # with one factor at most
-ACCURATE = 1e-14  # m/s, rad/s: velocities along unknowns that need no further solution
 FIXED, HELD, SLIDES, SMOOTH = 0, 1, 2, 3  # what a row does, or a contact at its first; SMOOTH: touches without friction
 UNIT, PUSH, ACROSS = 0, 1, 2  # an unknown: the impulse of a row, or lambda_n or lambda_w of a contact that slips
 
@@ -49,7 +47,7 @@ UNIT, PUSH, ACROSS = 0, 1, 2  # an unknown: the impulse of a row, or lambda_n or
 class ActiveSetMemory(NamedTuple):
     """Scratch memory of the active-set method.
 
-    A (M, M), b: matrix and right-hand side of the unknowns. x, rho: their previous solution, and the proximal term of
+    A (M, M), b: matrix and right-hand side of the unknowns. first: their first solution. rho: the proximal term of
     each. row, kind: first row and kind of each unknown. does: state of each row. e, s: direction and parameter of
     friction. step: change of the impulses. before: previous impulses and velocities. reach: first row that row r, or a
     later one, depends on; of a contact its first. place: number of unknowns before row r. begin, end: of each equation
@@ -60,7 +58,7 @@ class ActiveSetMemory(NamedTuple):
 
     A: Any
     b: Any
-    x: Any
+    first: Any
     rho: Any
     row: Any
     kind: Any
@@ -83,8 +81,8 @@ def active_set_memory(A, q, solve_set):
     M = A.shape[0]
     x, k = np.empty((10, M), q.dtype), np.empty((6, M), np.int64)
     return ActiveSetMemory(
-        A, x[0], x[8], x[9], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], k[2], k[3], k[4], k[5], np.empty(1 + M, np.int64),
-        np.empty(1, q.dtype), solve_set,
+        A, x[0], x[8], x[9], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], k[2], k[3], k[4], k[5],
+        np.empty(1 + M, np.int64), np.empty(1, q.dtype), solve_set,
     )  # fmt: skip
 
 
@@ -266,8 +264,8 @@ def solve_unknowns(problem, impulse, sigma, regular, m):
     """Compute the step m.step of all impulses on the active set."""
     count = put_unknowns(problem, m)
     matrix = m.A.reshape(m.A.size)[: count * count].reshape((count, count))
-    if count == 1:
-        regular = 0.0  # a row depends on no other: its step is exact
+    if problem.rows == 1 or (problem.rows == 3 and problem.contacts == 1):
+        regular = 0.0  # nothing depends on others: the step is exact
     if has_slip(m, count):
         put_reach(problem, m.reach)
         put_band(problem, m, count)
@@ -286,23 +284,17 @@ def solve_unknowns(problem, impulse, sigma, regular, m):
 
 
 def repeat_proximal(sigma, factor, m, count):
-    """Solve for m.b with right-hand sides -sigma + rho x, x from the solution before, until rho x hardly changes.
+    """Solve for m.b with right-hand sides -sigma, and once more with -sigma + rho x, x from the first solution.
 
-    With the proximal term rho, the change of rho x is the velocity that the step leaves. The steps tend to that without
-    a proximal term, except along combinations of rows that hardly move.
+    The velocity that a step leaves is the change of rho x. The second step leaves the square of what the first one
+    leaves, except along combinations of rows that hardly move.
     """
     for i in range(count):
-        m.x[i] = 0.0
-    taken, before, left = 0, sigma[0] * 0, sigma[0] * 0
-    while taken < SOLUTIONS and (taken == 0 or (left > ACCURATE and (taken == 1 or left < before / 2))):
-        for i in range(count):
-            m.b[i] = m.rho[i] * m.x[i] - sigma[m.row[i]]
-        solve_banded(factor, m.b[:count], m.begin)
-        before, left = left, sigma[0] * 0
-        for i in range(count):
-            left = maximum(left, m.rho[i] * absolute(m.b[i] - m.x[i]))
-            m.x[i] = m.b[i]
-        taken += 1
+        m.b[i] = -sigma[m.row[i]]
+    solve_banded(factor, m.b[:count], m.begin)
+    for i in range(count):
+        m.b[i] = m.rho[i] * m.b[i] - sigma[m.row[i]]
+    solve_banded(factor, m.b[:count], m.begin)
 
 
 def is_factored(problem, regular, m, count):

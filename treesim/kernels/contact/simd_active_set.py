@@ -85,12 +85,18 @@ def solve_lanes(problem, impulse, sigma, regular, m):
     for r in range(n):
         m.rho[r] = select(m.A[r, r] == 0, 0, regular * mobility(problem, r))
         m.A[r, r] = select(m.A[r, r] == 0, 1.0, m.A[r, r] + m.rho[r])
-        m.x[r] = m.b[r]
+        m.step[r] = m.b[r]
     factor_in_order(m.A[:n, :n])
     solve_in_order(m.A[:n, :n], m.b[:n])
-    for r in range(n):  # as `active_set.repeat_proximal`, once on all lanes
-        m.b[r] = m.x[r] + m.rho[r] * m.b[r]
+    slips = False
+    for c in range(problem.contacts):
+        slips = slips or m.does[3 * c] == SLIDES
+    for r in range(n):  # as `active_set.repeat_proximal`
+        m.first[r] = m.b[r]
+        m.b[r] = m.step[r] + m.rho[r] * m.b[r]
     solve_in_order(m.A[:n, :n], m.b[:n])
+    for r in range(n):
+        m.b[r] = select(slips, m.first[r], m.b[r])
     for c in range(problem.contacts):
         d, r = directions(problem, c, m), 3 * c
         m.step[r] = d.x * m.b[r] + d.mu_x * m.b[r + 2]
