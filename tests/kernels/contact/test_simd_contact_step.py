@@ -85,8 +85,9 @@ def test_corrected_steps_are_those_of_single_steps(humanoid, speed):
 
     Rounding decides between several solutions in one or two of the states, in which all contacts slide.
     """
-    given, u, rule = pushed(humanoid, 21, speed), np.zeros((1, humanoid.robot.nv)), "implicit_midpoint"
-    for x, y in zip(rolled(humanoid, *given, u, rule), stepped(humanoid, *given, u, rule), strict=True):
+    world = treesim.World(humanoid.robot, ground=GROUND, contact_tolerance=1e-11)
+    given, u, rule = pushed(world, 21, speed), np.zeros((1, humanoid.robot.nv)), "implicit_midpoint"
+    for x, y in zip(rolled(world, *given, u, rule), stepped(world, *given, u, rule), strict=True):
         assert np.sort(np.abs(x - y).max(axis=1))[-3] < 1e-8
 
 
