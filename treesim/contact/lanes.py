@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
-from typing import Any
 
 import numpy as np
 
-from ..engine.call.generic import compiled, compiled_soon, runs_compiled
+from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
 from ..kernels.contact.simd_collision import MOST
 from ..kernels.contact.simd_contact_step import FOR_ONE, SIMD_SOLVER_INFO, contact_step_on_lanes
+from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE
 from .contact_solve import ContactInput, ContactOutput, ContactSolve
@@ -23,7 +22,8 @@ SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that SIMD code supports
 BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
 Arrays = Sequence[np.ndarray]
-Solve = Callable[[Arrays, Arrays], tuple[np.ndarray, np.ndarray]]  # of inputs and results; residuals, mask of unsolved
+Solved = tuple[np.ndarray, np.ndarray]  # residuals (count,), and a mask of the states that are not solved
+Solve = Callable[[Arrays, Arrays], Solved]  # of inputs and results
 
 
 class ContactLanes:
@@ -43,47 +43,66 @@ class ContactLanes:
         first[2] = 1.0  # iterations: the first steps of the solver
         tables = [*tables, layout, geometry, rows, frames, settings]
         self.constants = [(*tables, each) for each in (first, scheme)]
-        self.codes = [compiled(contact_step_on_lanes).with_tables(*each) for each in self.constants]
 
-    def run(self, inputs: Arrays, results: Arrays) -> np.ndarray:
-        """Add contact to the unconstrained steps of a batch; return the residuals (count,).
+    @property
+    def warm_start(self) -> int:
+        """Number of impulses of a state for the warm start, with their list."""
+        return self.stage.touching.rows + LISTED
+
+    def bound(self, inputs: Arrays, results: Arrays) -> Callable[[], np.ndarray]:
+        """Return the function that adds contact to a batch of unconstrained steps; it returns the residuals (count,).
 
         inputs (count, n): q, v, q_free, v_free, force, the unconstrained step's work, and impulses for the warm start.
-        results (count, n), overwritten: q_new, v_new, impulses, work.
+        results (count, n), overwritten: q_new, v_new, impulses, work. All arrays are read and written at every call.
+        Impulses are those of `simd_warm_start`, zero at first.
         """
-        residual, unsolved = self._on_lanes(self.codes[0], inputs, results)
-        left = np.flatnonzero(unsolved)
-        others: list[Solve] = [partial(self._on_lanes, self.codes[1]), self._one_by_one]
+        solve = self._on_lanes(self.constants[0], inputs, results)
+
+        def run() -> np.ndarray:
+            residual, unsolved = solve()
+            if unsolved.any():
+                self._solve_others(np.flatnonzero(unsolved), inputs, results, residual)
+            return residual
+
+        return run
+
+    def _solve_others(self, left: np.ndarray, inputs: Arrays, results: Arrays, residual: np.ndarray) -> None:
+        """Solve the states `left` by the solver's other steps; overwrite their results and residuals."""
+        others: list[Solve] = [lambda *arrays: self._on_lanes(self.constants[1], *arrays)(), self._one_by_one]
         for solve in others:
             if left.size:
-                own = [np.empty((left.size, x.shape[1])) for x in results]
+                own = [np.zeros((left.size, x.shape[1])) for x in results]
                 residual[left], unsolved = solve([x[left] for x in inputs], own)
                 for x, found in zip(results, own, strict=True):
                     x[left] = found
                 left = left[unsolved]
-        return residual
 
-    def _on_lanes(self, code: Any, inputs: Arrays, results: Arrays) -> tuple[np.ndarray, np.ndarray]:
-        """Solve all states on SIMD lanes; return their residuals (count,), and a mask of those that are not solved."""
+    def _on_lanes(self, constants: Arrays, inputs: Arrays, results: Arrays) -> Callable[[], Solved]:
+        """Return the function that solves all states on SIMD lanes."""
         q_new, v_new, impulses, work = results
         solver_info = np.empty((len(q_new), SIMD_SOLVER_INFO))
-        impulses[...] = 0.0
-
-        unsolved = solver_info[:, 1]
         given = [x.reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
-        if code(*given) != FINE:
-            unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
-        return solver_info[:, 0], unsolved == FOR_ONE
+        call, residual, unsolved = bound_call(contact_step_on_lanes, *constants, *given), *solver_info.T
 
-    def _one_by_one(self, inputs: Arrays, results: Arrays) -> tuple[np.ndarray, np.ndarray]:
-        """Solve states one by one; return the larger residual (count,) of each, and a mask without any state."""
+        def solve() -> Solved:
+            if call() != FINE:
+                unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
+            return residual, unsolved == FOR_ONE
+
+        return solve
+
+    def _one_by_one(self, inputs: Arrays, results: Arrays) -> Solved:
+        """Solve states one by one; of two residuals of a state it returns the larger, and a mask without any state."""
+        *others, before = inputs
         q_new, v_new, impulses, work = results
-        shapes = self.stage.shapes
+        rows, shapes = self.stage.touching.rows, self.stage.shapes
         wrench, pairs, solver_info = (
             np.empty((len(q_new), *shape)) for shape in (shapes.wrench, shapes.pairs, shapes.solver_info)
         )
-        given = ContactInput(*[*inputs, nothing_found(q_new)])
-        self.stage.run(given, ContactOutput(q_new, v_new, impulses, wrench, pairs, solver_info, work))
+        after = np.empty((len(q_new), rows))
+        given = ContactInput(*[*others, np.ascontiguousarray(before[:, :rows]), nothing_found(q_new)])
+        self.stage.run(given, ContactOutput(q_new, v_new, after, wrench, pairs, solver_info, work))
+        impulses[:, :rows], impulses[:, rows] = after, ALL
         return worst_residual(solver_info), np.zeros(len(q_new), bool)
 
 

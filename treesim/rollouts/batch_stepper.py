@@ -22,8 +22,8 @@ from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
+from ..simulation.robot_warnings import unwarned
 from ..simulation.start_limits import warn_of_start
-from ..simulation.stepper import unwarned
 from ..simulation.world import World, as_world
 from ..states.arguments import positive_number, whole_number
 from ..system.display import ReprMixin, arrays
@@ -165,7 +165,7 @@ class BatchStepper(ReprMixin):
 
     def __reduce__(self) -> tuple[Any, ...]:
         with self._alone("copying"):
-            impulses = self._kept.kept if self._kept is not None and self._kept.first == 0 else None
+            impulses = None if self._kept is None else self._kept.impulses()
             arrays = self._q, self._v, self.finite, self.residual, impulses
             flags = self._has_warned, self._has_stepped, self._has_warned_of_start
             state = (*(x if x is None else x.copy() for x in arrays), flags)
@@ -178,7 +178,7 @@ class BatchStepper(ReprMixin):
         if self.residual is not None:
             self.residual[...] = residual
         if impulses is not None:
-            self._kept.first, self._kept.kept, self._kept.next = 0, impulses.copy(), np.empty_like(impulses)
+            self._kept.restore(impulses)
 
     def __repr__(self) -> str:
         return f"<BatchStepper of {self.robot.name!r}: {self.count} states, {self.steps} steps of {self.dt:g} s a call>"

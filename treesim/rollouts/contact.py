@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from functools import lru_cache, partial
 from typing import Any
@@ -18,10 +18,12 @@ from ..engine.call.steps import Arrays, Carried, Measured
 from ..engine.graph.policies import Policy
 from ..engine.threads import over_threads, use_threads
 from ..kernels.contact.contact_step import RESIDUAL
+from ..kernels.contact.simd_warm_start import ALL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
 from ..simulation.step import StepCode
 from .arguments import Method, Start
+from .contact_lanes import BoundFree, LaneSteps
 from .parameters import Physics
 
 STATES_PER_THREAD = 16  # fewer are stepped by the calling thread
@@ -66,8 +68,10 @@ class ContactSteps:
         on_lanes = engine != "generic" and simd_reports and begin_lanes(method.code.stage)
         self.lanes = None if engine == "generic" else self._lane_code(engine)
         self.touch = ContactLanes(method.code.stage) if on_lanes else None
+        self.part: LaneSteps | None = None  # of the rollouts that are stepped, if these are on SIMD lanes
         # first of the current rollouts, their impulses, and memory for those of the next step
-        self.first, self.kept, self.next = -1, np.empty(0), np.empty(0)
+        self.first, self.kept, self.next = -1, np.empty((0, 0)), np.empty((0, 0))
+        self.on_lanes: dict[tuple[int, int], LaneSteps] = {}  # of parts of the current rollouts
         self.wrench = np.empty(0)  # mean wrenches in the current step, times substeps
 
     def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
@@ -99,7 +103,8 @@ class ContactSteps:
         count = len(states[0])
         self._begin(rows, steps, count)
         if self.touch is None:
-            return self._carry_part(slice(0, count), rows, steps, states, results, every)
+            controls, measured = partial(self._control, rows), self.measured and self.measured.of(rows)
+            return self._walk(controls, self.residual[rows], steps, states, results, every, measured)
         done: dict[int, Carried] = {}
 
         def carry_part(first: int, last: int) -> int:
@@ -108,6 +113,8 @@ class ContactSteps:
             return FINE
 
         over_threads(carry_part, count, STATES_PER_THREAD)
+        if (steps.stop - steps.start) * self.method.substeps % 2:
+            self.kept, self.next = self.next, self.kept
         parts = [done[first] for first in sorted(done)]
         ends = [np.concatenate(x) for x in zip(*(part.states for part in parts), strict=True)]
         return Carried(ends, all(part.finite for part in parts))
@@ -118,20 +125,42 @@ class ContactSteps:
         """Step a part of the rollouts `rows`, with arrays of its own: parts run on different threads."""
         own, one = slice(rows.start + part.start, rows.start + part.stop), copy(self)
         one.own = [x[part] for x in self.own]
-        one.kept, one.next = self.kept[part], self.next[part]
         measured = self.measured and self.measured.of(own)
         given = [x[part] for x in states], [x[part] for x in results]
-        carried = one._walk(partial(self._control, own), self.residual[own], steps, *given, every, measured)
-        self.kept[part] = one.kept
-        return carried
+        one.part = self._lane_steps(part, one._bound_free, given[0])
+        return one._walk(partial(self._control, own), self.residual[own], steps, *given, every, measured)
+
+    def _lane_steps(self, part: slice, free: BoundFree, states: Arrays) -> LaneSteps:
+        """Return the substeps of a part of the current rollouts, with states like those given."""
+        assert self.touch is not None
+        key = part.start, part.stop
+        if key not in self.on_lanes:
+            q, v = states[:2]
+            self.on_lanes[key] = LaneSteps(free, self.touch, q.shape, v.shape, self.kept[part], self.next[part])
+        return self.on_lanes[key]
 
     def _begin(self, rows: slice, steps: slice, count: int) -> None:
         """Reset the warm start unless the same rollouts continue; select these rollouts' model parameters."""
         self.own = [] if self.free is None else [self.free.numbers[rows]]
         self.own_touching = None if self.touching is None else self.touching.of(rows)
         if steps.start == 0 or rows.start != self.first:
-            self.first, self.kept = rows.start, np.zeros((count, self.method.world.touching.rows))
-            self.next = np.empty_like(self.kept)
+            self._reset(rows.start, count)
+
+    def _reset(self, first: int, count: int) -> None:
+        """Set all impulses of `count` rollouts from `first` on to zero."""
+        size = self.method.world.touching.rows if self.touch is None else self.touch.warm_start
+        self.first, self.kept, self.on_lanes = first, np.zeros((count, size)), {}
+        self.next = np.zeros_like(self.kept)
+
+    def impulses(self) -> np.ndarray | None:
+        """Return the impulses (count, R) of the first rollouts for the warm start; None if they are not current."""
+        return self.kept[:, : self.method.world.touching.rows].copy() if self.first == 0 else None
+
+    def restore(self, impulses: np.ndarray) -> None:
+        """Set the impulses for the warm start to those that `impulses` returned."""
+        self._reset(0, len(impulses))
+        rows = impulses.shape[1]
+        self.kept[:, :rows], self.kept[:, rows:] = impulses, ALL
 
     def _walk(
         self, controls: Callable[[int, Arrays], np.ndarray], worst: np.ndarray, steps: slice, states: Arrays,
@@ -148,7 +177,7 @@ class ContactSteps:
         for step in range(steps.start, steps.stop):
             control = np.array(controls(step, now), dtype=float, order="C")
             finite = bool(np.isfinite(control).all()) and finite
-            before, self.wrench = now, np.zeros(1)
+            before, self.wrench = [x.copy() for x in now] if measured else now, np.zeros(1)
             residuals = np.zeros_like(worst)
             for _ in range(self.method.substeps):
                 now = self._substep(control, now, residuals)
@@ -169,8 +198,9 @@ class ContactSteps:
 
     def _substep(self, control: np.ndarray, now: Arrays, worst: np.ndarray) -> list[np.ndarray]:
         q, v, *total = now
-        if self.touch is not None:
-            return self._substep_on_lanes(self.touch, control, now, worst)
+        if self.part is not None:
+            np.maximum(worst, self.part.step(q, v, control), out=worst)
+            return [*self.part.state, *(x + self.part.work for x in total)]
         result = self.code.new_result((len(q),))
         self.code.step_with(self._free, q, v, control, self.kept, result, batched=self.own_touching)
         self.kept = result.warm_start
@@ -179,41 +209,15 @@ class ContactSteps:
         np.maximum(worst, result.solver_info[:, RESIDUAL], out=worst)
         return [result.q, result.v, *(x + result.work for x in total)]
 
-    def _substep_on_lanes(
-        self, touch: ContactLanes, control: np.ndarray, now: Arrays, worst: np.ndarray
-    ) -> list[np.ndarray]:
-        q, v, *total = now
-        q_new, v_new, force, work = np.empty_like(q), np.empty_like(v), np.empty_like(v), np.empty((len(q), 2))
-        residuals = self._step_on_lanes(touch, q, v, control, q_new, v_new, force, work)
-        np.maximum(worst, residuals, out=worst)
-        return [q_new, v_new, *(x + work for x in total)]
-
-    def _step_on_lanes(self, touch: ContactLanes, *arrays: np.ndarray) -> np.ndarray:
-        """Step by SIMD code with SIMD contact solves; returns the residuals (B,).
-
-        States that are not finite keep the unconstrained step.
-        """
-        q, v, control, q_new, v_new, force, work = arrays
-        *ends, done, impulses = np.empty_like(q), np.empty_like(v), np.empty_like(work), self.next
-        status = self._free(q, v, control, *ends, force, done)
-        inputs, results = (q, v, *ends, force, done, self.kept), (q_new, v_new, impulses, work)
-        if status == FINE:
-            residuals = touch.run(inputs, results)
-        else:
-            good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
-            q_new[...], v_new[...], impulses[...], work[...] = *ends, 0.0, done
-            part, residuals = [x[good] for x in results], np.zeros(len(q))
-            residuals[good] = touch.run([x[good] for x in inputs], part)
-            for x, own in zip(results, part, strict=True):
-                x[good] = own
-        self.kept, self.next = impulses, self.kept
-        return residuals
-
     def _free(self, *arrays: Any) -> int:
         """Take the unconstrained step of a batch, by the same code for any number of states."""
+        return self._bound_free(arrays)()
+
+    def _bound_free(self, arrays: Sequence[np.ndarray]) -> Callable[[], int]:
+        """Return the function that takes the unconstrained step of a batch, in the same arrays at every call."""
         count = len(arrays[0])
         flat = [x.reshape(count, -1) for x in (*arrays[:3], *self.own, *arrays[3:])]
         if self.lanes is not None:
-            return self.lanes.run(flat, count)
+            return self.lanes.bound(flat, count)
         entry, constants, sizes, _ = self._free_code()
-        return run_states(entry, constants, flat[: len(sizes)], flat[len(sizes) :], "generic")
+        return partial(run_states, entry, constants, flat[: len(sizes)], flat[len(sizes) :], "generic")

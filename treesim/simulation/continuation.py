@@ -11,7 +11,7 @@ from ..errors import ArgumentError, ContinuationWarning, listed
 from ..model.tree import Tree
 from ..validation.arrays import Argument, coerce
 from .provenance import contact_impulses
-from .stepper import State
+from .state import State
 from .trajectory import Trajectory
 from .world import World
 

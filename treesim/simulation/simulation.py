@@ -32,10 +32,11 @@ from .integrators import CompiledRule
 from .pickling import Carried
 from .provenance import DeferredProvenance
 from .recording import Recording
+from .robot_warnings import warn_of_friction
 from .start_limits import warn_of_start
+from .state import State
 from .step import check_rows, touches
 from .step_settings import speed_hint, substeps_of
-from .stepper import State, warn_of_friction
 from .trajectory import Trajectory
 from .world import World, as_world
 

@@ -113,14 +113,6 @@ class EntryCode:
 
         return call
 
-    def with_tables(self, *tables: Any) -> Callable[..., int]:
-        """Return the call of the other arguments, with these first ones bound.
-
-        They are validated once; the caller must keep a reference to them.
-        """
-        first, kinds = self._words(tables, self._kinds[: len(tables)]), self._kinds[len(tables) :]
-        return lambda *others: int(self._run(_job(first + self._words(others, kinds))))
-
     def _words(self, arguments: Sequence[Any], kinds: Sequence[tuple[Any, bool]]) -> list[int]:
         """Convert arguments to machine words: address and size of arrays, values of integers."""
         words: list[int] = []

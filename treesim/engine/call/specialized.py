@@ -90,6 +90,10 @@ class BatchCode:
         Arrays of the right number type are read and written in place, whatever their strides; inputs may have
         strides of 0. The distribution of states over threads does not change the results.
         """
+        return self.bound(arrays, count, steps, every)()
+
+    def bound(self, arrays: Sequence[np.ndarray], count: int, steps: int = 1, every: int = 1) -> Callable[[], int]:
+        """Return `run` for these arrays, which are read and written at every call."""
         loaded, width = self._loaded, self.lanes.width
         groups = -(-count // width)
         least = 1 if steps > 1 else LEAST // width  # groups that are worth another thread
@@ -97,10 +101,16 @@ class BatchCode:
         block = max(1, min(groups // (threads * SHARES), LARGEST_BLOCK // width)) * width
         size = -(-loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
         table = self._table(arrays)
-        workspaces = _workspaces.aligned(size * threads)
-        job = Job(0, 0, 0, count, block, steps, every, size, workspaces, table.buffer_info()[0])
-        together(loaded.share, ctypes.addressof(job), threads)
-        return NOT_FINITE if job.status else FINE
+        job = Job(0, 0, 0, count, block, steps, every, size, 0, table.buffer_info()[0])
+        place = ctypes.addressof(job)
+
+        def run(kept: Any = (arrays, table)) -> int:  # keeps a reference to their memory
+            job.next = job.threads = job.status = 0
+            job.workspaces = _workspaces.aligned(size * threads)
+            together(loaded.share, place, threads)
+            return NOT_FINITE if job.status else FINE
+
+        return run
 
     def _table(self, arrays: Sequence[np.ndarray]) -> array[int]:
         """Return the table of arrays: address, strides (number, state, step), and use of nontemporal stores."""

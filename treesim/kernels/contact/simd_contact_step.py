@@ -41,6 +41,7 @@ from .problem import Problem, regularize_immobile_rows, residual, scale_along_ra
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .simd_active_set import solve_lanes
 from .simd_collision import MOST, find_contacts
+from .simd_warm_start import clear_impulses, clear_where, load_warm_start, store_warm_start
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .workspace import contact_memory
 
@@ -117,34 +118,6 @@ def mask_inactive(problem, active):
         problem.g[r] *= active[r]
 
 
-def place_of(m, nc, r):
-    """Return the index of impulse r in the warm-start array."""
-    return 3 * m.contacts.slot[r // 3] + r % 3 if r < 3 * nc else 3 * m.touch.slots + m.limit[r]
-
-
-def load_warm_start(m, nc, n, share, before, size, first, last, active):
-    """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
-    for r in range(n):
-        m.push[r] = select(active[r] > 0, share * gathered(before, place_of(m, nc, r), size, first, last), 0)
-
-
-def reset_warm_start(after, size, first, last, where):
-    """Set all warm-start impulses to zero on the lanes of a mask."""
-    for k in range(size):
-        scattered(after, k, size, first, last, select(where, 0, gathered(after, k, size, first, last)))
-
-
-def store_warm_start(m, nc, n, after, size, first, last, active):
-    """Store impulses by slot, limit and joint for the warm start of the next step.
-
-    Inactive rows store nothing: they may share their slot with an active row.
-    """
-    for r in range(n):
-        k = place_of(m, nc, r)
-        kept = select(active[r] > 0, m.impulse[r], gathered(after, k, size, first, last))
-        scattered(after, k, size, first, last, kept)
-
-
 class Lanes(NamedTuple):
     """States of a group: the first and the last, mask of active rows, contacts of each state, and solver's memory.
 
@@ -179,7 +152,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         resist(tree, s, v, force, m.step)
         moved = with_armature(tree, m.step.diagonal)
         done = resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes)
-        store_warm_start(m, nc, n, after, R, lanes.first, lanes.last, active)
+        store_warm_start(m, nc, n, after, R, lanes.first, lanes.last, active, q[0] == q[0])
         free = not (acts(m.impulse, n) or acts(m.push, n))
         if scheme[5] > 0:
             needed = needs_midpoint_correction(tree, m, s.dt) and solver_info[1] != FOR_ONE
@@ -246,8 +219,8 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
             lanes.active[r] = select(needed, lanes.active[r], 0)
         missed, unsolved = solver_info[0], solver_info[1]
         again = resolve(moved, q, m.again.start, nc, n, s, scheme, after, R, solver_info, m, lanes)
-        reset_warm_start(after, R, lanes.first, lanes.last, needed)
-        store_warm_start(m, nc, n, after, R, lanes.first, lanes.last, lanes.active)
+        clear_where(after, R, m.touch.slots, lanes.first, lanes.last, needed)
+        store_warm_start(m, nc, n, after, R, lanes.first, lanes.last, lanes.active, needed)
         from_midpoint(moved, s.dt, q, m)
         done, solver_info[0] = select(needed, again, done), select(needed, solver_info[0], missed)
         solver_info[1] = select(needed, select(lanes.count[0] > MOST, FOR_ONE, solver_info[1]), unsolved)
@@ -342,8 +315,9 @@ def contact_step_on_lanes(
 ) -> int:  # fmt: skip
     """Compute the steps of all states, eight at a time; arrays as in `contact_step_entry`.
 
-    `after` must be 0 before. `solver_info` has SIMD_SOLVER_INFO numbers per state. A scheme with 1 iteration takes the
-    first steps of the solver only.
+    `before` and `after` are impulses with their lists (`simd_warm_start`); those in `after` are cleared first.
+    `solver_info` has SIMD_SOLVER_INFO numbers per state. A scheme with 1 iteration takes the first steps of the solver
+    only.
     """
     tree = tree_tables(ints, reals)
     s = settings_of(tree, settings)
@@ -356,6 +330,8 @@ def contact_step_on_lanes(
     first, wide = 0, 8
     while first < count:
         last = min(first + wide, count) - 1
+        for k in range(first, last + 1):
+            clear_impulses(after, k, R, m.touch.slots)
         load_lanes(q, nq, first, last, coordinates[0])
         load_lanes(q_free, nq, first, last, coordinates[1])
         load_lanes(v, nv, first, last, rates_[0])
