@@ -21,15 +21,17 @@ from .work import put_lift
 class ContactKinematics(NamedTuple):
     """Views of one array of numbers, and scratch memory IA.
 
-    X, W (N + 1, 12): transforms from the parents, and poses, at the start of the step. V, V_end (N + 1, 6): the bodies'
-    velocities in the unconstrained mean and end. U (nv, 6), D_inv (nv,): articulated quantities of M + D. mean, end
-    (nv,): unconstrained velocities in the axes at the start. lift (nv,): dU/dq. IA (N + 1, 21): articulated inertias.
+    X, W (N + 1, 12): transforms from the parents, and poses, at the start of the step. V, V_end, V_start (N + 1, 6):
+    the bodies' velocities in the unconstrained mean and end, and at the start. U (nv, 6), D_inv (nv,): articulated
+    quantities of M + D. mean, end (nv,): unconstrained velocities in the axes at the start. lift (nv,): dU/dq.
+    IA (N + 1, 21): articulated inertias.
     """
 
     X: Any
     W: Any
     V: Any
     V_end: Any
+    V_start: Any
     U: Any
     D_inv: Any
     mean: Any
@@ -38,21 +40,22 @@ class ContactKinematics(NamedTuple):
     IA: Any
 
 
-SIZE = "36 * (N + 1) + 10 * nv"  # numbers of the array, of N bodies and nv degrees of freedom
+SIZE = "42 * (N + 1) + 10 * nv"  # numbers of the array, of N bodies and nv degrees of freedom
 
 
 def kinematics_size(N, nv):
     """Return SIZE as a number."""
-    return 36 * (N + 1) + 10 * nv
+    return 42 * (N + 1) + 10 * nv
 
 
 def kinematics_of(tree, x, IA):
     """Return the views of an array of SIZE numbers."""
     rows, nv = tree.n_bodies + 1, tree.nv
-    k = 36 * rows
+    k = 42 * rows
     return ContactKinematics(
         x[0 : 12 * rows].reshape((rows, 12)), x[12 * rows : 24 * rows].reshape((rows, 12)),
-        x[24 * rows : 30 * rows].reshape((rows, 6)), x[30 * rows : k].reshape((rows, 6)),
+        x[24 * rows : 30 * rows].reshape((rows, 6)), x[30 * rows : 36 * rows].reshape((rows, 6)),
+        x[36 * rows : k].reshape((rows, 6)),
         x[k : k + 6 * nv].reshape((nv, 6)), x[k + 6 * nv : k + 7 * nv], x[k + 7 * nv : k + 8 * nv],
         x[k + 8 * nv : k + 9 * nv], x[k + 9 * nv : k + 10 * nv], IA,
     )  # fmt: skip
@@ -65,6 +68,7 @@ def contact_kinematics(tree, settings, q, v, q_free, v_free, force, kinematics, 
     place(tree, q, k)
     move_bodies(tree, k, k.mean)
     move_bodies(tree, k._replace(V=k.V_end), k.end)
+    move_bodies(tree, k._replace(V=k.V_start), v)
     resist(tree, s, v, force, step)
     articulate(with_armature(tree, step.diagonal), k)
     put_lift(tree, k, F, k.lift)

@@ -26,7 +26,6 @@ from .collision import PLANES, SOLIDS, find_contacts
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
-    law_of,
     level_points,
     limit_slack,
     position_problem,
@@ -178,22 +177,18 @@ def put_rows(tree, q, dt, external_contacts, m, parts):
     return nc, n, found - within
 
 
-def rates(tree, v, m, nc, n, placed=False):
-    """Compute velocities along the rows: of the unconstrained mean and end, and at the start if there is restitution.
+def rates(tree, v, m, n, placed=False):
+    """Compute velocities along the rows: of the unconstrained mean and end, and at the start.
 
-    m.rows.V must be the bodies' velocities in the mean. placed: whether m.rows.V_end are those in the end.
+    m.rows.V must be the bodies' velocities in the mean. placed: whether those at the end and the start are known.
     """
-    velocities_along(m.rows, n, m.mean, m.mean_rate)
-    end = m.rows._replace(V=m.rows.V_end)
+    end, start = m.rows._replace(V=m.rows.V_end), m.rows._replace(V=m.rows.V_start)
     if not placed:
         move_bodies(tree, end, m.end)
+        move_bodies(tree, start, v)
+    velocities_along(m.rows, n, m.mean, m.mean_rate)
     velocities_along(end, n, m.end, m.end_rate)
-    bounces = False
-    for c in range(nc):
-        bounces = bounces or m.touch.law[law_of(m, c), 1] > 0
-    if bounces:
-        move_bodies(tree, m.rows, v)
-        velocities_along(m.rows, n, v, m.start_rate)
+    velocities_along(start, n, v, m.start_rate)
 
 
 class Parts(NamedTuple):
@@ -248,7 +243,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         Returns the work of the velocity impulses. placed: whether the kinematics are known.
         """
         share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
-        rates(moved, v, m, nc, n, placed)
+        rates(moved, v, m, n, placed)
         if not placed:
             articulate(moved, m.rows)
         backward_sweep(moved, m.rows, n)
@@ -271,6 +266,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         relative_velocities(problem, m.impulse, m.sigma)
         solver_info[RESIDUAL] = residual(problem, m.impulse, m.sigma)
         solver_info[CERTIFICATE], solver_info[CONTACTS] = work_of(m, m.impulse, n), nc
+        work = work_of_impulses(nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
         if has_overlaps(m, nc, n, q, s.dt):
             recovery_problem(m, nc, n, q, s.dt)
             scale_along_ray(problem, m.recovery, m.sigma)
@@ -280,7 +276,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
             recover(m, n)
         solver_info[PENETRATION], solver_info[ITERATIONS] = deepest(m, nc, s.dt), solver_info[ITERATIONS] + taken
         responses(moved, m.rows, nc, m.push, m.mean_change, m.impulse, m.end_change)
-        return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
+        return work
 
     def lost_by_springs(tree, q_new, nc, dt, external_contacts, stored, m):
         """Return the energy that the springs of soft surfaces lose in a step to q_new, of the `stored` energy.

@@ -34,11 +34,12 @@ from ..kinematics.bodies import body_transform, body_velocity, zero_motion
 class Rows(NamedTuple):
     """Memory of at most M rows of one state."""
 
-    # by body: transforms, placements, velocities, velocities at the end of the step, articulated inertias
+    # by body: transforms, placements, velocities, those at the end and at the start of the step, articulated inertias
     X: Any
     W: Any
     V: Any
     V_end: Any
+    V_start: Any
     IA: Any
     # by degree of freedom: U, D^-1, and zeros
     U: Any
@@ -59,10 +60,10 @@ class Rows(NamedTuple):
 
 def rows_memory(tree, most, q):
     """Scratch memory for at most `most` rows, with the dtype of q."""
-    body, dof = np.empty((tree.n_bodies + 1, 57), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    body, dof = np.empty((tree.n_bodies + 1, 63), q.dtype), np.empty((tree.nv, 7), q.dtype)
     places, spans = np.empty((3, most), np.int64), np.empty((2, tree.nv), np.int64)
     return Rows(
-        body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:57],
+        body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:42], body[:, 42:63],
         dof[:, 0:6], dof[:, 6], np.zeros(tree.nv, q.dtype), np.empty((2, most, 6), q.dtype), places[0:2],
         places[2], np.empty((tree.nv, most), q.dtype), spans[0], spans[1], np.empty((most, most), q.dtype),
         np.empty((tree.nv, 6), q.dtype), np.empty((6, 6), q.dtype),

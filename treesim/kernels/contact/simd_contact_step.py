@@ -188,16 +188,16 @@ def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
 
     Returns the work of the velocity impulses.
     """
-    rates(moved, v, m, nc, n)
+    rates(moved, v, m, n)
     articulate(moved, m.rows)
     backward_sweep(moved, m.rows, n, 0)
     mask_inactive_rows(moved, m.rows, n, lanes.active)
     assemble_delassus(moved, m.rows, n)
     problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored)
     matrix = compact_matrix(lanes.solver, n)
-    solve(problem, m, nc, n, q, s.dt, scheme, before, R, solver_info, matrix, lanes)
+    work = solve(problem, m, nc, n, q, s.dt, scheme, before, R, solver_info, matrix, lanes)
     responses(moved, m.rows, nc, m.push, m.mean_change, m.impulse, m.end_change)
-    return work_of_impulses(moved, v, nc, n, s.dt, m) if scheme[4] > 0 else m.impulse[0] * 0
+    return work
 
 
 def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, needed, done):
@@ -252,7 +252,10 @@ def solve_some(problem, impulse, sigma, tolerance, most, memory):
 
 
 def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lanes):
-    """Solve for all sets of impulses, m.push and m.impulse, and write the diagnostics `solver_info`."""
+    """Solve for all sets of impulses, m.push and m.impulse, and write the diagnostics `solver_info`.
+
+    Returns the work of the velocity impulses.
+    """
     share, tolerance, most, active = scheme[0], scheme[1], int(scheme[2]), lanes.active
     position_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
@@ -274,6 +277,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
     solver_info[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
+    work = work_of_impulses(nc, n, dt, m) if scheme[4] > 0 else dt * m.impulse[0] * 0
     if has_overlaps(m, nc, n, q, dt):
         recovery_problem(m, nc, n, q, dt)
         mask_inactive(problem, active)
@@ -282,6 +286,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
         solver_info[0] = maximum(solver_info[0], residual(problem, m.recovery, m.sigma))
         recover(m, n)
     solver_info[1] = select(left, FOR_ONE, 0)
+    return work
 
 
 def replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work):

@@ -26,8 +26,7 @@ from ..algebra.tables import body_inertia, body_transform_at, force_at, put_forc
 from ..kinematics.bodies import potential_change
 from ..kinematics.configuration import advance
 from ..stepping.step import put_work
-from .constraint_rows import dissipation_time, is_soft, law_of
-from .delassus import move_bodies, velocities_along
+from .constraint_rows import dissipation_time, law_of
 from .signed_distance import CONVEX
 
 CURVED = 1e-15  # m^2, rad^2: product of two displacements below which they change the energy independently
@@ -41,22 +40,15 @@ def work_at(tree, s, v, force, m, work):
     put_work(tree, s, v, force, m.step.mean, m.step, work)
 
 
-def work_of_impulses(tree, v, nc, n, dt, m):
-    """Return lambda' J u of n rows, in the axes of m.end and v; for soft contacts minus what their dampers dissipate.
+def work_of_impulses(nc, n, dt, m):
+    """Return lambda' J u of n rows; for soft contacts minus what their dampers dissipate.
 
-    m.sigma is scratch memory.
+    m.sigma: the result of the velocity problem m.g. J u is the mean of the velocities at the start and at the end.
     """
-    for k in range(tree.nv):
-        m.step.mean[k] = (v[k] + m.end[k] + m.end_change[k]) / 2
-    move_bodies(tree, m.rows, m.step.mean)
-    velocities_along(m.rows, n, m.step.mean, m.sigma)
     total = m.impulse[0] * 0
     for r in range(n):
-        total += m.impulse[r] * m.sigma[r]
-    for c in range(nc):
-        r = 3 * c + 2
-        if is_soft(m, c):
-            total -= m.impulse[r] * m.sigma[r]
+        along = m.start_rate[r] + m.end_rate[r] + m.sigma[r] - m.g[r]
+        total += select(m.soft[r] > 0, 0, m.impulse[r] * along / 2)
     return total - taken_by_dampers(m, nc, dt)
 
 
