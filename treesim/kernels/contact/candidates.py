@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.linear import Vector, add, cross, dot, rotate, rotate_back, scale, sub
-from ..algebra.numbers import maximum, sqrt
+from ..algebra.numbers import absolute, maximum, sqrt
 from ..algebra.rotations import compose
 from ..algebra.tables import motion_at, transform_at
 from .signed_distance import across, vector_of
@@ -89,11 +89,15 @@ def rim_along(touch, k, j, n, W):
 def speed_within(V, W, center, radius):
     """Return an upper bound of the speed of a body's points within a sphere around a world point `center`.
 
-    V, W: velocity and pose of the body.
+    V, W: velocity and pose of the body. Sums of absolute components are bounds that need no square roots.
     """
     c = rotate_back(W.R, sub(center, W.p))
-    u = add(V.lin, cross(V.ang, c))
-    return sqrt(dot(u, u)) + radius * sqrt(dot(V.ang, V.ang))
+    return components(add(V.lin, cross(V.ang, c))) + radius * components(V.ang)
+
+
+def components(a):
+    """Return |x| + |y| + |z|, which is not smaller than the length of a vector."""
+    return absolute(a.x) + absolute(a.y) + absolute(a.z)
 
 
 def velocity_along(V, W, point, n):

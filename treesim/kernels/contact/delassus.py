@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.linear import cross, rotate_back, sub
+from ..algebra.linear import Vector, cross, rotate_back, sub
 from ..algebra.numbers import some, vectorized
 from ..algebra.rotations import compose
 from ..algebra.spatial import (
@@ -29,6 +29,8 @@ from ..algebra.tables import body_transform_at, force_at, motion_at, put_force, 
 from ..dynamics.aba import release_screw
 from ..dynamics.rjk import articulate_placed
 from ..kinematics.bodies import body_transform, body_velocity, zero_motion
+
+UNITS = 8  # columns for six unit forces, in whole SIMD vectors
 
 
 class Rows(NamedTuple):
@@ -53,7 +55,7 @@ class Rows(NamedTuple):
     first: Any  # (nv,) of each degree of freedom the first row that reaches it, and the one behind the last
     last: Any
     G: Any  # (M, M)
-    unit: Any  # (nv, 6) Z of six unit forces on one body, and (6, 6) these forces during the sweep
+    unit: Any  # (nv, UNITS) Z of six unit forces on one body, and (6, UNITS) these forces during the sweep
     on_way: Any
     turned: Any  # (6, M) forces on the first bodies
 
@@ -66,7 +68,7 @@ def rows_memory(tree, most, q):
         body[:, 0:12], body[:, 12:24], body[:, 24:30], body[:, 30:36], body[:, 36:42], body[:, 42:63],
         dof[:, 0:6], dof[:, 6], np.zeros(tree.nv, q.dtype), np.empty((2, most, 6), q.dtype), places[0:2],
         places[2], np.empty((tree.nv, most), q.dtype), spans[0], spans[1], np.empty((most, most), q.dtype),
-        np.empty((tree.nv, 6), q.dtype), np.empty((6, 6), q.dtype),
+        np.empty((tree.nv, UNITS), q.dtype), np.empty((6, UNITS), q.dtype),
         np.empty((6, most), q.dtype),
     )  # fmt: skip
 
@@ -152,21 +154,35 @@ def body_of(tree, k):
 
 
 def spread_units(tree, r, body):
-    """Backward sweep of six unit forces on a body: r.unit = their Z."""
-    for j in range(6):
-        for c in range(6):
-            r.on_way[j, c] = 0.0
-        r.on_way[j, j] = 1.0
+    """Backward sweep of six unit forces on a body, the columns of r.on_way: r.unit = their Z."""
+    F = r.on_way
+    for c in range(6):
+        for j in range(UNITS):
+            F[c, j] = 0.0
+        F[c, c] = 1.0
     i = body
     while i > 0:
-        for j in range(6):
-            f = force_at(r.on_way, j)
-            for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
-                z = force_component(f, tree.screw[k])
-                r.unit[k, j] = z
-                f = force_sub(f, force_scale(force_at(r.U, k), z * r.D_inv[k]))
-            put_force(r.on_way, j, force_to_parent(body_transform_at(tree, r.X, i), f))
+        for k in range(tree.v_start[i + 1] - 1, tree.v_start[i] - 1, -1):
+            pass_unit_screws(F, r.unit, k, tree.screw[k], force_scale(force_at(r.U, k), r.D_inv[k]))
+        X = body_transform_at(tree, r.X, i)
+        for j in vectorized(range(UNITS)):
+            f = Force(Vector(F[0, j], F[1, j], F[2, j]), Vector(F[3, j], F[4, j], F[5, j]))
+            f = force_to_parent(X, f)
+            F[0, j], F[1, j], F[2, j], F[3, j], F[4, j], F[5, j] = f.n.x, f.n.y, f.n.z, f.f.x, f.f.y, f.f.z
         i = tree.parent[i]
+
+
+def pass_unit_screws(F, Z, k, screw, G):
+    """Propagate the columns of F through the screw of degree of freedom k: Z[k] = S' F, F -= G Z[k], G = U D^-1."""
+    for j in vectorized(range(UNITS)):
+        z = F[screw, j]
+        Z[k, j] = z
+        F[0, j] -= G.n.x * z
+        F[1, j] -= G.n.y * z
+        F[2, j] -= G.n.z * z
+        F[3, j] -= G.f.x * z
+        F[4, j] -= G.f.y * z
+        F[5, j] -= G.f.z * z
 
 
 def combine_units(tree, r, row, end, body, A):
