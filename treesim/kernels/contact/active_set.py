@@ -264,8 +264,8 @@ def solve_unknowns(problem, impulse, sigma, regular, m):
     """Compute the step m.step of all impulses on the active set."""
     count = put_unknowns(problem, m)
     matrix = m.A.reshape(m.A.size)[: count * count].reshape((count, count))
-    if problem.rows == 1 or (problem.rows == 3 and problem.contacts == 1):
-        regular = 0.0  # nothing depends on others: the step is exact
+    if count > 0 and first_of(problem, m.row[0]) == first_of(problem, m.row[count - 1]):
+        regular = 0.0  # unknowns of one contact do not depend on each other: the step is exact
     if has_slip(m, count):
         put_reach(problem, m.reach)
         put_band(problem, m, count)
