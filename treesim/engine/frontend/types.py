@@ -22,7 +22,18 @@ class Scalar(NamedTuple):
 
 BOOLEAN, INTEGER, REAL = Scalar("boolean", "i1"), Scalar("integer", "i64"), Scalar("real", "double")
 NUMBERS = (BOOLEAN, INTEGER, REAL)  # each contains those before it
-WIDTH = 8  # lanes of a vector: states that a SIMD kernel processes at once
+
+
+def _lanes_of_processor() -> int:
+    """Return the number of doubles in this processor's vectors, at least 4, by NumPy, which is loaded in any case."""
+    try:
+        from numpy._core._multiarray_umath import __cpu_features__ as features
+    except ImportError:
+        features = {}
+    return 8 if features.get("AVX512F") else 4
+
+
+WIDTH = _lanes_of_processor()  # lanes of a vector: states that a SIMD kernel processes at once; changes no result
 LANES, MASK = Scalar("real on lanes", f"<{WIDTH} x double>"), Scalar("condition on lanes", f"<{WIDTH} x i1>")
 
 
