@@ -75,8 +75,10 @@ from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
 from .simulation.player import Player
+from .simulation.report import Report
 from .simulation.simulation import Simulation
-from .simulation.stepper import Report, State, Stepper
+from .simulation.state import State
+from .simulation.stepper import Stepper
 from .simulation.trajectory import Trajectory
 from .simulation.world import World
 from .states.standing import standing

@@ -337,7 +337,7 @@ def test_a_disk_without_room_costs_one_file(robot: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
-@pytest.mark.parametrize("format", [(), ("--json",)])
+@pytest.mark.parametrize("format", [pytest.param((), marks=pytest.mark.slow), ("--json",)])
 def test_standard_output_without_room(robot: str, tmp_path: Path, format: tuple[str, ...]) -> None:
     out = tmp_path / "run.npz"
     command = [

@@ -21,6 +21,7 @@ def outcomes(census):
     return [(row.robot[13:16], row.base, row.outcome) for row in census.findings]
 
 
+@pytest.mark.slow
 def test_each_robot_has_a_row_for_each_base_and_engine():
     details = []
     census = take_census([MASSIVE, NONSENSE], [TreesimEngine("bullet")], **FEW, progress=details.append)

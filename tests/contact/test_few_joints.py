@@ -45,6 +45,7 @@ def test_an_arm_that_turns_level_is_not_stopped_by_a_floor_it_cannot_press(heigh
     assert runs[0].solver_info[-1, 0] == pytest.approx(0.05 + height, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_rows_that_nothing_moves_do_not_matter():
     """A planar chain whose end is held in all three directions of space, with a limit and friction beside it."""
     bodies = [

@@ -323,7 +323,7 @@ def test_schedules_of_main_chains_take_every_body_once(backend, name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("backend", ["constraint_force", "constraint_force_cr", "constraint_force_branches_first"])
+@pytest.mark.parametrize("backend", ["constraint_force", "constraint_force_branches_first"])
 def test_ten_thousand_bodies_take_memory_in_proportion(backend):
     import resource
 

@@ -63,12 +63,17 @@ def test_a_worker_that_is_killed_costs_nothing(whole, tmp_path, client):
 
 
 def test_a_scheduler_that_is_lost_is_told_and_the_same_call_goes_on(whole, tmp_path, client):
+    import dask
+
     store = tmp_path / "run.zarr"
 
     def lose(done, total):
         client.cluster.sync(client.cluster.scheduler.close)
 
-    with pytest.raises(SweepError, match="scheduler is lost"):
+    with (
+        dask.config.set({"distributed.comm.timeouts.connect": "3s"}),
+        pytest.raises(SweepError, match="scheduler is lost"),
+    ):
         on_cluster(store, client, chunk=4, progress=lose)
     done = []
     study = run(store, chunk=4, progress=lambda now, total: done.append(now))

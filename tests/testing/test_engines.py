@@ -14,7 +14,11 @@ from treesim.testing.engines import engine_robots
 ROBOT = engine_robots()[2]  # a floating base
 
 
-@pytest.mark.parametrize("name", treesim.available("engines"))
+# an engine in a process of its own, with compiled code for each robot: the first one shows what all do
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name != "pinocchio")) for name in treesim.available("engines")],
+)
 def test_every_installed_engine_keeps_its_promises(name):
     report = testing.check_engine(name)
     assert len(report.findings) > 20 and not report.failures

@@ -85,5 +85,6 @@ def test_a_viewer_that_records_nothing_need_not():
 
 
 @pytest.mark.parametrize("viewer", treesim.available("viewers"))
+@pytest.mark.slow
 def test_every_installed_viewer_keeps_its_promises(viewer):
     assert not testing.check_viewer(viewer).failures

@@ -166,15 +166,21 @@ class ContactSolve:
         """Index of the table of contact geometry among the constants."""
         return next(k for k, table in enumerate(self.constants) if table is self.touching.geometry)
 
-    def run(self, given: ContactInput, result: ContactOutput, batched: BatchedTables | None = None) -> int:
+    def run(
+        self,
+        given: ContactInput,
+        result: ContactOutput,
+        batched: BatchedTables | None = None,
+        kinematics: np.ndarray | None = None,
+    ) -> int:
         """Add contact to the unconstrained step of one state or a batch; return the worst status.
 
-        batched: model parameters in the constants of a batch. Memory grows with the square of the largest number of
-        contacts so far.
+        batched: model parameters in the constants of a batch. kinematics: of one state's step (`contact_kinematics`);
+        None if they have to be computed. Memory grows with the square of the largest number of contacts so far.
         """
-        status = self._run(given, result, batched)
+        status = self._run(given, result, batched, kinematics)
         while self._makes_room(result.solver_info):
-            status = self._run(given, result, batched)
+            status = self._run(given, result, batched, kinematics)
         return status
 
     @property
@@ -182,21 +188,34 @@ class ContactSolve:
         """Shapes of what one state's calls pass on: q_free, v_free, work_free, and the kinematics."""
         return (self.robot.nq,), (self.robot.nv,), (2,), self._inputs[-1] if self.kinematics else (0,)
 
-    def calls_of(self, given: ContactInput, kinematics: np.ndarray, result: ContactOutput) -> Iterator[Call | None]:
-        """Yield the calls of one state's contact solve in a sequence, with arrays or places in its arguments."""
+    def calls_of(
+        self, given: ContactInput, kinematics: np.ndarray, result: ContactOutput, placed: bool
+    ) -> Iterator[Call | None]:
+        """Yield the calls of one state's contact solve in a sequence, with arrays or places in its arguments.
+
+        placed: whether an earlier call computes the kinematics.
+        """
         if self.kinematics is None:
             yield self.bound.call_of([*given, *result])
             return
-        yield self.kinematics.call_of([*given[:5], self._settings, kinematics])
+        if not placed:
+            yield self.kinematics.call_of([*given[:5], self._settings, kinematics])
         yield self.bound.call_of([*given, kinematics, *result])
 
-    def _run(self, given: ContactInput, result: ContactOutput, batched: BatchedTables | None) -> int:
+    def _run(
+        self,
+        given: ContactInput,
+        result: ContactOutput,
+        batched: BatchedTables | None,
+        kinematics: np.ndarray | None = None,
+    ) -> int:
         if batched is not None:
             return self._run_batched(given, result, batched)
         if given.q.ndim == 1:
-            status = self._run_one(given, result)
+            status = self._run_one(given, result, kinematics)
             if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
-                status = self._run_one(ContactInput(*(np.ascontiguousarray(x, float) for x in given)), result)
+                dense = ContactInput(*(np.ascontiguousarray(x, float) for x in given))
+                status = self._run_one(dense, result, kinematics)
             if status != BAD_LAYOUT:  # else plain Python
                 return status
             one = ContactInput(*(x[None] for x in given)), ContactOutput(*(x[None] for x in result))
@@ -212,9 +231,11 @@ class ContactSolve:
             worst = max(worst, run_states(self.entry, self.constants, part, own, "generic"))
         return worst
 
-    def _run_one(self, given: ContactInput, result: ContactOutput) -> int:
+    def _run_one(self, given: ContactInput, result: ContactOutput, kinematics: np.ndarray | None) -> int:
         if self.kinematics is None:
             return self.bound.call(*given, *result)
+        if kinematics is not None:  # the solve overwrites them, and may be repeated with more memory
+            return self.bound.call(*given, kinematics.copy(), *result)
         x = np.empty(self._inputs[-1])
         status = self.kinematics.call(*given[:5], self._settings, x)
         return status if status == BAD_LAYOUT else self.bound.call(*given, x, *result)

@@ -17,9 +17,9 @@ from ..kernels.stepping.constrained_step import carried_world_step_entry, counte
 from ..kernels.stepping.step import carried_step_entry, counted_step_entry
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
+from ..simulation.robot_warnings import warn_of_friction, warn_of_limits
 from ..simulation.step import StepCode, check_diagonal, check_rows, compiled_rule, forward_kernel, touches
 from ..simulation.step_settings import StepSettings, check_inertia, gains_of, substeps_of
-from ..simulation.stepper import warn_of_friction, warn_of_limits
 from ..simulation.world import World
 from ..states.arguments import whole_number
 from ..states.states import mimic_constants

@@ -22,8 +22,8 @@ from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
+from ..simulation.robot_warnings import unwarned
 from ..simulation.start_limits import warn_of_start
-from ..simulation.stepper import unwarned
 from ..simulation.world import World, as_world
 from ..states.arguments import positive_number, whole_number
 from ..system.display import ReprMixin, arrays

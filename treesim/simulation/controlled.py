@@ -16,10 +16,10 @@ from ..model.tree import Tree
 from ..states.arguments import short_repr
 from ..types import Engine
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own
+from .robot_warnings import warn_of_limits
 from .step import StepCode, forward_solver
 from .step_result import substeps
 from .step_settings import StepSettings, check_inertia, substeps_of
-from .stepper import warn_of_limits
 from .world import World, as_world
 
 REAL = np.dtype(np.float64)

@@ -22,12 +22,14 @@ from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import NonFiniteError, UnsupportedError
 from ..kernels.algebra.tables import tree_tables
 from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, row_memory
+from ..kernels.contact.placed_step import placed_step_entry
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..kernels.stepping.constrained_step import RULES_WITH_ROWS, world_step_entry
 from ..kernels.stepping.step import RULES, actuate, settings_of, step_entry, step_memory
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 from ..types import Engine
+from ..validation.arrays import Shape
 from .integrators import CompiledRule
 from .step_result import StepResult, shapes_of_result
 from .step_sequence import ResultBlocks, StepSequence
@@ -59,15 +61,16 @@ class StepCode:
         check_diagonal(solver, robot, settings)
         self.constants: tuple[Any, ...] = ()
         self._free: Callable[..., int] = self._tried  # the unconstrained step of one state
-        self.bound: BoundEntry | None = None
+        self.bound: BoundEntry | None = None  # of a batch
+        self._single: BoundEntry | None = None  # of one state
         if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
             entry, constants = solver.entry_for(robot), solver.constants(robot, gravity)
-            entry = (world_step_entry if world.m else step_entry)(rule, entry)
+            forward, entry = entry, (world_step_entry if world.m else step_entry)(rule, entry)
             self.constants = (*mimic_constants(robot, constants), *world.held, settings.table)
             rows = ((world.m,), (world.m,)) if world.m else ()
             n = (robot.nv,)
             inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,), *rows)
-            self.bound = BoundEntry(entry, self.constants, inputs, results, engine=engine)
+            self.bound = self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
             self._free = self._first_call
         elif engine == "specialized" and robot.nv:
             raise UnsupportedError(f"backend {solver.name!r} is no kernel of treesim's: it has no specialized code")
@@ -75,6 +78,12 @@ class StepCode:
         if touches(world, rule):
             how = settings.table, gravity, contact_solver, work, world.contact_tolerance, engine
             self.stage = ContactSolve(robot, world.touching, rule, *how)
+        self._kinematics: Shape | None = None  # of the contact solve, if one state's unconstrained step computes them
+        certain = self.stage is not None and self.stage.quick is None and self.stage.kinematics is not None
+        if self.bound is not None and self.stage is not None and certain and not world.m:
+            self._kinematics = self.stage.between[-1]
+            entry, results = placed_step_entry(rule, forward), (*results, self._kinematics)
+            self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
         self._sequences: dict[int, StepSequence] = {}
         self._outside = bool(world.convex.pairs)
         kept = world.touching.rows if self.stage is not None else 0
@@ -95,10 +104,11 @@ class StepCode:
         """
         if q.ndim > 1:
             return self.step_with(self._run_batch, q, v, control, warm_start, result)
-        status = self.step_with(self._free, q, v, control, warm_start, result)
+        placed = None if self._kinematics is None else np.empty(self._kinematics)
+        status = self.step_with(self._free, q, v, control, warm_start, result, None, placed)
         if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
             given = q.astype(float), v.astype(float), control.astype(float)
-            status = self.step_with(self._free, *given, warm_start, result)
+            status = self.step_with(self._free, *given, warm_start, result, None, placed)
         if status == BAD_LAYOUT:  # plain Python
             before = None if warm_start is None else warm_start[None]
             one = StepResult(*(None if x is None else x[None] for x in result))
@@ -112,11 +122,11 @@ class StepCode:
         """
         sequence = self._sequences.get(count)
         if sequence is None or sequence.bound is not (self.stage and self.stage.bound):
-            possible = self.bound is not None and not self._outside
-            if possible and self.stage is not None:
+            free = None if self._outside else self._single
+            if free is not None and self.stage is not None:
                 self.stage.begin()
-            sequence = StepSequence(self.bound if possible else None, self.stage, self._shapes, count)
-            self._sequences[count] = sequence
+            placed = self._kinematics is not None
+            sequence = self._sequences[count] = StepSequence(free, self.stage, self._shapes, count, placed=placed)
         return sequence
 
     def run_at_once(
@@ -134,18 +144,20 @@ class StepCode:
         warm_start: np.ndarray | None,
         result: StepResult,
         batched: BatchedTables | None = None,
+        kinematics: np.ndarray | None = None,
     ) -> int:
         """Take the unconstrained step by `free`, then solve contact; return the worst status.
 
         States that are not finite keep the unconstrained step. If the world has joint limits only, so do states
-        that reach no limit. batched: model parameters for the contact solve. Returns BAD_LAYOUT if `free`
-        does, with nothing done.
+        that reach no limit. batched: model parameters for the contact solve. kinematics: of the contact solve, if
+        `free` computes them. Returns BAD_LAYOUT if `free` does, with nothing done.
         """
         rows = result.constraint_rows()
         if self.stage is None:
             return free(q, v, control, result.q, result.v, result.force, result.work, *rows)
         q_free, v_free, work_free = np.empty(q.shape), np.empty(v.shape), np.empty(result.work.shape)
-        status = free(q, v, control, q_free, v_free, result.force, work_free, *rows)
+        more = rows if kinematics is None else (kinematics,)
+        status = free(q, v, control, q_free, v_free, result.force, work_free, *more)
         if status == BAD_LAYOUT:
             return status
         if warm_start is None:
@@ -155,7 +167,7 @@ class StepCode:
         given = ContactInput(q, v, q_free, v_free, result.force, work_free, warm_start, found)
         output = result.contact_output()
         if near is None or near.all():
-            return max(status, self.stage.run(given, output, batched))
+            return max(status, self.stage.run(given, output, batched, kinematics))
         output.q[...], output.v[...], output.work[...] = q_free, v_free, work_free
         for x in (output.warm_start, output.wrench, output.pairs, output.solver_info):
             x[...] = 0.0
@@ -179,11 +191,11 @@ class StepCode:
 
     def _first_call(self, *arrays: Any) -> int:
         """Step by the entry that looks up its compiled code, then replace it by the direct call."""
-        assert self.bound is not None
+        assert self._single is not None
         if self.stage is not None:
             self.stage.begin()
-        status = self.bound.call(*arrays)
-        self._free = self.bound.call
+        status = self._single.call(*arrays)
+        self._free = self._single.call
         return status
 
     def _run_batch(self, *arrays: np.ndarray) -> int:

@@ -76,7 +76,8 @@ class StepSequence:
     FINE if the results are valid and contact is solved. It is a built-in function if `free`, the unconstrained step,
     and the contact solve have code that code can call; otherwise it returns BAD_LAYOUT.
 
-    solves: whether the contact solve is called in any case.
+    solves: whether the contact solve is called in any case. placed: whether `free` also computes the kinematics of the
+    contact solve.
     """
 
     def __init__(
@@ -86,6 +87,7 @@ class StepSequence:
         shapes: StepResult,
         count: int,
         solves: bool = False,
+        placed: bool = False,
     ) -> None:
         self.bound = None if stage is None else stage.bound  # another one when memory has grown
         self.size = 0
@@ -96,7 +98,7 @@ class StepSequence:
         self.new = np.zeros if quick else np.empty  # of joint limits that do not act, all results are 0
         self._near_limits: list[View] = [self._view((1,)) for _ in self.parts if quick]
         self._solved: StepSequence | None = None
-        self._made_of = free, stage, shapes
+        self._made_of, self._placed = (free, stage, shapes), placed
         if free is not None:
             self._write(free, stage, shapes)
 
@@ -108,7 +110,7 @@ class StepSequence:
         between = [] if stage is None or near else [np.empty(shape) for shape in stage.between]
         state, calls = [q, v, warm_start], list[Call | None]()
         for k, part in enumerate(self.parts):
-            calls += _calls(free, stage, state, control, part, near[k : k + 1], between)
+            calls += _calls(free, stage, state, control, part, near[k : k + 1], between, self._placed)
             state = [part.q.place, part.v.place, warm_start if part.warm_start is None else part.warm_start.place]
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
@@ -175,11 +177,12 @@ def _calls(
     part: Any,
     near: list[Place],
     between: list[np.ndarray],
+    placed: bool,
 ) -> Iterator[Call | None]:
     """Yield the calls of a part that starts at `state`: q, v and impulses of the warm start.
 
     near: place of the test whether the part is near joint limits, if contact is not solved. between: what the calls
-    pass to each other if it is (`ContactSolve.between`).
+    pass to each other if it is (`ContactSolve.between`). placed: whether `free` computes the last of these.
     """
     q, v, warm_start = state
     rows = [view.place for view in part.constraint_rows()]
@@ -192,7 +195,9 @@ def _calls(
         yield stage.quick.call_of([q, own[0], *near])
     else:
         q_free, v_free, work_free, kinematics = between
-        yield free.call_of([q, v, control, q_free, v_free, own[2], work_free, *rows])
+        more = [kinematics] if placed else rows
+        yield free.call_of([q, v, control, q_free, v_free, own[2], work_free, *more])
         found = nothing_found(np.empty(q.size))
         given = ContactInput(q, v, q_free, v_free, own[2], work_free, warm_start, found)
-        yield from stage.calls_of(given, kinematics, ContactOutput(*(view.place for view in part.contact_output())))
+        output = ContactOutput(*(view.place for view in part.contact_output()))
+        yield from stage.calls_of(given, kinematics, output, placed)

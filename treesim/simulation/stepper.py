@@ -4,235 +4,36 @@ from __future__ import annotations
 
 import copy
 import math
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import Any, TypeVar
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import plugins
 from ..contact.base import ContactSolver, chosen_solver
 from ..contact.report import ContactReport
-from ..contact.unsolved import REMEDY, all_solved, is_solved, misses, warn_of_step
+from ..contact.unsolved import all_solved, warn_of_step
 from ..dynamics.base import DynamicsBackend
-from ..dynamics.functions import energy
 from ..engine.threads import checked_threads, use_threads
-from ..errors import ArgumentError, ConvergenceError, EffortWarning, FrictionWarning, NonFiniteError
-from ..kernels.contact.contact_step import SOLVER_INFO
-from ..kernels.entries.status import FINE, NOT_FINITE
+from ..errors import ArgumentError, NonFiniteError
+from ..kernels.entries.status import FINE
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..states.arguments import positive_number
-from ..system.display import ReprMixin, arrays, vector
+from ..system.display import ReprMixin, vector
 from ..types import Engine
 from ..validation.arrays import Argument, coerce
+from .report import Report, summed
+from .robot_warnings import unwarned, warn_of_friction
 from .start_limits import warn_of_start
+from .state import State, new_state
 from .step import StepCode, check_rows, compiled_rule, forward_solver
 from .step_result import substeps
 from .step_sequence import StepSequence
 from .step_settings import StepSettings, check_inertia, gains_of, substeps_of
 from .world import World, as_world
-
-Made = TypeVar("Made")
-
-
-@dataclass(frozen=True, repr=False)
-class State(ReprMixin):
-    """One state or a batch of states.
-
-    Parameters
-    ----------
-    t : float
-        Time [s], the same for all states.
-    q : ndarray, shape (..., nq)
-        Configurations.
-    v : ndarray, shape (..., nv)
-        Velocities.
-    impulses : ndarray, shape (..., m)
-        Impulses of a world's constrained rows in the step before [N s, N m s]; 0 at the start.
-    contact : ndarray, shape (..., R)
-        Impulses of contacts, joint limits and joint friction in the step before, in the order of the world's
-        rows.
-
-    Examples
-    --------
-    >>> robot = treesim.load("ur5")
-    >>> treesim.Stepper(robot).reset(np.zeros((10, 6)))
-    <State: t = 0 s, 10 states>
-    """
-
-    t: float
-    q: np.ndarray
-    v: np.ndarray
-    impulses: np.ndarray
-    contact: np.ndarray
-
-    def __repr__(self) -> str:
-        many = f"{self.q.shape[0]} states" if self.q.ndim > 1 else "one state"
-        return f"<State: t = {self.t:g} s, {many}>"
-
-    def __setstate__(self, kept: dict[str, Any]) -> None:
-        for name, x in kept.items():  # with NumPy's own dtype object, which the fast code of one state requires
-            object.__setattr__(self, name, x.astype(float) if isinstance(x, np.ndarray) else x)
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [*arrays(self, "q", "v", "impulses", "contact")]
-
-
-def new_state(t: float, q: np.ndarray, v: np.ndarray, impulses: np.ndarray, contact: np.ndarray) -> State:
-    """Return the state with these values, in a third of the time that the constructor of a frozen class takes."""
-    state: State = object.__new__(State)
-    values = state.__dict__
-    values["t"], values["q"], values["v"], values["impulses"], values["contact"] = t, q, v, impulses, contact
-    return state
-
-
-class Report(ReprMixin):
-    """Results of a step besides the new state.
-
-    What is not read is not computed.
-
-    Attributes
-    ----------
-    force : ndarray, shape (..., nv)
-        Applied controls, clipped to the effort limits [N, N m].
-    control_work : ndarray, shape (...)
-        Work of the controls [J].
-    passive_work : ndarray, shape (...)
-        Work of damping, friction, joint limits and contacts [J].
-    status : ndarray of int, shape (...)
-        0 for success, 1 if an iteration did not converge, 2 if a number is not finite.
-    impulses : ndarray, shape (..., m)
-        Impulses of the world's constrained rows [N s, N m s].
-    residual : ndarray, shape (..., m)
-        Gaps of the rows at the end of the step [m, rad]; for rows without a gap, the remaining velocity [m/s,
-        rad/s].
-    contact : ContactReport
-        Results of contacts, joint limits and joint friction.
-
-    Examples
-    --------
-    >>> robot = treesim.load("ur5")
-    >>> stepper = treesim.Stepper(robot)
-    >>> state, report = stepper.step(stepper.reset())
-    >>> report, report.energy.shape
-    (<Report: all stepped>, ())
-    """
-
-    def __init__(
-        self,
-        stepper: Stepper,
-        before: State,
-        control: np.ndarray,
-        after: State,
-        substeps: Sequence[Any],
-        worst: int,
-    ) -> None:
-        self._stepper, self._before, self._control, self._after = stepper, before, control, after
-        self._substeps, self._worst = substeps, worst
-
-    @property
-    def force(self) -> np.ndarray:
-        """Applied controls (..., nv), clipped to the effort limits [N, N m]; of the last substep."""
-        return self._substeps[-1].force
-
-    @cached_property
-    def _work(self) -> np.ndarray:
-        return summed([each.work for each in self._substeps])
-
-    @property
-    def control_work(self) -> np.ndarray:
-        """Work (...) of the controls [J]."""
-        return self._work[..., 0]
-
-    @property
-    def passive_work(self) -> np.ndarray:
-        """Work (...) of damping, friction, joint limits and contacts [J]."""
-        return self._work[..., 1]
-
-    @cached_property
-    def status(self) -> np.ndarray:
-        """Status (...): 0 for success, 1 if an iteration did not converge, 2 if a number is not finite.
-
-        States that are not finite are marked; if all are finite, every state gets the worst status.
-        """
-        after = self._after
-        failed = np.zeros(after.q.shape[:-1], np.int8)
-        if self._worst != FINE:
-            finite = np.isfinite(after.q).all(-1) & np.isfinite(after.v).all(-1)
-            failed[...] = np.where(finite, FINE, NOT_FINITE) if not finite.all() else self._worst
-        return failed
-
-    @property
-    def impulses(self) -> np.ndarray:
-        """Impulses (..., m) of the world's constrained rows [N s, N m s]."""
-        return self._after.impulses
-
-    @property
-    def residual(self) -> np.ndarray:
-        """Gaps (..., m) of the rows at the end of the step [m, rad]; without a gap, the remaining velocity [m/s]."""
-        left = self._substeps[-1].constraint_residual
-        return self._after.impulses if left is None else left
-
-    @cached_property
-    def contact(self) -> ContactReport:
-        """Results of contacts, joint limits and joint friction."""
-        touching, robot = self._stepper.world.touching, self._stepper.robot
-        if self._substeps[-1].solver_info is None:
-            return ContactReport.empty(robot, touching, self._after.q.shape[:-1])
-        return ContactReport(touching, self._substeps)
-
-    @property
-    def ok(self) -> bool:
-        """True if all states were stepped and contact was solved in all of them (see `ContactWarning`)."""
-        solved = self._substeps[-1].solver_info is None or all_solved(self._substeps)
-        return self._worst == FINE and solved
-
-    @property
-    def energy(self) -> np.ndarray:
-        """Kinetic plus potential energy (...) at the end of the step [J]; NaN for failed states.
-
-        Computed on demand, cost O(N).
-        """
-        total, good = np.full(self.status.shape, np.nan), self.status == FINE
-        kinetic, potential = energy(
-            self._stepper.robot, self._after.q[good], self._after.v[good], gravity=self._stepper.gravity
-        )
-        total[good] = kinetic + potential
-        return total
-
-    def check(self) -> None:
-        """Raise the error of the first failed state.
-
-        Raises
-        ------
-        NonFiniteError
-            If a state could not be stepped; or the error that the dynamics raise.
-        ConvergenceError
-            If all states were stepped, but contact was not solved in one.
-        """
-        if self.ok:
-            return
-        if not self.status.any():
-            k = int(np.flatnonzero(~is_solved(self.contact.solver_info))[0])
-            where = f"state {k}: " if self.status.ndim else ""
-            missed = ", ".join(misses(self.contact.solver_info.reshape(-1, SOLVER_INFO)[k : k + 1]))
-            raise ConvergenceError(f"{where}contact was not solved: {missed}: {REMEDY}")
-        k = int(np.flatnonzero(self.status)[0])
-        state = (np.atleast_2d(x)[k] for x in (self._before.q, self._before.v, self._control))
-        error = self._stepper.code.explain(*state)
-        raise type(error)(f"state {k}: {error}") if self.status.ndim else error
-
-    def __repr__(self) -> str:
-        failed = int(np.count_nonzero(self.status))
-        return f"<Report: {'all stepped' if not failed else f'{failed} not stepped'}>"
-
-    def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [*arrays(self, "force", "control_work", "passive_work", "status", "impulses", "residual")]
 
 
 class Stepper(ReprMixin):
@@ -511,39 +312,3 @@ class Stepper(ReprMixin):
             k = int(np.argwhere(~np.isfinite(u))[0][-1])
             raise NonFiniteError(f"control: that of joint {self.robot.dof_name(k)!r} is not finite")
         return u
-
-
-def summed(every: Sequence[np.ndarray]) -> np.ndarray:
-    """Return the sum of the parts' results: that of a single part itself."""
-    return every[0] if len(every) == 1 else np.asarray(sum(every))
-
-
-def unwarned(made: Callable[[], Made]) -> Made:
-    """Return `made()` without its FrictionWarning: for copies, whose original has warned already."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", FrictionWarning)
-        return made()
-
-
-def warn_of_friction(robot: Tree, integrator: str, stacklevel: int) -> None:
-    """Warn of joints whose Coulomb friction an integrator leaves out."""
-    if not robot.joint_friction.any() or plugins.get("integrators", integrator).joint_friction:
-        return
-    rough = [robot.dof_name(int(k)) for k in np.flatnonzero(robot.joint_friction)]
-    names = ", ".join(rough[:3]) + (f", ... ({len(rough)} in all)" if len(rough) > 3 else "")
-    warnings.warn(
-        f"integrator {integrator!r} leaves out the Coulomb friction of joints {names}; "
-        f"'implicit_midpoint' simulates it",
-        FrictionWarning,
-        stacklevel=stacklevel,
-    )
-
-
-def warn_of_limits(robot: Tree, stacklevel: int) -> None:
-    """Warn of a robot whose effort limits are all 0."""
-    if robot.nv and not robot.effort_limit.any():
-        warnings.warn(
-            f"every effort limit of {robot.name!r} is 0, so no control drives it: give its joints higher ones, or none",
-            EffortWarning,
-            stacklevel=stacklevel,
-        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import logging
 import socket
 import struct
 import threading
@@ -121,11 +122,23 @@ def serve() -> Iterator[Callable[..., LiveServer]]:
         server.close()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_said_at_the_end() -> Iterator[None]:
+    """Fail at errors that nobody looked at: they are logged when they are thrown away, here after all tests."""
+    logged: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: logged.append(record.getMessage())  # type: ignore[method-assign]
+    logging.getLogger().addHandler(handler)
+    yield
+    gc.collect()  # takes half a second where many tests have run before
+    logging.getLogger().removeHandler(handler)
+    assert logged == []
+
+
 @pytest.fixture(autouse=True)
 def nothing_is_said(caplog, capfd):
     """Fail at log records of warnings and above: without handlers they would go to stderr."""
     yield
-    gc.collect()  # errors that nobody looked at are told when they are thrown away
     assert [record.getMessage() for record in caplog.get_records("call")] == []
     assert capfd.readouterr().err == ""
 

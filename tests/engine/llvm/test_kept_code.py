@@ -134,10 +134,10 @@ def test_ctrl_c_while_compiling_lets_the_next_call_compile(start, folder):
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_a_process_that_is_stopped_at_any_moment_harms_nobody(end, start, folder):
     """Some of the moments are within the compilation, some after it."""
-    for k in range(6):
+    for k in range(4):
         process = start()
         process.stdout.readline()
-        time.sleep(0.2 * k)
+        time.sleep(0.3 * k)
         process.send_signal(end)
         process.communicate(timeout=300)
         assert said(start())[0] == FINE

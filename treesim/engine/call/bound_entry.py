@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...validation.arrays import Shape
-from ..frontend.fastcall import BAD_LAYOUT
+from ..frontend.fastcall import BAD_LAYOUT, owner_of_code
 from .call_sequence import Call, Place
 from .evaluate import check_engine, lanes_for
 from .fast_entry import fast_call
@@ -85,8 +85,8 @@ class BoundEntry:
         if code is _turned_down or not runs_compiled():
             return None
         if self._specialized:
-            linked = code.__self__.keep  # type: ignore[attr-defined]
-            return Call(linked.address("run"), [x for x, size in zip(arrays, sizes, strict=True) if size], code)
+            run = owner_of_code(code).address("run")
+            return Call(run, [x for x, size in zip(arrays, sizes, strict=True) if size], code)
         whole = compiled(self.entry)
         return Call(whole.address, [*self.constants, *arrays], whole)
 

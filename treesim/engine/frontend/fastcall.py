@@ -193,6 +193,12 @@ def builtin(
     return make(ctypes.addressof(known.method), known, None)
 
 
+def owner_of_code(function: Callable[..., int]) -> Any:
+    """Return the owner of the code of a built-in function, with which it was made (`builtin`)."""
+    known: Any = function.__self__  # type: ignore[attr-defined]
+    return known.keep
+
+
 @lru_cache(maxsize=1)
 def layout_is_known() -> bool:
     """Return whether numpy objects of this process have the expected layout: checked on two arrays."""

@@ -125,7 +125,7 @@ def test_frames_are_one_many_or_none():
 
 
 @pytest.mark.parametrize("method", ["constraint_force_cr", "constraint_force_pcr"])
-@pytest.mark.parametrize("family", ["chain", "side branches"])
+@pytest.mark.parametrize("family", [pytest.param("chain", marks=pytest.mark.slow), "side branches"])
 def test_critical_paths_of_inverse_inertia_grow_by_about_as_much_with_every_doubling(method, family):
     schedules = [package.schedule(robot, method, frames=robot.body_names[-1:]) for robot in DOUBLINGS[family]]
     for numbers in ([one.critical_path for one in schedules], [one.depth for one in schedules]):
@@ -141,7 +141,9 @@ DOUBLINGS = {
 }
 
 
-@pytest.mark.parametrize("family", DOUBLINGS)
+@pytest.mark.parametrize(
+    "family", ["chain", *(pytest.param(family, marks=pytest.mark.slow) for family in list(DOUBLINGS)[1:])]
+)
 @pytest.mark.parametrize("method", PARALLEL)
 def test_critical_paths_of_parallel_methods_grow_by_about_as_much_with_every_doubling(method, family):
     schedules = [package.schedule(robot, method) for robot in DOUBLINGS[family]]

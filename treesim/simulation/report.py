@@ -1,0 +1,171 @@
+"""Report of a step: its forces, work, status and contact."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..contact.report import ContactReport
+from ..contact.unsolved import REMEDY, all_solved, is_solved, misses
+from ..dynamics.functions import energy
+from ..errors import ConvergenceError
+from ..kernels.contact.contact_step import SOLVER_INFO
+from ..kernels.entries.status import FINE, NOT_FINITE
+from ..system.display import ReprMixin, arrays
+from .state import State
+from .step_result import StepResult
+
+if TYPE_CHECKING:
+    from .stepper import Stepper
+
+
+class Report(ReprMixin):
+    """Results of a step besides the new state.
+
+    What is not read is not computed.
+
+    Attributes
+    ----------
+    force : ndarray, shape (..., nv)
+        Applied controls, clipped to the effort limits [N, N m].
+    control_work : ndarray, shape (...)
+        Work of the controls [J].
+    passive_work : ndarray, shape (...)
+        Work of damping, friction, joint limits and contacts [J].
+    status : ndarray of int, shape (...)
+        0 for success, 1 if an iteration did not converge, 2 if a number is not finite.
+    impulses : ndarray, shape (..., m)
+        Impulses of the world's constrained rows [N s, N m s].
+    residual : ndarray, shape (..., m)
+        Gaps of the rows at the end of the step [m, rad]; for rows without a gap, the remaining velocity [m/s,
+        rad/s].
+    contact : ContactReport
+        Results of contacts, joint limits and joint friction.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> stepper = treesim.Stepper(robot)
+    >>> state, report = stepper.step(stepper.reset())
+    >>> report, report.energy.shape
+    (<Report: all stepped>, ())
+    """
+
+    def __init__(
+        self,
+        stepper: Stepper,
+        before: State,
+        control: np.ndarray,
+        after: State,
+        substeps: Sequence[StepResult],
+        worst: int,
+    ) -> None:
+        self._stepper, self._before, self._control, self._after = stepper, before, control, after
+        self._substeps, self._worst = substeps, worst
+
+    @property
+    def force(self) -> np.ndarray:
+        """Applied controls (..., nv), clipped to the effort limits [N, N m]; of the last substep."""
+        return self._substeps[-1].force
+
+    @cached_property
+    def _work(self) -> np.ndarray:
+        return summed([each.work for each in self._substeps])
+
+    @property
+    def control_work(self) -> np.ndarray:
+        """Work (...) of the controls [J]."""
+        return self._work[..., 0]
+
+    @property
+    def passive_work(self) -> np.ndarray:
+        """Work (...) of damping, friction, joint limits and contacts [J]."""
+        return self._work[..., 1]
+
+    @cached_property
+    def status(self) -> np.ndarray:
+        """Status (...): 0 for success, 1 if an iteration did not converge, 2 if a number is not finite.
+
+        States that are not finite are marked; if all are finite, every state gets the worst status.
+        """
+        after = self._after
+        failed = np.zeros(after.q.shape[:-1], np.int8)
+        if self._worst != FINE:
+            finite = np.isfinite(after.q).all(-1) & np.isfinite(after.v).all(-1)
+            failed[...] = np.where(finite, FINE, NOT_FINITE) if not finite.all() else self._worst
+        return failed
+
+    @property
+    def impulses(self) -> np.ndarray:
+        """Impulses (..., m) of the world's constrained rows [N s, N m s]."""
+        return self._after.impulses
+
+    @property
+    def residual(self) -> np.ndarray:
+        """Gaps (..., m) of the rows at the end of the step [m, rad]; without a gap, the remaining velocity [m/s]."""
+        left = self._substeps[-1].constraint_residual
+        return self._after.impulses if left is None else left
+
+    @cached_property
+    def contact(self) -> ContactReport:
+        """Results of contacts, joint limits and joint friction."""
+        touching, robot = self._stepper.world.touching, self._stepper.robot
+        if self._substeps[-1].solver_info is None:
+            return ContactReport.empty(robot, touching, self._after.q.shape[:-1])
+        return ContactReport(touching, self._substeps)
+
+    @property
+    def ok(self) -> bool:
+        """True if all states were stepped and contact was solved in all of them (see `ContactWarning`)."""
+        solved = self._substeps[-1].solver_info is None or all_solved(self._substeps)
+        return self._worst == FINE and solved
+
+    @property
+    def energy(self) -> np.ndarray:
+        """Kinetic plus potential energy (...) at the end of the step [J]; NaN for failed states.
+
+        Computed on demand, cost O(N).
+        """
+        total, good = np.full(self.status.shape, np.nan), self.status == FINE
+        kinetic, potential = energy(
+            self._stepper.robot, self._after.q[good], self._after.v[good], gravity=self._stepper.gravity
+        )
+        total[good] = kinetic + potential
+        return total
+
+    def check(self) -> None:
+        """Raise the error of the first failed state.
+
+        Raises
+        ------
+        NonFiniteError
+            If a state could not be stepped; or the error that the dynamics raise.
+        ConvergenceError
+            If all states were stepped, but contact was not solved in one.
+        """
+        if self.ok:
+            return
+        if not self.status.any():
+            k = int(np.flatnonzero(~is_solved(self.contact.solver_info))[0])
+            where = f"state {k}: " if self.status.ndim else ""
+            missed = ", ".join(misses(self.contact.solver_info.reshape(-1, SOLVER_INFO)[k : k + 1]))
+            raise ConvergenceError(f"{where}contact was not solved: {missed}: {REMEDY}")
+        k = int(np.flatnonzero(self.status)[0])
+        state = (np.atleast_2d(x)[k] for x in (self._before.q, self._before.v, self._control))
+        error = self._stepper.code.explain(*state)
+        raise type(error)(f"state {k}: {error}") if self.status.ndim else error
+
+    def __repr__(self) -> str:
+        failed = int(np.count_nonzero(self.status))
+        return f"<Report: {'all stepped' if not failed else f'{failed} not stepped'}>"
+
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        return [*arrays(self, "force", "control_work", "passive_work", "status", "impulses", "residual")]
+
+
+def summed(every: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the sum of the parts' results: that of a single part itself."""
+    return every[0] if len(every) == 1 else np.asarray(sum(every))
