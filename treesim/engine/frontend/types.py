@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import struct
 from collections.abc import Sequence
 from functools import cached_property
@@ -27,7 +28,7 @@ NUMBERS = (BOOLEAN, INTEGER, REAL)  # each contains those before it
 def _lanes_of_processor() -> int:
     """Return the number of doubles in this processor's vectors, at least 4, by NumPy, which is loaded in any case."""
     try:
-        from numpy._core._multiarray_umath import __cpu_features__ as features
+        features = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
     except ImportError:
         features = {}
     return 8 if features.get("AVX512F") else 4

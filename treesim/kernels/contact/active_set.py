@@ -48,9 +48,10 @@ class ActiveSetMemory(NamedTuple):
 
     A (M, M), b: matrix and right-hand side of the unknowns. row, kind: first row and kind of each unknown. does: state
     of each row. e, s: direction and parameter of friction. step: change of the impulses. before: previous impulses and
-    velocities. directions: those of the unknowns on SIMD lanes. reach: first row that row r, or a later one, depends on; of a contact its first. place: number of
-    unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. solve_set:
-    function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
+    velocities. directions: those of the unknowns on SIMD lanes. reach: first row that row r, or a later one, depends
+    on; of a contact its first. place: number of unknowns before row r. begin, end: of each equation the first unknown
+    in it, and the one behind the last. solve_set: function that computes the step on the set, `solve_unknowns` or that
+    for SIMD lanes.
     """
 
     A: Any
