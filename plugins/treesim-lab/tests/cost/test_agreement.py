@@ -19,9 +19,9 @@ from treesim.model import generators
 from treesim.testing.bounds import COARSER, ROUNDING, ROUNDINGS, apart
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
-# an arm, a hand, a quadruped, humanoids, a chain: another robot of the same kind finds the same
+# a hand, a quadruped, humanoids, a chain: another robot of the same kind finds the same
 ALL = {
-    "panda": "fixed", "allegro_right_hand": "fixed", "go1": "floating", "simple_humanoid": "floating",
+    "allegro_right_hand": "fixed", "go1": "floating", "simple_humanoid": "floating",
     "g1_29dof_with_hand_rev_1_0": "floating", "pybullet_data/humanoid": "floating",
 }  # fmt: skip
 SLOW = pytest.mark.slow
