@@ -11,7 +11,7 @@ from tests.simulation.test_simulation import Torque
 from treesim import ArgumentError, UnsupportedError, plugins
 from treesim.dynamics.base import Capabilities
 from treesim.model import generators
-from treesim.simulation.simulation import step_count
+from treesim.simulation.durations import step_count
 
 ROBOT = generators.chain(3)
 

@@ -119,7 +119,7 @@ def simulate(
 ) -> None:
     """Simulate ROBOT and report its speed and conservation errors. Ctrl-C keeps the steps so far."""
     from ..rollouts.replay import source_digest
-    from ..simulation.simulation import check_room
+    from ..simulation.durations import check_room
     from ..viewing.protocols import drawables
 
     steps = checked_steps(duration, options.dt)

@@ -173,7 +173,7 @@ class SimulationSetup(NamedTuple):
 
 def checked_steps(duration: float, dt: float) -> int:
     """Return the number of steps of --dt in --duration; raises ArgumentError if they do not match."""
-    from ..simulation.simulation import step_count
+    from ..simulation.durations import step_count
 
     checked_seconds("--duration", duration)
     checked_seconds("--dt", dt)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import ArgumentError, ContinuationWarning, listed
+from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..validation.arrays import Argument, coerce
 from .provenance import contact_impulses
@@ -32,6 +33,19 @@ class RunStart(NamedTuple):
     t: float = 0.0
     work: np.ndarray = NO_WORK
     impulses: np.ndarray | None = None
+
+
+def initial_array(robot: Tree, label: str, value: Any, default: np.ndarray) -> np.ndarray:
+    """Return the checked configuration "q0" or velocity "v0" at which a run starts; `default` if `value` is None."""
+    if value is None:
+        return default
+    array = coerce(Argument(label, value, default.shape))
+    if array.shape != default.shape:
+        raise ArgumentError(f"{label} must be one state of shape {default.shape}, got {array.shape}")
+    if not np.isfinite(array).all():
+        raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
+    array = array.astype(float)  # with NumPy's own dtype object, which compiled code requires
+    return unit_quaternions(robot, label, array) if label == "q0" else array
 
 
 def run_start(start: Trajectory | State | RunStart | Pair, world: World, has_contact: bool) -> RunStart:

@@ -16,6 +16,7 @@ from ..kernels.contact.contact_step import SOLVER_INFO
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..system.display import ReprMixin, arrays
 from .state import State
+from .step_result import StepResult
 
 if TYPE_CHECKING:
     from .stepper import Stepper
@@ -59,7 +60,7 @@ class Report(ReprMixin):
         before: State,
         control: np.ndarray,
         after: State,
-        substeps: Sequence[Any],
+        substeps: Sequence[StepResult],
         worst: int,
     ) -> None:
         self._stepper, self._before, self._control, self._after = stepper, before, control, after

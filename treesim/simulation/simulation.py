@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,31 +16,28 @@ from ..contact.description import described
 from ..contact.unsolved import warn_of_run
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..engine.call.evaluate import Argument, coerce
-from ..errors import ArgumentError, NonFiniteError, TreesimError, keep_with
-from ..model.quaternions import unit_quaternions
+from ..errors import ArgumentError, TreesimError, keep_with
 from ..model.tree import Tree
-from ..states.arguments import MOST, checked_progress, positive_number
+from ..states.arguments import checked_progress, positive_number
 from ..system.display import ReprMixin, vector
-from ..system.memory import check_memory, free_memory
 from ..types import Engine
-from .continuation import Pair, RunStart, run_start
+from .continuation import Pair, RunStart, initial_array, run_start
 from .control import Controller, controller_name
-from .controlled import ControlledRobot, NonFiniteTorqueError
+from .controlled import ControlledRobot
+from .durations import check_room, step_count
 from .energy_balance import checked_energy
 from .integrators import CompiledRule
 from .pickling import Carried
 from .provenance import DeferredProvenance
 from .recording import Recording
 from .robot_warnings import warn_of_friction
+from .run_loop import Progress, diagnosis, record_run
 from .start_limits import warn_of_start
 from .state import State
 from .step import check_rows, touches
-from .step_settings import speed_hint, substeps_of
+from .step_settings import substeps_of
 from .trajectory import Trajectory
 from .world import World, as_world
-
-UNEVEN = 1e-5  # of a duration: tolerated difference from a whole number of steps
-Progress = Callable[[int, int], None]
 
 
 class Simulation(ReprMixin):
@@ -221,8 +217,8 @@ class Simulation(ReprMixin):
         """Return the initial state, see `initial_state`; stacklevel: of its warning."""
         self.system.forget()
         neutral = self.robot.neutral()
-        q = self._initial("q0", q0, self.world.close(neutral) if q0 is None else neutral)
-        q, v = self.world.start(q), self._initial("v0", v0, np.zeros(self.robot.nv))
+        q = initial_array(self.robot, "q0", q0, self.world.close(neutral) if q0 is None else neutral)
+        q, v = self.world.start(q), initial_array(self.robot, "v0", v0, np.zeros(self.robot.nv))
         if self.touches:
             warn_of_start(self.world, q, stacklevel, self.gravity)
         return q, v
@@ -356,46 +352,16 @@ class Simulation(ReprMixin):
             return replace(made, provenance=provenance)
 
         try:
-            self._advance(recording, steps, begin, progress)
+            record_run(self, recording, steps, begin, progress)
         except KeyboardInterrupt:
             return trajectory("interrupted")
         except Exception as error:
             if self._ends_the_run(error):
-                return trajectory(self._diagnosis(recording, error))
+                return trajectory(diagnosis(self, recording, error))
             kept = trajectory(f"{type(error).__name__}: {error}")
             keep_with(error, "trajectory", kept, f"{len(kept)} states, up to t = {kept.t[-1]:.6g} s, were")
             raise
         return checked_energy(trajectory(None), self.robot)
-
-    def _advance(self, recording: Recording, steps: int, begin: RunStart, progress: Progress | None) -> None:
-        """Step and record all states; if an exception ends the loop, every state that was reached is recorded."""
-        every = max(1, steps // 100)
-        q, v, time = begin.q, begin.v, _times(begin.t, self.dt)
-        k, q_next = 0, q
-        system = self.system
-        system.applied, system.failure, system.work = None, None, begin.work.copy()
-        work, impulses = system.work, system.impulses
-        try:
-            for k in range(steps):
-                work, impulses = system.work.copy(), system.impulses
-                q_next, v_next = self.step(time(k), q, v)
-                recording.add(time(k), q, v, system.applied, work)
-                recording.add_contact(system.contact)
-                q, v = q_next, v_next
-                if progress is not None and (k + 1) % every == 0:
-                    progress(k + 1, steps)
-            k, system.applied, work, impulses = steps, None, system.work, system.impulses
-            _require_finite(q, v)
-            recording.add(time(steps), q, v, system.torque(time(steps), q, v), work)
-        except BaseException:
-            latest = recording.count == k or (recording.count == k + 1 and q is q_next)  # else (q, v) is there already
-            if latest and np.isfinite(q).all() and np.isfinite(v).all():
-                known = system.applied if recording.count == k else None
-                done = work if recording.count == k else system.work
-                recording.add(time(recording.count), q, v, known, done)
-            if recording.count == k + 1:  # the last state is that before the step which failed
-                system.impulses = impulses
-            raise
 
     def _impulses(self) -> np.ndarray | None:
         """Return the contact impulses (R,) for the next step's warm start; None without contact."""
@@ -426,80 +392,3 @@ class Simulation(ReprMixin):
             "wall_seconds": seconds,
             "stopped": stopped,
         }
-
-    def _initial(self, label: str, value: Any, default: np.ndarray) -> np.ndarray:
-        if value is None:
-            return default
-        array = coerce(Argument(label, value, default.shape))
-        if array.shape != default.shape:
-            raise ArgumentError(f"{label} must be one state of shape {default.shape}, got {array.shape}")
-        if not np.isfinite(array).all():
-            raise ArgumentError(f"{label}[{int(np.flatnonzero(~np.isfinite(array))[0])}] is not a finite number")
-        array = array.astype(float)  # with NumPy's own dtype object, which compiled code requires
-        return unit_quaternions(self.robot, label, array) if label == "q0" else array
-
-    def _diagnosis(self, recording: Recording, error: Exception) -> str:
-        t = recording.t[recording.count - 1] if recording.count else 0.0
-        if not isinstance(error, NonFiniteError):
-            return f"at t = {t:.6g} s: {error}"
-        joint = recording.fastest_joint()
-        if isinstance(error, NonFiniteTorqueError):
-            return (
-                f"at t = {t:.6g} s: {error}; joint {joint!r} moves fastest: look at the controller, "
-                f"or take a smaller step than dt = {self.dt:g} s"
-            )
-        own = self.integrator == "implicit_midpoint"
-        other = ", or more substeps" if own else " or integrator 'implicit_midpoint'"
-        return (
-            f"the state is no longer finite after t = {t:.6g} s ({error}); joint {joint!r} moves fastest: "
-            f"take a smaller step than dt = {self.dt:g} s{other}, add damping, or lower the gains"
-            f"{speed_hint(self.robot)}"
-        )
-
-
-def step_count(duration: Any, dt: float, labels: tuple[str, str] = ("duration", "dt")) -> int:
-    """Return the number of steps of dt [s] in a duration [s]; labels: names of the two in an error.
-
-    Raises ArgumentError unless it is a whole number, to a relative 1e-5.
-    """
-    length = positive_number(labels[0], duration, zero=True)
-    ratio = length / dt
-    if not ratio < MOST:
-        raise ArgumentError(
-            f"{labels[0]} {length:g} s would be {ratio:.3g} steps of {labels[1]} {dt:g} s: far too many; "
-            "robots take steps of about 1e-4 to 1e-2 s"
-        )
-    steps = round(ratio)
-    if abs(ratio - steps) <= ratio * UNEVEN and (steps or not length):
-        return steps
-    if ratio < 1:
-        raise ArgumentError(f"{labels[0]} {length:g} s is shorter than one step, {labels[1]} {dt:g} s")
-    below, above = math.floor(ratio), math.ceil(ratio)
-    raise ArgumentError(
-        f"{labels[0]} {length:g} s is no whole number of steps of {labels[1]} {dt:g} s: "
-        f"take {labels[0]} {below * dt:.6g} or {above * dt:.6g}, or {labels[1]} {length / above:.6g}"
-    )
-
-
-def check_room(robot: Tree, steps: int, remedy: str = "take a shorter duration or a larger dt") -> None:
-    """Raise ArgumentError, with the number of steps that would fit, if a trajectory does not fit in free memory."""
-    state = 8 * (robot.nq + 2 * robot.nv + 10)  # with its time, its energy, and what that is computed from
-    free = free_memory()
-    fitting = "" if free is None else f" ({free // state:,} steps would fit)"
-    check_memory(state * (steps + 1), f"a trajectory of {steps:,} steps", f"{remedy}{fitting}")
-
-
-def _times(start: float, dt: float) -> Callable[[int], float]:
-    """Return the function of k that computes the time [s] of the k-th state of a run that starts at `start` [s].
-
-    If `start` is a multiple of dt, the times are the same multiples of dt as in one run from t = 0.
-    """
-    before = round(start / dt)
-    if before * dt == start:
-        return lambda k: (before + k) * dt
-    return lambda k: start + k * dt
-
-
-def _require_finite(q: np.ndarray, v: np.ndarray) -> None:
-    if not (np.isfinite(q).all() and np.isfinite(v).all()):
-        raise NonFiniteError("the state is not finite")

@@ -16,9 +16,10 @@ from treesim.dynamics.base import singular_inertia
 from treesim.errors import ArgumentError, DivergedWarning, EnergyWarning, FrictionWarning, TreesimError
 from treesim.model.tree import Tree
 from treesim.rollouts.rollout import rollout
+from treesim.simulation.durations import step_count
 from treesim.simulation.energy_balance import energies
 from treesim.simulation.integrators import CompiledRule
-from treesim.simulation.simulation import Simulation, step_count
+from treesim.simulation.simulation import Simulation
 from treesim.simulation.step_settings import substeps_of
 from treesim.simulation.world import World
 from treesim.states.arguments import checked_robot, positive_number

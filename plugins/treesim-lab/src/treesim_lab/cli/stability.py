@@ -134,7 +134,7 @@ def _on_ground(
     json: bool,
 ) -> None:
     from treesim.contact.contact_solve import SHARE
-    from treesim.simulation.simulation import step_count
+    from treesim.simulation.durations import step_count
 
     from ..bench.contact_runs import ContactSettings
     from .stability_ground import show_on_ground
