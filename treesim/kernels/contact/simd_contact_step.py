@@ -21,6 +21,7 @@ from ..kinematics.configuration import advance, retrace
 from ..stepping.step import resist, settings_of
 from .active_set import active_set_memory
 from .admm import admm_memory
+from .candidates import contacts_memory
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
@@ -40,7 +41,7 @@ from .pgs import PgsMemory, solve_warm, solve_without_stalls
 from .problem import Problem, regularize_immobile_rows, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .simd_active_set import solve_lanes
-from .simd_collision import MOST, find_contacts
+from .simd_collision import CAPACITY, MOST, find_contacts
 from .simd_warm_start import clear_impulses, clear_where, load_warm_start, store_warm_start
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .workspace import contact_memory
@@ -325,7 +326,9 @@ def contact_step_on_lanes(
     R = before.size // count
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(7, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
-    memory, active = solver_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
+    found = m.touch._replace(capacity=CAPACITY + m.touch.most)  # of a pair all points are, before four remain
+    m = m._replace(contacts=contacts_memory(found, coordinates[0]))
+    memory, active = solver_memory(m.g.size, coordinates[0]), np.empty(m.g.size + m.touch.most, OnLanes)
     solution = np.empty((4, nv), OnLanes)
     first, wide = 0, lane_count()
     while first < count:
