@@ -1,4 +1,4 @@
-"""Contact solve of many states at once, eight in the SIMD lanes of a processor."""
+"""Contact solve of many states at once, in the SIMD lanes of a processor."""
 
 from __future__ import annotations
 

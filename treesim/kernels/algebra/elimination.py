@@ -64,18 +64,46 @@ def solve_symmetric(A, b, end):
         b[k] *= A[k, k]
 
 
-def solve_in_order(A, b):
-    """b <- A^-1 b, with pivots in order, so that it also runs on SIMD lanes (`state_lanes`). Overwrites A."""
+def pivot(A, b, k, end):
+    """Eliminate column k from the rows behind row k, before `end`; A[k, k] becomes its inverse."""
     n = b.size
-    for k in range(n):
-        inverse = 1 / A[k, k]
-        for i in range(k + 1, n):
-            f = A[i, k] * inverse
-            if some(f != 0):
-                for j in range(k + 1, n):
-                    A[i, j] -= f * A[k, j]
-                b[i] -= f * b[k]
-        A[k, k] = inverse
+    A[k, k] = 1 / A[k, k]
+    for i in range(k + 1, end):
+        f = A[i, k] * A[k, k]
+        if some(f != 0):
+            for j in range(k + 1, n):
+                A[i, j] -= f * A[k, j]
+            b[i] -= f * b[k]
+
+
+def three_pivots(A, b, k):
+    """Eliminate columns k, k + 1 and k + 2 in one pass over the rows behind them, which are read and written once."""
+    n = b.size
+    for p in range(k, k + 3):
+        pivot(A, b, p, k + 3)
+    for i in range(k + 3, n):
+        f = A[i, k] * A[k, k]
+        y = A[i, k + 1] - f * A[k, k + 1]
+        g = y * A[k + 1, k + 1]
+        z = A[i, k + 2] - f * A[k, k + 2] - g * A[k + 1, k + 2]
+        h = z * A[k + 2, k + 2]
+        if some(f != 0 or g != 0 or h != 0):
+            for j in range(k + 3, n):
+                A[i, j] = A[i, j] - f * A[k, j] - g * A[k + 1, j] - h * A[k + 2, j]
+            b[i] = b[i] - f * b[k] - g * b[k + 1] - h * b[k + 2]
+
+
+def solve_in_order(A, b):
+    """b <- A^-1 b, with pivots in order, so that it also runs on SIMD lanes (`state_lanes`). Overwrites A.
+
+    The order of operations on each entry is that of one pivot after the other.
+    """
+    n, k = b.size, 0
+    while k + 3 <= n:
+        three_pivots(A, b, k)
+        k += 3
+    for p in range(k, n):
+        pivot(A, b, p, n)
     for k in range(n - 1, -1, -1):
         for j in range(k + 1, n):
             b[k] -= A[k, j] * b[j]

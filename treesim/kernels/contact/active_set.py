@@ -48,9 +48,10 @@ class ActiveSetMemory(NamedTuple):
 
     A (M, M), b: matrix and right-hand side of the unknowns. row, kind: first row and kind of each unknown. does: state
     of each row. e, s: direction and parameter of friction. step: change of the impulses. before: previous impulses and
-    velocities. reach: first row that row r, or a later one, depends on; of a contact its first. place: number of
-    unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. solve_set:
-    function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
+    velocities. directions: those of the unknowns on SIMD lanes. reach: first row that row r, or a later one, depends
+    on; of a contact its first. place: number of unknowns before row r. begin, end: of each equation the first unknown
+    in it, and the one behind the last. solve_set: function that computes the step on the set, `solve_unknowns` or that
+    for SIMD lanes.
     """
 
     A: Any
@@ -62,6 +63,7 @@ class ActiveSetMemory(NamedTuple):
     s: Any
     step: Any
     before: Any  # (2, M)
+    directions: Any  # (2, M)
     reach: Any
     place: Any
     begin: Any
@@ -72,9 +74,9 @@ class ActiveSetMemory(NamedTuple):
 def active_set_memory(A, q, solve_set):
     """Scratch memory whose matrix is A (M, M), with the dtype of q."""
     M = A.shape[0]
-    x, k = np.empty((8, M), q.dtype), np.empty((6, M), np.int64)
+    x, k = np.empty((10, M), q.dtype), np.empty((6, M), np.int64)
     return ActiveSetMemory(
-        A, x[0], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], k[2], k[3], k[4], k[5], solve_set
+        A, x[0], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], x[8:10], k[2], k[3], k[4], k[5], solve_set
     )  # fmt: skip
 
 
