@@ -228,7 +228,8 @@ PRINTING = {
 
 # a closed stream is found when the program starts, before any command: one that prints all kinds, and help, show it
 EVERYDAY = {*product(["info"], MODES), ("help", "full"), ("help", "no reader")}
-STREAMED = [*EVERYDAY, *product(["help"], MODES), *product(PRINTING, ["full", "ascii"])]
+ODD_LETTERS = ("check", "readers", "json", "simulate", "cost", "compare")  # in results that name joints
+STREAMED = [*EVERYDAY, *product(["help"], MODES), *product(PRINTING, ["full"]), *product(ODD_LETTERS, ["ascii"])]
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

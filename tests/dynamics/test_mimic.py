@@ -236,7 +236,13 @@ def test_quaternions_behind_followers_are_checked():
 
 
 @pytest.mark.filterwarnings("ignore::treesim.FrictionWarning")
-@pytest.mark.parametrize("integrator", treesim.available("integrators"))
+@pytest.mark.parametrize(
+    "integrator",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in ("implicit_midpoint", "rk4")))
+        for name in treesim.available("integrators")
+    ],
+)
 def test_steps_are_those_of_any_backend(integrator):
     """By a compiled kernel, by numpy, and by a backend that knows no followers: damping, friction, and followers."""
     robot = rough(coupled(1))

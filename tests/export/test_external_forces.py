@@ -138,7 +138,7 @@ SETTINGS = list(product(RULES, (0.0, 2.0, 5e3)))  # the last gain saturates moto
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("case", "rule", "kp"),
-    [(case, *SETTINGS[(k + part) % len(SETTINGS)]) for k, case in enumerate(CASES) for part in (0, 4)],
+    [(case, *SETTINGS[k % len(SETTINGS)]) for k, case in enumerate(CASES)],
     ids=str,
 )
 def test_pulls_and_forces_on_ten_robots_are_those_of_python(case, rule, kp):

@@ -26,7 +26,13 @@ def start(robot, seed=0):
 
 
 @pytest.mark.parametrize(
-    ("robot", "rule"), [*((FREE, rule) for rule in RULES), (MIMIC, "implicit_midpoint"), (MIMIC, "semi_implicit_euler")]
+    ("robot", "rule"),
+    [
+        (FREE, "implicit_midpoint"),
+        (MIMIC, "semi_implicit_euler"),
+        *(pytest.param(FREE, rule, marks=pytest.mark.slow) for rule in RULES if rule != "implicit_midpoint"),
+        pytest.param(MIMIC, "implicit_midpoint", marks=pytest.mark.slow),
+    ],
 )
 def test_steps_are_those_of_steppers(robot, rule):
     q, v, u, _ = start(robot)

@@ -148,6 +148,7 @@ BOMBS: dict[str, Callable[[Path], Any]] = {
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell the most memory since a time")
+@pytest.mark.slow
 def test_small_files_take_little_memory_whatever_they_announce(tmp_path: Path) -> None:
     pytest.importorskip("mcap")
     paths = [tmp_path / name for name in BOMBS]

@@ -153,6 +153,7 @@ def test_changed_descriptions_are_loaded_or_refused(tmp_path: Path, number: int,
     assert 0 < sum(worked) < 60
 
 
+@pytest.mark.slow
 def test_a_recipe_as_large_as_it_may_be_is_not_unpacked_further() -> None:
     run = recordings()[1]
     for text in (b"[" * (1 << 25), b"0," * (1 << 24), b'"' + b"a" * (1 << 28) + b'"', b"[[],[],"):

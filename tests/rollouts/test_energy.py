@@ -19,6 +19,7 @@ from treesim.model import generators
 from treesim.rollouts import energy, rollout
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.FrictionWarning")
+FORCES, TARGETS = (0.0, 0.0), (30.0, 2.0)  # gains
 
 
 @pytest.mark.filterwarnings("ignore::treesim.EnergyWarning")
@@ -40,8 +41,11 @@ def test_the_balance_closes_to_the_order_of_the_rule(name, integrator):
         assert coarse > 2 ** (order - 0.4) * fine or fine < abs(rounding), errors
 
 
-@pytest.mark.parametrize("gains", [(0.0, 0.0), (30.0, 2.0)], ids=["forces", "targets"])
-@pytest.mark.parametrize("integrator", ["implicit_midpoint", "semi_implicit_euler", "rk4"])
+@pytest.mark.parametrize(
+    ("integrator", "gains"),
+    [("implicit_midpoint", TARGETS), ("rk4", FORCES), ("semi_implicit_euler", FORCES),
+     *(pytest.param(*case, marks=pytest.mark.slow) for case in (("implicit_midpoint", FORCES), ("rk4", TARGETS)))],
+)  # fmt: skip
 def test_work_is_that_of_steppers_to_rounding(integrator, gains, engine):  # noqa: F811
     """With damping, friction, effort limits that are reached, gains, and substeps, at every recorded state."""
     robot = rough("random_a")

@@ -12,7 +12,14 @@ from treesim.model import generators as make
 ROBOTS = [make.tree_1(), make.chain(3, ("floating", "revolute", "spherical"))]
 
 
-@pytest.mark.parametrize("backend", treesim.available("dynamics"))
+# one of each kind; the check itself needs a second for each
+EVERYDAY = ("aba", "crba_ltdl", "constraint_force", "divide_and_conquer", "conjugate_gradient", "reference")
+
+
+@pytest.mark.parametrize(
+    "backend",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name not in EVERYDAY)) for name in treesim.available("dynamics")],
+)
 def test_every_backend_keeps_its_promises(backend):
     def bound(*given, **options):
         return sensitivity.of_forward_dynamics(*given, backend, **options)

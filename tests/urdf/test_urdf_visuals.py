@@ -111,12 +111,13 @@ ATTRIBUTES = {
 IN_XML = [value for value in (*NUMBERS, *FILES) if value.isprintable() and "$" not in value]
 
 
+@pytest.mark.parametrize("values", [IN_XML[::3], pytest.param(IN_XML, marks=pytest.mark.slow)], ids=["some", "all"])
 @pytest.mark.parametrize("attribute", ATTRIBUTES)
 @pytest.mark.filterwarnings("error::RuntimeWarning", "ignore::treesim.UrdfWarning")
-def test_nothing_that_a_shape_holds_changes_the_physics(shapes, attribute):
+def test_nothing_that_a_shape_holds_changes_the_physics(shapes, attribute, values):
     """Shapes are drawn, told of and left out, or left to the viewer; in collisions as in visuals."""
     plain = shapes("")
-    for value in IN_XML:
+    for value in values:
         text = ATTRIBUTES[attribute].format(value, value)
         for tree in (shapes(text), shapes(text.replace("visual", "collision"))):
             assert np.array_equal(tree.reals, plain.reals) and tree.mass == 2

@@ -1,4 +1,4 @@
-"""Contact solve of many states at once, eight in the SIMD lanes of a processor."""
+"""Contact solve of many states at once, in the SIMD lanes of a processor."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
-from ..kernels.contact.simd_collision import MOST
+from ..kernels.contact.simd_collision import CAPACITY
 from ..kernels.contact.simd_contact_step import FOR_ONE, SIMD_SOLVER_INFO, contact_step_on_lanes
 from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE
-from .contact_solve import ContactInput, ContactOutput, ContactSolve
+from .contact_solve import CAPACITY_AT, ContactInput, ContactOutput, ContactSolve
 from .convex_pairs import nothing_found
 from .unsolved import worst_residual
 
@@ -38,7 +38,7 @@ class ContactLanes:
         self.stage = stage
         *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
         layout = layout.copy()
-        layout[4] = MOST + 1 + layout[6]  # room for contacts: all that are looked after, and what one more pair finds
+        layout[CAPACITY_AT] = CAPACITY
         first = scheme.copy()
         first[2] = 1.0  # iterations: the first steps of the solver
         tables = [*tables, layout, geometry, rows, frames, settings]

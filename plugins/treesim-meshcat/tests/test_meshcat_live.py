@@ -115,6 +115,7 @@ def drag(live: Any, control: bool, dx: float = 60.0, lift: bool = True) -> None:
         page.keyboard.up("Control")
 
 
+@pytest.mark.slow
 def test_a_drag_with_control_moves_the_robot_and_not_the_camera(live):
     page = live.watched.page
     page.set_viewport_size({"width": 900, "height": 600})

@@ -173,7 +173,7 @@ def test_a_click_tells_of_a_link(live):
     assert page.evaluate("element('link').hidden"), "there is no link"
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (390, 844)])
+@pytest.mark.parametrize("size", [pytest.param((1280, 720), marks=pytest.mark.slow), (390, 844)])
 def test_the_first_picture_is_the_whole_robot_from_its_front(live, size):
     page = live.watched.page
     page.set_viewport_size({"width": size[0], "height": size[1]})

@@ -53,7 +53,7 @@ def test_agrees(name, base):
     assert any("removed" in change for change in report.changes["raw"])
 
 
-@pytest.mark.parametrize("floating", [True, False])
+@pytest.mark.parametrize("floating", [True, pytest.param(False, marks=SLOW)])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW)])
 def test_random_trees_agree(seed, floating):
     report = compare(layouts.robot(seed, floating, TYPES), MujocoAdapter(), states=5, steps=300)

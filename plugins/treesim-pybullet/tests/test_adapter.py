@@ -48,7 +48,7 @@ def test_a_hand_built_robot_is_compared_at_the_canonical_level():
     assert "raw level" in report.skipped
 
 
-@pytest.mark.parametrize("floating", [True, False])
+@pytest.mark.parametrize("floating", [True, pytest.param(False, marks=SLOW)])
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=SLOW)])
 def test_random_trees_agree(seed, floating):
     report = compare(layouts.robot(seed, floating, TYPES), PybulletAdapter(), states=5, steps=300)

@@ -17,6 +17,7 @@ from treesim_pybullet.contact import (
     in_treesim,
 )
 
+pytestmark = pytest.mark.slow  # all need the table of all cases
 DEPTH = 1e-5  # m: Bullet leaves as much overlap alone
 
 

@@ -188,7 +188,15 @@ def test_gravity_and_armature_are_replaced(robot: treesim.Tree) -> None:
     assert sensitivity.farthest(bound.inverse_dynamics(q, v, x), with_gravity) <= 2 * by_terms
 
 
-@pytest.mark.parametrize("backend", ["crba_ltdl", "rjk", "conjugate_gradient", "divide_and_conquer", "auto"])
+@pytest.mark.parametrize(
+    "backend",
+    [
+        "crba_ltdl",
+        *(pytest.param(x, marks=pytest.mark.slow) for x in ("rjk", "conjugate_gradient")),
+        "divide_and_conquer",
+        "auto",
+    ],
+)
 def test_every_kind_of_backend_can_be_bound(backend: str) -> None:
     robot = ROBOTS["random"]()
     q, v, x = state(robot)

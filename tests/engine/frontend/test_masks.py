@@ -10,7 +10,7 @@ from treesim.engine.trigonometry import LARGEST
 from treesim.errors import UnsupportedError
 from treesim.kernels.algebra.linear import Vector, dot, scale
 from treesim.kernels.algebra.numbers import absolute, less, maximum, minimum, select, sincos, some, sqrt
-from treesim.kernels.algebra.state_lanes import OnLanes, gathered, scattered
+from treesim.kernels.algebra.state_lanes import OnLanes, gathered, lane_count, scattered
 from treesim.kernels.entries.annotations import Integers, Reals
 
 from .support import compiled_only, no_disk  # noqa: F401
@@ -63,7 +63,7 @@ def course(x, out):
 def course_on_lanes(given: Reals, found: Reals) -> int:
     count = given.size // 4
     x, out = np.empty(4, OnLanes), np.empty(7, OnLanes)
-    for first in range(0, count, 8):
+    for first in range(0, count, lane_count()):
         for k in range(4):
             x[k] = gathered(given, k, 4, first, count - 1)
         course(x, out)
@@ -94,7 +94,7 @@ def test_no_lane_depends_on_the_others():
 
 
 def circles(given: Reals, found: Reals) -> int:
-    for first in range(0, given.size, 8):
+    for first in range(0, given.size, lane_count()):
         s, c = sincos(gathered(given, 0, 1, first, given.size - 1))
         scattered(found, 0, 2, first, given.size - 1, s)
         scattered(found, 1, 2, first, given.size - 1, c)
@@ -108,7 +108,7 @@ def test_sines_and_cosines_in_every_quadrant_and_far_out():
 
 def any_positive(given: Reals, found: Integers) -> int:
     found[0] = 0
-    for first in range(0, given.size, 8):
+    for first in range(0, given.size, lane_count()):
         if some(gathered(given, 0, 1, first, given.size - 1) > 0):
             found[0] += 1
     return 0
@@ -131,7 +131,7 @@ def halve_some(x, most):
 
 
 def halve_positive(given: Reals, found: Reals) -> int:
-    for first in range(0, given.size, 8):
+    for first in range(0, given.size, lane_count()):
         x = gathered(given, 0, 1, first, given.size - 1)
         taken = x * 0
         if x > 2:

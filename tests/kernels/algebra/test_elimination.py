@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treesim.kernels.algebra.elimination import solve_general
+from treesim.kernels.algebra.elimination import factor_in_order, solve_general, solve_in_order
 
 pytestmark = pytest.mark.nojit
 
@@ -68,3 +68,16 @@ def test_entries_outside_of_the_band_of_a_definite_matrix_are_not_read():
     A[~inside & (np.arange(len(A)) < begin[:, None])] = np.nan
     solve_general(A, b, begin, end)
     np.testing.assert_allclose(b, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n", range(1, 11))
+def test_pivots_in_order(n):
+    """One factor solves for several right-hand sides; pivots are taken by threes, and one by one at the end."""
+    rng = np.random.default_rng(n)
+    A = rng.normal(size=(n, n)) + 2 * n * np.eye(n)
+    factor = A.copy()
+    factor_in_order(factor)
+    for b in rng.normal(size=(2, n)):
+        x = b.copy()
+        solve_in_order(factor, x)
+        np.testing.assert_allclose(A @ x, b, rtol=0, atol=1e-13)

@@ -32,6 +32,7 @@ from .types import (
     Value,
     boolean,
     described,
+    integer,
     items_of,
     record,
 )
@@ -218,6 +219,7 @@ KNOWN: dict[Any, Callable[..., Value]] = {
     ),
     elementary.some: masks.some_active,
     state_lanes.gathered: masks.gathered,
+    state_lanes.lane_count: lambda body: integer(WIDTH),
     state_lanes.scattered: masks.scattered,
     elementary.less: _less,
     elementary.select: _select,

@@ -18,7 +18,7 @@ from .arena import ARENA, BEGIN, END
 from .calls import on_lanes
 from .lowering import Compiled, compile_function
 from .syntax import loops_deep, tree_of
-from .types import CONTIGUOUS, INTEGER, LANES, REAL, Array, Type, parts_of
+from .types import CONTIGUOUS, INTEGER, LANES, MASK, REAL, WIDTH, Array, Type, parts_of
 
 # nsz: signs of zeros may differ; nnan, ninf: lets 0 * x vanish. What looks for NaN (kernels.entries.status) is
 # compiled without these two. Products are fused with sums in the text (`fused_multiply_add`): under "contract", each
@@ -44,7 +44,6 @@ DECLARATIONS = """
 declare double @llvm.fabs.f64(double)
 declare i64 @llvm.smin.i64(i64, i64)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
-declare i1 @llvm.vector.reduce.or.v8i1(<8 x i1>)
 declare double @tanh(double) nounwind memory(none)
 """
 FUNCTIONS = "\n".join(
@@ -52,6 +51,7 @@ FUNCTIONS = "\n".join(
     for primitive in PRIMITIVES
     if primitive.scalar
 )
+ANY_LANE = f"declare i1 @llvm.vector.reduce.or.v{WIDTH}i1({MASK.llvm})"
 # LLVM's functions on lanes; its sine and others call the C library for each lane
 ON_LANES = "\n".join(
     f"declare {LANES.llvm} @{on_lanes(name)}({', '.join([LANES.llvm] * arity)}) nounwind memory(none)"
@@ -154,7 +154,7 @@ class Module:
         attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
         loops = AS_THEY_ARE if self.is_longest() else "!6 = distinct !{!6}\n"
         structures = [f"{name} = type {{ {', '.join(kinds)} }}" for kinds, name in self._structures.items()]
-        known = FUNCTIONS, ON_LANES, memory, DECLARATIONS, ARENA
+        known = FUNCTIONS, ON_LANES, ANY_LANE, memory, DECLARATIONS, ARENA
         return "\n".join([*known, *structures, *self.functions, *functions, attributes, METADATA, loops])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import struct
 from collections.abc import Sequence
 from functools import cached_property
@@ -22,7 +23,18 @@ class Scalar(NamedTuple):
 
 BOOLEAN, INTEGER, REAL = Scalar("boolean", "i1"), Scalar("integer", "i64"), Scalar("real", "double")
 NUMBERS = (BOOLEAN, INTEGER, REAL)  # each contains those before it
-WIDTH = 8  # lanes of a vector: states that a SIMD kernel processes at once
+
+
+def _lanes_of_processor() -> int:
+    """Return the number of doubles in this processor's vectors, at least 4, by NumPy, which is loaded in any case."""
+    try:
+        features = importlib.import_module("numpy._core._multiarray_umath").__cpu_features__
+    except ImportError:
+        features = {}
+    return 8 if features.get("AVX512F") else 4
+
+
+WIDTH = _lanes_of_processor()  # lanes of a vector: states that a SIMD kernel processes at once; changes no result
 LANES, MASK = Scalar("real on lanes", f"<{WIDTH} x double>"), Scalar("condition on lanes", f"<{WIDTH} x i1>")
 
 

@@ -48,15 +48,39 @@ def factor_in_order(A):
 
     U is above the diagonal, its reciprocal pivots on it, and L times the pivots below.
     """
+    n, k = A.shape[0], 0
+    while k + 3 <= n:
+        three_pivots(A, k)
+        k += 3
+    for p in range(k, n):
+        pivot(A, p, n)
+
+
+def pivot(A, k, end):
+    """Eliminate column k from the rows behind row k, before `end`; A[k, k] becomes its inverse."""
+    A[k, k] = 1 / A[k, k]
+    for i in range(k + 1, end):
+        f = A[i, k] * A[k, k]
+        if some(f != 0):
+            for j in vectorized(range(k + 1, A.shape[0])):
+                A[i, j] -= f * A[k, j]
+
+
+def three_pivots(A, k):
+    """Eliminate columns k, k + 1 and k + 2 in one pass over the rows behind them, which are read and written once."""
     n = A.shape[0]
-    for k in range(n):
-        inverse = 1 / A[k, k]
-        for i in range(k + 1, n):
-            f = A[i, k] * inverse
-            if some(f != 0):
-                for j in vectorized(range(k + 1, n)):
-                    A[i, j] -= f * A[k, j]
-        A[k, k] = inverse
+    for p in range(k, k + 3):
+        pivot(A, p, k + 3)
+    for i in range(k + 3, n):
+        f = A[i, k] * A[k, k]
+        y = A[i, k + 1] - f * A[k, k + 1]
+        g = y * A[k + 1, k + 1]
+        z = A[i, k + 2] - f * A[k, k + 2] - g * A[k + 1, k + 2]
+        h = z * A[k + 2, k + 2]
+        A[i, k + 1], A[i, k + 2] = y, z
+        if some(f != 0 or g != 0 or h != 0):
+            for j in vectorized(range(k + 3, n)):
+                A[i, j] = A[i, j] - f * A[k, j] - g * A[k + 1, j] - h * A[k + 2, j]
 
 
 def solve_in_order(A, b):

@@ -1,4 +1,4 @@
-"""Numbers of eight states at once, one in each SIMD lane, as elements of arrays.
+"""Numbers of several states at once, one in each SIMD lane, as elements of arrays.
 
 The compiler translates operations on them to vector instructions (`engine.frontend.masks`); plain Python has none.
 """
@@ -8,6 +8,11 @@ from __future__ import annotations
 
 class OnLanes:
     """Dtype of arrays whose elements are the numbers of several states."""
+
+
+def lane_count():
+    """Return the number of lanes, which depends on the processor."""
+    raise NotImplementedError
 
 
 def gathered(x, k, size, first, last):

@@ -49,11 +49,11 @@ class ActiveSetMemory(NamedTuple):
 
     A (M, M), b: matrix and right-hand side of the unknowns. first: their first solution. rho: the proximal term of
     each. row, kind: first row and kind of each unknown. does: state of each row. e, s: direction and parameter of
-    friction. step: change of the impulses. before: previous impulses and velocities. reach: first row that row r, or a
-    later one, depends on; of a contact its first. place: number of unknowns before row r. begin, end: of each equation
-    the first unknown in it, and the one behind the last. factor, regular: number and rows of the unknowns of the last
-    factor in A, and its proximal term relative to mobilities. solve_set: function that computes the step on the set,
-    `solve_unknowns` or that for SIMD lanes.
+    friction. step: change of the impulses. before: previous impulses and velocities. directions: those of the unknowns
+    on SIMD lanes. reach: first row that row r, or a later one, depends on; of a contact its first. place: number of
+    unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. factor,
+    regular: number and rows of the unknowns of the last factor in A, and its proximal term relative to mobilities.
+    solve_set: function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
     """
 
     A: Any
@@ -67,6 +67,7 @@ class ActiveSetMemory(NamedTuple):
     s: Any
     step: Any
     before: Any  # (2, M)
+    directions: Any  # (2, M)
     reach: Any
     place: Any
     begin: Any
@@ -79,9 +80,9 @@ class ActiveSetMemory(NamedTuple):
 def active_set_memory(A, q, solve_set):
     """Scratch memory whose matrix is A (M, M), with the dtype of q."""
     M = A.shape[0]
-    x, k = np.empty((10, M), q.dtype), np.empty((6, M), np.int64)
+    x, k = np.empty((12, M), q.dtype), np.empty((6, M), np.int64)
     return ActiveSetMemory(
-        A, x[0], x[8], x[9], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], k[2], k[3], k[4], k[5],
+        A, x[0], x[8], x[9], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], x[10:12], k[2], k[3], k[4], k[5],
         np.empty(1 + M, np.int64), np.empty(1, q.dtype), solve_set,
     )  # fmt: skip
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ..algebra.elimination import factor_in_order, solve_in_order
+from ..algebra.linear import Vector
 from ..algebra.numbers import select
 from .active_set import FIXED, HELD, SLIDES, mobility
 
@@ -26,33 +27,49 @@ class Directions(NamedTuple):
     third: Any
 
 
-def directions(problem, c, m):
-    """Return the directions of contact c's unknowns; those that the lane does not have are zero."""
-    r, mu = 3 * c, problem.mu[c]
-    does, ex, ey = m.does[r], m.e[0, r], m.e[1, r]
-    slides, held = does == SLIDES, select(does == HELD, 1.0, 0.0)
-    return Directions(
-        select(slides, -ey, held), select(slides, ex, 0), held, select(slides, mu * ex, 0), select(slides, mu * ey, 0),
-        select(does == FIXED, 0, 1.0),
-    )  # fmt: skip
+def put_directions(problem, m):
+    """Compute the directions of all contacts' unknowns; those that a lane does not have are zero."""
+    for c in range(problem.contacts):
+        r, mu = 3 * c, problem.mu[c]
+        does, ex, ey = m.does[r], m.e[0, r], m.e[1, r]
+        slides, held = does == SLIDES, select(does == HELD, 1.0, 0.0)
+        m.directions[0, r], m.directions[0, r + 1] = select(slides, -ey, held), select(slides, ex, 0)
+        m.directions[0, r + 2] = held
+        m.directions[1, r], m.directions[1, r + 1] = select(slides, mu * ex, 0), select(slides, mu * ey, 0)
+        m.directions[1, r + 2] = select(does == FIXED, 0, 1.0)
+
+
+def directions(m, c):
+    """Return the directions of contact c's unknowns, which `put_directions` computed."""
+    d, r = m.directions, 3 * c
+    return Directions(d[0, r], d[0, r + 1], d[0, r + 2], d[1, r], d[1, r + 1], d[1, r + 2])
+
+
+def equations_of(G, r, k, row):
+    """Return column k of G in the three equations of the contact with first row r, whose directions are `row`."""
+    x, y = G[r, k], G[r + 1, k]
+    return Vector(row.x * x + row.y * y, row.second * y, row.third * G[r + 2, k])
 
 
 def put_block(G, A, r, k, row, column):
     """Write the 3x3 block of A at (r, k) for directions of the equations' contact and of the unknowns' contact."""
-    for j in range(3):
-        x, y, z = G[r, k + j], G[r + 1, k + j], G[r + 2, k + j]
-        A[r, k + j], A[r + 1, k + j], A[r + 2, k + j] = row.x * x + row.y * y, row.second * y, row.third * z
-    for i in range(3):
-        x, y, z = A[r + i, k], A[r + i, k + 1], A[r + i, k + 2]
-        A[r + i, k], A[r + i, k + 1] = column.x * x + column.y * y, column.second * y
-        A[r + i, k + 2] = column.mu_x * x + column.mu_y * y + column.third * z
+    x, y, z = equations_of(G, r, k, row), equations_of(G, r, k + 1, row), equations_of(G, r, k + 2, row)
+    put_entries(A, r, k, x.x, y.x, z.x, column)
+    put_entries(A, r + 1, k, x.y, y.y, z.y, column)
+    put_entries(A, r + 2, k, x.z, y.z, z.z, column)
+
+
+def put_entries(A, i, k, x, y, z, column):
+    """Write three entries of row i of A from those of G along a contact's rows."""
+    A[i, k], A[i, k + 1] = column.x * x + column.y * y, column.second * y
+    A[i, k + 2] = column.mu_x * x + column.mu_y * y + column.third * z
 
 
 def put_contact_equations(problem, impulse, sigma, m, c):
     """Write the three equations of contact c."""
-    r, d = 3 * c, directions(problem, c, m)
+    r, d = 3 * c, directions(m, c)
     for k in range(problem.contacts):
-        put_block(problem.G, m.A, r, 3 * k, d, directions(problem, k, m))
+        put_block(problem.G, m.A, r, 3 * k, d, directions(m, k))
     for k in range(3 * problem.contacts, problem.rows):
         x, y, z, used = problem.G[r, k], problem.G[r + 1, k], problem.G[r + 2, k], select(m.does[k] == HELD, 1.0, 0.0)
         m.A[r, k], m.A[r + 1, k], m.A[r + 2, k] = used * (d.x * x + d.y * y), used * d.second * y, used * d.third * z
@@ -66,7 +83,7 @@ def put_row_equation(problem, sigma, m, r):
     """Write the equation of scalar row r."""
     used = select(m.does[r] == HELD, 1.0, 0.0)
     for k in range(problem.contacts):
-        d, j = directions(problem, k, m), 3 * k
+        d, j = directions(m, k), 3 * k
         x, y, z = problem.G[r, j], problem.G[r, j + 1], problem.G[r, j + 2]
         m.A[r, j], m.A[r, j + 1] = used * (d.x * x + d.y * y), used * d.second * y
         m.A[r, j + 2] = used * (d.mu_x * x + d.mu_y * y + d.third * z)
@@ -78,6 +95,7 @@ def put_row_equation(problem, sigma, m, r):
 def solve_lanes(problem, impulse, sigma, regular, m):
     """Compute the step m.step of all impulses on the active sets of all lanes, as `active_set.solve_unknowns` does."""
     n = problem.rows
+    put_directions(problem, m)
     for c in range(problem.contacts):
         put_contact_equations(problem, impulse, sigma, m, c)
     for r in range(3 * problem.contacts, n):
@@ -98,7 +116,7 @@ def solve_lanes(problem, impulse, sigma, regular, m):
     for r in range(n):
         m.b[r] = select(slips, m.first[r], m.b[r])
     for c in range(problem.contacts):
-        d, r = directions(problem, c, m), 3 * c
+        d, r = directions(m, c), 3 * c
         m.step[r] = d.x * m.b[r] + d.mu_x * m.b[r + 2]
         m.step[r + 1] = d.y * m.b[r] + d.second * m.b[r + 1] + d.mu_y * m.b[r + 2]
         m.step[r + 2] = d.third * m.b[r + 2]

@@ -1,4 +1,4 @@
-"""Steps with contact of eight states at once, as `contact_step` computes them for one.
+"""Steps with contact of several states at once, as `contact_step` computes them for one.
 
 Rows are those of any of the states. On lanes whose state does not have a row it is inactive: zero velocity and zero
 impulse, so the result of a lane does not depend on the others. Sweeps and searches continue until every lane is within
@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.numbers import maximum, minimum, select, some
-from ..algebra.state_lanes import OnLanes, gathered, scattered
+from ..algebra.state_lanes import OnLanes, gathered, lane_count, scattered
 from ..algebra.tables import tree_tables, with_armature
 from ..entries.annotations import Reals, TableOfIntegers, TableOfReals
 from ..entries.status import status_of
@@ -21,6 +21,7 @@ from ..kinematics.configuration import advance, retrace
 from ..stepping.step import resist, settings_of
 from .active_set import active_set_memory
 from .admm import admm_memory
+from .candidates import contacts_memory
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
@@ -40,7 +41,7 @@ from .pgs import PgsMemory, solve_warm, solve_without_stalls
 from .problem import Problem, regularize_immobile_rows, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .simd_active_set import solve_lanes
-from .simd_collision import MOST, find_contacts
+from .simd_collision import CAPACITY, MOST, find_contacts
 from .simd_warm_start import clear_impulses, clear_where, load_warm_start, store_warm_start
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .workspace import contact_memory
@@ -317,7 +318,7 @@ def contact_step_on_lanes(
     v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals,
     solver_info: Reals, work: Reals,
 ) -> int:  # fmt: skip
-    """Compute the steps of all states, eight at a time; arrays as in `contact_step_entry`.
+    """Compute the steps of all states, `lane_count()` at a time; arrays as in `contact_step_entry`.
 
     `before` and `after` are impulses with their lists (`simd_warm_start`); those in `after` are cleared first.
     `solver_info` has SIMD_SOLVER_INFO numbers per state. A scheme with 1 iteration takes the first steps of the solver
@@ -329,9 +330,11 @@ def contact_step_on_lanes(
     R = before.size // count
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(7, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
-    memory, active = solver_memory(m.g.size, coordinates[0]), np.empty(m.g.size, OnLanes)
+    found = m.touch._replace(capacity=CAPACITY + m.touch.most)  # of a pair all points are, before four remain
+    m = m._replace(contacts=contacts_memory(found, coordinates[0]))
+    memory, active = solver_memory(m.g.size, coordinates[0]), np.empty(m.g.size + m.touch.most, OnLanes)
     solution = np.empty((4, nv), OnLanes)
-    first, wide = 0, 8
+    first, wide = 0, lane_count()
     while first < count:
         last = min(first + wide, count) - 1
         for k in range(first, last + 1):
@@ -352,7 +355,7 @@ def contact_step_on_lanes(
             store_lanes(v_new, nv, first, last, rates_[3])
             store_lanes(solver_info, 2, first, last, few[0:2])
             store_lanes(work, 2, first, last, few[2:4])
-            first, wide = last + 1, 8
+            first, wide = last + 1, lane_count()
         else:
             wide = wide // 2
     return max(status_of(q_new), status_of(v_new))

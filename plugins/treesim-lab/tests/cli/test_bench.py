@@ -119,6 +119,7 @@ def test_times_are_per_state_and_ratios_to_the_fastest_of_an_engine(clock: Clock
 # ---- single calls
 
 
+@pytest.mark.slow
 def test_agrees_with_the_other_engines(
     answer: Callable[..., Any], make_robot: Callable[..., str], engines: None
 ) -> None:
@@ -274,6 +275,7 @@ def test_summary_of_several_robots(
     assert drawn.read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_tables_and_files_of_a_batch(treesim: Callable[..., Any], robot: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     saved, drawn = tmp_path / "bench.json", tmp_path / "bench.svg"

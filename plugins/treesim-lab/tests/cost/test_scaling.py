@@ -79,7 +79,17 @@ def declared(name):
 DECLARED = {name: declared(name) for name in plugins.BUILT_IN["dynamics"]}
 
 
-@pytest.mark.parametrize("name", [name for name, exponent in DECLARED.items() if exponent is not None])
+EVERYDAY = ("aba", "crba_ltdl", "constraint_force", "explicit_inverse")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name not in EVERYDAY))
+        for name, exponent in DECLARED.items()
+        if exponent is not None
+    ],
+)
 def test_backends_count_as_they_declare(name):
     """Exact operations are independent of the machine's load; lower-order terms make exponents smaller."""
     backend = plugins.get("dynamics", name)
