@@ -24,7 +24,7 @@ def first_step(shift, turned):
 
 
 @pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("shift", [0.0, 1e-9, 1e-3])
+@pytest.mark.parametrize("shift", [0.0, 1e-9, 1e-6, 1e-3])
 def test_boxes_touch_in_four_points(shift, turned):
     """Both boxes find the four corners of the other: eight contacts, of which four would be redundant."""
     state, report = first_step(shift, turned)

@@ -8,7 +8,7 @@ from .candidates import put_row
 from .constraint_rows import PARALLEL
 from .signed_distance import vector_of
 
-NEAR = 1e-7  # m: contacts nearer than this are one
+NEAR, EQUAL = 1e-5, 1e-9  # m: contacts so near, with gaps so equal, are one
 
 
 def drop_coincident(m, nc):
@@ -34,7 +34,7 @@ def is_coincident(m, c, kept):
     found, contacts, one = False, m.contacts, m.contacts.pair[c]
     for k in range(kept):
         other = contacts.pair[k]
-        if other != one and of_same_bodies(m.touch, one, other) and absolute(contacts.gap[k] - contacts.gap[c]) < NEAR:
+        if other != one and of_same_bodies(m.touch, one, other) and absolute(contacts.gap[k] - contacts.gap[c]) < EQUAL:
             found = found or is_near(contacts, c, k, m.touch.pair[one, 0] == m.touch.pair[other, 0])
     return found
 
