@@ -12,10 +12,12 @@ pytestmark = pytest.mark.skipif(not runs_compiled(), reason="plain Python has no
 RULES = ("implicit_midpoint", "semi_implicit_euler")
 EVERYDAY = (("go2", RULES[1]), ("simple_humanoid", RULES[0]))
 # humanoids on soles and on points, quadrupeds of balls and of meshes, and what stands on two points
-ROBOTS = (
-    "g1_29dof_rev_1_0", "go2", "simple_humanoid",
-    "anymal_c", "mini_cheetah", "solo8", "icub_reduced", "bolt",
+KINDS = ("g1_29dof_rev_1_0", "go2", "simple_humanoid", "anymal_c", "mini_cheetah", "solo8", "icub_reduced", "bolt")
+OTHERS = (
+    "a1", "aliengo", "anymal", "b1", "go1", "hyq", "laikago", "solo12", "spirit40", "vision60", "talos_reduced",
+    "romeo_small",
 )  # fmt: skip
+SLOW = {*product(KINDS, RULES), *zip(OTHERS, RULES * 6, strict=True)} - {*EVERYDAY}
 DT, STEPS, COUNT = 1e-3, 20, 8
 
 
@@ -46,8 +48,7 @@ def apart(x, y):
 @pytest.mark.filterwarnings("ignore::treesim.errors.TreesimWarning")
 @pytest.mark.parametrize(
     ("name", "rule"),
-    [*EVERYDAY]
-    + [pytest.param(*case, marks=pytest.mark.slow) for case in product(ROBOTS, RULES) if case not in EVERYDAY],
+    [*EVERYDAY, *(pytest.param(*case, marks=pytest.mark.slow) for case in sorted(SLOW))],
 )
 def test_all_ways_of_stepping_agree(name, rule):
     """SIMD lanes take the stages of single steps, on the same rows in the same order.
