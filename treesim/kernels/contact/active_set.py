@@ -24,7 +24,7 @@ import numpy as np
 from ..algebra.cholesky import factor_banded, solve_banded
 from ..algebra.elimination import solve_general
 from ..algebra.linear import Vector
-from ..algebra.numbers import maximum, minimum, select, some, sqrt
+from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt
 from .cone import cone_projection
 from .problem import (
     clamped,
@@ -40,6 +40,7 @@ from .problem import (
 )
 
 STEPS = 20  # of one search at most
+REPETITIONS, ACCURATE = 2, 1e-14  # of a proximal step at most; m/s, rad/s: velocities that need no further one
 FIXED, HELD, SLIDES, SMOOTH = 0, 1, 2, 3  # what a row does, or a contact at its first; SMOOTH: touches without friction
 UNIT, PUSH, ACROSS = 0, 1, 2  # an unknown: the impulse of a row, or lambda_n or lambda_w of a contact that slips
 
@@ -47,13 +48,13 @@ UNIT, PUSH, ACROSS = 0, 1, 2  # an unknown: the impulse of a row, or lambda_n or
 class ActiveSetMemory(NamedTuple):
     """Scratch memory of the active-set method.
 
-    A (M, M), b: matrix and right-hand side of the unknowns. first: their first solution. rho: the proximal term of
+    A (M, M), b: matrix and right-hand side of the unknowns. first: their solution before. rho: the proximal term of
     each. row, kind: first row and kind of each unknown. does: state of each row. e, s: direction and parameter of
     friction. step: change of the impulses. before: previous impulses and velocities. directions: those of the unknowns
     on SIMD lanes. reach: first row that row r, or a later one, depends on; of a contact its first. place: number of
-    unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. factor,
-    regular: number and rows of the unknowns of the last factor in A, and its proximal term relative to mobilities.
-    solve_set: function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
+    unknowns before row r. begin, end: of each equation the first unknown in it, and the one behind the last. noted,
+    regular: states of the rows of the last factor in A, and its proximal term relative to mobilities. solve_set:
+    function that computes the step on the set, `solve_unknowns` or that for SIMD lanes.
     """
 
     A: Any
@@ -72,7 +73,7 @@ class ActiveSetMemory(NamedTuple):
     place: Any
     begin: Any
     end: Any
-    factor: Any  # (1 + M,)
+    noted: Any
     regular: Any  # (1,)
     solve_set: Any
 
@@ -80,10 +81,10 @@ class ActiveSetMemory(NamedTuple):
 def active_set_memory(A, q, solve_set):
     """Scratch memory whose matrix is A (M, M), with the dtype of q."""
     M = A.shape[0]
-    x, k = np.empty((12, M), q.dtype), np.empty((6, M), np.int64)
+    x, k = np.empty((13, M), q.dtype), np.empty((6, M), np.int64)
     return ActiveSetMemory(
         A, x[0], x[8], x[9], k[0], k[1], x[1], x[2:4], x[4], x[5], x[6:8], x[10:12], k[2], k[3], k[4], k[5],
-        np.empty(1 + M, np.int64), np.empty(1, q.dtype), solve_set,
+        x[12], np.empty(1, q.dtype), solve_set,
     )  # fmt: skip
 
 
@@ -273,9 +274,9 @@ def solve_unknowns(problem, impulse, sigma, regular, m):
         for i in range(count):
             put_equation(problem, impulse, sigma, regular, m._replace(A=matrix), i, count)
         solve_general(matrix, m.b[:count], m.begin, m.end)
-        problem.factored[0] = 0
+        problem.factored[0] = 0.0
     else:
-        if not is_factored(problem, regular, m, count):
+        if not is_factored(problem, regular, m):
             put_reach(problem, m.reach)
             put_band(problem, m, count)
             put_symmetric(problem, regular, m._replace(A=matrix), count)
@@ -285,26 +286,36 @@ def solve_unknowns(problem, impulse, sigma, regular, m):
 
 
 def repeat_proximal(sigma, factor, m, count):
-    """Solve for m.b with right-hand sides -sigma, and once more with -sigma + rho x, x from the first solution.
+    """Solve for m.b with right-hand sides -sigma, and again with -sigma + rho x, x from the solution before.
 
-    The velocity that a step leaves is the change of rho x. The second step leaves the square of what the first one
-    leaves, except along combinations of rows that hardly move.
+    The velocity that a step leaves is the change of rho x. Each repetition multiplies it by the ratio of rho to the
+    mobility of rows together, which is small unless they hardly move.
     """
     for i in range(count):
         m.b[i] = -sigma[m.row[i]]
     solve_banded(factor, m.b[:count], m.begin)
-    for i in range(count):
-        m.b[i] = m.rho[i] * m.b[i] - sigma[m.row[i]]
-    solve_banded(factor, m.b[:count], m.begin)
+    taken, left = 0, sigma[0] * 0 + ACCURATE + 1
+    while taken < REPETITIONS and left > ACCURATE:
+        for i in range(count):
+            m.first[i] = m.b[i]
+            m.b[i] = m.rho[i] * m.b[i] - sigma[m.row[i]]
+        solve_banded(factor, m.b[:count], m.begin)
+        left = sigma[0] * 0
+        for i in range(count):
+            left = maximum(left, m.rho[i] * absolute(m.b[i] - m.first[i]))
+        taken += 1
 
 
-def is_factored(problem, regular, m, count):
-    """Return whether the matrix is the factor for these unknowns, which are then noted as those of the next one."""
-    same = problem.factored[0] == 1 and m.factor[0] == count and m.regular[0] == regular
-    for i in range(count):
-        same = same and m.factor[i + 1] == m.row[i]
-        m.factor[i + 1] = m.row[i]
-    problem.factored[0], m.factor[0], m.regular[0] = 1, count, regular
+def is_factored(problem, regular, m):
+    """Return whether the matrix is the factor for these states of all rows, which are then those of the next factor."""
+    same = problem.factored[0] == 1 and m.regular[0] == regular
+    for c in range(problem.contacts):
+        same = same and m.noted[3 * c] == m.does[3 * c]
+        m.noted[3 * c] = m.does[3 * c]
+    for r in range(3 * problem.contacts, problem.rows):
+        same = same and m.noted[r] == m.does[r]
+        m.noted[r] = m.does[r]
+    problem.factored[0], m.regular[0] = 1.0, regular
     return same
 
 

@@ -130,7 +130,7 @@ def solve_admm(problem, impulse, sigma, tolerance, most, memory):
     n = problem.rows
     m = memory._replace(L=memory.L.reshape(memory.L.size)[: n * n].reshape((n, n)))
     m.matrix.find_reach(problem, m.reach)
-    problem.factored[0] = 0
+    problem.factored[0] = 0.0
     largest = scale_rows(problem, m.s)
     rho, eta = 0.1 * largest, 1e-6 * largest
     relative_velocities(problem, impulse, sigma)

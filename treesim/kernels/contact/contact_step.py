@@ -252,7 +252,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored)
         position_problem(m, nc, n, q, s.dt, share)
         regularize_immobile_rows(problem)
-        m.factored[0] = 0
+        problem.factored[0] = 0.0
         load_warm_start(m, nc, n, share, before)
         scale_along_ray(problem, m.push, m.sigma)
         taken = solver(problem, m.push, m.sigma, tolerance, most, memory)

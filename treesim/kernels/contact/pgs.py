@@ -25,7 +25,7 @@ from .problem import (
 )
 
 FIRST, ROUND = 1, 10  # sweeps after the first search of an active set, and after later ones
-REGULAR, LEAST = 5e-8, 1e-9  # of a row's mobility: the proximal term of the first search, and the least
+REGULAR, LEAST = 1e-6, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
 COLD = 50  # iterations of `admm` without a warm start at most
 SOFTEST, HARDEST, HARDER = 1e-1, 1e-8, 0.5  # of a row's mobility: compliances that are followed, and their ratio
 THROUGH = 6  # searches that may increase the residual at first
@@ -215,13 +215,13 @@ def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
     while part > HARDEST:
         for r in range(problem.rows):
             problem.G[r, r] = (1 + part) * memory.stiff[r]
-        problem.factored[0] = 0
+        problem.factored[0] = 0.0
         steps, _ = refine_through(problem, impulse, sigma, tolerance, minimum(most, ROUND), memory)
         taken += steps
         part *= HARDER
     for r in range(problem.rows):
         problem.G[r, r] = memory.stiff[r]
-    problem.factored[0] = 0
+    problem.factored[0] = 0.0
     steps, left = refine_through(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), memory)
     restore_unless(left < begun, problem, impulse, sigma, memory.before)
     return taken + steps, select(left < begun, left, begun)

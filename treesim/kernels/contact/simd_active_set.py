@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 from ..algebra.elimination import factor_in_order, solve_in_order
 from ..algebra.linear import Vector
-from ..algebra.numbers import select
-from .active_set import FIXED, HELD, SLIDES, mobility
+from ..algebra.numbers import absolute, maximum, select, some
+from .active_set import ACCURATE, FIXED, HELD, REPETITIONS, SLIDES, is_factored, mobility
 
 
 class Directions(NamedTuple):
@@ -65,7 +65,7 @@ def put_entries(A, i, k, x, y, z, column):
     A[i, k + 2] = column.mu_x * x + column.mu_y * y + column.third * z
 
 
-def put_contact_equations(problem, impulse, sigma, m, c):
+def put_contact_equations(problem, m, c):
     """Write the three equations of contact c."""
     r, d = 3 * c, directions(m, c)
     for k in range(problem.contacts):
@@ -73,13 +73,10 @@ def put_contact_equations(problem, impulse, sigma, m, c):
     for k in range(3 * problem.contacts, problem.rows):
         x, y, z, used = problem.G[r, k], problem.G[r + 1, k], problem.G[r + 2, k], select(m.does[k] == HELD, 1.0, 0.0)
         m.A[r, k], m.A[r + 1, k], m.A[r + 2, k] = used * (d.x * x + d.y * y), used * d.second * y, used * d.third * z
-    across = select(m.does[r] == SLIDES, d.x * impulse[r] + d.y * impulse[r + 1], 0)
     m.A[r, r] += m.s[r]
-    m.b[r] = -(d.x * sigma[r] + d.y * sigma[r + 1]) - m.s[r] * across
-    m.b[r + 1], m.b[r + 2] = -d.second * sigma[r + 1], -d.third * sigma[r + 2]
 
 
-def put_row_equation(problem, sigma, m, r):
+def put_row_equation(problem, m, r):
     """Write the equation of scalar row r."""
     used = select(m.does[r] == HELD, 1.0, 0.0)
     for k in range(problem.contacts):
@@ -89,32 +86,62 @@ def put_row_equation(problem, sigma, m, r):
         m.A[r, j + 2] = used * (d.mu_x * x + d.mu_y * y + d.third * z)
     for k in range(3 * problem.contacts, problem.rows):
         m.A[r, k] = select(m.does[k] == HELD, used * problem.G[r, k], 0)
-    m.b[r] = -used * sigma[r]
+
+
+def factor_equations(problem, regular, m):
+    """Factorize the matrix of all equations."""
+    n = problem.rows
+    for c in range(problem.contacts):
+        put_contact_equations(problem, m, c)
+    for r in range(3 * problem.contacts, n):
+        put_row_equation(problem, m, r)
+    for r in range(n):
+        m.rho[r] = select(m.A[r, r] == 0, 0, regular * mobility(problem, r))
+        m.A[r, r] = select(m.A[r, r] == 0, 1.0, m.A[r, r] + m.rho[r])
+    factor_in_order(m.A[:n, :n])
+
+
+def put_right_sides(problem, impulse, sigma, m):
+    """Write the right-hand sides of all equations to m.b."""
+    for c in range(problem.contacts):
+        r, d = 3 * c, directions(m, c)
+        across = select(m.does[r] == SLIDES, d.x * impulse[r] + d.y * impulse[r + 1], 0)
+        m.b[r] = -(d.x * sigma[r] + d.y * sigma[r + 1]) - m.s[r] * across
+        m.b[r + 1], m.b[r + 2] = -d.second * sigma[r + 1], -d.third * sigma[r + 2]
+    for r in range(3 * problem.contacts, problem.rows):
+        m.b[r] = select(m.does[r] == HELD, -sigma[r], 0)
+
+
+def slides(problem, m):
+    """Return a mask of the lanes with a contact that slips, whose equations change with its direction."""
+    found = False
+    for c in range(problem.contacts):
+        found = found or m.does[3 * c] == SLIDES
+    return found
 
 
 def solve_lanes(problem, impulse, sigma, regular, m):
     """Compute the step m.step of all impulses on the active sets of all lanes, as `active_set.solve_unknowns` does."""
-    n = problem.rows
+    n, slipping, factored = problem.rows, slides(problem, m), is_factored(problem, regular, m)
     put_directions(problem, m)
-    for c in range(problem.contacts):
-        put_contact_equations(problem, impulse, sigma, m, c)
-    for r in range(3 * problem.contacts, n):
-        put_row_equation(problem, sigma, m, r)
+    if some(slipping or not factored):
+        factor_equations(problem, regular, m)
+    put_right_sides(problem, impulse, sigma, m)
     for r in range(n):
-        m.rho[r] = select(m.A[r, r] == 0, 0, regular * mobility(problem, r))
-        m.A[r, r] = select(m.A[r, r] == 0, 1.0, m.A[r, r] + m.rho[r])
         m.step[r] = m.b[r]
-    factor_in_order(m.A[:n, :n])
     solve_in_order(m.A[:n, :n], m.b[:n])
-    slips = False
-    for c in range(problem.contacts):
-        slips = slips or m.does[3 * c] == SLIDES
-    for r in range(n):  # as `active_set.repeat_proximal`
-        m.first[r] = m.b[r]
-        m.b[r] = m.step[r] + m.rho[r] * m.b[r]
-    solve_in_order(m.A[:n, :n], m.b[:n])
-    for r in range(n):
-        m.b[r] = select(slips, m.first[r], m.b[r])
+    taken, going = 0, not slipping
+    while taken < REPETITIONS and some(going):  # as `active_set.repeat_proximal`
+        for r in range(n):
+            m.first[r] = m.b[r]
+            m.b[r] = m.step[r] + m.rho[r] * m.b[r]
+        solve_in_order(m.A[:n, :n], m.b[:n])
+        left = sigma[0] * 0
+        for r in range(n):
+            m.b[r] = select(going, m.b[r], m.first[r])
+            left = maximum(left, m.rho[r] * absolute(m.b[r] - m.first[r]))
+        going = going and left > ACCURATE
+        taken += 1
     for c in range(problem.contacts):
         d, r = directions(m, c), 3 * c
         m.step[r] = d.x * m.b[r] + d.mu_x * m.b[r + 2]

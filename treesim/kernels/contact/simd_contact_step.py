@@ -263,6 +263,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
     regularize_immobile_rows(problem)
     for r in range(n):
         m.rows.G[r, r] = select(active[r] > 0, m.rows.G[r, r], 1)
+    problem.factored[0] = 0.0
     load_warm_start(m, nc, n, share, before, R, lanes.first, lanes.last, active)
     scale_along_ray(problem, m.push, m.sigma)
     left = solve_some(problem, m.push, m.sigma, tolerance, most, memory)
