@@ -24,8 +24,7 @@ DT, STEPS, COUNT = 1e-3, 20, 8
 def start(name):
     """A world of a robot that stands on a plane, and states with random joint velocities."""
     robot = treesim.load(name, base="floating")
-    # what slips is solved to the tolerance, not to rounding
-    world = treesim.World(robot, ground=treesim.Ground(friction=0.8), contact_tolerance=1e-11)
+    world = treesim.World(robot, ground=treesim.Ground(friction=0.8))
     simple = np.repeat([body.joint.nv == 1 for body in robot.bodies], [body.joint.nv for body in robot.bodies])
     q = np.tile(treesim.standing(robot, robot.clamp(robot.neutral())), (COUNT, 1))
     return world, q, 0.3 * np.random.default_rng(1).normal(size=(COUNT, robot.nv)) * simple
