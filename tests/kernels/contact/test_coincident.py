@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.contact.scenes import free_body, shape
 
 SIDE = 0.2
 
@@ -31,3 +32,17 @@ def test_boxes_touch_in_four_points(shift, turned):
     assert report.contact.count == 8, "four on the ground, four between the boxes"
     assert report.contact.residual < 1e-9
     assert np.abs(state.v).max() < 1e-9
+
+
+def test_shapes_of_one_body_keep_their_contacts():
+    """Two crates in one body stand side by side on a slab, and share two corners: each has four contacts of its own."""
+    slab = treesim.free_body("slab", "box", (1.0, 1.0, 0.1), 10.0)
+    halves = [shape("box", (0.2, 0.2, 0.2), treesim.Placement(translation=(x, 0, 0))) for x in (-0.1, 0.1)]
+    world = treesim.World(
+        slab, bodies=[free_body(1.0, 0.01, *halves)], ground=treesim.Ground(), surface=treesim.Surface()
+    )
+    q = world.robot.neutral()
+    q[2], q[9] = 0.05, 0.2
+    stepper = treesim.Stepper(world, 1e-3)
+    _, report = stepper.step(stepper.reset(q))
+    assert report.contact.count == 12, "four on the ground, eight on the slab"

@@ -12,9 +12,10 @@ NEAR, EQUAL = 1e-5, 1e-9  # m: contacts so near, with gaps so equal, are one
 
 
 def drop_coincident(m, nc):
-    """Drop contacts between the bodies of another contact at the same point, along the same normal.
+    """Drop contacts that the other body's shape has found too: same point, opposite normal, same contact law.
 
-    Their rows would be those of the other one. m: memory of the step. Returns the number of contacts that are left.
+    Their rows would be those of the other one. Contacts of several shapes of one body stay: each has its own law. m:
+    memory of the step. Returns the number of contacts that are left.
     """
     kept = 0
     for c in range(nc):
@@ -30,26 +31,27 @@ def all_distinct(m, nc):
 
 
 def is_coincident(m, c, kept):
-    """Return whether contact c coincides with one of the first `kept` contacts, of another pair of shapes."""
+    """Return whether one of the first `kept` contacts is contact c as the other body's shape finds it."""
     found, contacts, one = False, m.contacts, m.contacts.pair[c]
     for k in range(kept):
-        other = contacts.pair[k]
-        if other != one and of_same_bodies(m.touch, one, other) and absolute(contacts.gap[k] - contacts.gap[c]) < EQUAL:
-            found = found or is_near(contacts, c, k, m.touch.pair[one, 0] == m.touch.pair[other, 0])
+        if are_opposite(m.touch, one, contacts.pair[k]) and absolute(contacts.gap[k] - contacts.gap[c]) < EQUAL:
+            found = found or is_near(contacts, c, k)
     return found
 
 
-def of_same_bodies(touch, k, j):
-    """Return whether pairs k and j are of the same two bodies, in either order."""
-    a, b = touch.pair[k, 0], touch.pair[k, 1]
-    return (touch.pair[j, 0] == a and touch.pair[j, 1] == b) or (touch.pair[j, 0] == b and touch.pair[j, 1] == a)
+def are_opposite(touch, k, j):
+    """Return whether pairs k and j are of the same two bodies, each the other's solid, with the same contact law."""
+    found = touch.pair[j, 0] == touch.pair[k, 1] and touch.pair[j, 1] == touch.pair[k, 0]
+    for column in range(touch.law.shape[1]):
+        found = found and touch.law[j, column] == touch.law[k, column]
+    return found
 
 
-def is_near(contacts, c, k, same_order):
-    """Return whether two contacts have the same point and normal; that of bodies in the other order is reversed."""
+def is_near(contacts, c, k):
+    """Return whether two contacts have the same point, and opposite normals."""
     d = sub(vector_of(contacts.point, c), vector_of(contacts.point, k))
     cosine = dot(vector_of(contacts.normal, c), vector_of(contacts.normal, k))
-    return dot(d, d) < NEAR * NEAR and (cosine if same_order else -cosine) > PARALLEL
+    return dot(d, d) < NEAR * NEAR and -cosine > PARALLEL
 
 
 def move_contact(contacts, c, place):
