@@ -291,7 +291,8 @@ def test_a_reference_may_be_a_recording_beside_a_simulation_and_beside_another(
         treesim("simulate", robot, *FIXED, "--duration", 0.2, "--q0", f"hip={angle}", "--out", tmp_path / f"{name}.npz")
     watch(robot, *FIXED, "--reference", tmp_path / "two.npz")
     assert haunted.states[-1]["reference"] == "two.npz"
-    assert 0.25 < haunted.references[-1][0] < 0.5, "it falls to 0.254, if the page is late"
+    recorded = np.load(tmp_path / "two.npz")["q"][:, 0]
+    assert recorded.min() <= haunted.references[-1][0] <= recorded.max() <= 0.5, "anywhere, if the page is late"
     haunted.states.clear()
     watch(tmp_path / "one.npz", "--reference", tmp_path / "two.npz")
     assert haunted.panels[-1]["references"] == ["none", "two.npz"] and haunted.states[-1]["apart"]["angle"] > 0.3

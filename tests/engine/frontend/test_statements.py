@@ -67,7 +67,7 @@ def subtracts_rows(x: Reals) -> int:
 
 
 def test_loops_whose_steps_are_done_at_once():
-    """Rows of one array: LLVM does not know, but is told, that they do not overlap."""
+    """Rows of one array: only the declaration says that they do not overlap."""
     agree(subtracts_rows, NUMBERS**2, exact=False)
 
 
