@@ -137,6 +137,6 @@ def test_a_massless_moving_leaf_is_told_by_its_joint():
 
 def test_billion_laughs_do_not_hang():
     entities = "".join(f'<!ENTITY e{i + 1} "{f"&e{i};" * 10}">' for i in range(9))
-    start = time.perf_counter()
+    start = time.process_time()
     diagnosis = treesim.check(f'<!DOCTYPE robot [<!ENTITY e0 "ha">{entities}]><robot name="x">&e9;</robot>')
-    assert time.perf_counter() - start < 2 and not diagnosis.passed
+    assert time.process_time() - start < 2 and not diagnosis.passed

@@ -178,9 +178,9 @@ def laughs(levels):
 
 @pytest.mark.parametrize("place", ["<robot name='x'>&e9;</robot>", "<robot name='&e9;'/>"])
 def test_billion_laughs_do_not_hang(refusal, place):
-    start = time.perf_counter()
+    start = time.process_time()
     error = refusal(laughs(9) + place)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert error.findings[0].code in ("U101", "U104")
 
 
