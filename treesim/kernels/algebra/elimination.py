@@ -48,12 +48,11 @@ def factor_in_order(A):
 
     U is above the diagonal, its reciprocal pivots on it, and L times the pivots below.
     """
-    n, k = A.shape[0], 0
-    while k + 3 <= n:
+    n = A.shape[0]
+    for k in range(0, n - 2, 3):
         three_pivots(A, k)
-        k += 3
-    for p in range(k, n):
-        pivot(A, p, n)
+    for k in range(n - n % 3, n):
+        pivot(A, k, n)
 
 
 def pivot(A, k, end):
@@ -68,16 +67,27 @@ def pivot(A, k, end):
 
 def three_pivots(A, k):
     """Eliminate columns k, k + 1 and k + 2 in one pass over the rows behind them, three at a time."""
-    n, i = A.shape[0], k + 3
-    for p in range(k, k + 3):
-        pivot(A, p, k + 3)
-    while i + 3 <= n:
+    n = A.shape[0]
+    put_pivots(A, k)
+    for i in range(k + 3, n - 2, 3):
         eliminate_three(A, k, i)
-        i += 3
-    for last in range(i, n):
-        f, g, h = multipliers(A, k, last)
+    for i in range(n - n % 3, n):
+        f, g, h = multipliers(A, k, i)
         for j in vectorized(range(k + 3, n)):
-            A[last, j] = A[last, j] - f * A[k, j] - g * A[k + 1, j] - h * A[k + 2, j]
+            A[i, j] = A[i, j] - f * A[k, j] - g * A[k + 1, j] - h * A[k + 2, j]
+
+
+def put_pivots(A, k):
+    """Eliminate columns k and k + 1 from rows k + 1 and k + 2; pivots become their inverses."""
+    A[k, k] = 1 / A[k, k]
+    f, p = A[k + 1, k] * A[k, k], A[k + 2, k] * A[k, k]
+    A[k + 1, k + 1] = 1 / (A[k + 1, k + 1] - f * A[k, k + 1])
+    A[k + 2, k + 1] -= p * A[k, k + 1]
+    q = A[k + 2, k + 1] * A[k + 1, k + 1]
+    for j in vectorized(range(k + 2, A.shape[0])):
+        y = A[k + 1, j] - f * A[k, j]
+        A[k + 1, j], A[k + 2, j] = y, A[k + 2, j] - p * A[k, j] - q * y
+    A[k + 2, k + 2] = 1 / A[k + 2, k + 2]
 
 
 def multipliers(A, k, i):
@@ -105,17 +115,15 @@ def eliminate_three(A, k, i):
 
 def solve_in_order(A, b):
     """b <- (L U)^-1 b, for the factors of `factor_in_order`: column by column, so that no sum waits for another."""
-    n, k = b.size, 0
-    while k + 3 <= n:
+    n, rest = b.size, b.size % 3
+    for k in range(0, n - 2, 3):
         solve_three_forward(A, b, k)
-        k += 3
-    for p in range(k, n):
-        subtract_column(A, b, p, A[p, p] * b[p], p + 1, n)
-    for p in range(n - 1, k - 1, -1):
-        b[p] *= A[p, p]
-        subtract_column(A, b, p, b[p], 0, p)
-    while k > 0:
-        k -= 3
+    for k in range(n - rest, n):
+        subtract_column(A, b, k, A[k, k] * b[k], k + 1, n)
+    for k in range(n - 1, n - rest - 1, -1):
+        b[k] *= A[k, k]
+        subtract_column(A, b, k, b[k], 0, k)
+    for k in range(n - rest - 3, -1, -3):
         solve_three_backward(A, b, k)
 
 

@@ -38,7 +38,7 @@ from .contact_step import acts, rates, work_of
 from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, put_joint, responses
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .pgs import PgsMemory, solve_warm, solve_without_stalls
-from .problem import Problem, regularize_immobile_rows, residual, scale_along_ray
+from .problem import Problem, regularize_immobile_rows, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .simd_active_set import solve_lanes
 from .simd_collision import CAPACITY, MOST, find_contacts
@@ -265,10 +265,10 @@ def compact_matrix(memory, n):
 
 
 def solve_some(problem, impulse, sigma, tolerance, most, memory):
-    """Solve by the first steps of `solve_pgs` if `most` is 1, else by more; return a mask of lanes not solved."""
+    """Solve by the first steps of `solve_pgs` if `most` is 1, else by more; return the residual."""
     if most > 1:
         _, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
-        return not left <= tolerance
+        return left
     return solve_warm(problem, impulse, sigma, tolerance, memory)
 
 
@@ -286,26 +286,25 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
     problem.factored[0] = 0.0
     load_warm_start(m, nc, n, share, before, R, lanes.states, active)
     scale_along_ray(problem, m.push, m.sigma)
-    left = solve_some(problem, m.push, m.sigma, tolerance, most, memory)
-    worst = residual(problem, m.push, m.sigma)
+    worst = solve_some(problem, m.push, m.sigma, tolerance, most, memory)
     put_moved(m, nc, n)
     velocity_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
-    left = solve_some(problem, m.impulse, m.sigma, tolerance, most, memory) or left
-    left = left or lanes.count[0] > MOST
+    worst = maximum(worst, solve_some(problem, m.impulse, m.sigma, tolerance, most, memory))
+    left = not worst <= tolerance or lanes.count[0] > MOST
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
-    solver_info[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
+    solver_info[0] = worst
     work = work_of_impulses(nc, n, dt, m) if scheme[4] > 0 else dt * m.impulse[0] * 0
     if has_overlaps(m, nc, n, q, dt):
         recovery_problem(m, nc, n, q, dt)
         mask_inactive(problem, active)
         scale_along_ray(problem, m.recovery, m.sigma)
-        left = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, most, memory) or left
-        solver_info[0] = maximum(solver_info[0], residual(problem, m.recovery, m.sigma))
+        found = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)
+        left, solver_info[0] = not found <= FINER * tolerance or left, maximum(worst, found)
         recover(m, n)
     solver_info[1] = select(left, FOR_ONE, 0)
     return work
