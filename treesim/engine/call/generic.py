@@ -108,7 +108,7 @@ class EntryCode:
         """Return the call with these arguments, which are validated once; arrays are read at every call."""
         words, run = _job(self._words(arguments, self._kinds)), self._run
 
-        def call(kept: Sequence[Any] = arguments) -> int:  # keeps a reference to their memory
+        def call(owners: tuple[Any, ...] = (self, arguments)) -> int:  # of the code, and of the memory
             return int(run(words))
 
         return call
