@@ -19,7 +19,7 @@ import numpy as np
 
 from ...errors import UnsupportedError
 from ...kernels.entries.status import FINE, NOT_FINITE
-from ..argument_checks import quaternion_places
+from ..argument_checks import declared_arrays, quaternion_places
 from ..frontend.fastcall import builtin
 from ..frontend.object_layout import address, layout_is_known
 from ..graph.trace import trace
@@ -229,7 +229,9 @@ def _single_function(
 
     def write() -> Code:
         traced, quaternions = trace(entry, constants, sizes, counts), quaternion_places(entry, constants, sizes)
-        return single_state(traced, inputs, results, lanes(single), quaternions)
+        computed = [array for array in declared_arrays(entry) if array.result]
+        unchecked = [k for k, array in enumerate(computed) if array.unchecked]
+        return single_state(traced, inputs, results, lanes(single), quaternions, unchecked)
 
     code = machine_code.linked(name, key.encode(), write)
     return builtin(entry.__name__, code.address("fast"), number, code)
