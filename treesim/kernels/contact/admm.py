@@ -17,7 +17,7 @@ import numpy as np
 from ..algebra.cholesky import factor_banded, solve_banded
 from ..algebra.elimination import factor_in_order, solve_in_order
 from ..algebra.numbers import absolute, maximum, sqrt
-from .problem import project, put_reach, relative_velocities
+from .problem import mobility, project, put_reach, relative_velocities
 
 EVERY = 10  # iterations rho is looked at
 FAR = 10.0  # ratio of the residuals from which it changes
@@ -76,13 +76,10 @@ def admm_memory(rows, q, matrix=DENSE):
 
 
 def scale_rows(problem, s):
-    """s = 1 / sqrt(mobility) of every row, tr(A) / 3 for a contact; return the largest scaled mobility."""
+    """s = 1 / sqrt(mobility) of every row; return the largest scaled mobility."""
     largest = problem.g[0] * 0
     for r in range(problem.rows):
-        w = problem.G[r, r]
-        if r < 3 * problem.contacts:
-            k = r - r % 3
-            w = (problem.G[k, k] + problem.G[k + 1, k + 1] + problem.G[k + 2, k + 2]) / 3
+        w = mobility(problem, r)
         s[r] = 1 / sqrt(w)
         largest = maximum(largest, problem.G[r, r] / w)
     return largest

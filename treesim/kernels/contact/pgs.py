@@ -8,7 +8,8 @@ import numpy as np
 
 from ..algebra.linear import Vector, sub
 from ..algebra.numbers import absolute, maximum, minimum, select, some
-from .active_set import active_set_memory, energy, run_active_set, search, solve_unknowns
+from .active_set import active_set_memory, energy, run_active_set, search
+from .active_set_equations import solve_unknowns
 from .admm import BANDED, admm_memory, solve_admm
 from .cone import block_at, contact_impulse
 from .problem import (
