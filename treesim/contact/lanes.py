@@ -10,7 +10,7 @@ from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
 from ..kernels.contact.simd_collision import CAPACITY
-from ..kernels.contact.simd_contact_step import FOR_ONE, SIMD_SOLVER_INFO, contact_step_on_lanes
+from ..kernels.contact.simd_contact_step import FOR_ONE, contact_step_on_lanes
 from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE
@@ -43,17 +43,18 @@ class ContactLanes:
         """Number of impulses of a state for the warm start, with their list."""
         return self.stage.touching.rows + LISTED
 
-    def bound(self, inputs: Arrays, results: Arrays) -> Callable[[], np.ndarray]:
+    def bound(self, inputs: Arrays, results: Arrays, solver_info: np.ndarray) -> Callable[[], np.ndarray]:
         """Return the function that adds contact to a batch of unconstrained steps; it returns the residuals (count,).
 
         inputs (count, n): q, v, q_free, v_free, force, the unconstrained step's work, and impulses for the warm start.
         results (count, n), overwritten: q_new, v_new, impulses, work. All arrays are read and written at every call.
-        Impulses are those of `simd_warm_start`, zero at first.
+        Impulses are those of `simd_warm_start`, zero at first. solver_info (count, SIMD_SOLVER_INFO), overwritten:
+        diagnostics of the same states in an earlier step, or zeros.
         """
         q_new, v_new, impulses, work = results
-        solver_info = np.empty((len(q_new), SIMD_SOLVER_INFO))
         given = [x.reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
-        call, residual, unsolved = bound_call(contact_step_on_lanes, *self.constants, *given), *solver_info.T
+        call = bound_call(contact_step_on_lanes, *self.constants, *given)
+        residual, unsolved, _ = solver_info.T
 
         def run() -> np.ndarray:
             if call() != FINE:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..contact.lanes import ContactLanes
+from ..kernels.contact.simd_contact_step import SIMD_SOLVER_INFO
 from ..kernels.entries.status import FINE
 
 # returns the function that takes the unconstrained steps from (q, v, control) to (q, v, applied controls, work)
@@ -31,7 +32,8 @@ class LaneSteps:
         self.inputs = [(*self.states[0], *ends, kept), (*self.states[1], *ends, following)]
         self.results = [(*self.states[1], following, self.work), (*self.states[0], kept, self.work)]
         self._free = [free((*state, self.control, *ends)) for state in self.states]
-        self._solve = [touch.bound(*each) for each in zip(self.inputs, self.results, strict=True)]
+        info = np.zeros((count, SIMD_SOLVER_INFO))
+        self._solve = [touch.bound(*each, info) for each in zip(self.inputs, self.results, strict=True)]
 
     @property
     def state(self) -> tuple[np.ndarray, np.ndarray]:
@@ -59,7 +61,7 @@ class LaneSteps:
         good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
         q_new[...], v_new[...], impulses[...], work[...] = *ends, 0.0, done
         part, residuals = [x[good] for x in results], np.zeros(len(q_new))
-        residuals[good] = self.touch.bound([x[good] for x in inputs], part)()
+        residuals[good] = self.touch.bound([x[good] for x in inputs], part, np.zeros((good.sum(), SIMD_SOLVER_INFO)))()
         for x, own in zip(results, part, strict=True):
             x[good] = own
         return residuals

@@ -7,6 +7,7 @@ import treesim
 from treesim.contact.lanes import begin_lanes
 from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.contact.simd_collision import MOST
+from treesim.kernels.contact.simd_contact_step import SIMD_SOLVER_INFO, put_alike
 from treesim.rollouts import contact
 
 from ...contact.scenes import at, ball, cube, free_body, shape
@@ -172,3 +173,11 @@ def test_lanes_are_for_solids_without_edges_and_the_default_solver():
     box = treesim.StaticBox((1, 1, 0.1), treesim.Placement())
     assert not begin_lanes(stage(treesim.World(ball(), ground=box)))
     assert not begin_lanes(stage(treesim.World(ball(), ground=GROUND), "admm"))
+
+
+def test_states_of_as_many_steps_form_groups():
+    taken = np.array([2.0, 0.0, 900.0, 2.0, 31.0, 1.0])  # as the last of the numbers of each state
+    info, which = np.zeros((6, SIMD_SOLVER_INFO)), np.full(6, -1)
+    info[:, 2] = taken
+    put_alike(info.reshape(-1), which, 6)
+    assert which.tolist() == [1, 5, 0, 3, 2, 4]

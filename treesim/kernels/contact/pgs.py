@@ -157,10 +157,12 @@ def refine(problem, impulse, sigma, tolerance, most, wanted, m):
 
 
 def solve_warm(problem, impulse, sigma, tolerance, memory):
-    """Take the first steps of `solve_pgs` only, from a warm start with sigma = G lambda + g; return the residual."""
+    """Take the first steps of `solve_pgs` only, from a warm start with sigma = G lambda + g.
+
+    Returns the number of steps, and the residual.
+    """
     cold = is_cold(problem, impulse, sigma, tolerance)
-    _, left = search_on(problem, impulse, sigma, tolerance, REGULAR, not cold, memory.active)
-    return left
+    return search_on(problem, impulse, sigma, tolerance, REGULAR, not cold, memory.active)
 
 
 def solve_without_stalls(problem, impulse, sigma, tolerance, most, memory):

@@ -46,8 +46,10 @@ from .simd_warm_start import clear_impulses, clear_where, load_warm_start, store
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 from .workspace import contact_memory
 
-SIMD_SOLVER_INFO = 2  # numbers: residual, and FOR_ONE for a state that is not solved, whose other results are invalid
+# numbers: residual, FOR_ONE for a state that is not solved, whose other results are invalid, and steps of the solver
+SIMD_SOLVER_INFO = 3
 FOR_ONE = 1
+MOST_STEPS = 31  # by which states are told apart when they form groups
 
 
 def put_limits(m, q, dt, n, active):
@@ -167,7 +169,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     if nc > MOST and several:
         return False
     m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_in_springs(room, nc)
-    solver_info[0], solver_info[1] = 0.0, select(count[0] > MOST, FOR_ONE, 0)
+    solver_info[0], solver_info[1], solver_info[2] = 0.0, select(count[0] > MOST, FOR_ONE, 0), 0.0
     free = q_free[0] == q_free[0]
     if n > 0:
         resist(tree, s, v, force, m.step)
@@ -264,12 +266,14 @@ def compact_matrix(memory, n):
     return memory._replace(admm=memory.admm._replace(L=L), active=memory.active._replace(A=L))
 
 
-def solve_some(problem, impulse, sigma, tolerance, most, memory):
-    """Solve by the first steps of `solve_pgs` if `most` is 1, else by more; return the residual."""
+def solve_some(problem, impulse, sigma, tolerance, solver_info, memory, most):
+    """Solve by the first steps of `solve_pgs` if `most` is 1, else by more; return the residual. Counts the steps."""
     if most > 1:
-        _, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
-        return left
-    return solve_warm(problem, impulse, sigma, tolerance, memory)
+        steps, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
+    else:
+        steps, left = solve_warm(problem, impulse, sigma, tolerance, memory)
+    solver_info[2] += steps
+    return left
 
 
 def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lanes):
@@ -286,14 +290,14 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
     problem.factored[0] = 0.0
     load_warm_start(m, nc, n, share, before, R, lanes.states, active)
     scale_along_ray(problem, m.push, m.sigma)
-    worst = solve_some(problem, m.push, m.sigma, tolerance, most, memory)
+    worst = solve_some(problem, m.push, m.sigma, tolerance, solver_info, memory, most)
     put_moved(m, nc, n)
     velocity_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
-    worst = maximum(worst, solve_some(problem, m.impulse, m.sigma, tolerance, most, memory))
+    worst = maximum(worst, solve_some(problem, m.impulse, m.sigma, tolerance, solver_info, memory, most))
     left = not worst <= tolerance or lanes.count[0] > MOST
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
@@ -303,7 +307,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
         recovery_problem(m, nc, n, q, dt)
         mask_inactive(problem, active)
         scale_along_ray(problem, m.recovery, m.sigma)
-        found = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)
+        found = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, solver_info, memory, most)
         left, solver_info[0] = not found <= FINER * tolerance or left, maximum(worst, found)
         recover(m, n)
     solver_info[1] = select(left, FOR_ONE, 0)
@@ -340,16 +344,16 @@ def step_group(tree, s, scheme, x, room, lanes, coordinates, rates_, few):
     load_lanes(x.v, nv, states, rates_[0])
     load_lanes(x.v_free, nv, states, rates_[1])
     load_lanes(x.force, nv, states, rates_[2])
-    load_lanes(x.work_free, 2, states, few[5:7])
+    load_lanes(x.work_free, 2, states, few[6:8])
     done = contact_lanes(
-        tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[5:7], x.before, x.after,
-        x.size, coordinates[2], rates_[3], few[0:2], few[2:4], room, lanes,
+        tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[6:8], x.before, x.after,
+        x.size, coordinates[2], rates_[3], few[0:3], few[3:5], room, lanes,
     )  # fmt: skip
     if done:
         store_lanes(x.q_new, nq, states, coordinates[2])
         store_lanes(x.v_new, nv, states, rates_[3])
-        store_lanes(x.solver_info, SIMD_SOLVER_INFO, states, few[0:2])
-        store_lanes(x.work, 2, states, few[2:4])
+        store_lanes(x.solver_info, SIMD_SOLVER_INFO, states, few[0:3])
+        store_lanes(x.work, 2, states, few[3:5])
     return done
 
 
@@ -377,6 +381,16 @@ def step_states(tree, s, scheme, x, room, lanes, coordinates, rates_, few, which
     return left
 
 
+def put_alike(solver_info, which, count):
+    """List the states by the solver's steps that `solver_info` counted before: those of a group wait for each other."""
+    n = 0
+    for steps in range(MOST_STEPS + 1):
+        for k in range(count):
+            if min(int(solver_info[SIMD_SOLVER_INFO * k + 2]), MOST_STEPS) == steps:
+                which[n] = k
+                n += 1
+
+
 def contact_step_on_lanes(
     ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers,
     frames: TableOfReals, settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals,
@@ -387,12 +401,13 @@ def contact_step_on_lanes(
 
     The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
     again, with the solver's other steps up to where it stalls. `before` and `after` are impulses with their lists
-    (`simd_warm_start`); those in `after` are cleared first. `solver_info` has SIMD_SOLVER_INFO numbers per state.
+    (`simd_warm_start`); those in `after` are cleared first. `solver_info` has SIMD_SOLVER_INFO numbers per state, which
+    at first are those of an earlier step, or zeros: they determine the groups.
     """
     tree = tree_tables(ints, reals)
     s = settings_of(tree, settings)
     nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
-    coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(7, OnLanes)
+    coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(8, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
     found = m.touch._replace(capacity=CAPACITY + m.touch.most)  # of a pair all points are, before four remain
     m = m._replace(contacts=contacts_memory(found, coordinates[0]))
@@ -401,10 +416,9 @@ def contact_step_on_lanes(
     x = States(
         q, v, q_free, v_free, force, work_free, before, q_new, v_new, after, solver_info, work, before.size // count
     )
-    for k in range(count):
-        which[k] = k
+    put_alike(solver_info, which, count)
     left = count
     for turn in range(2):
-        lanes = Lanes(states, True, 1 if turn == 0 else int(scheme[2]), active, few[4:5], memory, solution)
+        lanes = Lanes(states, True, 1 if turn == 0 else int(scheme[2]), active, few[5:6], memory, solution)
         left = step_states(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
     return max(status_of(q_new), status_of(v_new))
