@@ -20,7 +20,8 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...kernels.entries.status import FINE, NOT_FINITE
 from ..argument_checks import declared_arrays, quaternion_places
-from ..frontend.fastcall import address, builtin, layout_is_known
+from ..frontend.fastcall import builtin
+from ..frontend.object_layout import address, layout_is_known
 from ..graph.trace import trace
 from ..llvm import machine_code
 from ..llvm.lanes import Lanes

@@ -13,20 +13,17 @@ from collections.abc import Collection, Sequence
 from functools import reduce
 
 from ...kernels.entries.status import FINE, NOT_FINITE
-from ..frontend.fastcall import (
+from ..frontend.fastcall import ARRAY_TYPE, BAD_LAYOUT, FIRST_STATUS, NUMBER_TYPE
+from ..frontend.object_layout import (
     ALIGNED,
-    ARRAY_TYPE,
-    BAD_LAYOUT,
     CONTIGUOUS,
     DATA,
     DESCRIPTOR,
     DIMENSIONS,
     DIMENSIONS_COUNT,
-    FIRST_STATUS,
     FLAGS,
     HALF,
     NEW_REFERENCE,
-    NUMBER_TYPE,
     TYPE,
     WRITEABLE,
 )
@@ -198,6 +195,6 @@ def _fits(f: Function, known: Value, array: Value, dimensions: int, written: boo
 def _boxed(f: Function, known: Value, status: Value) -> Value:
     """Append the Python integer of a status, with its reference count incremented where small integers have one."""
     number = f.load_at(known, f.add(status, FIRST_STATUS), PTR)
-    references = f.load(number, I64)
-    f.store(f.add(references, f.load_at(known, NEW_REFERENCE, I64)), number)
+    if NEW_REFERENCE:
+        f.store(f.add(f.load(number, I64), NEW_REFERENCE), number)
     return number

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.cholesky import factor_banded, factor_definite, solve, solve_banded
+from ..algebra.cholesky import factor_banded, solve_banded
+from ..algebra.elimination import factor_in_order, solve_in_order
 from ..algebra.numbers import absolute, maximum, sqrt
 from .problem import mobility, project, put_reach, relative_velocities
 
@@ -37,12 +38,12 @@ def no_reach(problem, reach):
 
 def factor_dense(A, reach):
     """Factorize without regard to the band."""
-    factor_definite(A)
+    factor_in_order(A)
 
 
-def solve_dense(L, x, reach):
-    """x <- (L L')^-1 x, for the factor of `factor_dense`."""
-    solve(L, x)
+def solve_dense(factor, x, reach):
+    """x <- A^-1 x, for the factor of `factor_dense`."""
+    solve_in_order(factor, x)
 
 
 BANDED = Factorization(put_reach, factor_banded, solve_banded)

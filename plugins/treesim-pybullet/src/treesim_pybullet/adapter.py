@@ -80,7 +80,7 @@ class PybulletModel(EngineModel):
             from .machine import BulletError, BulletMachine
 
             path = Path(folder) / "robot.urdf"
-            path.write_text(self._stripped.urdf)
+            path.write_text(self._stripped.urdf, encoding="utf-8")
             try:
                 return BulletMachine(str(path), self._job)
             except (ValueError, BulletError) as error:
