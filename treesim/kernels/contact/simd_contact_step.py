@@ -49,7 +49,7 @@ from .workspace import contact_memory
 # numbers: residual, FOR_ONE for a state that is not solved, whose other results are invalid, and steps of the solver
 SIMD_SOLVER_INFO = 3
 FOR_ONE = 1
-MOST_STEPS = 31  # by which states are told apart when they form groups
+MOST_STEPS = 31  # states that took more form groups together
 
 
 def put_limits(m, q, dt, n, active):
