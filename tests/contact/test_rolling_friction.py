@@ -206,19 +206,14 @@ def test_robots_with_limits_lose_energy(rule):
     world = on_plane(robot, torsional_friction=0.01, rolling_friction=0.01)
     q = np.r_[at((0, 0, 0.9), turned((0, 1, 0), 0.2)), 0.1]
     run = simulate(world, q, [0.5, 0.2, 0, 0, 0, 8.0, 5.0], duration=2.0, integrator=rule)
-    assert run.solver_info[:, [1, 6]].max() < 1e-8 and run.solver_info[:, 2].max() <= 1e-9
-    assert np.diff(run.energy).max() < 1e-2
-    assert np.abs(run.v[-1]).max() < 1e-3
+    assert run.solver_info[:, [1, 6]].max() < 1e-8 and run.solver_info[:, 2].max() <= 1e-12
+    assert np.diff(run.energy).max() < 1e-6
+    assert np.abs(run.v[-1]).max() < 1e-12
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_zero_coefficients_change_no_bit(rule):
-    """And coefficients of surfaces that are not touched."""
+def test_coefficients_of_what_is_not_touched_change_no_bit(rule):
     q, v = at((0, 0, 0.12), turned((0.6, 0.8, 0), 0.5)), [1, 0.3, 0, 3, 2, 10.0]
-    plain_run = simulate(on_plane(cube()), q, v, duration=0.3, integrator=rule)
-    zeros = on_plane(cube(), torsional_friction=0, rolling_friction=0)
-    assert zeros.touching.rows == on_plane(cube()).touching.rows
-    np.testing.assert_array_equal(simulate(zeros, q, v, duration=0.3, integrator=rule).v, plain_run.v)
     far = treesim.Ground(height=-9.0, torsional_friction=1.0, rolling_friction=1.0)
     two = treesim.World(cube(), ground=[treesim.Ground(), far])
     near = treesim.World(cube(), ground=[treesim.Ground(), treesim.Ground(height=-9.0)])

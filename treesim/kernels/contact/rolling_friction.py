@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.linear import cross, dot, scale, sub
-from ..algebra.numbers import maximum, minimum, sqrt
+from ..algebra.numbers import absolute, maximum, minimum, sqrt
 from .constraint_rows import blocks_of, end_of_contacts, law_of, same_bodies
 from .delassus import put_turn
 from .problem import relative_velocities, residual
@@ -36,14 +36,16 @@ TORSIONAL, ROLLING = 4, 5  # columns of a contact law
 REPETITIONS = 50  # solutions with other bounds at most
 EQUAL = 1e-9  # distance of two normals that are one
 NONE = -1  # a contact without torsional and rolling friction
+DRIFTS, AT_REST = 3, 1e-6  # solutions before bounds are tightened; m/s, rad/s
 TRIALS, SLOWEST = 10, 0.9  # so many without progress, then each must reduce the residual to this part
 
 
 class RollingMemory(NamedTuple):
     """Groups of contacts with torsional or rolling friction.
 
-    count: (2,) numbers of groups with rolling and with torsional friction. rolling, torsional: these groups. group: of
-    each contact, or NONE. first, size: first contact of each group, and number of contacts. normal: normal impulse.
+    count: (3,) numbers of groups with rolling, with torsional, and with any of both. rolling, torsional: these groups.
+    group: of each contact, or NONE. first, size: first contact of each group, and number of contacts. normal, before:
+    normal impulse whose bounds are those of the next solution, and of the last.
     """
 
     count: Any
@@ -53,13 +55,14 @@ class RollingMemory(NamedTuple):
     first: Any
     size: Any
     normal: Any
+    before: Any
 
 
 def rolling_memory(capacity, q):
     """Memory for `capacity` contacts with torsional or rolling friction, with the dtype of q."""
-    count, k = np.empty(2, np.int64), np.empty((5, capacity), np.int64)
-    count[0], count[1] = 0, 0
-    return RollingMemory(count, k[0], k[1], k[2], k[3], k[4], np.empty(capacity, q.dtype))
+    count, k, x = np.empty(3, np.int64), np.empty((5, capacity), np.int64), np.empty((2, capacity), q.dtype)
+    count[0], count[1], count[2] = 0, 0, 0
+    return RollingMemory(count, k[0], k[1], k[2], k[3], k[4], x[0], x[1])
 
 
 class RollingFriction(NamedTuple):
@@ -94,7 +97,7 @@ def put_rows(m, nc):
             put_angular(m, n + torsional, c, vector_of(m.contacts.normal, c))
             x.torsional[torsional] = g
             torsional += 1
-    x.count[0], x.count[1] = rolling, torsional
+    x.count[0], x.count[1], x.count[2] = rolling, torsional, groups
     return n + torsional
 
 
@@ -166,8 +169,13 @@ def bound_of(m, g, column):
 
 def put_bounds(m, nc, impulse):
     """Write the bounds that belong to the normal impulses, and clamp the angular impulses to them."""
-    x, first = m.rolling, 3 * blocks_of(m, nc)
     put_normals(m, nc, impulse)
+    clamp_angular(m, nc, impulse)
+
+
+def clamp_angular(m, nc, impulse):
+    """Write the bounds that belong to the normal impulses of groups, and clamp the angular impulses to them."""
+    x, first = m.rolling, 3 * blocks_of(m, nc)
     for j in range(x.count[0]):
         r, rho = 3 * (nc + j), bound_of(m, x.rolling[j], ROLLING)
         if m.mu[nc + j] < 0:  # nothing rolls
@@ -182,6 +190,32 @@ def put_bounds(m, nc, impulse):
         r, most = first + j, bound_of(m, x.torsional[j], TORSIONAL)
         m.low[r], m.high[r] = -most, most
         impulse[r] = minimum(maximum(impulse[r], -most), most)
+
+
+def is_at_rest(m, nc, g, sigma):
+    """Return whether the bodies of group g neither roll nor spin."""
+    x, fastest, first = m.rolling, sigma[0] * 0, 3 * blocks_of(m, nc)
+    for j in range(x.count[0]):
+        if x.rolling[j] == g:
+            r = 3 * (nc + j)
+            fastest = maximum(fastest, maximum(absolute(sigma[r]), absolute(sigma[r + 1])))
+    for j in range(x.count[1]):
+        if x.torsional[j] == g:
+            fastest = maximum(fastest, absolute(sigma[first + j]))
+    return fastest < AT_REST
+
+
+def tighten(m, nc, part, impulse, sigma):
+    """Write bounds of the next solution that are `part` of the last change below those of the impulses.
+
+    Where torques are not determined, solutions drift along with their bounds. At rest any torques below the bounds are
+    a solution, so that tighter bounds of groups at rest whose bounds decreased end the drift.
+    """
+    x = m.rolling
+    for g in range(x.count[2]):
+        if x.normal[g] < x.before[g] and is_at_rest(m, nc, g, sigma):
+            x.normal[g] = maximum(x.normal[g] - part * (x.before[g] - x.normal[g]), 0)
+    clamp_angular(m, nc, impulse)
 
 
 def deactivate(m, nc):
@@ -207,8 +241,14 @@ def repeated(solver):
 
         It ends where other bounds do not increase the residual of the solver by more than the tolerance.
         """
-        count, taken, left, going = 0, sigma[0] * 0, sigma[0] * 0, True
+        x, count, taken, left, going = m.rolling, 0, sigma[0] * 0, sigma[0] * 0, True
+        part = left + 1
         while going:
+            if count >= DRIFTS:
+                tighten(m, nc, part, impulse, sigma)
+                part *= 2
+            for g in range(x.count[2]):
+                x.before[g] = x.normal[g]
             taken += solver(problem, impulse, sigma, tolerance, most, memory)
             own = residual(problem, impulse, sigma)
             put_bounds(m, nc, impulse)
