@@ -363,11 +363,6 @@ class UrdfWarning(TreesimWarning):
     """
 
 
-def installed_by(what: str) -> str:
-    """Return how to install a part of treesim's sources: an extra such as ".[plot]", or a plugin's folder."""
-    return f'from the folder of the sources, `python -m pip install "{what}"` brings it'
-
-
 def shortened(text: str, limit: int = LONGEST) -> str:
     """Return a text, or its beginning and end if it has more than `limit` characters."""
     return text if len(text) <= limit else f"{text[: limit // 2]} ... {text[-(limit // 2) :]}"

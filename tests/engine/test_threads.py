@@ -83,18 +83,18 @@ def test_several_python_threads_at_once(states, expected, monkeypatch):
 
 
 @pytest.mark.parametrize("bad", [KeyboardInterrupt, RuntimeError])
-def test_what_interrupts_a_batch_is_raised_when_nobody_works_on_it_any_more(bad, states, monkeypatch):
-    """Ctrl-C while the caller waits for the others, or no thread can be had: its memory must not go before they do."""
+def test_a_batch_ends_when_nobody_works_on_it_any_more(bad, states, expected, monkeypatch):
+    """After Ctrl-C while the caller waits for the others, and where the second thread cannot be started."""
     left = []
 
     class Others:
         def __init__(self):
             self.pool = ThreadPoolExecutor(2)
 
-        def submit(self, work, job):
+        def submit(self, work):
             if bad is RuntimeError and left:
                 raise bad
-            left.append(self.pool.submit(lambda: (time.sleep(0.05), work(job))))
+            left.append(self.pool.submit(lambda: (time.sleep(0.05), work())))
             while not left[-1].running() and not left[-1].done():
                 time.sleep(0.001)
             return left[-1]
@@ -111,8 +111,11 @@ def test_what_interrupts_a_batch_is_raised_when_nobody_works_on_it_any_more(bad,
     monkeypatch.setattr(threads, "pool", lambda: others)
     for module in (threads, specialized):
         monkeypatch.setattr(module, "thread_count", lambda: 3)
-    with pytest.raises(bad):
-        treesim.forward_dynamics(ROBOT, *states)
+    if bad is KeyboardInterrupt:
+        with pytest.raises(bad):
+            treesim.forward_dynamics(ROBOT, *states)
+    else:
+        assert np.array_equal(treesim.forward_dynamics(ROBOT, *states), expected)
     assert left and all(other.done() for other in left)
     others.pool.shutdown()
 
@@ -229,3 +232,33 @@ def test_batches_run_on_the_threads_asked_for(monkeypatch):
     treesim.rollout(robot, np.zeros((4000, 6)), np.zeros(6), steps=3, threads=4)
     assert asked[1:4] == [3, 2, 4]  # before: as many as by default
     assert pickle.loads(pickle.dumps(bound)).threads == 3
+
+
+@pytest.fixture
+def executor(monkeypatch):
+    """Python's threads: one."""
+    with ThreadPoolExecutor(1) as executor:
+        monkeypatch.setattr(threads, "pool", lambda: executor)
+        monkeypatch.setattr(threads, "openmp", lambda: None)
+        for module in (threads, specialized):
+            monkeypatch.setattr(module, "thread_count", lambda: 4)
+        yield executor
+
+
+@pytest.mark.parametrize("engine", ["generic", "specialized"])
+def test_one_thread_does_the_work_where_no_other_starts(engine, executor, states):
+    """As in a thread that runs on while the interpreter shuts down."""
+    expected = treesim.forward_dynamics(ROBOT, *states, engine=engine)
+    executor.shutdown()
+    assert np.array_equal(treesim.forward_dynamics(ROBOT, *states, engine=engine), expected)
+
+
+@pytest.mark.parametrize("engine", ["generic", "specialized"])
+def test_work_does_not_wait_for_busy_threads(engine, executor, states, expected):
+    """Else tasks of the only thread that divide their own work would wait for themselves."""
+    go_on = threading.Event()
+    busy = executor.submit(go_on.wait, HANG)
+    found = treesim.forward_dynamics(ROBOT, *states, engine=engine)
+    assert not busy.done()
+    go_on.set()
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from ..errors import ArgumentError, PluginError, installed_by
+from ..errors import ArgumentError, PluginError
+from ..system.installation import installed_by
 from .common import (
     BASE_CHOICES,
     FAILED,

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, cast, get_type_hint
 
 import typer
 
-from ..errors import ArgumentError, PluginError, TreesimError, UnsupportedError, UrdfError, installed_by, unknown_name
+from ..errors import ArgumentError, PluginError, TreesimError, UnsupportedError, UrdfError, unknown_name
+from ..system.installation import installed_by
 from ..system.interrupts import INTERRUPTED as INTERRUPTED
 from .streams import OutputError, escaped, json_text, standard_error, standard_output, survive_pipes
 

@@ -12,7 +12,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from .. import plugins
-from ..errors import PluginError, TreesimError, installed_by
+from ..errors import PluginError, TreesimError
+from ..system.installation import installed_by
 from .common import USER_ERROR, epilog_of, guarded, print_error
 
 COMMANDS_OF = {  # plugin packages of this repository, and their commands

@@ -10,9 +10,10 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from .. import plugins
-from ..errors import PluginError, TreesimError, UnsupportedError, installed_by
+from ..errors import PluginError, TreesimError, UnsupportedError
 from ..model.tree import Tree
 from ..states.arguments import refuse_mimic_joints
+from ..system.installation import installed_by
 from ..validation.values import checked_parts
 from .cases import BenchmarkCase, ContactScene, Motion, States, Stepping
 from .layouts import Layout
@@ -20,12 +21,9 @@ from .layouts import Layout
 RAW = "raw"  # the user's own file: tests our reading of it
 CANONICAL = "canonical"  # our bodies, written out again: tests the dynamics alone
 INVERSE_MASS_MATRICES = 10  # states; an engine may need nv calls for each
-PUBLISHED = {  # plugins of this repository: name of the engine, command that installs its plugin
-    "pinocchio": ("Pinocchio", installed_by("./plugins/treesim-pinocchio")),
-    "mujoco": ("MuJoCo", installed_by("./plugins/treesim-mujoco")),
-    "pybullet": ("PyBullet", installed_by("./plugins/treesim-pybullet")),
-}
-UNTIMED = {"drake": ("Drake", installed_by("./plugins/treesim-drake"))}  # in this repository too, but not benchmarked
+# titles of the engines for which this repository has plugins, treesim-{name}
+PUBLISHED = {"pinocchio": "Pinocchio", "mujoco": "MuJoCo", "pybullet": "PyBullet"}
+UNTIMED = {"drake": "Drake"}  # not benchmarked
 
 
 class EngineError(TreesimError):
@@ -574,10 +572,11 @@ def find_engine(name: str) -> EngineAdapter:
     """
     known = plugins.available("engines")
     if name not in known:
-        title, install = (PUBLISHED | UNTIMED).get(name, PUBLISHED["pybullet"])
+        titles = PUBLISHED | UNTIMED
+        offered = name if name in titles else "pybullet"
         raise PluginError(
             f"no engine called {name!r} is installed; known are: {', '.join(known) or 'none'}; "
-            f"{title} is one: {install}"
+            f"{titles[offered]} is one: {installed_by(f'./plugins/treesim-{offered}')}"
         )
     return cast(EngineAdapter, plugins.get("engines", name))
 
@@ -611,8 +610,8 @@ def installed_engines(notes: list[str]) -> list[EngineAdapter]:
             if name in known:
                 found.append(find_engine(name))
                 continue
-            title, install = PUBLISHED[name]
-            notes.append(f"{title}'s plugin treesim-{name} is not installed ({install}): no comparison")
+            how = installed_by(f"./plugins/treesim-{name}")
+            notes.append(f"{PUBLISHED[name]}'s plugin treesim-{name} is not installed ({how}): no comparison")
         except PluginError as error:
             notes.append(f"{error}: no comparison")
     return found

@@ -22,16 +22,13 @@ SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that SIMD code supports
 BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
 Arrays = Sequence[np.ndarray]
-Solved = tuple[np.ndarray, np.ndarray]  # residuals (count,), and a mask of the states that are not solved
-Solve = Callable[[Arrays, Arrays], Solved]  # of inputs and results
 
 
 class ContactLanes:
     """Compiled contact solve of a batch on SIMD lanes.
 
-    The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
-    again, with the solver's other steps up to where it stalls. Those that are not solved even then are solved one by
-    one. A state's result does not depend, to the bit, on the other states or on their number.
+    States that SIMD code does not solve are solved one by one. A state's result does not depend, to the bit, on the
+    other states or on their number.
     """
 
     def __init__(self, stage: ContactSolve) -> None:
@@ -39,10 +36,7 @@ class ContactLanes:
         *tables, layout, geometry, rows, frames, settings, scheme = stage.constants
         layout = layout.copy()
         layout[CAPACITY_AT] = CAPACITY
-        first = scheme.copy()
-        first[2] = 1.0  # iterations: the first steps of the solver
-        tables = [*tables, layout, geometry, rows, frames, settings]
-        self.constants = [(*tables, each) for each in (first, scheme)]
+        self.constants = *tables, layout, geometry, rows, frames, settings, scheme
 
     @property
     def warm_start(self) -> int:
@@ -56,43 +50,26 @@ class ContactLanes:
         results (count, n), overwritten: q_new, v_new, impulses, work. All arrays are read and written at every call.
         Impulses are those of `simd_warm_start`, zero at first.
         """
-        solve = self._on_lanes(self.constants[0], inputs, results)
+        q_new, v_new, impulses, work = results
+        solver_info = np.empty((len(q_new), SIMD_SOLVER_INFO))
+        given = [x.reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
+        call, residual, unsolved = bound_call(contact_step_on_lanes, *self.constants, *given), *solver_info.T
 
         def run() -> np.ndarray:
-            residual, unsolved = solve()
-            if unsolved.any():
-                self._solve_others(np.flatnonzero(unsolved), inputs, results, residual)
+            if call() != FINE:
+                unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
+            left = np.flatnonzero(unsolved == FOR_ONE)
+            if left.size:
+                own = [np.zeros((left.size, x.shape[1])) for x in results]
+                residual[left] = self._one_by_one([x[left] for x in inputs], own)
+                for x, found in zip(results, own, strict=True):
+                    x[left] = found
             return residual
 
         return run
 
-    def _solve_others(self, left: np.ndarray, inputs: Arrays, results: Arrays, residual: np.ndarray) -> None:
-        """Solve the states `left` by the solver's other steps; overwrite their results and residuals."""
-        others: list[Solve] = [lambda *arrays: self._on_lanes(self.constants[1], *arrays)(), self._one_by_one]
-        for solve in others:
-            if left.size:
-                own = [np.zeros((left.size, x.shape[1])) for x in results]
-                residual[left], unsolved = solve([x[left] for x in inputs], own)
-                for x, found in zip(results, own, strict=True):
-                    x[left] = found
-                left = left[unsolved]
-
-    def _on_lanes(self, constants: Arrays, inputs: Arrays, results: Arrays) -> Callable[[], Solved]:
-        """Return the function that solves all states on SIMD lanes."""
-        q_new, v_new, impulses, work = results
-        solver_info = np.empty((len(q_new), SIMD_SOLVER_INFO))
-        given = [x.reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
-        call, residual, unsolved = bound_call(contact_step_on_lanes, *constants, *given), *solver_info.T
-
-        def solve() -> Solved:
-            if call() != FINE:
-                unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
-            return residual, unsolved == FOR_ONE
-
-        return solve
-
-    def _one_by_one(self, inputs: Arrays, results: Arrays) -> Solved:
-        """Solve states one by one; of two residuals of a state it returns the larger, and a mask without any state."""
+    def _one_by_one(self, inputs: Arrays, results: Arrays) -> np.ndarray:
+        """Solve states one by one; of two residuals of a state it returns the larger."""
         *others, before = inputs
         q_new, v_new, impulses, work = results
         rows, shapes = self.stage.touching.rows, self.stage.shapes
@@ -103,7 +80,7 @@ class ContactLanes:
         given = ContactInput(*[*others, np.ascontiguousarray(before[:, :rows]), nothing_found(q_new)])
         self.stage.run(given, ContactOutput(q_new, v_new, after, wrench, pairs, solver_info, work))
         impulses[:, :rows], impulses[:, rows] = after, ALL
-        return worst_residual(solver_info), np.zeros(len(q_new), bool)
+        return worst_residual(solver_info)
 
 
 def begin_lanes(stage: ContactSolve) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any
 
-from ..kernels.entries.entry import KERNELS, is_mimic_entry, made_function
+from ..kernels.entries.entry import KERNELS, Array, is_mimic_entry, made_function
 from ..kernels.entries.status import (
     NOT_FINITE,
     mimic_quaternion_start,
@@ -38,6 +38,12 @@ def is_entry(kernel: Kernel) -> bool:
     return kernel.__name__.endswith("_states")
 
 
+def declared_arrays(entry: Kernel) -> list[Array]:
+    """Return the arrays that an entry's signature declares; none for an entry without one."""
+    signature = getattr(entry, "signature", None)
+    return [] if signature is None else [*signature.arrays]
+
+
 def admitted(entry: Kernel) -> FunctionType:
     """Return an entry with its checks as one kernel, for the generic engine to compile.
 
@@ -52,8 +58,7 @@ def admitted(entry: Kernel) -> FunctionType:
     if is_mimic_entry(entry):
         of_quaternions = f"status_of_mimic_quaternions({tables}, mimic_ints"
     checks = [f"{of_quaternions}, {name})" for name, _ in parameters if name in CONFIGURATIONS]
-    signature = getattr(entry, "signature", None)
-    unchecked = {array.name for array in signature.arrays if array.unchecked} if signature is not None else ()
+    unchecked = {array.name for array in declared_arrays(entry) if array.unchecked}
     checks += [f"status_of({name})" for name, kind in parameters if kind == "Reals" and name not in unchecked]
     worst = f"max(status, {', '.join(checks)})" if checks else "status"
     text = f"""

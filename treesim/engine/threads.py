@@ -14,12 +14,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,8 @@ WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
 
 MOST_THREADS = 4096
 LONGEST = 20  # digits of a number in a variable: Python refuses to read thousands
+
+T = TypeVar("T")
 
 _asked: ContextVar[int | None] = ContextVar("treesim_threads", default=None)
 _busy = threading.Lock()  # locked while OpenMP's threads work
@@ -132,13 +134,25 @@ def over_threads(run: Callable[[int, int], int], count: int, least: int) -> int:
     if tasks == 1:
         return run(0, count)
     edges = [count * t // tasks for t in range(tasks + 1)]
-    own, *others = pairwise(edges)
-    parts = [pool().submit(run, *ends) for ends in others]
+    return max(on_threads([partial(run, *ends) for ends in pairwise(edges)]))
+
+
+def on_threads(tasks: Sequence[Callable[[], T]]) -> list[T]:
+    """Call the first task in the caller's thread, the others in Python's threads; return their results in any order.
+
+    The caller's thread also calls the tasks that no other thread has begun when it is free.
+    """
+    own, *others = tasks
+    parts: list[Future[T]] = []
     try:
-        status = run(*own)
+        with suppress(RuntimeError):  # threads cannot be started, for example while the interpreter shuts down
+            for task in others:
+                parts.append(pool().submit(task))
+        results = [task() for task in (own, *others[len(parts) :])]
+        results += [task() for task, part in zip(others, parts, strict=False) if part.cancel()]
     finally:
-        _until_done(parts)
-    return max(status, *(part.result() for part in parts))
+        _until_done([part for part in parts if not part.cancel()])
+    return results + [part.result() for part in parts if not part.cancelled()]
 
 
 def _until_done(parts: Sequence[Future[Any]]) -> None:
@@ -154,11 +168,12 @@ def _until_done(parts: Sequence[Future[Any]]) -> None:
         raise interrupted
 
 
-def together(function: int, job: int, threads: int) -> None:
+def together(function: int, job: ctypes.Structure, threads: int) -> None:
     """Call the machine code at address `function`, void (*)(void *), with `job` on at most `threads` threads; wait.
 
-    The caller's thread is one of them. While one call uses OpenMP's threads, calls from other Python threads
-    use only their own: the cores are busy.
+    The job must keep references to the code and to all memory whose addresses it contains. The caller's thread
+    is one of the threads. While one call uses OpenMP's threads, calls from other Python threads use only their own:
+    the cores are busy.
     """
     if threads > 1 and _busy.acquire(blocking=False):
         try:
@@ -166,21 +181,20 @@ def together(function: int, job: int, threads: int) -> None:
         finally:
             _busy.release()
     else:
-        _function(function)(job)
+        _function(function)(ctypes.addressof(job))
 
 
-def _on_all(function: int, job: int, threads: int) -> None:
+def _on_all(function: int, job: ctypes.Structure, threads: int) -> None:
     start = openmp() if _may_use_openmp else None
     if start is not None:
-        start(function, job, threads, 0)
+        start(function, ctypes.addressof(job), threads, 0)
         return
     share = _function(function)
-    others: list[Future[None]] = []
-    try:
-        others.extend(pool().submit(share, job) for _ in range(threads - 1))
-        share(job)
-    finally:
-        _until_done([other for other in others if not other.cancel()])  # the cancelled ones had nothing left to do
+
+    def work() -> None:
+        share(ctypes.addressof(job))  # `job` lives as long as this function, also where Ctrl-C ends the wait for it
+
+    on_threads([work] * threads)
 
 
 @lru_cache(maxsize=256)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..errors import ArgumentError, installed_by
+from ..errors import ArgumentError
+from ..system.installation import installed_by
 
 
 def required(module: str, what: str) -> Any:

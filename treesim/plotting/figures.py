@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ..errors import ArgumentError, installed_by
+from ..errors import ArgumentError
 from ..system.files import write_whole
+from ..system.installation import installed_by
 
 
 def require_matplotlib() -> None:

@@ -11,8 +11,9 @@ from threading import Event, Thread
 from typing import Any
 
 from ..engine.threads import VARIABLES
-from ..errors import ArgumentError, SweepError, installed_by
+from ..errors import ArgumentError, SweepError
 from ..states.arguments import short_repr
+from ..system.installation import installed_by
 from .chunk import Job, Task
 from .workers import Failed, Outcome, numa_nodes
 

@@ -23,8 +23,9 @@ from urllib.parse import quote
 
 import numpy as np
 
-from ..errors import ArgumentError, SweepError, installed_by, quoted
+from ..errors import ArgumentError, SweepError, quoted
 from ..system.files import DAMAGED, cannot_write, digest_of, part_name, rename_new, write_whole
+from ..system.installation import installed_by
 
 if TYPE_CHECKING:
     from .plan import Plan

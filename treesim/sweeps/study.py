@@ -12,12 +12,13 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, SweepError, installed_by
+from ..errors import ArgumentError, SweepError
 from ..rollouts.rollout import Rollouts
 from ..simulation.provenance import surroundings
 from ..states.arguments import whole_number
 from ..system.display import ReprMixin
 from ..system.files import checked_output, write_whole
+from ..system.installation import installed_by
 from .chunk import checksum, results, rolled
 from .manifest import Manifest
 from .plan import VERSIONS, Plan

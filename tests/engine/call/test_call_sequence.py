@@ -1,11 +1,16 @@
 """Compiled entries in sequence, by one call."""
 
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
 import treesim
 from tests.trees import random_state, tree
 from treesim.dynamics.tables import constants_of
+from treesim.engine.call import call_sequence as sequences
 from treesim.engine.call.bound_entry import BoundEntry
 from treesim.engine.call.call_sequence import Bound, Place, call_sequence
 from treesim.engine.call.generic import runs_compiled
@@ -17,11 +22,12 @@ from treesim.kernels.entries.status import FINE, NOT_FINITE
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="kernels run as plain Python")
 
 
-def there_and_back(robot, engine, *bounds):
-    """tau -> qdd -> tau: arguments (q, v, tau, out), out = (qdd, tau of these)."""
+def there_and_back(robot, engine, *bounds, between=None):
+    """tau -> qdd -> tau: arguments (q, v, tau, out), out = (qdd, tau of these); between: another array for qdd."""
     nq, nv = robot.nq, robot.nv
     shapes = ((nq,), (nv,), (nv,), (0, 6)), ((nv,),)
     q, v, tau, qdd, back = Place(0, 0, nq), Place(1, 0, nv), Place(2, 0, nv), Place(3, 0, nv), Place(3, nv, nv)
+    qdd = qdd if between is None else between
     forces, calls = np.empty((0, 6)), []
     for entry, given, result in (
         (forward_dynamics_states, tau, qdd), (inverse_dynamics_states, qdd, back),
@@ -80,3 +86,42 @@ def test_numbers_beyond_their_bounds_are_reported():
     assert call(q, v, tau, out) == FINE
     tau[2] = np.nan
     assert call(q, v, tau, out) == NOT_FINITE
+
+
+def test_threads_take_turns_where_no_interpreter_s_lock_makes_them(monkeypatch):
+    """The calls of a sequence pass on numbers in its own arrays: those of two threads would be mixed."""
+    inside, most = [], []
+
+    def call(*arguments):
+        inside.append(1)
+        most.append(len(inside))
+        time.sleep(0.01)
+        inside.pop()
+        return FINE
+
+    monkeypatch.setattr(sequences, "builtin", lambda *arguments: call)
+    monkeypatch.setattr(sequences, "is_free_threaded", lambda: True)
+    sequence = call_sequence([], [])
+    threads = [threading.Thread(target=sequence) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1] * 4
+
+
+@pytest.mark.parametrize("engine", ["generic", "specialized"])
+def test_threads_at_once_get_the_bits_of_one(engine):
+    """Where there is no interpreter's lock, this is where threads meet."""
+    robot, rng = tree("free_random"), np.random.default_rng(0)
+    call = there_and_back(robot, engine, between=np.empty(robot.nv))
+    states = [random_state(robot, rng) for _ in range(8)]
+
+    def run(state):
+        out = np.zeros((50, 2 * robot.nv))
+        return [call(np.array(state.q), np.array(state.v), np.array(state.tau), row) for row in out], out
+
+    expected = [run(state) for state in states]
+    with ThreadPoolExecutor(8) as pool:
+        for (status, out), (_, found) in zip(expected, pool.map(run, states), strict=True):
+            assert {*status} == {FINE} and np.array_equal(out, found)

@@ -12,6 +12,8 @@ from treesim.engine.llvm import machine_code, object_cache
 from treesim.engine.trigonometry import LARGEST
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltdl_states
+from treesim.kernels.entries.entry import Array, Signature
+from treesim.kernels.entries.status import FINE, NOT_FINITE
 from treesim.kernels.published.conjugate_gradient import forward_dynamics_plain_states
 from treesim.model import generators
 from treesim.testing.bounds import COARSER, apart
@@ -180,3 +182,17 @@ def test_a_cache_that_cannot_be_written_costs_only_time(tmp_path, monkeypatch):
     (tmp_path / "objects").write_text("not a folder")
     disk = Disk(tmp_path, monkeypatch)
     assert np.array_equal(disk.matrix(), disk.matrix()) and len(disk.compilations) == 2
+
+
+@pytest.mark.parametrize(("passed", "status"), [("y", NOT_FINITE), ("z", FINE)])
+def test_numbers_that_kernels_pass_to_each_other_are_not_checked(passed, status):
+    def inverse(x, y, z):
+        y[0], z[0] = 2 * x[0], 1 / x[0]
+        return FINE
+
+    inverse.__name__ = f"inverse_with_{passed}_unchecked"
+    arrays = (Array(name, ("1",), name != "x", False, (False,), name == passed) for name in "xyz")
+    inverse.signature = Signature({}, tuple(arrays), {})
+    code = specialized.single_code(inverse, (), [(1,)], [(1,), (1,)], np.float64)
+    y, z = np.empty((2, 1))
+    assert code(np.array([1e-320]), y, z) == status and np.isinf(z[0])

@@ -47,10 +47,6 @@ def unaligned(array):
     return np.frombuffer(b"\0" + array.tobytes(), dtype=np.uint8)[1:].view(np.float64)
 
 
-def test_layout_is_known_here():
-    assert fastcall.layout_is_known()
-
-
 def test_one_state_passes():
     result = np.empty(ROBOT.nv)
     assert enter(result=result) == FINE

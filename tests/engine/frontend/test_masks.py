@@ -60,15 +60,22 @@ def course(x, out):
         out[2] += halvings(x[0])[1]
 
 
+def group(states, first, last):
+    """Write the indices of a group of states, one per lane."""
+    for k in range(lane_count()):
+        states[k] = min(first + k, last)
+    return states
+
+
 def course_on_lanes(given: Reals, found: Reals) -> int:
     count = given.size // 4
-    x, out = np.empty(4, OnLanes), np.empty(7, OnLanes)
+    x, out, states = np.empty(4, OnLanes), np.empty(7, OnLanes), np.empty(lane_count(), np.int64)
     for first in range(0, count, lane_count()):
         for k in range(4):
-            x[k] = gathered(given, k, 4, first, count - 1)
+            x[k] = gathered(given, k, 4, group(states, first, count - 1))
         course(x, out)
         for k in range(7):
-            scattered(found, k, 7, first, count - 1, out[k])
+            scattered(found, k, 7, group(states, first, count - 1), out[k])
     return 0
 
 
@@ -94,10 +101,11 @@ def test_no_lane_depends_on_the_others():
 
 
 def circles(given: Reals, found: Reals) -> int:
+    states = np.empty(lane_count(), np.int64)
     for first in range(0, given.size, lane_count()):
-        s, c = sincos(gathered(given, 0, 1, first, given.size - 1))
-        scattered(found, 0, 2, first, given.size - 1, s)
-        scattered(found, 1, 2, first, given.size - 1, c)
+        s, c = sincos(gathered(given, 0, 1, group(states, first, given.size - 1)))
+        scattered(found, 0, 2, group(states, first, given.size - 1), s)
+        scattered(found, 1, 2, group(states, first, given.size - 1), c)
     return 0
 
 
@@ -108,8 +116,9 @@ def test_sines_and_cosines_in_every_quadrant_and_far_out():
 
 def any_positive(given: Reals, found: Integers) -> int:
     found[0] = 0
+    states = np.empty(lane_count(), np.int64)
     for first in range(0, given.size, lane_count()):
-        if some(gathered(given, 0, 1, first, given.size - 1) > 0):
+        if some(gathered(given, 0, 1, group(states, first, given.size - 1)) > 0):
             found[0] += 1
     return 0
 
@@ -131,12 +140,13 @@ def halve_some(x, most):
 
 
 def halve_positive(given: Reals, found: Reals) -> int:
+    states = np.empty(lane_count(), np.int64)
     for first in range(0, given.size, lane_count()):
-        x = gathered(given, 0, 1, first, given.size - 1)
+        x = gathered(given, 0, 1, group(states, first, given.size - 1))
         taken = x * 0
         if x > 2:
             taken = halve_some(x, 1.0)
-        scattered(found, 0, 1, first, given.size - 1, taken)
+        scattered(found, 0, 1, group(states, first, given.size - 1), taken)
     return 0
 
 
@@ -149,10 +159,10 @@ def test_some_asks_active_lanes_only():
 
 
 def count_under_mask(given: Reals, found: Reals) -> int:
-    n, x = 0, gathered(given, 0, 1, 0, 0)
+    n, x = 0, gathered(given, 0, 1, np.zeros(lane_count(), np.int64))
     if x > 0:
         n += 1
-    scattered(found, 0, 1, 0, 0, x * n)
+    scattered(found, 0, 1, np.zeros(lane_count(), np.int64), x * n)
     return 0
 
 
@@ -163,12 +173,14 @@ def early(x):
 
 
 def return_under_mask(given: Reals, found: Reals) -> int:
-    scattered(found, 0, 1, 0, 0, early(gathered(given, 0, 1, 0, 0)))
+    scattered(
+        found, 0, 1, np.zeros(lane_count(), np.int64), early(gathered(given, 0, 1, np.zeros(lane_count(), np.int64)))
+    )
     return 0
 
 
 def round_on_lanes(given: Reals, found: Reals) -> int:
-    found[int(gathered(given, 0, 1, 0, 0))] = 0.0
+    found[int(gathered(given, 0, 1, np.zeros(lane_count(), np.int64)))] = 0.0
     return 0
 
 

@@ -11,8 +11,8 @@ from treesim.kernels.contact.active_set import (
     energy,
     part_to_cone,
     run_active_set,
-    solve_unknowns,
 )
+from treesim.kernels.contact.active_set_equations import solve_unknowns
 from treesim.kernels.contact.cone import block_at, contact_impulse
 from treesim.kernels.contact.pgs import pgs_memory, run_pgs, solve_pgs
 from treesim.kernels.contact.problem import Problem, put_reach, residual

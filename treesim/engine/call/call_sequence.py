@@ -6,6 +6,7 @@ result, they take as long as their arithmetic.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -15,8 +16,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from ..frontend.arena import KEPT
-from ..frontend.fastcall import address, builtin
+from ..frontend.fastcall import builtin
 from ..frontend.module import Module, fast_function
+from ..frontend.object_layout import address, is_free_threaded
 from ..frontend.run_sequence import NO_ARGUMENT, run_sequence
 from ..frontend.types import INTEGER
 from ..llvm import machine_code
@@ -57,7 +59,8 @@ def call_sequence(sizes: Sequence[int], calls: Sequence[Call], bounds: Sequence[
 
     It accepts only aligned, writable, contiguous float64 arrays of one axis, and returns the worst status; otherwise
     BAD_LAYOUT, with nothing done. If all calls are FINE but a number is larger than its bound or NaN, it returns
-    OUT_OF_BOUNDS. That results overlap no arguments is not checked.
+    OUT_OF_BOUNDS. That results overlap no arguments is not checked. Threads that call it at the same time take turns,
+    since the calls write to arrays of the sequence.
     """
     jobs = [_job(call) for call in calls]
     words = [len(sizes), *sizes, len(calls), max((len(job) // 2 for job in jobs), default=0)]
@@ -68,9 +71,20 @@ def call_sequence(sizes: Sequence[int], calls: Sequence[Call], bounds: Sequence[
         words += [*_where(part), part.size, int(np.float64(largest).view(np.int64))]
     program = np.array(words, np.int64)
     code, kept = _code()
-    return builtin(
-        "sequence", code.address("fast"), np.float64, (code, kept, program, list(calls), list(bounds)), program
-    )
+    owners = code, kept, program, list(calls), list(bounds)
+    function = builtin("sequence", code.address("fast"), np.float64, owners, program)
+    return _one_at_a_time(function) if is_free_threaded() else function  # else a call keeps the interpreter's lock
+
+
+def _one_at_a_time(function: Callable[..., int]) -> Callable[..., int]:
+    """Return a function that one thread calls at a time."""
+    lock = threading.RLock()  # a signal handler may call it again before the call begins
+
+    def call(*arguments: Any) -> int:
+        with lock:
+            return function(*arguments)
+
+    return call
 
 
 def _job(call: Call) -> list[int]:

@@ -20,8 +20,9 @@ import numpy as np
 from ...kernels.entries.entry import MADE
 from ..argument_checks import admitted, is_entry
 from ..frontend.arena import KEPT
-from ..frontend.fastcall import address, builtin, fast_kernel, has_fast_entry
+from ..frontend.fastcall import builtin, fast_kernel, has_fast_entry
 from ..frontend.module import KINDS, Module, entry_types, fast_function, job_function
+from ..frontend.object_layout import address
 from ..frontend.types import INTEGER
 from ..llvm import machine_code, object_cache
 from ..llvm.object_cache import kernel_hash
@@ -108,7 +109,7 @@ class EntryCode:
         """Return the call with these arguments, which are validated once; arrays are read at every call."""
         words, run = _job(self._words(arguments, self._kinds)), self._run
 
-        def call(kept: Sequence[Any] = arguments) -> int:  # keeps a reference to their memory
+        def call(owners: tuple[Any, ...] = (self, arguments)) -> int:  # of the code, and of the memory
             return int(run(words))
 
         return call

@@ -13,14 +13,15 @@ import threading
 import weakref
 from array import array
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
 from ...errors import UnsupportedError
 from ...kernels.entries.status import FINE, NOT_FINITE
-from ..argument_checks import quaternion_places
-from ..frontend.fastcall import address, builtin, layout_is_known
+from ..argument_checks import declared_arrays, quaternion_places
+from ..frontend.fastcall import builtin
+from ..frontend.object_layout import address, layout_is_known
 from ..graph.trace import trace
 from ..llvm import machine_code
 from ..llvm.lanes import Lanes
@@ -51,8 +52,10 @@ class Job(ctypes.Structure):
     next: first state that no thread has taken. threads: number of threads so far. status: 1 once a number is
     not finite. count, block: number of states, and of those that a thread takes at a time. steps, every: steps
     of each state, and steps between two written results. bytes, workspaces: size of each thread's workspace,
-    and address of the first one.
+    and address of the first one. keep: owners of the memory at all addresses, and of the code.
     """
+
+    keep: Any
 
     _fields_ = tuple(
         (name, ctypes.c_void_p if name in ("workspaces", "tables") else ctypes.c_int64)
@@ -62,17 +65,40 @@ class Job(ctypes.Structure):
     )  # fmt: skip
 
 
+class Workspace(NamedTuple):
+    """Uninitialized memory, and its first address that is aligned to cache lines."""
+
+    memory: np.ndarray
+    start: int
+
+    @classmethod
+    def of(cls, size: int) -> Self:
+        """Return a new workspace of `size` aligned bytes."""
+        memory = np.empty(size + CACHE_LINE, np.uint8)
+        return cls(memory, -(-memory.ctypes.data // CACHE_LINE) * CACHE_LINE)
+
+
 class _Workspaces(threading.local):
-    """Workspace memory of each Python thread, reused between calls."""
+    """Workspace of each Python thread, reused between calls.
 
-    memory, start = np.empty(0, np.uint8), 0
+    A call takes it and returns it at its end. A call that interrupts another one, from a signal handler or a
+    finalizer, therefore gets a workspace of its own.
+    """
 
-    def aligned(self, size: int) -> int:
-        """Return the address of `size` uninitialized bytes, aligned to cache lines."""
-        if self.memory.size < size + CACHE_LINE:
-            self.memory = np.empty(size + CACHE_LINE, np.uint8)
-            self.start = -(-self.memory.ctypes.data // CACHE_LINE) * CACHE_LINE
-        return self.start
+    def __init__(self) -> None:
+        self.unused: list[Workspace] = []
+
+    def take(self, size: int) -> Workspace:
+        """Return a workspace of at least `size` aligned bytes, which belongs to the caller."""
+        try:
+            found = self.unused.pop()
+        except IndexError:
+            return Workspace.of(size)
+        return found if found.memory.size >= size + CACHE_LINE else Workspace.of(size)
+
+    def give_back(self, workspace: Workspace) -> None:
+        """Keep a workspace for the next call."""
+        self.unused = [workspace]
 
 
 _workspaces = _Workspaces()
@@ -101,13 +127,17 @@ class BatchCode:
         block = max(1, min(groups // (threads * SHARES), LARGEST_BLOCK // width)) * width
         size = -(-loaded.workspace * self.lanes.bytes // CACHE_LINE) * CACHE_LINE
         table = self._table(arrays)
-        job = Job(0, 0, 0, count, block, steps, every, size, 0, table.buffer_info()[0])
-        place = ctypes.addressof(job)
+        owners = loaded, tuple(arrays), table
 
-        def run(kept: Any = (arrays, table)) -> int:  # keeps a reference to their memory
-            job.next = job.threads = job.status = 0
-            job.workspaces = _workspaces.aligned(size * threads)
-            together(loaded.share, place, threads)
+        def run() -> int:
+            workspace = _workspaces.take(size * threads)
+            job = Job(0, 0, 0, count, block, steps, every, size, workspace.start, table.buffer_info()[0])
+            job.keep = workspace, owners
+            try:
+                together(loaded.share, job, threads)
+            finally:
+                job.next = count  # a thread that begins late, after Ctrl-C, has nothing to do
+            _workspaces.give_back(workspace)
             return NOT_FINITE if job.status else FINE
 
         return run
@@ -199,7 +229,9 @@ def _single_function(
 
     def write() -> Code:
         traced, quaternions = trace(entry, constants, sizes, counts), quaternion_places(entry, constants, sizes)
-        return single_state(traced, inputs, results, lanes(single), quaternions)
+        computed = [array for array in declared_arrays(entry) if array.result]
+        unchecked = [k for k, array in enumerate(computed) if array.unchecked]
+        return single_state(traced, inputs, results, lanes(single), quaternions, unchecked)
 
     code = machine_code.linked(name, key.encode(), write)
     return builtin(entry.__name__, code.address("fast"), number, code)

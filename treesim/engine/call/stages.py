@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import wait
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ..threads import pool, thread_count
+from ..threads import on_threads, thread_count
 from .evaluate import STATES_PER_TASK, Runner, run_states
 
 BLOCKS_PER_SHARE = 16  # fewer blocks are not worth another thread
@@ -43,10 +43,7 @@ def _runs(widths: Sequence[int], threads: int, least: int) -> Iterator[tuple[int
 
 def _run(part: Part, first: int, last: int, shares: int) -> int:
     """Run the stages first .. last on `shares` threads, one of them the caller's."""
-    others = [pool().submit(part, first, last, share, shares) for share in range(1, shares)]
-    status = part(first, last, 0, shares)
-    wait(others)
-    return max([status, *(other.result() for other in others)])
+    return max(on_threads([partial(part, first, last, share, shares) for share in range(shares)]))
 
 
 def staged(code: Callable[..., int], tables: Sequence[Any], numbers: int, widths: Sequence[int], least: int) -> Runner:

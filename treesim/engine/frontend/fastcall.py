@@ -7,16 +7,13 @@ only exact, aligned, writable, C-contiguous float64 arrays of one state's shapes
 no argument. For anything else it returns BAD_LAYOUT, and the caller converts the arguments or raises an
 error.
 
-It relies on the layout of public C structures of CPython (PyObject, PyMethodDef, METH_FASTCALL) and numpy
-(PyArrayObject_fields), which both keep stable; `layout_is_known` checks numpy's at run time.
+It relies on public C structures of CPython (PyMethodDef, METH_FASTCALL) and on `object_layout`.
 """
 
 from __future__ import annotations
 
 import ctypes
-import sys
 from collections.abc import Callable
-from functools import lru_cache
 from types import FunctionType
 from typing import Any
 
@@ -26,17 +23,26 @@ from ...kernels.algebra.tables import NNZ, NQ, NV
 from ...kernels.entries.entry import Array, Signature, made_function
 from ...kernels.entries.status import WRONG_SIZE
 from .memory import reals_at, unchanged, words_at
+from .object_layout import (
+    BEHAVED,
+    DATA,
+    DESCRIPTOR,
+    DIMENSIONS,
+    DIMENSIONS_COUNT,
+    FLAGS,
+    HALF,
+    NEW_REFERENCE,
+    TYPE,
+    WORDS,
+    layout_is_known,
+)
 
 BAD_LAYOUT = WRONG_SIZE + 1  # an argument is not a supported array
 OUT_OF_BOUNDS = BAD_LAYOUT + 1  # a number is beyond its bound (`engine.call.call_sequence`)
 METH_FASTCALL = 0x0080
-TYPE, DATA, DIMENSIONS_COUNT, DIMENSIONS, DESCRIPTOR, FLAGS = 1, 2, 3, 4, 7, 8  # words of PyArrayObject_fields
-CONTIGUOUS, ALIGNED, WRITEABLE = 0x0001, 0x0100, 0x0400  # NPY_ARRAY_C_CONTIGUOUS, ...
-BEHAVED = CONTIGUOUS | ALIGNED | WRITEABLE
-HALF = 0xFFFFFFFF  # nd and flags are 32 bits wide
 
 # run-time addresses for the compiled fast call, which differ between processes
-ARRAY_TYPE, NUMBER_TYPE, NEW_REFERENCE, FIRST_STATUS = 0, 1, 2, 3
+ARRAY_TYPE, NUMBER_TYPE, FIRST_STATUS = 0, 1, 2
 WORDS_KNOWN = FIRST_STATUS + OUT_OF_BOUNDS + 1
 
 
@@ -80,7 +86,7 @@ def apart(words, size, result, result_size):
 def boxed(known, status):
     """Return the Python integer of a status, with its reference count incremented where small integers have one."""
     number = known[FIRST_STATUS + status]
-    words_at(number, 1)[0] += known[NEW_REFERENCE]
+    words_at(number, 1)[0] += NEW_REFERENCE
     return number
 
 
@@ -102,7 +108,7 @@ def row(words):
 def fast_text(signature: Signature) -> str:
     """Return the source of an entry's fast call: check shapes and overlap, then call the entry."""
     arrays, names = signature.arrays, ["ints", "reals", *signature.tables, *(x.name for x in signature.arrays)]
-    words = [f"{name}_ = words_at(given[{k}], 9)" for k, name in enumerate(names)]
+    words = [f"{name}_ = words_at(given[{k}], {WORDS})" for k, name in enumerate(names)]
     tables = [f"{name} = {READ[kind]}({name}_)" for name, kind in signature.tables.items()]
     sizes = [f"{symbol} = {value}" for symbol, value in signature.sizes.items()]
     shapes = [_shape_test(x) for x in arrays]
@@ -113,7 +119,7 @@ def fast_text(signature: Signature) -> str:
     given += [f"reals_at({name}_[DATA], {count})" for name, count in size.items()]
     return "\n    ".join([
         "def fast(me, arguments, count):",
-        "known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN)",
+        f"known = words_at(words_at(me, {WORDS})[DATA], WORDS_KNOWN)",
         f"if count != {len(names)}:",
         "    return boxed(known, BAD_LAYOUT)",
         f"given = words_at(arguments, {len(names)})",
@@ -182,10 +188,9 @@ def builtin(
 
     program: further words that the code reads (`engine.call.call_sequence`).
     """
-    counts_references = int(sys.version_info < (3, 12))  # small integers are immortal since
     statuses = [id(status) for status in range(OUT_OF_BOUNDS + 1)]
     more = [] if program is None else [program.ctypes.data, program.size]
-    words = np.array([id(np.ndarray), id(np.dtype(number)), counts_references, *statuses, *more], dtype=np.int64)
+    words = np.array([id(np.ndarray), id(np.dtype(number)), *statuses, *more], dtype=np.int64)
     known = words.view(_Known)
     known.method, known.keep = _MethodDef(name.encode(), address, METH_FASTCALL, None), keep
     make = ctypes.pythonapi.PyCFunction_NewEx
@@ -197,25 +202,3 @@ def owner_of_code(function: Callable[..., int]) -> Any:
     """Return the owner of the code of a built-in function, with which it was made (`builtin`)."""
     known: Any = function.__self__  # type: ignore[attr-defined]
     return known.keep
-
-
-@lru_cache(maxsize=1)
-def layout_is_known() -> bool:
-    """Return whether numpy objects of this process have the expected layout: checked on two arrays."""
-    if ctypes.sizeof(ctypes.c_void_p) != 8:
-        return False
-    for array in (np.arange(5.0), np.zeros((2, 3))):
-        words = (ctypes.c_int64 * 9).from_address(id(array))
-        shape = (ctypes.c_int64 * array.ndim).from_address(words[DIMENSIONS])
-        found = (words[TYPE], words[DATA], words[DIMENSIONS_COUNT] & HALF, words[DESCRIPTOR], tuple(shape))
-        expected = (id(np.ndarray), array.ctypes.data, array.ndim, id(np.dtype(np.float64)), array.shape)
-        if found != expected or words[FLAGS] & BEHAVED != BEHAVED:
-            return False
-    return True
-
-
-def address(array: np.ndarray) -> int:
-    """Return the address of an array's data. Cost 0.1 us, an eighth of numpy's own ways."""
-    if layout_is_known():
-        return int(ctypes.c_int64.from_address(id(array) + 8 * DATA).value)
-    return int(array.ctypes.data)

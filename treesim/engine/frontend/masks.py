@@ -109,16 +109,16 @@ def going_on(body: Body, live: str, condition: Value) -> Value:
     return some(body, Value(MASK, (body.mask,)))
 
 
-def gathered(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value) -> Value:
+def gathered(body: Body, x: Value, k: Value, size: Value, states: Value) -> Value:
     """Generate a gather, see `kernels.algebra.state_lanes`."""
     found = "poison"
     for lane in range(WIDTH):
-        number = body.get(f"load double, ptr {_place(body, x, k, size, first, last, lane)}, align 8")
+        number = body.get(f"load double, ptr {_place(body, x, k, size, states, lane)}, align 8")
         found = body.get(f"insertelement {LANES.llvm} {found}, double {number}, i64 {lane}")
     return Value(LANES, (found,))
 
 
-def scattered(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value, value: Value) -> Value:
+def scattered(body: Body, x: Value, k: Value, size: Value, states: Value, value: Value) -> Value:
     """Generate a scatter, see `kernels.algebra.state_lanes`."""
     from .arithmetic import converted
     from .types import NONE
@@ -126,16 +126,16 @@ def scattered(body: Body, x: Value, k: Value, size: Value, first: Value, last: V
     value = converted(body, value, LANES)
     for lane in range(WIDTH):
         number = body.get(f"extractelement {LANES.llvm} {value.parts[0]}, i64 {lane}")
-        body.do(f"store double {number}, ptr {_place(body, x, k, size, first, last, lane)}, align 8")
+        body.do(f"store double {number}, ptr {_place(body, x, k, size, states, lane)}, align 8")
     return NONE
 
 
-def _place(body: Body, x: Value, k: Value, size: Value, first: Value, last: Value, lane: int) -> str:
+def _place(body: Body, x: Value, k: Value, size: Value, states: Value, lane: int) -> str:
     """Return the address of number k of the state on one lane."""
-    if x.type.element != REAL or any(value.type != INTEGER for value in (k, size, first, last)):
+    if x.type.element != REAL or states.type.element != INTEGER or any(value.type != INTEGER for value in (k, size)):
         raise UnsupportedError("lanes are filled from arrays of real numbers")
-    wanted = body.get(f"add nsw i64 {first.parts[0]}, {lane}")
-    state = body.get(f"call i64 @llvm.smin.i64(i64 {wanted}, i64 {last.parts[0]})")
+    index = body.get(f"getelementptr inbounds i64, ptr {states.parts[0]}, i64 {lane}")
+    state = body.get(f"load i64, ptr {index}, align 8")
     row = body.get(f"mul nsw i64 {state}, {size.parts[0]}")
     at = body.get(f"add nsw i64 {row}, {k.parts[0]}")
     return body.get(f"getelementptr inbounds double, ptr {x.parts[0]}, i64 {at}")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ...kernels.entries.status import FINE, NOT_FINITE
-from .fastcall import BAD_LAYOUT, DATA, OUT_OF_BOUNDS, WORDS_KNOWN, boxed, is_row
+from .fastcall import BAD_LAYOUT, OUT_OF_BOUNDS, WORDS_KNOWN, boxed, is_row
 from .memory import call_at, reals_at, words_at
+from .object_layout import DATA, WORDS
 
 # words of a program, in this order: the number of arguments and the size of each, the number of calls, the size of the
 # longest job, of each call its function, the number of words, and a pair for each: an argument and the offset of a part
@@ -17,14 +18,14 @@ NO_ARGUMENT = -1
 
 def run_sequence(me, arguments, count):
     """Run the program of a built-in function on its arguments, as CPython calls it; return the worst status."""
-    known = words_at(words_at(me, 9)[DATA], WORDS_KNOWN + 2)
+    known = words_at(words_at(me, WORDS)[DATA], WORDS_KNOWN + 2)
     program = words_at(known[WORDS_KNOWN], known[WORDS_KNOWN + 1])
     n = program[0]
     if count != n:
         return boxed(known, BAD_LAYOUT)
     given, data = words_at(arguments, n), np.empty(n, np.int64)
     for k in range(n):
-        words = words_at(given[k], 9)
+        words = words_at(given[k], WORDS)
         if not is_row(words, known, program[1 + k]):
             return boxed(known, BAD_LAYOUT)
         data[k] = words[DATA]

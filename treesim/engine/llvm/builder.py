@@ -308,6 +308,20 @@ class Function:
         pair = typed(self.helper(name, *arguments, result=pair_of(self.vector)))
         return self.make(f"extractvalue {pair}, 0", self.vector), self.make(f"extractvalue {pair}, 1", self.vector)
 
+    def sines_and_cosines(self, angles: Sequence[Value], wide: Lanes) -> list[tuple[Value, Value]]:
+        """Append sine and cosine of each of several numbers, in one call with vectors of other lanes."""
+        x = Value("undef", wide.vector)
+        for lane in range(wide.width):  # the last number fills the vector
+            number = angles[min(lane, len(angles) - 1)]
+            x = self.make(f"insertelement {typed(x)}, {typed(number)}, {I32} {lane}", wide.vector)
+        self.module.helpers["sine_and_cosine", wide] = None
+        pair = typed(self._call(f"@sine_and_cosine.{wide.suffix}", pair_of(wide.vector), [x]))
+        both = [self.make(f"extractvalue {pair}, {part}", wide.vector) for part in range(2)]
+        return [(self._element(both[0], lane), self._element(both[1], lane)) for lane in range(len(angles))]
+
+    def _element(self, x: Value, lane: int) -> Value:
+        return self.make(f"extractelement {typed(x)}, {I32} {lane}", self.number)
+
     def call_at(self, pointer: Value, *arguments: Value) -> None:
         """Append the call of a function without a result by its address."""
         self._call(pointer.name, VOID, arguments)

@@ -9,6 +9,7 @@ includes constants, whose absolute addresses would take ten bytes each.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple
 
 from ..graph.trace import Trace
@@ -148,6 +149,7 @@ class _Writer:
         self.here: dict[int, Value] = {}
         self.constants: list[float] = []
         self.constant_at: dict[int, tuple[int, Value]] = {}  # last use of a constant, and its value
+        self.nodes = nodes
         for self.position, node in enumerate(nodes):
             if node in self.asks:
                 self.asked.ask(self.f, table, self.asks[node])
@@ -164,14 +166,27 @@ class _Writer:
         return Chunk(self.f, self.module.array(f"{self.name}constants{k}", self.constants, self.lanes.number, align=64))
 
     def _operation(self, node: int) -> None:
-        operation = self.graph.operation[node]
+        if self._is_turn(node):
+            return self._turn(node)
         values = [self._value(source) for source in self.graph.operands(node)]
-        if operation in (SIN, COS):  # both are computed together
-            pair = self.f.helper_pair("sine_and_cosine", *values)
-            for one, value in zip((SIN, COS), pair, strict=True):
-                self.here[self.graph.node(one, self.graph.first[node])] = value
+        self.here[node] = PRIMITIVES[self.graph.operation[node]].llvm(self.f, *values)
+
+    def _is_turn(self, node: int) -> bool:
+        return self.graph.operation[node] in (SIN, COS)
+
+    def _turn(self, node: int) -> None:
+        """Append sine and cosine of a node's angle together; without lanes, also those of the next known angles."""
+        width = self.module.lanes.width if self.lanes.width == 1 else 1
+        later = (self.graph.first[k] for k in self.nodes[self.position :] if self._is_turn(k) and k not in self.here)
+        angles = list(islice(dict.fromkeys(angle for angle in later if angle < node), width))
+        values = [self._value(angle) for angle in angles]
+        if len(angles) > 1:
+            pairs = self.f.sines_and_cosines(values, self.module.lanes)
         else:
-            self.here[node] = PRIMITIVES[operation].llvm(self.f, *values)
+            pairs = [self.f.helper_pair("sine_and_cosine", *values)]
+        for angle, pair in zip(angles, pairs, strict=True):
+            for one, value in zip((SIN, COS), pair, strict=True):
+                self.here[self.graph.node(one, angle)] = value
 
     def _value(self, node: int) -> Value:
         """Return a value in the current function; values from outside are loaded first."""

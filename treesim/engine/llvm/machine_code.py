@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ...errors import UnsupportedError
+from ..frontend import object_layout
 from ..threads import lock_across_forks
 from . import background_compilation, object_cache, object_code, processor_levels
 from .chunks import APART
@@ -175,10 +176,11 @@ class CompiledObject(NamedTuple):
 
 
 def _file(identity: bytes) -> str:
-    """Return the name of the file for an identity, for this processor and this compiler."""
+    """Return the name of the file for an identity, for this processor, this compiler and this Python's objects."""
     from llvmlite import binding
 
-    return "objects/" + object_cache.digest(repr((processor(), binding.llvm_version_info)).encode(), identity)
+    here = processor(), binding.llvm_version_info, object_layout.LAYOUT
+    return "objects/" + object_cache.digest(repr(here).encode(), identity)
 
 
 def _target(here: Processor) -> Any:

@@ -1,7 +1,7 @@
 """LLVM IR of a kernel entry for one state, called by a built-in function of CPython with minimal overhead, or by code.
 
-The straight-line code is that of batches with one lane. Sine and cosine of all joint angles, and the check
-for NaN and infinity, use whole vectors. Quaternions are checked as in batches. The built-in function takes
+The straight-line code is that of batches with one lane. Sine and cosine of joint angles, and the check for
+NaN and infinity, use whole vectors. Quaternions are checked as in batches. The built-in function takes
 the nonempty inputs and then the results, each an aligned, C-contiguous numpy array of exactly the right
 type and shape. For anything else it returns BAD_LAYOUT, as `fastcall` does; otherwise the status.
 """
@@ -9,24 +9,21 @@ type and shape. For anything else it returns BAD_LAYOUT, as `fastcall` does; oth
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import reduce
 
 from ...kernels.entries.status import FINE, NOT_FINITE
-from ..frontend.fastcall import (
+from ..frontend.fastcall import ARRAY_TYPE, BAD_LAYOUT, FIRST_STATUS, NUMBER_TYPE
+from ..frontend.object_layout import (
     ALIGNED,
-    ARRAY_TYPE,
-    BAD_LAYOUT,
     CONTIGUOUS,
     DATA,
     DESCRIPTOR,
     DIMENSIONS,
     DIMENSIONS_COUNT,
-    FIRST_STATUS,
     FLAGS,
     HALF,
     NEW_REFERENCE,
-    NUMBER_TYPE,
     TYPE,
     WRITEABLE,
 )
@@ -43,11 +40,17 @@ Shape = tuple[int, ...]
 
 
 def single_state(
-    traced: Trace, inputs: Sequence[Shape], results: Sequence[Shape], wide: Lanes, quaternions: Sequence[int] = ()
+    traced: Trace,
+    inputs: Sequence[Shape],
+    results: Sequence[Shape],
+    wide: Lanes,
+    quaternions: Sequence[int] = (),
+    unchecked: Collection[int] = (),
 ) -> Code:
     """Return the code of the functions `fast` and `run` for one state of a trace.
 
-    wide: the processor's vector type. quaternions: inputs at which they begin.
+    wide: the processor's vector type. quaternions: inputs at which they begin. unchecked: indices of the results
+    whose numbers are not checked.
     """
     module, apart, one = Module(wide), Module(wide), Lanes(wide.single, 1)
     before, angles = with_turned_inputs(traced, wide.width)
@@ -56,7 +59,7 @@ def single_state(
     shapes = [shape for shape in inputs if math.prod(shape)]
     single = _single(
         module, traced.inputs, angles, chunks, rotations(module, quaternions, one),
-        [math.prod(shape) for shape in shapes], [math.prod(shape) for shape in results],
+        [math.prod(shape) for shape in shapes], [math.prod(shape) for shape in results], unchecked,
     )  # fmt: skip
     _fast(module, single, [*((shape, False) for shape in shapes), *((shape, True) for shape in results)])
     _run(module, single, len(shapes) + len(results))
@@ -71,6 +74,7 @@ def _single(
     check_rotations: Function,
     sizes: Sequence[int],
     results: Sequence[int],
+    unchecked: Collection[int],
 ) -> Function:
     """Write the function for one state, of the addresses of inputs and results.
 
@@ -93,8 +97,9 @@ def _single(
     if own:
         for array, size, place in zip(wanted, results, _places(f, buffer, results), strict=True):
             _copy(f, array, place, size)
-    for array, size in zip(wanted, results, strict=True):
-        invalid = f.either(invalid, f.call(check, array, size))
+    for k, (array, size) in enumerate(zip(wanted, results, strict=True)):
+        if k not in unchecked:
+            invalid = f.either(invalid, f.call(check, array, size))
     f.ret(invalid)
     return f
 
@@ -190,6 +195,6 @@ def _fits(f: Function, known: Value, array: Value, dimensions: int, written: boo
 def _boxed(f: Function, known: Value, status: Value) -> Value:
     """Append the Python integer of a status, with its reference count incremented where small integers have one."""
     number = f.load_at(known, f.add(status, FIRST_STATUS), PTR)
-    references = f.load(number, I64)
-    f.store(f.add(references, f.load_at(known, NEW_REFERENCE, I64)), number)
+    if NEW_REFERENCE:
+        f.store(f.add(f.load(number, I64), NEW_REFERENCE), number)
     return number

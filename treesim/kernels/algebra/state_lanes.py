@@ -15,14 +15,11 @@ def lane_count():
     raise NotImplementedError
 
 
-def gathered(x, k, size, first, last):
-    """Load number k of the states first, first + 1, ... up to `last`, from an array with `size` numbers per state.
-
-    Lanes after the last state repeat it.
-    """
+def gathered(x, k, size, states):
+    """Load number k of the states with the indices `states`, one per lane, from an array with `size` numbers each."""
     raise NotImplementedError
 
 
-def scattered(x, k, size, first, last, value):
-    """Store number k of the states first, first + 1, ... up to `last`; lanes after the last state write it again."""
+def scattered(x, k, size, states, value):
+    """Store number k of the states with the indices `states`; lanes of equal states must store equal values."""
     raise NotImplementedError

@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.cholesky import factor_banded, factor_definite, solve, solve_banded
+from ..algebra.cholesky import factor_banded, solve_banded
+from ..algebra.elimination import factor_in_order, solve_in_order
 from ..algebra.numbers import absolute, maximum, sqrt
-from .problem import project, put_reach, relative_velocities
+from .problem import mobility, project, put_reach, relative_velocities
 
 EVERY = 10  # iterations rho is looked at
 FAR = 10.0  # ratio of the residuals from which it changes
@@ -37,12 +38,12 @@ def no_reach(problem, reach):
 
 def factor_dense(A, reach):
     """Factorize without regard to the band."""
-    factor_definite(A)
+    factor_in_order(A)
 
 
-def solve_dense(L, x, reach):
-    """x <- (L L')^-1 x, for the factor of `factor_dense`."""
-    solve(L, x)
+def solve_dense(factor, x, reach):
+    """x <- A^-1 x, for the factor of `factor_dense`."""
+    solve_in_order(factor, x)
 
 
 BANDED = Factorization(put_reach, factor_banded, solve_banded)
@@ -75,13 +76,10 @@ def admm_memory(rows, q, matrix=DENSE):
 
 
 def scale_rows(problem, s):
-    """s = 1 / sqrt(mobility) of every row, tr(A) / 3 for a contact; return the largest scaled mobility."""
+    """s = 1 / sqrt(mobility) of every row; return the largest scaled mobility."""
     largest = problem.g[0] * 0
     for r in range(problem.rows):
-        w = problem.G[r, r]
-        if r < 3 * problem.contacts:
-            k = r - r % 3
-            w = (problem.G[k, k] + problem.G[k + 1, k + 1] + problem.G[k + 2, k + 2]) / 3
+        w = mobility(problem, r)
         s[r] = 1 / sqrt(w)
         largest = maximum(largest, problem.G[r, r] / w)
     return largest

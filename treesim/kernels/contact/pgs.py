@@ -8,7 +8,8 @@ import numpy as np
 
 from ..algebra.linear import Vector, sub
 from ..algebra.numbers import absolute, maximum, minimum, select, some
-from .active_set import active_set_memory, energy, run_active_set, search, solve_unknowns
+from .active_set import active_set_memory, energy, run_active_set, search
+from .active_set_equations import solve_unknowns
 from .admm import BANDED, admm_memory, solve_admm
 from .cone import block_at, contact_impulse
 from .problem import (
@@ -110,7 +111,7 @@ def is_cold(problem, impulse, sigma, tolerance):
     for c in range(problem.contacts):
         several += select(problem.mu[c] < 0, 0, 1)
     found = found and several > 1
-    if some(found):
+    if found:
         relative_velocities(problem, impulse, sigma)
         found = found and residual(problem, impulse, sigma) > tolerance
     return found
@@ -156,10 +157,10 @@ def refine(problem, impulse, sigma, tolerance, most, wanted, m):
 
 
 def solve_warm(problem, impulse, sigma, tolerance, memory):
-    """Take the first steps of `solve_pgs` only, from a warm start; return whether the problem is not solved."""
+    """Take the first steps of `solve_pgs` only, from a warm start with sigma = G lambda + g; return the residual."""
     cold = is_cold(problem, impulse, sigma, tolerance)
-    _, left = refine(problem, impulse, sigma, tolerance, 0, not cold, memory.active)
-    return cold or not left <= tolerance
+    _, left = search_on(problem, impulse, sigma, tolerance, REGULAR, not cold, memory.active)
+    return left
 
 
 def solve_without_stalls(problem, impulse, sigma, tolerance, most, memory):

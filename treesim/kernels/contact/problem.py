@@ -79,6 +79,15 @@ def first_of(problem, r):
     return r - r % 3 if r < 3 * problem.contacts else r
 
 
+def mobility(problem, r):
+    """Return w of row r, which is tr(A) / 3 for a contact."""
+    found = problem.G[r, r]
+    if r < 3 * problem.contacts:
+        k = r - r % 3
+        found = (problem.G[k, k] + problem.G[k + 1, k + 1] + problem.G[k + 2, k + 2]) / 3
+    return found
+
+
 def put_reach(problem, reach):
     """Determine the band of G: for each row the first row that it, or a later one, depends on; of a contact its first.
 

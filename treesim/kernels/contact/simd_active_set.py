@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from ..algebra.elimination import factor_in_order, solve_in_order
 from ..algebra.linear import Vector
 from ..algebra.numbers import absolute, maximum, select, some
-from .active_set import ACCURATE, FIXED, HELD, REPETITIONS, SLIDES, is_factored, mobility
+from .active_set_equations import ACCURATE, FIXED, HELD, REPETITIONS, SLIDES, is_factored
+from .problem import mobility
 
 
 class Directions(NamedTuple):

@@ -38,7 +38,7 @@ from .contact_step import acts, rates, work_of
 from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, put_joint, responses
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .pgs import PgsMemory, solve_warm, solve_without_stalls
-from .problem import Problem, regularize_immobile_rows, residual, scale_along_ray
+from .problem import Problem, regularize_immobile_rows, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .simd_active_set import solve_lanes
 from .simd_collision import CAPACITY, MOST, find_contacts
@@ -120,17 +120,37 @@ def mask_inactive(problem, active):
 
 
 class Lanes(NamedTuple):
-    """States of a group: the first and the last, mask of active rows, contacts of each state, and solver's memory.
+    """States of a group, one per lane; mask of active rows, contacts of each state, and the solver's memory.
 
-    first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction.
+    states: indices; lanes after the last state repeat it. several: whether there is more than one. most: number of
+    iterations. first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction.
     """
 
-    first: Any
-    last: Any
+    states: Any
+    several: Any
+    most: Any
     active: Any
     count: Any
     solver: Any
     first_solution: Any
+
+
+class States(NamedTuple):
+    """Arrays of all states, with the numbers of each one after the other; `size` impulses each."""
+
+    q: Any
+    v: Any
+    q_free: Any
+    v_free: Any
+    force: Any
+    work_free: Any
+    before: Any
+    q_new: Any
+    v_new: Any
+    after: Any
+    solver_info: Any
+    work: Any
+    size: Any
 
 
 def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, q_new, v_new,
@@ -143,7 +163,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     active, count = lanes.active, lanes.count
     retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
     nc, n = find_rows(tree, q, s.dt, room, active, count)
-    several = lanes.last > lanes.first
+    several = lanes.several
     if nc > MOST and several:
         return False
     m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_in_springs(room, nc)
@@ -153,7 +173,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         resist(tree, s, v, force, m.step)
         moved = with_armature(tree, m.step.diagonal)
         done = resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes)
-        store_warm_start(m, nc, n, after, R, lanes.first, lanes.last, active, q[0] == q[0])
+        store_warm_start(m, nc, n, after, R, lanes.states, active, q[0] == q[0])
         free = not (acts(m.impulse, n) or acts(m.push, n))
         if scheme[5] > 0:
             needed = needs_midpoint_correction(tree, m, s.dt) and solver_info[1] != FOR_ONE
@@ -219,8 +239,8 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
             lanes.active[r] = select(needed, lanes.active[r], 0)
         missed, unsolved = solver_info[0], solver_info[1]
         again = resolve(moved, q, m.again.start, nc, n, s, scheme, after, R, solver_info, m, lanes)
-        clear_where(after, R, m.touch.slots, lanes.first, lanes.last, needed)
-        store_warm_start(m, nc, n, after, R, lanes.first, lanes.last, lanes.active, needed)
+        clear_where(after, R, m.touch.slots, lanes.states, needed)
+        store_warm_start(m, nc, n, after, R, lanes.states, lanes.active, needed)
         from_midpoint(moved, s.dt, q, m)
         done, solver_info[0] = select(needed, again, done), select(needed, solver_info[0], missed)
         solver_info[1] = select(needed, select(lanes.count[0] > MOST, FOR_ONE, solver_info[1]), unsolved)
@@ -245,10 +265,10 @@ def compact_matrix(memory, n):
 
 
 def solve_some(problem, impulse, sigma, tolerance, most, memory):
-    """Solve by the first steps of `solve_pgs` if `most` is 1, else by more; return a mask of lanes not solved."""
+    """Solve by the first steps of `solve_pgs` if `most` is 1, else by more; return the residual."""
     if most > 1:
         _, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
-        return not left <= tolerance
+        return left
     return solve_warm(problem, impulse, sigma, tolerance, memory)
 
 
@@ -257,35 +277,34 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
 
     Returns the work of the velocity impulses.
     """
-    share, tolerance, most, active = scheme[0], scheme[1], int(scheme[2]), lanes.active
+    share, tolerance, most, active = scheme[0], scheme[1], lanes.most, lanes.active
     position_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
     regularize_immobile_rows(problem)
     for r in range(n):
         m.rows.G[r, r] = select(active[r] > 0, m.rows.G[r, r], 1)
     problem.factored[0] = 0.0
-    load_warm_start(m, nc, n, share, before, R, lanes.first, lanes.last, active)
+    load_warm_start(m, nc, n, share, before, R, lanes.states, active)
     scale_along_ray(problem, m.push, m.sigma)
-    left = solve_some(problem, m.push, m.sigma, tolerance, most, memory)
-    worst = residual(problem, m.push, m.sigma)
+    worst = solve_some(problem, m.push, m.sigma, tolerance, most, memory)
     put_moved(m, nc, n)
     velocity_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
-    left = solve_some(problem, m.impulse, m.sigma, tolerance, most, memory) or left
-    left = left or lanes.count[0] > MOST
+    worst = maximum(worst, solve_some(problem, m.impulse, m.sigma, tolerance, most, memory))
+    left = not worst <= tolerance or lanes.count[0] > MOST
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
-    solver_info[0] = maximum(worst, residual(problem, m.impulse, m.sigma))
+    solver_info[0] = worst
     work = work_of_impulses(nc, n, dt, m) if scheme[4] > 0 else dt * m.impulse[0] * 0
     if has_overlaps(m, nc, n, q, dt):
         recovery_problem(m, nc, n, q, dt)
         mask_inactive(problem, active)
         scale_along_ray(problem, m.recovery, m.sigma)
-        left = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, most, memory) or left
-        solver_info[0] = maximum(solver_info[0], residual(problem, m.recovery, m.sigma))
+        found = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)
+        left, solver_info[0] = not found <= FINER * tolerance or left, maximum(worst, found)
         recover(m, n)
     solver_info[1] = select(left, FOR_ONE, 0)
     return work
@@ -301,16 +320,61 @@ def replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work):
         work[k] = select(free, work_free[k], work[k])
 
 
-def load_lanes(x, size, first, last, out):
+def load_lanes(x, size, states, out):
     """out = `size` numbers of each of several states."""
     for k in range(size):
-        out[k] = gathered(x, k, size, first, last)
+        out[k] = gathered(x, k, size, states)
 
 
-def store_lanes(x, size, first, last, given):
+def store_lanes(x, size, states, given):
     """Store `size` numbers of each of several states to the array x."""
     for k in range(size):
-        scattered(x, k, size, first, last, given[k])
+        scattered(x, k, size, states, given[k])
+
+
+def step_group(tree, s, scheme, x, room, lanes, coordinates, rates_, few):
+    """Compute the steps of a group of states; return False, without results, if they have too many contacts."""
+    nq, nv, states = tree.nq, tree.nv, lanes.states
+    load_lanes(x.q, nq, states, coordinates[0])
+    load_lanes(x.q_free, nq, states, coordinates[1])
+    load_lanes(x.v, nv, states, rates_[0])
+    load_lanes(x.v_free, nv, states, rates_[1])
+    load_lanes(x.force, nv, states, rates_[2])
+    load_lanes(x.work_free, 2, states, few[5:7])
+    done = contact_lanes(
+        tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[5:7], x.before, x.after,
+        x.size, coordinates[2], rates_[3], few[0:2], few[2:4], room, lanes,
+    )  # fmt: skip
+    if done:
+        store_lanes(x.q_new, nq, states, coordinates[2])
+        store_lanes(x.v_new, nv, states, rates_[3])
+        store_lanes(x.solver_info, SIMD_SOLVER_INFO, states, few[0:2])
+        store_lanes(x.work, 2, states, few[2:4])
+    return done
+
+
+def step_states(tree, s, scheme, x, room, lanes, coordinates, rates_, few, which, count):
+    """Compute the steps of the first `count` states of the list `which`, in groups.
+
+    Returns the number of those that are not solved, which are then the first of the list.
+    """
+    first, wide, left = 0, lane_count(), 0
+    while first < count:
+        end = min(first + wide, count)
+        for k in range(lane_count()):
+            lanes.states[k] = which[min(first + k, end - 1)]
+        for k in range(first, end):
+            clear_impulses(x.after, which[k], x.size, room.touch.slots)
+        group = lanes._replace(several=end > first + 1)
+        if step_group(tree, s, scheme, x, room, group, coordinates, rates_, few):
+            for k in range(first, end):
+                if x.solver_info[SIMD_SOLVER_INFO * which[k] + 1] == FOR_ONE:
+                    which[left] = which[k]
+                    left += 1
+            first, wide = end, lane_count()
+        else:
+            wide = wide // 2
+    return left
 
 
 def contact_step_on_lanes(
@@ -321,42 +385,26 @@ def contact_step_on_lanes(
 ) -> int:  # fmt: skip
     """Compute the steps of all states, `lane_count()` at a time; arrays as in `contact_step_entry`.
 
-    `before` and `after` are impulses with their lists (`simd_warm_start`); those in `after` are cleared first.
-    `solver_info` has SIMD_SOLVER_INFO numbers per state. A scheme with 1 iteration takes the first steps of the solver
-    only.
+    The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
+    again, with the solver's other steps up to where it stalls. `before` and `after` are impulses with their lists
+    (`simd_warm_start`); those in `after` are cleared first. `solver_info` has SIMD_SOLVER_INFO numbers per state.
     """
     tree = tree_tables(ints, reals)
     s = settings_of(tree, settings)
     nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
-    R = before.size // count
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(7, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
     found = m.touch._replace(capacity=CAPACITY + m.touch.most)  # of a pair all points are, before four remain
     m = m._replace(contacts=contacts_memory(found, coordinates[0]))
     memory, active = solver_memory(m.g.size, coordinates[0]), np.empty(m.g.size + m.touch.most, OnLanes)
-    solution = np.empty((4, nv), OnLanes)
-    first, wide = 0, lane_count()
-    while first < count:
-        last = min(first + wide, count) - 1
-        for k in range(first, last + 1):
-            clear_impulses(after, k, R, m.touch.slots)
-        load_lanes(q, nq, first, last, coordinates[0])
-        load_lanes(q_free, nq, first, last, coordinates[1])
-        load_lanes(v, nv, first, last, rates_[0])
-        load_lanes(v_free, nv, first, last, rates_[1])
-        load_lanes(force, nv, first, last, rates_[2])
-        load_lanes(work_free, 2, first, last, few[5:7])
-        done = contact_lanes(
-            tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[5:7], before, after,
-            R, coordinates[2], rates_[3], few[0:2], few[2:4], m,
-            Lanes(first, last, active, few[4:5], memory, solution),
-        )  # fmt: skip
-        if done:
-            store_lanes(q_new, nq, first, last, coordinates[2])
-            store_lanes(v_new, nv, first, last, rates_[3])
-            store_lanes(solver_info, 2, first, last, few[0:2])
-            store_lanes(work, 2, first, last, few[2:4])
-            first, wide = last + 1, lane_count()
-        else:
-            wide = wide // 2
+    states, which, solution = np.empty(lane_count(), np.int64), np.empty(count, np.int64), np.empty((4, nv), OnLanes)
+    x = States(
+        q, v, q_free, v_free, force, work_free, before, q_new, v_new, after, solver_info, work, before.size // count
+    )
+    for k in range(count):
+        which[k] = k
+    left = count
+    for turn in range(2):
+        lanes = Lanes(states, True, 1 if turn == 0 else int(scheme[2]), active, few[4:5], memory, solution)
+        left = step_states(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
     return max(status_of(q_new), status_of(v_new))

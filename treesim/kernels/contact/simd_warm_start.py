@@ -35,39 +35,39 @@ def clear_impulses(after, state, size, slots):
     after[at + rows] = 0.0
 
 
-def load_warm_start(m, nc, n, share, before, size, first, last, active):
+def load_warm_start(m, nc, n, share, before, size, states, active):
     """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
     for r in range(n):
-        m.push[r] = select(active[r] > 0, share * gathered(before, place_of(m, nc, r), size, first, last), 0)
+        m.push[r] = select(active[r] > 0, share * gathered(before, place_of(m, nc, r), size, states), 0)
 
 
-def clear_where(after, size, slots, first, last, where):
+def clear_where(after, size, slots, states, where):
     """Set the warm-start impulses that the last call of `store_warm_start` stored to zero, on the lanes of a mask."""
-    at, rows = first * size, size - LISTED  # the list of the first state is that of all
+    at, rows = states[0] * size, size - LISTED  # the list of the first state is that of all
     listed, every = int(after[at + rows]), 3 * slots
     if listed < 0:
         listed, every = 0, 0
     for j in range(listed):
         slot = int(after[at + rows + 1 + j])
         for k in range(3 * slot, 3 * slot + 3):
-            scattered(after, k, size, first, last, select(where, 0, gathered(after, k, size, first, last)))
+            scattered(after, k, size, states, select(where, 0, gathered(after, k, size, states)))
     for k in range(every, rows):
-        scattered(after, k, size, first, last, select(where, 0, gathered(after, k, size, first, last)))
+        scattered(after, k, size, states, select(where, 0, gathered(after, k, size, states)))
 
 
-def store_warm_start(m, nc, n, after, size, first, last, active, where):
+def store_warm_start(m, nc, n, after, size, states, active, where):
     """Store impulses by slot, limit and joint for the warm start of the next step, and the list of slots.
 
     Inactive rows store nothing: they may share their slot with an active row. where: mask of the lanes that store.
     """
     for r in range(n):
         k = place_of(m, nc, r)
-        kept = select(active[r] > 0, m.impulse[r], gathered(after, k, size, first, last))
-        scattered(after, k, size, first, last, kept)
+        kept = select(active[r] > 0, m.impulse[r], gathered(after, k, size, states))
+        scattered(after, k, size, states, kept)
     rows, listed = size - LISTED, nc
     if nc > MOST:
         listed = ALL
-    scattered(after, rows, size, first, last, select(where, listed, gathered(after, rows, size, first, last)))
+    scattered(after, rows, size, states, select(where, listed, gathered(after, rows, size, states)))
     for c in range(listed):
         k = rows + 1 + c
-        scattered(after, k, size, first, last, select(where, m.contacts.slot[c], gathered(after, k, size, first, last)))
+        scattered(after, k, size, states, select(where, m.contacts.slot[c], gathered(after, k, size, states)))

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from treesim import Tree
-from treesim.errors import PluginError, installed_by
+from treesim.errors import PluginError
 from treesim.simulation.trajectory import Trajectory
 from treesim.system.files import write_whole
+from treesim.system.installation import installed_by
 
 from .recording import write_recording
 
@@ -43,7 +44,7 @@ DRAWN = """async ([t, kind]) => {
     stage.viewer.render();
     return stage.viewer.renderer.domElement.toDataURL(kind, 0.95).split(",")[1];
 }"""
-INSTALL = installed_by("./plugins/treesim-meshcat[film]")
+PLUGIN = "./plugins/treesim-meshcat[film]"
 
 
 def write_film(robot: Tree, trajectory: Trajectory, path: Path, fps: float = 30) -> Path:
@@ -83,7 +84,9 @@ def check_film() -> str:
     try:
         from imageio_ffmpeg import get_ffmpeg_exe
     except ImportError:
-        raise PluginError(f"films need ffmpeg, which is not on the PATH: install it; or {INSTALL}") from None
+        raise PluginError(
+            f"films need ffmpeg, which is not on the PATH: install it; or {installed_by(PLUGIN)}"
+        ) from None
     return str(get_ffmpeg_exe())
 
 
@@ -92,7 +95,9 @@ def check_picture() -> None:
     try:
         import_module("playwright.sync_api")
     except ImportError:
-        raise PluginError(f"pictures are drawn in a browser by playwright, which is not installed: {INSTALL}") from None
+        raise PluginError(
+            f"pictures are drawn in a browser by playwright, which is not installed: {installed_by(PLUGIN)}"
+        ) from None
     if _browser() is None and not os.path.isfile(_alone(_own_browser)):
         raise PluginError("pictures are drawn in Chromium, which is missing: run `playwright install chromium`")
 

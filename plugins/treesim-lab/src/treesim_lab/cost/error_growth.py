@@ -15,12 +15,13 @@ import numpy as np
 
 from treesim.dynamics.functions import forward_dynamics, inverse_dynamics
 from treesim.engine.interpreter import run
-from treesim.errors import ArgumentError, installed_by
+from treesim.errors import ArgumentError
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.model import generators
 from treesim.model.generators import Y
 from treesim.model.inertia import Inertia
 from treesim.model.tree import Body, Tree
+from treesim.system.installation import installed_by
 
 DIGITS = 40
 LENGTHS = (10, 100, 300, 1000)
