@@ -41,7 +41,7 @@ def test_a_rolling_ball_decelerates_and_stops(rule, solver):
     close = 1e-12 if solver == "pgs" else 1e-6  # admm: 1000 steps of its tolerance
     np.testing.assert_allclose(speeds(run), expected, rtol=0, atol=close)
     assert np.linalg.norm(run.q[-1, :2]) == pytest.approx(speed**2 / (2 * a), abs=DT * speed)
-    assert np.abs(run.v[-100:]).max() < (1e-15 if solver == "pgs" else 1e-8)
+    assert np.abs(run.v[-100:]).max() < (1e-15 if solver == "pgs" else 1e-7)
     assert np.ptp(run.q[-100:], axis=0).max() < (1e-15 if solver == "pgs" else 1e-8)
 
 
