@@ -68,7 +68,7 @@ def wait(page: Any, condition: str) -> None:
 
 def used(process: int) -> float:
     """Return the processor time of a process so far [s]."""
-    fields = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()
+    fields = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 

@@ -1,6 +1,7 @@
 """`treesim sweep`: options, what is printed, exit codes."""
 
 import json
+import sys
 import warnings
 
 import numpy as np
@@ -45,6 +46,16 @@ def test_samples_that_are_left_out_are_a_failure(robot, treesim, tmp_path):
     assert found.exit_code == 1
     assert "left out" in found.stderr and "thigh" in found.stderr
     assert "8 of 8 samples" in found.stdout
+
+
+def test_a_system_that_reports_no_memory_gets_the_summary_without_it(robot, treesim, tmp_path, monkeypatch):
+    """As Windows, where Python has no module `resource`."""
+    monkeypatch.setitem(sys.modules, "resource", None)
+    few = ("--samples", 4, "--steps", 5, "--workers", 1, "--vary", "mass[thigh]=uniform(1,2)")
+    found = treesim("sweep", robot, "--out", tmp_path / "run.zarr", *few)
+    assert found.exit_code == 0, found.stderr
+    assert "4 of 4 samples" in found.stdout and "MB written" in found.stdout
+    assert "of memory in a worker" not in found.stdout
 
 
 @pytest.mark.slow

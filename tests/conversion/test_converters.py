@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 import treesim
 from tests import layouts
-from treesim import ArgumentError, PluginError, UnsupportedError, plugins, testing
+from tests.engines import usable_engines
+from treesim import ArgumentError, PluginError, UnsupportedError, testing
 from treesim.compare.conversion import layout_of
 from treesim.compare.drake import DrakeLayout
 from treesim.compare.layouts import SpanningLayout
@@ -21,7 +22,7 @@ TYPES = {
     "pybullet": ("revolute", "continuous", "prismatic", "spherical"),
     "drake": ("revolute", "continuous", "prismatic", "planar"),
 }
-ENGINES = [name for name in TYPES if name in ("treesim", "drake") or name in plugins.available("engines")]
+ENGINES = [name for name in TYPES if name in ("treesim", "drake") or name in usable_engines()]
 G1 = treesim.load("g1_29dof_rev_1_0", base="floating")
 
 

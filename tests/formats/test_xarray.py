@@ -117,7 +117,7 @@ def test_what_netcdf_cannot_hold_is_told(tmp_path: Path, monkeypatch: pytest.Mon
 def test_missing_xarray_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "xarray", None)
     with pytest.raises(
-        ArgumentError, match=r'datasets need xarray: .* python -m pip install "\.\[formats\]"|datasets need xarray'
+        ArgumentError, match=r'datasets need xarray: .* python -m pip install "\.\[io\]"|datasets need xarray'
     ):
         with_odd_numbers().to_xarray()
 

@@ -166,6 +166,33 @@ def test_how_a_child_ended():
     assert str(ending(-36, "")) == "signal 36"  # a real-time signal
 
 
+def test_a_crash_on_windows_has_its_name():
+    assert str(ending(0xC0000005, "")) == "access violation"
+    assert str(ending(0xC0000123, "")) == "exception 0xC0000123"
+    assert ending(3, "said why").signal == ""
+
+
+def test_a_child_on_windows_inherits_its_handle_alone(monkeypatch):
+    """Popen takes no descriptors there."""
+    inheritable = []
+    monkeypatch.setattr(sys, "platform", "win32")
+    monkeypatch.setattr(os, "set_handle_inheritable", lambda *given: inheritable.append(given), raising=False)
+    monkeypatch.setattr(subprocess, "STARTUPINFO", lambda **given: given, raising=False)
+    assert subprocesses._inherited(7) == {"startupinfo": {"lpAttributeList": {"handle_list": [7]}}}
+    assert inheritable == [(7, True)]
+
+
+def test_a_file_without_an_encoding_is_nowhere_opened():
+    """The locale's encoding differs between systems."""
+    for path in SOURCES:
+        for call in (node for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Call)):
+            name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+            texts = {"read_text": 0, "write_text": 1}
+            if name in texts and ast.unparse(call.func) != "distribution('treesim').read_text":
+                named = len(call.args) > texts[name] or any(word.arg == "encoding" for word in call.keywords)
+                assert named, f"{path}:{call.lineno}: {ast.unparse(call)}"
+
+
 def test_arguments_input_and_variables_reach_a_child():
     code = "import os, sys; print(sys.argv[1:], sys.stdin.read(), os.environ['COLOUR'])"
     assert run(python_command(code, "a b", "'"), "x", environment={"COLOUR": "red"}).output == "['a b', \"'\"] x red\n"

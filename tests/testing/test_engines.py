@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.engines import usable_engines
 from treesim import testing
 from treesim.compare import EngineError
 from treesim.compare.layouts import Reordered
@@ -17,7 +18,7 @@ ROBOT = engine_robots()[2]  # a floating base
 # an engine in a process of its own, with compiled code for each robot: the first one shows what all do
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name != "pinocchio")) for name in treesim.available("engines")],
+    [pytest.param(name, marks=[pytest.mark.slow] * (name != "pinocchio")) for name in usable_engines()],
 )
 def test_every_installed_engine_keeps_its_promises(name):
     report = testing.check_engine(name)

@@ -216,3 +216,15 @@ def test_visuals_are_written_when_asked_for(make):
         for label in ("body", "kind", "size", "file", "color"):
             assert getattr(one, label) == getattr(other, label)
         np.testing.assert_allclose(one.placement.matrix(), other.placement.matrix(), atol=1e-15)
+
+
+@pytest.mark.parametrize("name", ["a%41.stl", "a b.stl", "a#b.stl", "a?b.stl", "á.stl"])
+def test_files_with_any_names_are_found_again(name, tmp_path):
+    """In a URL some characters stand for others: `a%41.stl` is the file `aA.stl`."""
+    for file in (name, "aA.stl"):
+        (tmp_path / file).write_bytes(b"")
+    body = Body("arm", 0, Joint("elbow", "revolute"), Inertia(1.0, (0, 0, 0), np.eye(3)))
+    mesh = Visual(1, Placement(), "mesh", (1.0, 1.0, 1.0), file=str(tmp_path / name))
+    text = to_urdf(Tree("drawn", [body], visuals=[mesh]), visuals=True)
+    url = (tmp_path / name).as_uri()
+    assert url in text and quietly(text).visuals[0].file == mesh.file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 
 import pytest
@@ -64,6 +65,13 @@ def test_a_token_is_another_each_time_but_at_a_port_that_was_asked_for(monkeypat
     before = token_for(7)
     kept.chmod(0o644)
     assert token_for(7) != before, "who else has read it is kept out"
+
+
+def test_a_system_without_user_numbers_keeps_the_token_of_a_port(monkeypatch, tmp_path):
+    """On Windows permissions are the folder's."""
+    monkeypatch.setenv("TREESIM_CACHE_DIR", str(tmp_path))
+    monkeypatch.delattr(os, "getuid")
+    assert token_for(7) == token_for(7) != token_for(8)
 
 
 def test_ports():

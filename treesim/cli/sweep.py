@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..errors import ArgumentError, SweepError, quoted
+from ..system.memory import peak_memory
 from . import common
 from .common import CONTROL, OUTPUT, BaseOption, JsonOption, QuietOption, RobotArgument, checked_name, examples, guarded
 from .simulation_options import RunOptions, SimulationOptions, build_simulation
@@ -169,9 +170,10 @@ def _duration(seconds: float) -> str:
 
 
 def summary(study: Study, seconds: float, estimate: Estimate) -> dict[str, Any]:
-    """Return the results of a sweep as plain values; memory: peak of one worker on this machine [bytes]."""
-    import resource
+    """Return the results of a sweep as plain values.
 
+    worker_memory: peak of one worker on this machine [bytes], None if unknown.
+    """
     data = study.summary
     reasons = data["failed_reason"].values
     sound = study.finished & (reasons == 0)
@@ -182,7 +184,7 @@ def summary(study: Study, seconds: float, estimate: Estimate) -> dict[str, Any]:
         "first_failed": [one._asdict() for one in study.failed[:5]],
         "seconds": seconds, "estimate": vars(estimate),
         "bytes": sum(path.stat().st_size for path in study.path.rglob("*") if path.is_file()),
-        "worker_memory": 1024 * resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss,
+        "worker_memory": peak_memory(children=True),
         "columns": {name: one for name, one in columns.items() if one and not name.startswith("failed_")},
     }  # fmt: skip
 
@@ -222,11 +224,12 @@ def _table(account: dict[str, Any]) -> Any:
         finite = spread["samples"] - spread["infinite"] - spread["nan"]
         cells = ("-" if x is None else f"{x:.6g}" for x in numbers)
         table.add_row(quoted(name)[1:-1], *cells, *[f"{finite:,} of {spread['samples']:,}"] * partly)
+    memory = account["worker_memory"]
     table.caption = (
         f"{account['diverged']} diverged, {account['left_out']} left out; {_duration(account['seconds'])}, "
-        f"{account['bytes'] / 1e6:,.3g} MB written, {account['worker_memory'] / 1e6:,.0f} MB of memory in a worker"
-        + "; mean, sd, least and greatest are of finite values: a time is infinite where it never came"
-        * partly
+        f"{account['bytes'] / 1e6:,.3g} MB written"
+        + (f", {memory / 1e6:,.0f} MB of memory in a worker" if memory is not None else "")
+        + "; mean, sd, least and greatest are of finite values: a time is infinite where it never came" * partly
     )
     return table
 

@@ -17,4 +17,4 @@ def required(module: str, what: str) -> Any:
     try:
         return import_module(module)
     except ImportError:
-        raise ArgumentError(f"{what} need {module.partition('.')[0]}: {installed_by('.[formats]')}") from None
+        raise ArgumentError(f"{what} need {module.partition('.')[0]}: {installed_by('.[io]')}") from None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import signal
 import sys
 from contextlib import suppress
-from multiprocessing.connection import Connection
+from multiprocessing import connection
 from typing import Any, NamedTuple
 
 from .collada import Refused
@@ -48,17 +48,24 @@ def _limit_memory(size: int) -> None:
         setrlimit(RLIMIT_AS, (size if hard == RLIM_INFINITY else min(size, hard), hard))
 
 
+def _limit_time(seconds: float) -> None:
+    """Let the process be killed after a time, 0 for never; SIGALRM kills in C code, too. Windows has no such signal."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, seconds)
+
+
 def main(memory: str, idle: str, descriptor: str) -> None:
     """Answer requests until the parent closes its end, or is idle for too long; Ctrl-C is handled by the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _limit_memory(int(memory))
-    with Connection(int(descriptor)) as connection, suppress(EOFError, BrokenPipeError):
-        while connection.poll(float(idle)):
-            request = Request(*connection.recv())
-            signal.setitimer(signal.ITIMER_REAL, request.seconds)  # SIGALRM kills, in C code too
+    end = getattr(connection, "PipeConnection", connection.Connection)(int(descriptor))  # on Windows, a named pipe's
+    with end, suppress(EOFError, BrokenPipeError):
+        while end.poll(float(idle)):
+            request = Request(*end.recv())
+            _limit_time(request.seconds)
             answer = _answer(request)
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            connection.send(answer)
+            _limit_time(0)
+            end.send(answer)
 
 
 if __name__ == "__main__":

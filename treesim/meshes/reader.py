@@ -172,6 +172,9 @@ class _Child:
                 process = self._process = self._process or self._started()
                 try:
                     process.connection.send(tuple(request))
+                    if not process.connection.poll(2 * request.seconds):  # a system without SIGALRM
+                        self._close()
+                        return f"it takes more than {request.seconds:.0f} s"
                     return process.connection.recv()  # type: ignore[no-any-return]
                 except (EOFError, ConnectionError):
                     ended = process.ending()

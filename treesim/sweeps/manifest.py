@@ -172,7 +172,7 @@ def held(folder: Path) -> Iterator[None]:
         return
     path = folder / MANIFEST
     try:
-        stream = path.open("a")
+        stream = path.open("a", encoding="utf-8")
     except OSError as error:
         raise cannot_write(path, error) from error
     with stream:

@@ -17,10 +17,17 @@ import sysconfig
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
+from multiprocessing import Pipe, connection
 from typing import IO, Any, NamedTuple
 
+# return codes of processes that Windows ended: NTSTATUS of severity "error"
+EXCEPTIONS = 0xC0000000
+WINDOWS_EXCEPTIONS = {
+    0xC0000005: "access violation", 0xC000001D: "illegal instruction", 0xC00000FD: "stack overflow",
+    0xC0000374: "heap corruption", 0xC000013A: "Ctrl-C", 0xC0000409: "abort",
+}  # fmt: skip
+# an end of a pipe between processes: of a socket, or of Windows' named pipe
+PipeEnd: Any = getattr(connection, "PipeConnection", connection.Connection)
 STANDARD_ZIP = re.compile(r"python\d+\.zip")
 
 
@@ -80,7 +87,8 @@ def package_command(path: str | os.PathLike[str], *arguments: str) -> list[str]:
 class Ending(NamedTuple):
     """How a process ended.
 
-    signal: name of the signal that killed it, or "". status: exit status. last_line: last line of its standard error.
+    signal: name of the signal, or of Windows' exception, that killed it, or "". status: exit status. last_line: last
+    line of its standard error.
     """
 
     signal: str
@@ -100,11 +108,21 @@ def ending(status: int, errors: str) -> Ending:
             name = signal.Signals(-status).name
         except ValueError:  # real-time signals have no name in Python
             name = f"signal {-status}"
+    elif status >= EXCEPTIONS:
+        name = WINDOWS_EXCEPTIONS.get(status, f"exception 0x{status:08X}")
     return Ending(name, status, lines[-1])
 
 
 class ProcessFailure(Exception):
     """A child process ended during a job, or exceeded the timeout; the message has no subject."""
+
+
+def _inherited(descriptor: int) -> dict[str, Any]:
+    """Return Popen's arguments by which a child inherits a descriptor, on Windows a handle, and no others."""
+    if sys.platform != "win32":
+        return {"pass_fds": (descriptor,)}
+    os.set_handle_inheritable(descriptor, True)
+    return {"startupinfo": subprocess.STARTUPINFO(lpAttributeList={"handle_list": [descriptor]})}
 
 
 class PythonProcess:
@@ -116,12 +134,12 @@ class PythonProcess:
 
     def __init__(self, command: list[str], environment: dict[str, str] | None = None) -> None:
         self.connection, theirs = Pipe()
-        self._errors: IO[str] = tempfile.TemporaryFile("w+", errors="replace")  # noqa: SIM115 # closed by `close`
+        self._errors: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 # closed by `close`
         try:
             self._process = subprocess.Popen(
                 [*command, str(theirs.fileno())], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=self._errors, pass_fds=(theirs.fileno(),),
-                env={**os.environ, **safe_environment(), **(environment or {})},
+                stderr=self._errors, env={**os.environ, **safe_environment(), **(environment or {})},
+                **_inherited(theirs.fileno()),
             )  # fmt: skip
         except OSError:
             self.connection.close()
@@ -171,9 +189,9 @@ class PythonProcess:
 def serve(descriptor: str, answer: Callable[[Any], Any]) -> None:
     """Answer jobs from the parent's socket one after the other until it is closed; ignores Ctrl-C."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    with Connection(int(descriptor)) as connection, suppress(EOFError):
+    with PipeEnd(int(descriptor)) as end, suppress(EOFError):
         while True:
-            connection.send(answer(connection.recv()))
+            end.send(answer(end.recv()))
 
 
 class Finished(NamedTuple):

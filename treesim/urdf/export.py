@@ -133,7 +133,8 @@ def _visual(visual: Visual) -> list[str]:
 
 
 def _url(file: str | None) -> str:
-    return f"file://{file}" if Path(str(file)).is_absolute() else str(file)
+    path = Path(str(file))
+    return path.as_uri() if path.is_absolute() else str(file)
 
 
 def _geometry(shape: CollisionShape) -> str:

@@ -182,7 +182,7 @@ def _cached_descriptions() -> Iterator[tuple[str, Path]]:
         return
     folders = _repository_folders(package / "_repositories.py")
     for module in sorted(package.glob("*_description.py")):
-        paths = _module_paths(ast.parse(module.read_text()), cache, folders)
+        paths = _module_paths(ast.parse(module.read_text(encoding="utf-8")), cache, folders)
         if "URDF_PATH" in paths and paths["URDF_PATH"].is_file():
             yield module.stem, paths["URDF_PATH"]
 
@@ -190,7 +190,7 @@ def _cached_descriptions() -> Iterator[tuple[str, Path]]:
 def _repository_folders(module: Path) -> dict[str, str]:
     """Return the cache folder of each repository: `"key": Repository(..., cache_path="folder")`."""
     folders = {}
-    for node in ast.walk(ast.parse(module.read_text())):
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.Dict):
             continue
         for key, call in zip(node.keys, node.values, strict=True):

@@ -55,17 +55,15 @@ def token_for(port: int) -> str:
     with suppress(OSError, ValueError):
         kept = path.read_text("ascii")
         owner = path.stat()
-        if (
-            len(kept) == len(secrets.token_urlsafe(TOKEN_BYTES))
-            and owner.st_uid == os.getuid()
-            and not owner.st_mode & 0o77
+        if len(kept) == len(secrets.token_urlsafe(TOKEN_BYTES)) and (
+            not hasattr(os, "getuid") or (owner.st_uid == os.getuid() and not owner.st_mode & 0o77)
         ):
             return kept
     token = secrets.token_urlsafe(TOKEN_BYTES)
     with suppress(OSError):  # without a file, pages must be opened again after a restart
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
             file.write(token)
     return token
 

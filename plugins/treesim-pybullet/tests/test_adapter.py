@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from treesim_pybullet.adapter import PybulletAdapter
 
 import treesim
 from tests import layouts
 from treesim.compare import ControlledAdapter, compare
+
+PybulletAdapter = pytest.importorskip("treesim_pybullet.adapter", reason="needs pybullet").PybulletAdapter
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

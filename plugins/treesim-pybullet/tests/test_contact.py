@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+
+pytest.importorskip("pybullet", reason="needs pybullet")
+
 from treesim_pybullet.contact import (
     BALL,
     BOX,

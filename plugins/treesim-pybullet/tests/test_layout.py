@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from treesim_pybullet.adapter import PybulletAdapter
 
 from tests import layouts
 from treesim.compare.source import canonical
+
+PybulletAdapter = pytest.importorskip("treesim_pybullet.adapter", reason="needs pybullet").PybulletAdapter
 
 TYPES = ("revolute", "continuous", "prismatic", "spherical")
 

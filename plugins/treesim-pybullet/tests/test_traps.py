@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from treesim_pybullet.adapter import PybulletAdapter
 
 from treesim.compare import explain
+
+PybulletAdapter = pytest.importorskip("treesim_pybullet.adapter", reason="needs pybullet").PybulletAdapter
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 

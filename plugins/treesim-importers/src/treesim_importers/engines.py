@@ -137,7 +137,7 @@ def main(reader: str, path: str, answer: str) -> None:
         found["dofs"] = {link: count for link, count in found["dofs"].items() if count}
     except (Exception, SystemExit) as error:  # any exception of the program is its result
         found = {"error": (str(error).strip() or type(error).__name__)}
-    Path(answer).write_text(json.dumps(found))
+    Path(answer).write_text(json.dumps(found), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from functools import cached_property
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from treesim import Tree
 
     from .layout import BulletLayout
+
+if find_spec("pybullet") is None:  # it is imported in the processes that run it
+    raise ModuleNotFoundError(
+        "PyBullet is not installed: it has wheels for Python 3.11 on x86-64 Linux only; elsewhere, with a compiler, "
+        "`python -m pip install pybullet` builds it in some minutes",
+        name="pybullet",
+    )
 
 ENGINE = "PyBullet"
 KNOWN = ("floating", "revolute", "continuous", "prismatic", "spherical")
@@ -72,7 +80,7 @@ class PybulletModel(EngineModel):
             from .machine import BulletError, BulletMachine
 
             path = Path(folder) / "robot.urdf"
-            path.write_text(self._stripped.urdf)
+            path.write_text(self._stripped.urdf, encoding="utf-8")
             try:
                 return BulletMachine(str(path), self._job)
             except (ValueError, BulletError) as error:

@@ -141,7 +141,7 @@ def standing_in_bullet(name: str, duration: float = 2.0) -> float:
         plane = _world((0.0, 0.0, -G), True, client)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "robot.urdf"
-            path.write_text(treesim.to_urdf(robot, principal=True))
+            path.write_text(treesim.to_urdf(robot, principal=True), encoding="utf-8")
             flags = bullet.URDF_USE_INERTIA_FROM_FILE
             body = bullet.loadURDF(str(path), flags=flags, physicsClientId=client)
         _, _, _, com, turn, *_ = bullet.getDynamicsInfo(body, -1, physicsClientId=client)

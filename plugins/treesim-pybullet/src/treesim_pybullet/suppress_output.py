@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 
 @contextmanager
@@ -18,7 +18,8 @@ def suppress_output() -> Iterator[None]:
             os.dup2(nowhere, channel)
         yield
     finally:
-        ctypes.CDLL(None).fflush(None)
+        with suppress(OSError, TypeError):  # Windows has no such library: what is not flushed yet is printed later
+            ctypes.CDLL(None).fflush(None)
         for channel, copy in kept.items():
             os.dup2(copy, channel)
             os.close(copy)

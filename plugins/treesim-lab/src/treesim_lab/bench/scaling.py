@@ -21,13 +21,13 @@ import numpy as np
 import treesim
 from treesim.model import generators
 def kilobytes(name):
-    with open("/proc/self/status") as lines:
+    with open("/proc/self/status", encoding="ascii") as lines:
         return next(int(line.split()[1]) for line in lines if line.startswith(name))
 backend, n = sys.argv[1], int(sys.argv[2])
 small, robot = generators.chain(3), generators.chain(n)
 treesim.forward_dynamics(small, *np.zeros((3, 3)), backend=backend)
 state = np.zeros((3, n))
-with open("/proc/self/clear_refs", "w") as peak:
+with open("/proc/self/clear_refs", "w", encoding="ascii") as peak:
     peak.write("5")
 before = kilobytes("VmRSS")
 treesim.forward_dynamics(robot, *state, backend=backend)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import tracemalloc
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from treesim.compare.cases import States
 from treesim.engine.threads import thread_count
 from treesim.model.tree import Tree
+from treesim.system.memory import peak_memory
 
 from .engine_choice import engine_of_batch
 from .robots import random_states
@@ -50,14 +50,5 @@ def _row(tree: Tree, few: States, number: type[np.floating], size: int) -> dict[
     return {
         "states": size, "numbers": np.dtype(number).name, "engine": engine_of_batch(tree, size, number),
         "threads": thread_count(), "min_s": min(times) / size, "call_s": min(times), "arguments_bytes": given,
-        "result_bytes": returned, "added_bytes": most, "process_peak_bytes": process_peak(),
+        "result_bytes": returned, "added_bytes": most, "process_peak_bytes": peak_memory(),
     }  # fmt: skip
-
-
-def process_peak() -> int | None:
-    """Return the peak memory of this process [bytes]; None if the system does not report it."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return None
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

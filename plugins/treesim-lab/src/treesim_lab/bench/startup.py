@@ -12,7 +12,7 @@ from treesim.errors import TreesimError
 from treesim.system.subprocesses import python_command, run
 
 _SCRIPT = """
-import json, resource, sys, time
+import json, sys, time
 def now():
     return time.monotonic() - given["began"]
 given = json.load(sys.stdin)
@@ -30,15 +30,11 @@ treesim.forward_dynamics(robot, np.tile(q, (given["states"], 1)), v, tau)
 first_batch = now()
 treesim.forward_dynamics(robot, q, v, tau)
 first_call = now()
-if sys.platform == "linux":  # getrusage includes the process that started this one
-    with open("/proc/self/status") as status:
-        peak = next(1024 * int(line.split()[1]) for line in status if line.startswith("VmHWM"))
-else:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+from treesim.system.memory import peak_memory
 print(json.dumps({
     "python_s": start, "import_s": imported - start, "load_s": loaded - imported, "first_step_s": first_step - before,
     "first_batch_s": first_batch - first_step, "first_call_s": first_call - first_batch,
-    "to_first_step_s": first_step, "peak_bytes": peak,
+    "to_first_step_s": first_step, "peak_bytes": peak_memory(),
 }))
 """
 

@@ -1,0 +1,67 @@
+"""What is installed: one version for all packages, extras that exist, and a source distribution that can be tested."""
+
+import re
+import subprocess
+import sys
+import tarfile
+import tomllib
+
+import pytest
+from packaging.requirements import Requirement
+
+from tests.test_docs import ROOT
+
+FOLDERS = [ROOT, *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
+PROJECTS = {folder: tomllib.loads((folder / "pyproject.toml").read_text())["project"] for folder in FOLDERS}
+CORE = PROJECTS[ROOT]
+NAMES = {project["name"] for project in PROJECTS.values()}
+
+
+def requirements(project):
+    """Every requirement of a project, of its extras too."""
+    extras = project.get("optional-dependencies", {}).values()
+    return [Requirement(text) for text in [*project["dependencies"], *(text for extra in extras for text in extra)]]
+
+
+@pytest.mark.parametrize("project", PROJECTS.values(), ids=lambda project: project["name"])
+def test_all_packages_have_one_version_and_one_description_of_what_they_need(project):
+    for key in ("version", "requires-python", "license", "authors"):
+        assert project[key] == CORE[key], key
+    found = [each for each in requirements(project) if each.name in NAMES and each.name != project["name"]]
+    assert all(CORE["version"] in each.specifier and "0.2.0" not in each.specifier for each in found)
+    assert project is CORE or "treesim" in {each.name for each in found}
+
+
+def test_the_citation_is_of_this_version():
+    (version,) = re.findall(r"^version: (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    assert version == CORE["version"]
+
+
+def test_extras_refer_to_extras():
+    extras = {project["name"]: set(project.get("optional-dependencies", {})) for project in PROJECTS.values()}
+    for project in PROJECTS.values():
+        for each in requirements(project):
+            assert each.extras <= extras.get(each.name, each.extras), each
+
+
+def test_all_is_everything_but_engines_of_one_processor():
+    every = {each.name for each in map(Requirement, CORE["optional-dependencies"]["all"])}
+    every |= {each.name for each in map(Requirement, CORE["optional-dependencies"]["engines"])}
+    assert every | {"treesim-meshcat", "treesim-drake"} == NAMES
+
+
+def test_python_versions_are_those_of_ci():
+    named = {text.rpartition(" ")[2] for text in CORE["classifiers"] if re.search(r":: 3\.\d+$", text)}
+    assert min(named, key=lambda text: int(text[2:])) == CORE["requires-python"].removeprefix(">=")
+
+
+@pytest.mark.slow
+def test_a_source_distribution_holds_what_its_tests_need(tmp_path):
+    pytest.importorskip("build", reason="needs the package build")
+    command = [sys.executable, "-m", "build", "--sdist", "--outdir", str(tmp_path), str(ROOT)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+    (archive,) = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as opened:
+        held = {name.partition("/")[2] for name in opened.getnames()}
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert {name for name in listed.splitlines() if not name.startswith(".")} <= held
