@@ -34,3 +34,10 @@ def test_huge_pattern_keeps_its_shape_on_the_screen() -> None:
     assert len(lines) <= MOST_COLUMNS / 2 and max(map(len, lines)) <= MOST_COLUMNS
     assert set(lines[0][2:]) == {"⠀"}, "nothing above the diagonal"
     assert set(lines[-1][:-2]) <= {"⣿", "⠛", "⠿", "⠉"}, "everything below it"
+
+
+@pytest.mark.parametrize(("n", "block"), [(3, 1), (72, 1), (73, 2), (200, 3)])
+def test_encodings_without_blocks_get_a_character_for_an_entry(n, block):
+    lines = picture(np.eye(n, dtype=bool), "cp1252").split("\n")
+    size = -(-n // block)
+    assert lines == ["." * k + "#" + "." * (size - k - 1) for k in range(size)]

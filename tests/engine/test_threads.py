@@ -12,6 +12,7 @@ import pytest
 
 import treesim
 from tests import trees
+from treesim.cli.doctor import facts
 from treesim.engine import threads
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
@@ -262,3 +263,33 @@ def test_work_does_not_wait_for_busy_threads(engine, executor, states, expected)
     assert not busy.done()
     go_on.set()
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.fixture
+def without_openmp(monkeypatch):
+    """No OpenMP library is found, as in a slim container."""
+    find = threads.openmp
+    monkeypatch.setattr(threads, "LIBRARIES", {sys.platform: ("nolib.so.7",)})
+    threads.openmp.cache_clear()
+    yield
+    find.cache_clear()
+
+
+def test_batches_without_openmp_are_reported_once(without_openmp, states, expected, monkeypatch, caplog):
+    for module in (threads, specialized):
+        monkeypatch.setattr(module, "thread_count", lambda: 2)
+    with caplog.at_level("INFO", "treesim"):
+        for _ in range(2):
+            assert np.array_equal(treesim.forward_dynamics(ROBOT, *states), expected)
+    [record] = [one.getMessage() for one in caplog.records if "threads" in one.getMessage()]
+    assert record.startswith("batches run on Python's threads: there is no OpenMP library")
+    assert ("apt-get install libgomp1" in record) == (sys.platform == "linux")
+
+
+def test_doctor_reports_the_kind_of_threads(without_openmp, monkeypatch):
+    found = facts()["threads"]
+    assert found["number"] == threads.thread_count() and "no OpenMP library" in found["of batches"]
+    monkeypatch.setattr(threads, "openmp", lambda: print)
+    assert facts()["threads"]["of batches"] == "OpenMP's"
+    monkeypatch.setattr(threads, "_may_use_openmp", False)
+    assert facts()["threads"]["of batches"].startswith("Python's")

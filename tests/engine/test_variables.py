@@ -18,7 +18,7 @@ READERS: dict[str, Callable[[], object]] = {
     "TREESIM_KEEP_MIB": buffer_pool.limit,
     "TREESIM_MEMORY": lambda: memory_techniques.used("pool"),
     "TREESIM_CODE": strategies.wanted,
-    "TREESIM_CPU": lambda: processor_levels.wanted({}),
+    "TREESIM_CPU": lambda: processor_levels.wanted("x86_64-unknown-linux-gnu", {}),
 }
 NONSENSE = (" ", "abc", "-1", "1.5", "nan", "1e3", "²", "\u0663", "9" * 5000, "0x10", "a\n::error::b\x1b[2J", "\udc80")
 

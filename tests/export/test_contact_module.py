@@ -35,10 +35,17 @@ def compared(
     return stage, found
 
 
-@pytest.mark.parametrize("rule", ["implicit_midpoint", pytest.param("semi_implicit_euler", marks=pytest.mark.slow)])
-def test_a_ball_that_rolls_is_that_of_the_stepper(rule):
+@pytest.mark.parametrize(
+    ("rule", "rolling"),
+    [
+        ("implicit_midpoint", 0.0),
+        pytest.param("semi_implicit_euler", 0.0, marks=pytest.mark.slow),
+        ("semi_implicit_euler", 0.005),
+    ],
+)
+def test_a_ball_that_rolls_is_that_of_the_stepper(rule, rolling):
     ball = treesim.free_body("ball", "sphere", (0.1,), 1.0)
-    world = World(ball, ground=treesim.Ground(friction=0.3))
+    world = World(ball, ground=treesim.Ground(friction=0.3, rolling_friction=rolling, torsional_friction=rolling))
     q, v = np.array([0, 0, 0.1, 0, 0, 0, 1.0]), np.array([1.0, 0.2, 0, 0, 0, 0])
     _, found = compared(world, rule, q, v, 100)
     weight = found["wrench"].reshape(-1, 6)[1, 2]

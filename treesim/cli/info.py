@@ -43,7 +43,7 @@ def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = 
     console.print(_overview(tree, facts))
     console.print(_joint_table(tree))
     console.print("\nmass matrix: where it can differ from zero", soft_wrap=True)
-    console.print(picture(tree.sparsity()), soft_wrap=True)
+    console.print(picture(tree.sparsity(), console.encoding), soft_wrap=True)
     for note in tree.notes:
         console.print(f"note: {_without_file(note)}", soft_wrap=True)
 

@@ -12,12 +12,16 @@ MOST_COLUMNS = 72  # of half blocks; wider matrices are drawn in braille, still 
 _DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
 
 
-def picture(pattern: np.ndarray) -> str:
+def picture(pattern: np.ndarray, encoding: str = "utf-8") -> str:
     """Return lines of characters that show the true entries of the (n, n) boolean `pattern`.
 
+    An encoding without blocks gets `#` for a true entry, and `.` for others.
     Up to 72 columns, one character shows one column and two rows. Above, braille shows two columns and four
     rows. Above 144 columns each dot shows a square block, drawn if any of its entries is true.
     """
+    if not encoding.lower().startswith("utf"):
+        coarse = _coarsened(pattern, max(1, -(-len(pattern) // MOST_COLUMNS)))
+        return "\n".join("".join(".#"[int(entry)] for entry in row) for row in coarse)
     if len(pattern) <= MOST_COLUMNS:
         return _half_blocks(pattern)
     return _braille(_coarsened(pattern, -(-len(pattern) // (2 * MOST_COLUMNS))))

@@ -15,6 +15,7 @@ from ..engine.call.evaluate import STATES_PER_TASK, run_states
 from ..engine.call.generic import compiled, compiled_soon
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..engine.threads import over_threads
+from ..errors import UnsupportedError
 from ..kernels.contact.contact_entry import contact_step_entry
 from ..kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_size
 from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, parts_of
@@ -89,10 +90,15 @@ class ContactSolve:
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
+        if touching.resists and not chosen.exact:
+            raise UnsupportedError(
+                f'contact solver {chosen!r} does not support torsional and rolling friction of surfaces: use "pgs" or '
+                '"admm", or coefficients 0'
+            )
         mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and SHARE[rule] < 1 and touching.limits > 0
-        parts = parts_of(touching.on_planes, held, again, not mimic_map)
+        parts = parts_of(touching.on_planes, held, touching.resists, again, not mimic_map)
         self._made_of = type(chosen).kernel, type(chosen).memory, mimic_map, parts
         self.entry = contact_step_entry(*self._made_of)
         scheme = np.array([SHARE[rule], tolerance, SWEEPS, float(chosen.exact), float(work), float(again)])
@@ -278,7 +284,7 @@ class ContactSolve:
         layout = self.constants[self._layout_at].copy()
         wanted = int(layout[CAPACITY_AT] + np.max(solver_info[..., LEFT_OUT]))
         capacity = min(ROOM * -(-wanted // ROOM), self.touching.most_contacts)
-        rows = self.touching.rows - 3 * self.touching.slots + 3 * capacity
+        rows = self.touching.rows_with(capacity)
         free = free_memory()
         if capacity <= layout[CAPACITY_AT] or (free is not None and SQUARES * 8 * rows**2 > free):
             return False  # the report contains their number

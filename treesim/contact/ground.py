@@ -35,6 +35,10 @@ class Surface(ReprMixin):
         Stiffness of a pair of shapes [N/m], divided among its contact points. None, the default, is rigid.
     dissipation_time : float
         Ratio of damping to stiffness [s]. 0 by default.
+    torsional_friction : float
+        Ratio of the largest torque about a contact's normal to its normal force [m]. 0, the default, is none.
+    rolling_friction : float
+        Ratio of the largest torque about axes tangential to a contact to its normal force [m]. 0, the default, is none.
     name : str
         Name of the surface in contact reports. "ground[k]" for the k-th surface of a world, from 0, if empty.
 
@@ -53,10 +57,13 @@ class Surface(ReprMixin):
     restitution: float = 0.0
     stiffness: float | None = None
     dissipation_time: float = 0.0
+    torsional_friction: float = 0.0
+    rolling_friction: float = 0.0
     name: str = ""
 
     def __post_init__(self) -> None:
-        for name, low, high in (("friction", 0, np.inf), ("restitution", 0, 1), ("dissipation_time", 0, np.inf)):
+        for name in ("friction", "restitution", "dissipation_time", "torsional_friction", "rolling_friction"):
+            low, high = 0, 1 if name == "restitution" else np.inf
             object.__setattr__(self, name, _within(name, getattr(self, name), low, high))
         if self.stiffness is not None:
             object.__setattr__(self, "stiffness", _within("stiffness", self.stiffness, 0, np.inf))
@@ -67,6 +74,8 @@ class Surface(ReprMixin):
     def __repr__(self) -> str:
         yields = "rigid" if self.stiffness is None else f"{self.stiffness:g} N/m"
         about = f"friction {self.friction:g}, restitution {self.restitution:g}, {yields}"
+        angular = (("torsional", self.torsional_friction), ("rolling", self.rolling_friction))
+        about += "".join(f", {kind} friction {value:g} m" for kind, value in angular if value)
         named = f" {self.name!r}" if self.name else ""
         return f"<{type(self).__name__}{named}: {', '.join(filter(None, (self._place(), about)))}>"
 
@@ -98,6 +107,8 @@ class Ground(Surface):
     stiffness : float, optional
         As in `treesim.Surface`.
     dissipation_time : float
+        As in `treesim.Surface`.
+    torsional_friction, rolling_friction : float
         As in `treesim.Surface`.
     name : str
         As in `treesim.Surface`.
@@ -142,6 +153,8 @@ class StaticBox(Surface):
     stiffness : float, optional
         As in `treesim.Surface`.
     dissipation_time : float
+        As in `treesim.Surface`.
+    torsional_friction, rolling_friction : float
         As in `treesim.Surface`.
     name : str
         As in `treesim.Surface`.
@@ -209,6 +222,8 @@ class HeightField(Surface):
     stiffness : float, optional
         As in `treesim.Surface`.
     dissipation_time : float
+        As in `treesim.Surface`.
+    torsional_friction, rolling_friction : float
         As in `treesim.Surface`.
     name : str
         As in `treesim.Surface`.

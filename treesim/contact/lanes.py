@@ -88,11 +88,11 @@ def begin_lanes(stage: ContactSolve) -> bool:
     """Return whether SIMD code supports a contact solve, and start its background compilation.
 
     It does not support solids with edges, contact between points (of capsules and boxes), constrained frames and loops,
-    mimic joints, solvers other than "pgs", and uncompiled Python. It is not used where there are only joint limits,
-    which few states reach.
+    mimic joints, torsional and rolling friction of contacts, solvers other than "pgs", and uncompiled Python. It is not
+    used where there are only joint limits, which few states reach.
     """
     touching = stage.touching
-    if touching.only_limits or not runs_compiled():
+    if touching.only_limits or touching.resists or not runs_compiled():
         return False
     pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
     smooth = bool(np.isin(pairs[:, 2], SMOOTH).all()) and not pairs[:, BETWEEN_POINTS].any()

@@ -60,10 +60,20 @@ class Touching:
     def rows(self) -> int:
         """Number of impulses that a state stores for the warm start.
 
-        There are three for each slot, and one for each limit, joint with friction, speed limit, and row of frame and
-        loop constraints.
+        There are three for each slot, six with torsional or rolling friction, and one for each limit, joint with
+        friction, speed limit, and row of frame and loop constraints.
         """
-        return 3 * self.slots + self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
+        others = self.limits + self.frictions + self.speeds + int(self.held[0][1 + 3 * self.held[0][0]])
+        return (6 if self.resists else 3) * self.slots + others
+
+    @property
+    def resists(self) -> bool:
+        """True if any pair has torsional or rolling friction."""
+        return bool(self.layout[11])
+
+    def rows_with(self, capacity: int) -> int:
+        """Largest number of rows of one state with `capacity` contacts."""
+        return self.rows + (7 if self.resists else 3) * capacity - (6 if self.resists else 3) * self.slots
 
     @property
     def external(self) -> int:
@@ -133,6 +143,7 @@ def touching(
         max(1, len(made.groups)),  # arrays that are never empty, for fast calls
         max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
         1,
+        int(made.resists),
     ]
     rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), independent_v[rough], np.ravel(speed)]
     layout = np.concatenate(rows).astype(np.int64)
@@ -214,6 +225,7 @@ class _Pairs:
         self.links: list[tuple[str, str]] = []
         self.groups: dict[tuple[str, str], int] = {}
         self.slots = self.most = self.capacity = 0
+        self.resists = False  # whether any pair has torsional or rolling friction
         self._first: dict[int, tuple[CollisionShape, int, np.ndarray, int]] = {}
 
     def add(self, shape: CollisionShape, solid: Solid, surface: Surface, met: str, internal_edges: int = 0) -> None:
@@ -234,7 +246,9 @@ class _Pairs:
         row += [between, group, flipped, internal_edges, shared, KINDS[shape.kind], planes]
         assert len(row) == COLUMNS
         stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(PER_PAIR, max(len(points), 1))
-        law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time]
+        angular = [surface.torsional_friction, surface.rolling_friction]
+        law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time, *angular]
+        self.resists |= any(angular)
         ball = bounding_ball(points) if not cylinder else _around(points, extra=points[0, 3])
         reals = np.concatenate([_in_kernel_axes(self.robot, solid.body, solid.placement), solid.size, law, ball])
         assert reals.size == REALS

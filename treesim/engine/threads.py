@@ -9,6 +9,7 @@ hundred.
 from __future__ import annotations
 
 import ctypes
+import logging
 import os
 import sys
 import threading
@@ -206,8 +207,8 @@ def _function(address: int) -> Any:
 def openmp() -> Any:
     """Return OpenMP's `GOMP_parallel(function, data, threads, flags)`, or None if no library has it.
 
-    A newly loaded library lets its threads sleep between calls (WAITING), unless the environment specifies how
-    they wait. The environment is then restored.
+    The latter is logged once. A newly loaded library lets its threads sleep between calls (WAITING), unless the
+    environment specifies how they wait. The environment is then restored.
     """
     asked = {} if any(name in os.environ for name in WAITING) else WAITING
     os.environ.update(asked)
@@ -220,10 +221,24 @@ def openmp() -> Any:
             parallel.restype = None
             parallel.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
             return parallel
+        logging.getLogger("treesim").info("batches run on Python's threads: %s", _without_openmp())
         return None
     finally:
         for name in asked:
             os.environ.pop(name, None)
+
+
+def _without_openmp() -> str:
+    """Return why Python's threads are used, and the remedy."""
+    remedy = "; on Debian and Ubuntu, `apt-get install libgomp1`" if sys.platform == "linux" else ""
+    return f"there is no OpenMP library, with which small batches take about half the time{remedy}"
+
+
+def kind_of_threads() -> str:
+    """Return which threads run batches: OpenMP's, or Python's and why."""
+    if not _may_use_openmp:
+        return "Python's (this process is a fork)"
+    return "OpenMP's" if openmp() is not None else f"Python's ({_without_openmp()})"
 
 
 def _begin_again() -> None:

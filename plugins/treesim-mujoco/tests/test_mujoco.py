@@ -15,6 +15,7 @@ from treesim_mujoco.layout import MujocoLayout
 import treesim
 from tests import layouts
 from treesim.compare import EngineAdapter, EngineError, Motion, States, compare, explain
+from treesim.compare.cases import ContactScene
 from treesim.compare.source import read as read_source
 from treesim.errors import UnsupportedError
 from treesim.urdf import to_urdf
@@ -228,3 +229,15 @@ def test_inertia_that_is_lost_in_merging_is_told(robot, owner):
     causes = explain(robot, MujocoAdapter(), base="fixed")
     (found,) = causes.explanations
     assert causes.complete and (found.kind, found.owner) == ("merged_massless_dropped", owner)
+
+
+def test_rolling_friction_of_surfaces_is_that_of_geoms():
+    ball = treesim.free_body("ball", "sphere", (0.1,), 1.0)
+    for angular, condim in (({"torsional_friction": 0.003, "rolling_friction": 0.002}, 6), ({}, 3)):
+        world, still = treesim.World(ball, ground=treesim.Ground(friction=0.7, **angular)), np.zeros(6)
+        scene = ContactScene(world, ball.neutral()[None], still[None], ball.neutral(), still, still, 1e-3)
+        model = contact.contact_model(scene)
+        assert model.geom_condim.max() == condim
+        np.testing.assert_array_equal(
+            model.geom_friction.max(axis=0), [0.7, *angular.values()] if angular else [0.7, 0, 0]
+        )

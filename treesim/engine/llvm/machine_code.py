@@ -52,8 +52,8 @@ def processor() -> Processor:
     from llvmlite import binding
 
     triple, features = binding.get_default_triple(), binding.get_host_cpu_features()
-    if level := processor_levels.wanted(features):
-        return Processor(triple, level.name, "", level.vector_bytes, level.fuses)
+    if level := processor_levels.wanted(triple, features):
+        return Processor(triple, level.processor, level.features, level.vector_bytes, level.fuses)
     width = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
     fuses = features.get("fma", not triple.startswith(("x86_64", "i686")))
     return Processor(triple, binding.get_host_cpu_name(), features.flatten(), width, fuses)

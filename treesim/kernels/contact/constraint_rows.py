@@ -1,8 +1,8 @@
 """Rows of a contact problem: gaps, bounds and biases of position and velocity impulses.
 
 `m` is the memory of the step (`workspace.ContactMemory`). Contacts come first, three rows each, tangents before the
-normal. Then follow limits that can be reached in the step, joints with friction, rows of constrained frames and loops,
-and speed limits.
+normal. Then follow torsional and rolling friction (`rolling_friction`), limits that can be reached in the step, joints
+with friction, rows of constrained frames and loops, and speed limits.
 """
 
 from __future__ import annotations
@@ -23,6 +23,16 @@ NEAR = 0.95  # of its highest speed: a joint that would be faster gets a row
 def law_of(m, c):
     """Return the row of contact c in the table of contact parameters."""
     return m.contacts.pair[c]
+
+
+def blocks_of(m, nc):
+    """Return the number of contacts of the problem: the nc contacts, and those that are rolling friction."""
+    return nc + m.rolling.count[0]
+
+
+def end_of_contacts(m, nc):
+    """Return the number of rows of nc contacts, with those of torsional and rolling friction."""
+    return 3 * blocks_of(m, nc) + m.rolling.count[1]
 
 
 def same_bodies(m, c, k):
@@ -240,7 +250,7 @@ def position_problem(m, nc, n, q, dt, share):
         if is_soft(m, c):
             m.bias[r], m.soft[r] = soft_bias(m, c, dt, share), compliance(m, c, dt, share)
             m.rows.G[r, r] += m.soft[r]
-    for r in range(3 * nc, n):
+    for r in range(end_of_contacts(m, nc), n):
         j = m.limit[r] - m.touch.limits
         put_bounds(m, r, dt, share)
         if j < 0:
@@ -270,7 +280,7 @@ def velocity_problem(m, nc, n, q, dt, share):
             m.bias[r] = (m.mean_rate[r] + soft_bias(m, c, dt, share)) / share - m.end_rate[r]
         elif m.push[r] <= 0 and m.contacts.gap[c] + dt * m.moved[r] > 0:
             m.mu[c] = -1
-    for r in range(3 * nc, n):
+    for r in range(end_of_contacts(m, nc), n):
         j = m.limit[r] - m.touch.limits
         put_bounds(m, r, dt, 1)
         m.bias[r] = dt * 0

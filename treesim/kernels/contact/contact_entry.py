@@ -18,6 +18,7 @@ from .collision import PLANES
 from .constraint_rows import put_held
 from .contact_kinematics import SIZE, kinematics_of
 from .contact_step import SOLVER_INFO, make_contact_step
+from .rolling_friction import WITH_ROLLING
 from .workspace import contact_memory
 
 
@@ -66,7 +67,8 @@ def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
         return m, solver_memory(m.g.size, q), around(tree, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, q))
 
     flags = {
-        "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held, "again": parts.again, "mimic": mimic,
+        "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held,
+        "resists": parts.rolling is WITH_ROLLING, "again": parts.again, "mimic": mimic,
         "pushed": pushed, "placed": parts.placed,
     }  # fmt: skip
     step.__name__ = "_".join([f"contact_step_by_{solver.__name__}", *(name for name, holds in flags.items() if holds)])
@@ -77,7 +79,8 @@ def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
             "frames": "TableOfReals", "settings": "TableOfReals", "scheme": "TableOfReals",
         },
         {
-            "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]",
+            "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]"
+            " + 3 * layout[5] * layout[11]",
             "P": "layout[8]", "F": "layout[9]",
         }, returns_status=True, expands=mimic,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),

@@ -26,6 +26,8 @@ from .collision import PLANES, SOLIDS, find_contacts
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
+    blocks_of,
+    end_of_contacts,
     level_points,
     limit_slack,
     position_problem,
@@ -42,6 +44,7 @@ from .delassus import articulate, assemble_delassus, backward_sweep, move_bodies
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .problem import Problem, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
+from .rolling_friction import NO_ROLLING, WITH_ROLLING
 from .work import (
     any_soft,
     lost_outside,
@@ -105,7 +108,7 @@ def store_warm_start(m, nc, n, after):
     for c in range(nc):
         for j in range(3):
             after[3 * m.contacts.slot[c] + j] = m.impulse[3 * c + j]
-    for r in range(3 * nc, n):
+    for r in range(end_of_contacts(m, nc), n):
         after[3 * m.touch.slots + m.limit[r]] = m.impulse[r]
 
 
@@ -114,7 +117,7 @@ def load_warm_start(m, nc, n, share, before):
     for c in range(nc):
         for j in range(3):
             m.push[3 * c + j] = share * before[3 * m.contacts.slot[c] + j]
-    for r in range(3 * nc, n):
+    for r in range(end_of_contacts(m, nc), n):
         m.push[r] = share * before[3 * m.touch.slots + m.limit[r]]
 
 
@@ -170,7 +173,7 @@ def put_rows(tree, q, dt, external_contacts, m, parts):
     level_points(m, nc)
     for c in range(nc):
         put_contact(m, c)
-    n = put_limits(m, q, dt, 3 * nc)
+    n = put_limits(m, q, dt, parts.rolling.put_rows(m, nc))
     n = put_speeds(m, put_frictions(m, n))
     if n > 0:
         n = parts.put_held(tree, m, n)
@@ -192,21 +195,24 @@ def rates(tree, v, m, n, placed=False):
 
 
 class Parts(NamedTuple):
-    """Functions that vary between compiled steps: solids (`collision`), rows of constrained frames, midpoint corrector.
+    """Functions that vary between compiled steps.
 
-    again: whether the midpoint corrector is used (`midpoint_correction`), which supports neither mimic joints nor
-    external contacts. placed: whether the kinematics are given (`contact_kinematics`).
+    solids: of `collision`. put_held: writes rows of constrained frames. rolling: of `rolling_friction`. again: whether
+    the midpoint corrector is used (`midpoint_correction`), which supports neither mimic joints nor external contacts.
+    placed: whether the kinematics are given (`contact_kinematics`).
     """
 
     solids: Any
     put_held: Any
+    rolling: Any
     again: bool
     placed: bool
 
 
-def parts_of(on_planes, held, again, placed):
-    """Return the functions for steps with planes only or with all solids, and with constrained frames or without."""
-    return Parts(PLANES if on_planes else SOLIDS, put_held if held else put_none_held, again, placed)
+def parts_of(on_planes, held, resists, again, placed):
+    """Return the functions for steps on planes only, with constrained frames, with torsional or rolling friction."""
+    rows, rolling = put_held if held else put_none_held, WITH_ROLLING if resists else NO_ROLLING
+    return Parts(PLANES if on_planes else SOLIDS, rows, rolling, again, placed)
 
 
 def make_contact_step(solver, with_rotors, hold, parts):
@@ -215,14 +221,16 @@ def make_contact_step(solver, with_rotors, hold, parts):
     with_rotors: function that returns the tree with distributed rotor inertias. hold: function that applies the
     constraints of mimic joints to the rows (`contact_mimic`).
     """
+    rolling = parts.rolling
+    solve = rolling.solver(solver)
 
-    def solve_within_energy(problem, m, n, dt, tolerance, most, memory):
+    def solve_within_energy(problem, m, nc, n, dt, tolerance, most, memory):
         """Solve for the velocity impulses; scale restitution if it would add energy. Return the number of iterations.
 
         Newton's restitution may add energy in the presence of friction. Then the impulses are on the line from those
         without restitution, as far as no energy is added.
         """
-        taken = solver(problem, m.impulse, m.sigma, tolerance, most, memory)
+        taken = solve(problem, m.impulse, m.sigma, tolerance, most, memory, m, nc)
         bounces = False
         for c in range(problem.contacts):
             bounces = bounces or m.rebound[c] > 0
@@ -231,10 +239,13 @@ def make_contact_step(solver, with_rotors, hold, parts):
                 m.inelastic[r] = m.impulse[r]
             for c in range(problem.contacts):
                 m.g[3 * c + 2] += m.rebound[c]
-            taken += solver(problem, m.inelastic, m.sigma, tolerance, most, memory)
+            taken += solve(problem, m.inelastic, m.sigma, tolerance, most, memory, m, nc)
             for c in range(problem.contacts):
                 m.g[3 * c + 2] -= m.rebound[c]
+            rolling.without_third(m, nc, m.impulse)
+            rolling.without_third(m, nc, m.inelastic)
             scale_restitution(problem, m, n)
+            rolling.put_bounds(m, nc, m.impulse)
         return taken
 
     def resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, placed):
@@ -249,33 +260,38 @@ def make_contact_step(solver, with_rotors, hold, parts):
         backward_sweep(moved, m.rows, n)
         hold(moved, q, m.rows, n, mimic_constraint)
         assemble_delassus(moved, m.rows, n)
-        problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored)
+        problem = Problem(blocks_of(m, nc), n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored)
         position_problem(m, nc, n, q, s.dt, share)
+        rolling.put_mobility(m, nc)
         regularize_immobile_rows(problem)
         problem.factored[0] = 0.0
         load_warm_start(m, nc, n, share, before)
+        rolling.load(m, nc, share, before)
+        rolling.put_bounds(m, nc, m.push)
         scale_along_ray(problem, m.push, m.sigma)
-        taken = solver(problem, m.push, m.sigma, tolerance, most, memory)
+        taken = solve(problem, m.push, m.sigma, tolerance, most, memory, m, nc)
         solver_info[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
         put_moved(m, nc, n)
         velocity_problem(m, nc, n, q, s.dt, share)
         for r in range(n):
             m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
+        rolling.put_bounds(m, nc, m.impulse)
         scale_along_ray(problem, m.impulse, m.sigma)
-        taken += solve_within_energy(problem, m, n, s.dt, tolerance, most, memory)
+        taken += solve_within_energy(problem, m, nc, n, s.dt, tolerance, most, memory)
         relative_velocities(problem, m.impulse, m.sigma)
         solver_info[RESIDUAL] = residual(problem, m.impulse, m.sigma)
         solver_info[CERTIFICATE], solver_info[CONTACTS] = work_of(m, m.impulse, n), nc
         work = work_of_impulses(nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
         if has_overlaps(m, nc, n, q, s.dt):
             recovery_problem(m, nc, n, q, s.dt)
+            rolling.deactivate(m, nc)
             scale_along_ray(problem, m.recovery, m.sigma)
             taken += solver(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)
             missed = residual(problem, m.recovery, m.sigma)
             solver_info[POSITION_RESIDUAL] = maximum(solver_info[POSITION_RESIDUAL], missed)
             recover(m, n)
         solver_info[PENETRATION], solver_info[ITERATIONS] = deepest(m, nc, s.dt), solver_info[ITERATIONS] + taken
-        responses(moved, m.rows, nc, m.push, m.mean_change, m.impulse, m.end_change)
+        responses(moved, m.rows, blocks_of(m, nc), m.push, m.mean_change, m.impulse, m.end_change)
         return work
 
     def lost_by_springs(tree, q_new, nc, dt, external_contacts, stored, m):
@@ -319,6 +335,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         moved = with_rotors(with_armature(tree, m.step.diagonal), mimic_constraint)
         done = resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, parts.placed)
         store_warm_start(m, nc, n, after)
+        rolling.store(m, nc, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             if scheme[4] > 0:
@@ -335,12 +352,14 @@ def make_contact_step(solver, with_rotors, hold, parts):
             )
             reset_warm_start(after)
             store_warm_start(m, nc, n, after)
+            rolling.store(m, nc, after)
             from_midpoint(tree, s.dt, q, m)
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
             m.end[k] += m.end_change[k]
         advance(tree, q, m.mean, m.end, s.dt, q_new, v_new)
         put_wrenches(m, nc, s.dt, wrench, pairs)
+        rolling.put_torques(m, nc, s.dt, wrench, pairs)
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
             work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m, parts.placed)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.linear import Vector, cross, rotate_back, sub
+from ..algebra.linear import Vector, cross, rotate_back, scale, sub
 from ..algebra.numbers import some, vectorized
 from ..algebra.rotations import compose
 from ..algebra.spatial import (
@@ -97,6 +97,14 @@ def put_pair(r, row, a, b, point, direction):
     r.body[0, row], r.body[1, row], r.dof[row] = a, b, -1
     put_force(r.A[0], row, point_force(transform_at(r.W, a), point, direction))
     put_force(r.A[1], row, force_scale(point_force(transform_at(r.W, b), point, direction), -1))
+
+
+def put_turn(r, row, a, b, direction):
+    """Write a row: the angular velocity, along `direction`, of body a relative to body b."""
+    r.body[0, row], r.body[1, row], r.dof[row] = a, b, -1
+    none = scale(direction, 0)
+    put_force(r.A[0], row, Force(rotate_back(transform_at(r.W, a).R, direction), none))
+    put_force(r.A[1], row, Force(rotate_back(transform_at(r.W, b).R, scale(direction, -1)), none))
 
 
 def put_joint(r, row, k):

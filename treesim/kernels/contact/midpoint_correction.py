@@ -24,6 +24,7 @@ import numpy as np
 from ..algebra.numbers import absolute, maximum, minimum
 from ..dynamics.aba import forward_dynamics, scratch_for
 from ..kinematics.configuration import advance, into_start_axes, retrace
+from .constraint_rows import blocks_of
 from .delassus import move_bodies, place, responses, velocities_along
 
 FAST = 1e-5  # m/s, rad/s: error of a velocity, h |dv| |v|, below which there is no midpoint correction
@@ -67,12 +68,13 @@ def motion_of_impacts(nc, n, m):
     """
     for r in range(n):
         m.push[r] -= m.recovery[r]
-    for c in range(nc):
+    blocks = blocks_of(m, nc)
+    for c in range(blocks):
         normal, most = m.push[3 * c + 2], m.impulse[3 * c + 2]
         if normal > most:
             for j in range(3):
                 m.push[3 * c + j] *= most / normal
-    for r in range(3 * nc, n):
+    for r in range(3 * blocks, n):
         m.push[r] = minimum(maximum(m.push[r], minimum(m.impulse[r], 0)), maximum(m.impulse[r], 0))
 
 
@@ -80,7 +82,7 @@ def to_midpoint(tree, moved, dt, q, v, nc, n, m):
     """Compute unconstrained motion, poses and velocities u + e of the bodies at the corrected midpoint."""
     g, half, no_forces = m.again, dt / 2, np.empty((0, 6), q.dtype)
     motion_of_impacts(nc, n, m)
-    responses(moved, m.rows, nc, m.push, m.mean_change, m.impulse, m.end_change)
+    responses(moved, m.rows, blocks_of(m, nc), m.push, m.mean_change, m.impulse, m.end_change)
     for k in range(tree.nv):
         g.mean[k], g.end[k], m.step.mean[k] = m.mean[k], m.end[k], m.mean[k] + m.mean_change[k]
         m.step.a[k] = (m.step.mean[k] + (v[k] + m.end[k] + m.end_change[k]) / 2) / 2

@@ -12,7 +12,7 @@ long an overlap has lasted, and do not change velocities. Overlaps of soft surfa
 from __future__ import annotations
 
 from ..algebra.numbers import maximum, minimum, some
-from .constraint_rows import is_held, is_soft, limit_gap, put_bounds
+from .constraint_rows import end_of_contacts, is_held, is_soft, limit_gap, put_bounds
 
 FINER = 1e-2  # times the tolerance of the others: along rows of light joints it is many times as much of their rates
 YIELD = 0.1  # of its mobility at most, so that what opens others does not press an overlap deeper
@@ -28,7 +28,7 @@ def has_overlaps(m, nc, n, q, dt):
     found = False
     for c in range(nc):
         found = found or (not is_soft(m, c) and some(opening(m, m.contacts.gap[c], dt) > 0))
-    for r in range(3 * nc, n):
+    for r in range(end_of_contacts(m, nc), n):
         if m.limit[r] < m.touch.limits:
             found = found or some(opening(m, limit_gap(m, m.limit[r], q), dt) > 0)
     return found
@@ -59,7 +59,7 @@ def recovery_problem(m, nc, n, q, dt):
             m.mu[c] = -1.0
         else:
             put_opening(m, 3 * c + 2, 1, m.contacts.gap[c], dt)
-    for r in range(3 * nc, n):
+    for r in range(end_of_contacts(m, nc), n):
         put_bounds(m, r, dt, 1)
         if m.limit[r] < m.touch.limits:
             put_opening(m, r, m.touch.limit[m.limit[r], 2], limit_gap(m, m.limit[r], q), dt)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-NUMBERS = 11  # of counts in front of the table of integers
+NUMBERS = 12  # of counts in front of the table of integers
 COLUMNS = 17  # integers of a pair
-REALS = 24  # reals of a pair
+REALS = 26  # reals of a pair
 RIM = 8  # slots of a cylinder: four points on each rim
 FOUND = 9  # numbers of an external contact: pair, index in it, gap, point, normal
 PER_PAIR = 4  # contacts of a pair at most: more do not change what two rigid bodies can do
@@ -30,7 +30,8 @@ class Touch(NamedTuple):
     pair: Any
     solid: Any  # (P, 12) placement of the solid on body b
     size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid, largest height
-    law: Any  # (P, 4) friction, restitution, stiffness (0: rigid) [N/m], dissipation time [s]
+    # (P, 6) friction, restitution, stiffness (0: rigid) [N/m], dissipation time [s], torsional and rolling friction [m]
+    law: Any
     ball: Any  # (P, 4) centre on body a and radius of a sphere around the shape
     # (n, 4) points on body a and their radius; then of a box or hull the normals and offsets of its faces' planes
     point: Any
@@ -44,6 +45,7 @@ class Touch(NamedTuple):
     height: Any  # of the grids
     option: Any  # recovery, its highest speed, speed of restitution, allowed overlap
     reports_pairs: Any  # 1 if wrenches of pairs of bodies are returned
+    resists: Any  # 1 if any pair has torsional or rolling friction
 
 
 def slot_of(touch, k, j):
@@ -67,8 +69,8 @@ def touch_tables(layout, geometry):
     return Touch(
         layout[4], layout[5], layout[6], limits, frictions, speeds, layout[NUMBERS:ends].reshape((P, COLUMNS)),
         pairs[:, 0:12],
-        pairs[:, 12:16], pairs[:, 16:20], pairs[:, 20:24], geometry[a:b].reshape((n, 4)), limit, friction,
+        pairs[:, 12:16], pairs[:, 16:22], pairs[:, 22:26], geometry[a:b].reshape((n, 4)), limit, friction,
         speed, geometry[b : b + limits], geometry[b + limits : c], geometry[c : c + speeds],
         geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :], geometry[0:OPTIONS],
-        layout[10],
+        layout[10], layout[11],
     )  # fmt: skip

@@ -19,6 +19,13 @@ def add_wrench(total, row, first, force, moment):
     total[row, first + 5] += moment.z
 
 
+def add_to_body(m, k, side, force, moment, wrench, pairs):
+    """Add a force and moment on the first (side 0) or second body of contact parameters k to its wrenches."""
+    add_wrench(wrench, m.touch.pair[k, side], 0, force, moment)
+    if m.touch.reports_pairs == 1:
+        add_wrench(pairs, m.touch.pair[k, 11], 6 * absolute(side - m.touch.pair[k, 12]), force, moment)
+
+
 def put_wrenches(m, nc, dt, wrench, pairs):
     """wrench[i] = mean contact force and moment on body i in the step, in world axes at its origin.
 
@@ -34,6 +41,4 @@ def put_wrenches(m, nc, dt, wrench, pairs):
         for side in range(2):
             i, force = m.touch.pair[k, side], scale(f, (1 - 2 * side) / dt)
             moment = cross(sub(x, transform_at(m.rows.W, i).p), force)
-            add_wrench(wrench, i, 0, force, moment)
-            if m.touch.reports_pairs == 1:
-                add_wrench(pairs, m.touch.pair[k, 11], 6 * absolute(side - m.touch.pair[k, 12]), force, moment)
+            add_to_body(m, k, side, force, moment, wrench, pairs)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 import numpy as np
 
-from treesim import Ground, HeightField, StaticBox
+from treesim import Ground, HeightField, StaticBox, Surface
 from treesim.compare.cases import ROLLOUT, BenchmarkCase, ContactScene, Stepping
 from treesim.errors import UnsupportedError
 from treesim.states.support import candidates
@@ -19,7 +19,7 @@ from .reading import bodies_alone, body_name, model_of
 from .timed import ENGINE, by_batch, by_rollout
 
 if TYPE_CHECKING:
-    from treesim import CollisionShape, Surface
+    from treesim import CollisionShape
 
 NOSLIP = 10  # iterations
 FLAT = 1e-3  # m: least height of a height field, which MuJoCo requires to be positive
@@ -109,7 +109,9 @@ def stepped_by(model: Any, way: Way) -> Any:
 
 
 def contact_model(scene: ContactScene) -> Any:
-    """Return MuJoCo's model of a scene: condim 3, sliding friction; robots do not collide with themselves.
+    """Return MuJoCo's model of a scene: robots do not collide with themselves.
+
+    Contacts have condim 3, or 6 for surfaces with torsional or rolling friction.
 
     Raises UnsupportedError if MuJoCo does not support the bodies, shapes or ground.
     """
@@ -170,15 +172,16 @@ def _add_ground(spec: Any, surface: Surface, label: str) -> None:
         geom = {"type": _geom("hfield"), "hfieldname": label, "pos": [*np.asarray(surface.center), low]}
     else:
         raise UnsupportedError(f"MuJoCo has no {type(surface).__name__}")
-    spec.worldbody.add_geom(**geom, quat=quaternion, **_contact(surface.friction), contype=0, conaffinity=1)
+    spec.worldbody.add_geom(**geom, quat=quaternion, **_contact(surface), contype=0, conaffinity=1)
 
 
 def _geom(kind: str) -> Any:
     return getattr(mujoco.mjtGeom, f"mjGEOM_{kind.upper()}")
 
 
-def _contact(friction: float) -> dict[str, Any]:
-    return {"condim": 3, "friction": [friction, 0, 0]}
+def _contact(surface: Surface) -> dict[str, Any]:
+    angular = [surface.torsional_friction, surface.rolling_friction]
+    return {"condim": 6 if any(angular) else 3, "friction": [surface.friction, *angular]}
 
 
 def _add_shape(spec: Any, scene: ContactScene, shape: CollisionShape, label: str, collide: int) -> None:
@@ -195,5 +198,5 @@ def _add_shape(spec: Any, scene: ContactScene, shape: CollisionShape, label: str
         geom["size"] = [*size, 0, 0][:3]
     spec.body(body_name(scene.robot.body_names[shape.body - 1])).add_geom(
         **geom, pos=shape.placement.translation, quat=quaternion, mass=0,
-        **_contact(scene.world.surface.friction if collide else 0.0), contype=1, conaffinity=collide,
+        **_contact(scene.world.surface if collide else Surface(friction=0)), contype=1, conaffinity=collide,
     )  # fmt: skip

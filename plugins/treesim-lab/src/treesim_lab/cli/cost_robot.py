@@ -41,7 +41,7 @@ def show_robot(
     console = output()
     console.print(f"{named(robot.name)}, {base} base: {facts['n_bodies']} bodies, nv {facts['nv']}, depth ", end="")
     console.print(f"{facts['limits']['depth']}; mass matrix, where it can differ from zero:")
-    console.print(picture(robot.sparsity()), soft_wrap=True)
+    console.print(picture(robot.sparsity(), console.encoding), soft_wrap=True)
     for line in _limits(facts):
         console.print(line, soft_wrap=True)
     kinds = ("parts", "dynamics", "operational", "space")
