@@ -10,7 +10,8 @@ from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
 from ..kernels.contact.simd_collision import CAPACITY
-from ..kernels.contact.simd_contact_step import FOR_ONE, contact_step_on_lanes
+from ..kernels.contact.simd_contact_step import FOR_ONE
+from ..kernels.contact.simd_states import contact_step_on_lanes
 from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE

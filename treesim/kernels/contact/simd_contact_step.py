@@ -13,15 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.numbers import maximum, minimum, select, some
-from ..algebra.state_lanes import OnLanes, gathered, lane_count, scattered
-from ..algebra.tables import tree_tables, with_armature
-from ..entries.annotations import Reals, TableOfIntegers, TableOfReals
-from ..entries.status import status_of
+from ..algebra.tables import with_armature
 from ..kinematics.configuration import advance, retrace
-from ..stepping.step import resist, settings_of
+from ..stepping.step import resist
 from .active_set import active_set_memory
 from .admm import admm_memory
-from .candidates import contacts_memory
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
@@ -41,15 +37,13 @@ from .pgs import PgsMemory, solve_warm, solve_without_stalls
 from .problem import Problem, regularize_immobile_rows, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .simd_active_set import solve_lanes
-from .simd_collision import CAPACITY, MOST, find_contacts
-from .simd_warm_start import clear_impulses, clear_where, load_warm_start, store_warm_start
+from .simd_collision import MOST, find_contacts
+from .simd_warm_start import clear_where, load_warm_start, store_warm_start
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
-from .workspace import contact_memory
 
 # numbers: residual, FOR_ONE for a state that is not solved, whose other results are invalid, and steps of the solver
 SIMD_SOLVER_INFO = 3
 FOR_ONE = 1
-MOST_STEPS = 31  # states that took more form groups together
 
 
 def put_limits(m, q, dt, n, active):
@@ -135,24 +129,6 @@ class Lanes(NamedTuple):
     count: Any
     solver: Any
     first_solution: Any
-
-
-class States(NamedTuple):
-    """Arrays of all states, with the numbers of each one after the other; `size` impulses each."""
-
-    q: Any
-    v: Any
-    q_free: Any
-    v_free: Any
-    force: Any
-    work_free: Any
-    before: Any
-    q_new: Any
-    v_new: Any
-    after: Any
-    solver_info: Any
-    work: Any
-    size: Any
 
 
 def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, q_new, v_new,
@@ -322,103 +298,3 @@ def replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work):
         v_new[k] = select(free, v_free[k], v_new[k])
     for k in range(2):
         work[k] = select(free, work_free[k], work[k])
-
-
-def load_lanes(x, size, states, out):
-    """out = `size` numbers of each of several states."""
-    for k in range(size):
-        out[k] = gathered(x, k, size, states)
-
-
-def store_lanes(x, size, states, given):
-    """Store `size` numbers of each of several states to the array x."""
-    for k in range(size):
-        scattered(x, k, size, states, given[k])
-
-
-def step_group(tree, s, scheme, x, room, lanes, coordinates, rates_, few):
-    """Compute the steps of a group of states; return False, without results, if they have too many contacts."""
-    nq, nv, states = tree.nq, tree.nv, lanes.states
-    load_lanes(x.q, nq, states, coordinates[0])
-    load_lanes(x.q_free, nq, states, coordinates[1])
-    load_lanes(x.v, nv, states, rates_[0])
-    load_lanes(x.v_free, nv, states, rates_[1])
-    load_lanes(x.force, nv, states, rates_[2])
-    load_lanes(x.work_free, 2, states, few[6:8])
-    done = contact_lanes(
-        tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[6:8], x.before, x.after,
-        x.size, coordinates[2], rates_[3], few[0:3], few[3:5], room, lanes,
-    )  # fmt: skip
-    if done:
-        store_lanes(x.q_new, nq, states, coordinates[2])
-        store_lanes(x.v_new, nv, states, rates_[3])
-        store_lanes(x.solver_info, SIMD_SOLVER_INFO, states, few[0:3])
-        store_lanes(x.work, 2, states, few[3:5])
-    return done
-
-
-def step_states(tree, s, scheme, x, room, lanes, coordinates, rates_, few, which, count):
-    """Compute the steps of the first `count` states of the list `which`, in groups.
-
-    Returns the number of those that are not solved, which are then the first of the list.
-    """
-    first, wide, left = 0, lane_count(), 0
-    while first < count:
-        end = min(first + wide, count)
-        for k in range(lane_count()):
-            lanes.states[k] = which[min(first + k, end - 1)]
-        for k in range(first, end):
-            clear_impulses(x.after, which[k], x.size, room.touch.slots)
-        group = lanes._replace(several=end > first + 1)
-        if step_group(tree, s, scheme, x, room, group, coordinates, rates_, few):
-            for k in range(first, end):
-                if x.solver_info[SIMD_SOLVER_INFO * which[k] + 1] == FOR_ONE:
-                    which[left] = which[k]
-                    left += 1
-            first, wide = end, lane_count()
-        else:
-            wide = wide // 2
-    return left
-
-
-def put_alike(solver_info, which, count):
-    """List the states by the solver's steps that `solver_info` counted before: those of a group wait for each other."""
-    n = 0
-    for steps in range(MOST_STEPS + 1):
-        for k in range(count):
-            if min(int(solver_info[SIMD_SOLVER_INFO * k + 2]), MOST_STEPS) == steps:
-                which[n] = k
-                n += 1
-
-
-def contact_step_on_lanes(
-    ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers,
-    frames: TableOfReals, settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals,
-    v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals,
-    solver_info: Reals, work: Reals,
-) -> int:  # fmt: skip
-    """Compute the steps of all states, `lane_count()` at a time; arrays as in `contact_step_entry`.
-
-    The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
-    again, with the solver's other steps up to where it stalls. `before` and `after` are impulses with their lists
-    (`simd_warm_start`); those in `after` are cleared first. `solver_info` has SIMD_SOLVER_INFO numbers per state, which
-    at first are those of an earlier step, or zeros: they determine the groups.
-    """
-    tree = tree_tables(ints, reals)
-    s = settings_of(tree, settings)
-    nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
-    coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(8, OnLanes)
-    m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
-    found = m.touch._replace(capacity=CAPACITY + m.touch.most)  # of a pair all points are, before four remain
-    m = m._replace(contacts=contacts_memory(found, coordinates[0]))
-    memory, active = solver_memory(m.g.size, coordinates[0]), np.empty(m.g.size + m.touch.most, OnLanes)
-    states, which, solution = np.empty(lane_count(), np.int64), np.empty(count, np.int64), np.empty((4, nv), OnLanes)
-    x = States(
-        q, v, q_free, v_free, force, work_free, before, q_new, v_new, after, solver_info, work, before.size // count
-    )
-    put_alike(solver_info, which, count)
-    left = count
-    for turn in range(2):
-        lanes = Lanes(states, True, 1 if turn == 0 else int(scheme[2]), active, few[5:6], memory, solution)
-        left = step_states(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
-    return max(status_of(q_new), status_of(v_new))
