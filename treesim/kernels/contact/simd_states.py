@@ -75,7 +75,7 @@ def step_group(tree, s, scheme, x, room, lanes, coordinates, rates_, few):
     return done
 
 
-def step_states(tree, s, scheme, x, room, lanes, coordinates, rates_, few, which, count):
+def step_groups(tree, s, scheme, x, room, lanes, coordinates, rates_, few, which, count):
     """Compute the steps of the first `count` states of the list `which`, in groups.
 
     Returns the number of those that are not solved, which are then the first of the list.
@@ -138,5 +138,5 @@ def contact_step_on_lanes(
     left = count
     for turn in range(2):
         lanes = Lanes(states, True, 1 if turn == 0 else int(scheme[2]), active, few[5:6], memory, solution)
-        left = step_states(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
+        left = step_groups(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
     return max(status_of(q_new), status_of(v_new))
