@@ -11,7 +11,7 @@ from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
 from ..kernels.contact.simd_collision import CAPACITY
 from ..kernels.contact.simd_contact_step import FOR_ONE
-from ..kernels.contact.simd_states import contact_step_on_lanes
+from ..kernels.contact.simd_groups import contact_step_on_lanes
 from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE

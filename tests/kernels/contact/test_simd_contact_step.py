@@ -8,7 +8,7 @@ from treesim.contact.lanes import begin_lanes
 from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.contact.simd_collision import MOST
 from treesim.kernels.contact.simd_contact_step import SIMD_SOLVER_INFO
-from treesim.kernels.contact.simd_states import put_alike
+from treesim.kernels.contact.simd_groups import put_alike
 from treesim.rollouts import contact
 
 from ...contact.scenes import at, ball, cube, free_body, shape
