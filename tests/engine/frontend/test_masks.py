@@ -9,7 +9,7 @@ from treesim.engine.call import generic
 from treesim.engine.trigonometry import LARGEST
 from treesim.errors import UnsupportedError
 from treesim.kernels.algebra.linear import Vector, dot, scale
-from treesim.kernels.algebra.numbers import absolute, less, maximum, minimum, select, sincos, some, sqrt
+from treesim.kernels.algebra.numbers import absolute, less, maximum, minimum, select, sincos, some, sqrt, vectorized
 from treesim.kernels.algebra.state_lanes import OnLanes, gathered, lane_count, scattered
 from treesim.kernels.entries.annotations import Integers, Reals
 
@@ -195,3 +195,20 @@ def round_on_lanes(given: Reals, found: Reals) -> int:
 def test_what_lanes_cannot_do_is_refused(kernel, message):
     with pytest.raises(UnsupportedError, match=message):
         generic.compiled(kernel)
+
+
+def double_all(given: Reals, found: Reals) -> int:
+    x, states = np.empty(given.size, OnLanes), np.empty(lane_count(), np.int64)
+    for k in range(given.size):
+        x[k] = gathered(given, k, 1, group(states, 0, 0))
+    for k in vectorized(range(given.size)):
+        x[k] = 2 * x[k]
+    for k in range(given.size):
+        scattered(found, k, 1, group(states, 0, 0), x[k])
+    return 0
+
+
+def test_loops_over_vectors_are_not_vectorized_again_which_llvm_would_report(capfd):
+    x = np.arange(9.0)
+    assert np.array_equal(run(double_all, x, 1).ravel(), 2 * x)
+    assert capfd.readouterr().err == ""

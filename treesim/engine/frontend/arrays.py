@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...errors import UnsupportedError
@@ -203,13 +202,21 @@ def loop(body: Body, start: Value, stop: Value, step: Value, write: Callable[[Va
     body.begin(end)
 
 
-@contextmanager
-def independent(body: Body) -> Iterator[None]:
-    """Declare that the steps of the loop that is generated in this context access different elements."""
-    before = body.loop_kind
+def independent_loop(body: Body, start: Value, stop: Value, step: Value, write: Callable[[Value], None]) -> None:
+    """Generate a loop whose steps access different elements, so that LLVM vectorizes it.
+
+    On lanes it does not, as the elements are vectors already, and LLVM would report on stderr that it failed.
+    """
+    before, first = body.loop_kind, len(body.lines)
+
+    def write_step(k: Value) -> None:
+        write(k)
+        if any(LANES.llvm in line for line in body.lines[first:]):
+            body.loop_kind = before
+
     body.loop_kind, body.accesses = AT_ONCE, INDEPENDENT
     try:
-        yield
+        loop(body, start, stop, step, write_step)
     finally:
         body.loop_kind, body.accesses = before, ""
 

@@ -123,8 +123,7 @@ def _for(body: FunctionBody, node: ast.For) -> None:
     if _calls(given, vectorized.__name__):
         if any(isinstance(inner, (ast.For, ast.While)) for line in node.body for inner in ast.walk(line)):
             raise UnsupportedError("a vectorized loop has no loops inside")
-        with arrays.independent(body):
-            arrays.loop(body, *_range_of(body, given.args[0]), run)
+        arrays.independent_loop(body, *_range_of(body, given.args[0]), run)
         return
     if _calls(given, "range"):
         arrays.loop(body, *_range_of(body, given), run)
