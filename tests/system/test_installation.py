@@ -22,10 +22,11 @@ class Distribution:
 
 
 @pytest.fixture
-def recorded(monkeypatch):
-    """A function that sets the record; None is that of a package index."""
+def recorded(monkeypatch, tmp_path):
+    """A function that sets the record of a package in another folder; None is that of a package index."""
 
     def put(origin):
+        monkeypatch.setattr(installation, "HERE", tmp_path)
         text = None if origin is None else json.dumps(origin)
         monkeypatch.setattr(installation, "distribution", lambda name: Distribution(text))
         source_folder.cache_clear()
@@ -54,14 +55,21 @@ def test_sources_are_completed_from_their_folder(recorded):
     assert how == 'from the folder /home/me/my robots/treesim, `python -m pip install ".[plot]"` brings it'
 
 
-def test_sources_that_are_not_installed_are_those_of_this_file(monkeypatch, recorded):
+def test_sources_that_run_in_place_are_their_own_folder(monkeypatch, recorded):
+    """Whatever the metadata: that of a build in this folder does not say where treesim came from."""
+    recorded(None)
+    monkeypatch.setattr(installation, "HERE", ROOT)
+    assert source_folder() == ROOT
+
+
+def test_a_copy_without_metadata_is_completed_by_packages(monkeypatch, recorded):
     recorded(None)
 
     def distribution(name):
         raise installation.PackageNotFoundError
 
     monkeypatch.setattr(installation, "distribution", distribution)
-    assert source_folder() == ROOT
+    assert source_folder() is None
 
 
 def test_engines_of_this_repository_have_plugins():

@@ -10,17 +10,18 @@ from pathlib import Path
 from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
+HERE = Path(__file__).parents[2]  # the folder of the sources, or site-packages
+
 
 @cache
 def source_folder() -> Path | None:
-    """Return the folder of the sources that treesim was installed from; None for an installed package.
-
-    It is that of this file if treesim is not installed at all.
-    """
+    """Return the folder of the sources that treesim runs in, or was installed from; None for an installed package."""
+    if (HERE / "pyproject.toml").is_file():  # metadata found here would be that of a build
+        return HERE
     try:
         recorded = distribution("treesim").read_text("direct_url.json")
     except PackageNotFoundError:
-        return Path(__file__).parents[2]
+        return None
     origin = json.loads(recorded or "{}")
     if "dir_info" not in origin:
         return None
