@@ -121,10 +121,11 @@ def thread_pool() -> ThreadPool:
 
 
 def together(function: int, job: Any, threads: int) -> None:
-    """Call the machine code at address `function`, void (*)(void *), with `job`, of ctypes, on at most `threads` threads; wait.
+    """Call the machine code at address `function`, void (*)(void *), with `job` on at most `threads` threads; wait.
 
-    The caller's thread is one of the threads, and owns the code and all memory whose addresses the job contains.
-    While one call uses the pool, calls from other Python threads use only their own: the cores are busy.
+    The job is an object of ctypes. The caller's thread is one of the threads, and owns the code and all memory whose
+    addresses the job contains. While one call uses the pool, calls from other Python threads use only their own: the
+    cores are busy.
     """
     if threads > 1 and _busy.acquire(blocking=False):
         try:
