@@ -50,6 +50,38 @@ def description() -> str:
     return digest(robot().reals)
 
 
+def turned() -> treesim.Tree:
+    """Return a chain whose every pose is turned by angles in text; each second joint is fixed, so that links merge."""
+    random = np.random.default_rng(7)
+
+    def words(count: int, reach: float) -> str:
+        return " ".join(map(repr, random.uniform(-reach, reach, count).tolist()))
+
+    text = ['<robot name="turned"><link name="l0"/>']
+    for k in range(1, 41):
+        kind = "fixed" if k % 2 else "revolute"
+        text.append(
+            f'<link name="l{k}"><inertial><origin xyz="{words(3, 0.2)}" rpy="{words(3, 3)}"/><mass value="1.3"/>'
+            '<inertia ixx="0.02" ixy="0.001" ixz="0.002" iyy="0.03" iyz="-0.003" izz="0.025"/></inertial>'
+            f'<collision><origin xyz="{words(3, 0.2)}" rpy="{words(3, 3)}"/>'
+            '<geometry><cylinder radius="0.1" length="0.3"/></geometry></collision></link>'
+            f'<joint name="j{k}" type="{kind}"><origin xyz="{words(3, 1)}" rpy="{words(3, 3)}"/>'
+            f'<parent link="l{k - 1}"/><child link="l{k}"/><axis xyz="{words(3, 1)}"/>'
+            '<limit effort="1" velocity="1" lower="-2" upper="2"/>'
+            + (f'<mimic joint="j{k - 2}" multiplier="0" offset="{words(1, 2)}"/>' if k % 6 == 4 else "")
+            + "</joint>"
+        )
+    return treesim.load("".join([*text, "</robot>"]))
+
+
+def turned_description() -> str:
+    """The tables of a robot with many rotations, and its collision shapes on a plane."""
+    body = turned()
+    touching = treesim.World(body, ground=treesim.Ground(normal=(0.1, 0.2, 1.0))).touching
+    poses = np.array([shape.placement.matrix() for shape in body.shapes])
+    return digest(body.reals, body.body_rotations, poses, touching.geometry)
+
+
 def batch(dtype: type = np.float64, count: int = 300) -> str:
     """Forward dynamics of a batch."""
     body = robot()
@@ -108,6 +140,7 @@ def golden(integrator: str) -> str:
 
 DIGESTS: dict[str, Callable[[], str]] = {
     "description": description,
+    "description, turned": turned_description,
     "batch": batch,
     "batch, float32": lambda: batch(np.float32),
     "arm": arm,

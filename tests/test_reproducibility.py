@@ -58,6 +58,23 @@ def digests(*names, **surroundings):
     ).stdout.splitlines()
 
 
+DESCRIPTIONS = ["description", "description, turned"]
+
+
+@on_x86
+def test_products_of_blas_are_in_no_table():
+    """Those of a processor without fused multiplications have other bits."""
+    assert digests(*DESCRIPTIONS, **LIBRARIES) == [f"{name}: {same_bits.DIGESTS[name]()}" for name in DESCRIPTIONS]
+
+
+def test_functions_of_numpy_are_in_no_table(monkeypatch):
+    usual = same_bits.turned_description()
+    for name in ("sin", "cos", "tan", "arctan2", "exp", "hypot", "dot", "matmul", "einsum"):
+        exact = getattr(np, name)
+        monkeypatch.setattr(np, name, lambda *x, exact=exact, **how: exact(*x, **how) * (1 + 1e-9))
+    assert same_bits.turned_description() == usual
+
+
 @pytest.mark.slow
 @on_x86
 def test_levels_and_libraries_change_nothing():
