@@ -6,6 +6,7 @@ e^x = 2^n e^r for x = n ln 2 + r with |r| <= ln 2 / 2 (the reduction is Cody and
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from ..kernels.algebra.numbers import absolute, exp, less, power_of_two, select
 from .trigonometry import ROUND
@@ -21,7 +22,7 @@ P0, P1, P2 = -1.61468768441708447952e3, -9.92877231001918586564e1, -9.6439917942
 Q0, Q1, Q2 = 4.84406305325125486048e3, 2.23548839060100448583e3, 1.12811678491632931402e2
 
 
-def exponential(x):
+def exponential(x: Any) -> Any:
     """Exponential function, to two units in the last place; 0 or infinity beyond the range of numbers."""
     near = select(less(x, MOST), select(less(LEAST, x), x, LEAST), MOST)
     n = (near * LOG2_E + ROUND) - ROUND
@@ -32,7 +33,7 @@ def exponential(x):
     return select(x != x, x, series * power_of_two(half) * power_of_two(n - half))
 
 
-def hyperbolic_tangent(x):
+def hyperbolic_tangent(x: Any) -> Any:
     """Hyperbolic tangent, to three units in the last place."""
     size, z = absolute(x), x * x
     near, e = less(size, NEAR), exp(-2.0 * size)

@@ -160,7 +160,7 @@ def _power_of_two(body: FunctionBody, n: Value) -> Value:
     return Value(n.type, (body.get(f"bitcast {whole} {bits} to {n.type.llvm}"),))
 
 
-def _source(function: FunctionType) -> Callable[..., Value]:
+def _source(function: Any) -> Callable[..., Value]:
     """Return the generator of calls of an elementary function's source, on numbers or lanes."""
 
     def compute(body: FunctionBody, *given: Value) -> Value:
