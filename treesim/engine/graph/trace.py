@@ -279,7 +279,7 @@ class Functions:
     @staticmethod
     def tanh(x: Traced) -> Traced:
         """Hyperbolic tangent."""
-        return hyperbolic_tangent(x)  # type: ignore[no-untyped-call, no-any-return]
+        return hyperbolic_tangent(x)
 
     @staticmethod
     def maximum(x: Any, y: Any) -> Traced:
