@@ -48,7 +48,8 @@ class Rows(NamedTuple):
     U: Any
     D_inv: Any
     still: Any
-    # by row: forces (2, M, 6) on two bodies (2, M), the second of which may be 0, without a force, or the degree of freedom (M,), -1 for pairs of bodies
+    # by row: forces (2, M, 6) on two bodies (2, M), of which the second may be 0, without a force; or the degree of
+    # freedom (M,), -1 for pairs of bodies
     A: Any
     body: Any
     dof: Any
@@ -247,7 +248,7 @@ def spread_pairs(tree, r, row, end, few):
 
 
 def put_zeros(A):
-    """A = 0, of a contiguous matrix."""
+    """Set a contiguous matrix to zero."""
     x = A.reshape(A.size)
     for k in vectorized(range(x.size)):
         x[k] = 0.0
