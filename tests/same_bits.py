@@ -1,4 +1,4 @@
-"""Digests of what treesim computes, in one process: a program, whose lines `test_reproducibility.py` compares.
+"""Digests of what treesim computes, in one process: a program, whose lines are those of golden/same_bits.txt.
 
 Arguments: names of digests, all if none are given. Every number that goes in is exact or comes from a generator of
 random numbers, so that what differs was made by treesim.
@@ -130,6 +130,22 @@ def contact() -> str:
     return digest(runs.q, runs.v)
 
 
+def difference() -> str:
+    """Displacements between configurations, by the engine for all robots."""
+    body = robot()
+    q, v = states(body, 20)
+    return digest(np.array([body.difference(a, b) for a, b in zip(body.integrate(q, 2 * v), q, strict=True)]))
+
+
+def contact_alone() -> str:
+    """One humanoid that lands, a step at a time."""
+    world = treesim.World(robot(), ground=treesim.Ground())
+    q, v = states(world.robot, 1)
+    q[0, 2], v[0, 2] = 1.0, -3.0
+    found = treesim.Simulation(world).run_from(0.12, (q[0], v[0]))
+    return digest(found.q, found.v)
+
+
 def golden(integrator: str) -> str:
     """A thousand steps of one simulation by a rule."""
     body = robot()
@@ -145,10 +161,12 @@ DIGESTS: dict[str, Callable[[], str]] = {
     "batch, float32": lambda: batch(np.float32),
     "arm": arm,
     "generic": generic,
+    "difference": difference,
     "rollout": rollout,
     "rollout, float32": lambda: rollout(np.float32),
     "single": single,
     "contact": contact,
+    "contact, alone": contact_alone,
     "implicit_midpoint": lambda: golden("implicit_midpoint"),
     "semi_implicit_euler": lambda: golden("semi_implicit_euler"),
 }
