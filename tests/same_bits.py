@@ -1,4 +1,4 @@
-"""Digests of what treesim computes, in one process: a program, whose lines `test_reproducibility.py` compares.
+"""Digests of what treesim computes, in one process: a program, whose lines are those of golden/same_bits.txt.
 
 Arguments: names of digests, all if none are given. Every number that goes in is exact or comes from a generator of
 random numbers, so that what differs was made by treesim.
@@ -50,6 +50,38 @@ def description() -> str:
     return digest(robot().reals)
 
 
+def turned() -> treesim.Tree:
+    """Return a chain whose every pose is turned by angles in text; each second joint is fixed, so that links merge."""
+    random = np.random.default_rng(7)
+
+    def words(count: int, reach: float) -> str:
+        return " ".join(map(repr, random.uniform(-reach, reach, count).tolist()))
+
+    text = ['<robot name="turned"><link name="l0"/>']
+    for k in range(1, 41):
+        kind = "fixed" if k % 2 else "revolute"
+        text.append(
+            f'<link name="l{k}"><inertial><origin xyz="{words(3, 0.2)}" rpy="{words(3, 3)}"/><mass value="1.3"/>'
+            '<inertia ixx="0.02" ixy="0.001" ixz="0.002" iyy="0.03" iyz="-0.003" izz="0.025"/></inertial>'
+            f'<collision><origin xyz="{words(3, 0.2)}" rpy="{words(3, 3)}"/>'
+            '<geometry><cylinder radius="0.1" length="0.3"/></geometry></collision></link>'
+            f'<joint name="j{k}" type="{kind}"><origin xyz="{words(3, 1)}" rpy="{words(3, 3)}"/>'
+            f'<parent link="l{k - 1}"/><child link="l{k}"/><axis xyz="{words(3, 1)}"/>'
+            '<limit effort="1" velocity="1" lower="-2" upper="2"/>'
+            + (f'<mimic joint="j{k - 2}" multiplier="0" offset="{words(1, 2)}"/>' if k % 6 == 4 else "")
+            + "</joint>"
+        )
+    return treesim.load("".join([*text, "</robot>"]))
+
+
+def turned_description() -> str:
+    """The tables of a robot with many rotations, and its collision shapes on a plane."""
+    body = turned()
+    touching = treesim.World(body, ground=treesim.Ground(normal=(0.1, 0.2, 1.0))).touching
+    poses = np.array([shape.placement.matrix() for shape in body.shapes])
+    return digest(body.reals, body.body_rotations, poses, touching.geometry)
+
+
 def batch(dtype: type = np.float64, count: int = 300) -> str:
     """Forward dynamics of a batch."""
     body = robot()
@@ -98,6 +130,22 @@ def contact() -> str:
     return digest(runs.q, runs.v)
 
 
+def difference() -> str:
+    """Displacements between configurations, by the engine for all robots."""
+    body = robot()
+    q, v = states(body, 20)
+    return digest(np.array([body.difference(a, b) for a, b in zip(body.integrate(q, 2 * v), q, strict=True)]))
+
+
+def contact_alone() -> str:
+    """One humanoid that lands, a step at a time."""
+    world = treesim.World(robot(), ground=treesim.Ground())
+    q, v = states(world.robot, 1)
+    q[0, 2], v[0, 2] = 1.0, -3.0
+    found = treesim.Simulation(world).run_from(0.12, (q[0], v[0]))
+    return digest(found.q, found.v)
+
+
 def golden(integrator: str) -> str:
     """A thousand steps of one simulation by a rule."""
     body = robot()
@@ -108,14 +156,17 @@ def golden(integrator: str) -> str:
 
 DIGESTS: dict[str, Callable[[], str]] = {
     "description": description,
+    "description, turned": turned_description,
     "batch": batch,
     "batch, float32": lambda: batch(np.float32),
     "arm": arm,
     "generic": generic,
+    "difference": difference,
     "rollout": rollout,
     "rollout, float32": lambda: rollout(np.float32),
     "single": single,
     "contact": contact,
+    "contact, alone": contact_alone,
     "implicit_midpoint": lambda: golden("implicit_midpoint"),
     "semi_implicit_euler": lambda: golden("semi_implicit_euler"),
 }

@@ -14,13 +14,19 @@ from tests.test_docs import ROOT
 FOLDERS = [ROOT, *sorted(path.parent for path in ROOT.glob("plugins/*/pyproject.toml"))]
 PROJECTS = {folder: tomllib.loads((folder / "pyproject.toml").read_text())["project"] for folder in FOLDERS}
 CORE = PROJECTS[ROOT]
+GROUPS = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
 NAMES = {project["name"] for project in PROJECTS.values()}
 
 
 def requirements(project):
-    """Every requirement of a project, of its extras too."""
-    extras = project.get("optional-dependencies", {}).values()
-    return [Requirement(text) for text in [*project["dependencies"], *(text for extra in extras for text in extra)]]
+    """Every requirement of a project, of its extras and dependency groups too."""
+    extras = [*project.get("optional-dependencies", {}).values(), *(GROUPS.values() if project is CORE else ())]
+    texts = [text for extra in extras for text in extra if isinstance(text, str)]  # others include a group
+    return [Requirement(text) for text in [*project["dependencies"], *texts]]
+
+
+def read_yaml(name):
+    return pytest.importorskip("yaml").safe_load((ROOT / name).read_text())
 
 
 @pytest.mark.parametrize("project", PROJECTS.values(), ids=lambda project: project["name"])
@@ -52,7 +58,20 @@ def test_all_is_everything_but_engines_of_one_processor():
 
 def test_python_versions_are_those_of_ci():
     named = {text.rpartition(" ")[2] for text in CORE["classifiers"] if re.search(r":: 3\.\d+$", text)}
+    matrix = read_yaml(".github/workflows/platforms.yml")["jobs"]["platform"]["strategy"]["matrix"]
+    asked = {*matrix["python"], *(each["python"] for each in matrix["include"])}
+    assert named == {".".join(version.rstrip("t").split(".")[:2]) for version in asked}
     assert min(named, key=lambda text: int(text[2:])) == CORE["requires-python"].removeprefix(">=")
+
+
+def test_the_recipe_for_conda_is_of_this_version_and_needs_the_same():
+    recipe = read_yaml(".ci/conda-forge/recipe.yaml")
+    python, *others = recipe["requirements"]["run"]
+    assert python == "python >=${{ python_min }}"
+    assert ">=" + recipe["context"]["python_min"] == CORE["requires-python"]
+    assert recipe["context"]["version"] == CORE["version"]
+    assert {Requirement(text) for text in others} == set(map(Requirement, CORE["dependencies"]))
+    assert recipe["about"]["license"] == CORE["license"]
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Threads: who takes which states changes no result, whatever wakes them, and a fork does not leave anyone waiting."""
+"""Threads: who takes which states changes no result, and a fork does not leave anyone waiting."""
 
 import multiprocessing
 import pickle
@@ -12,7 +12,6 @@ import pytest
 
 import treesim
 from tests import trees
-from treesim.cli.doctor import facts
 from treesim.engine import threads
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
@@ -39,10 +38,7 @@ def expected(states):
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 16])
-@pytest.mark.parametrize("waker", ["openmp", "python"])
-def test_neither_their_number_nor_their_kind_changes_a_result(states, expected, number, waker, monkeypatch):
-    if waker == "python":
-        monkeypatch.setattr(threads, "openmp", lambda: None)
+def test_their_number_changes_no_result(states, expected, number, monkeypatch):
     for module in (threads, specialized):
         monkeypatch.setattr(module, "thread_count", lambda: number)
     for _ in range(3):
@@ -84,8 +80,9 @@ def test_several_python_threads_at_once(states, expected, monkeypatch):
 
 
 @pytest.mark.parametrize("bad", [KeyboardInterrupt, RuntimeError])
-def test_a_batch_ends_when_nobody_works_on_it_any_more(bad, states, expected, monkeypatch):
+def test_a_batch_ends_when_nobody_works_on_it_any_more(bad, states, monkeypatch):
     """After Ctrl-C while the caller waits for the others, and where the second thread cannot be started."""
+    expected = treesim.forward_dynamics(ROBOT, *states, engine="generic")
     left = []
 
     class Others:
@@ -95,7 +92,7 @@ def test_a_batch_ends_when_nobody_works_on_it_any_more(bad, states, expected, mo
         def submit(self, work):
             if bad is RuntimeError and left:
                 raise bad
-            left.append(self.pool.submit(lambda: (time.sleep(0.05), work())))
+            left.append(self.pool.submit(lambda: (time.sleep(0.05), work())[1]))
             while not left[-1].running() and not left[-1].done():
                 time.sleep(0.001)
             return left[-1]
@@ -106,7 +103,6 @@ def test_a_batch_ends_when_nobody_works_on_it_any_more(bad, states, expected, mo
             raise bad
         return wait(others)
 
-    monkeypatch.setattr(threads, "openmp", lambda: None)
     monkeypatch.setattr(threads, "wait", wait_with_ctrl_c)
     others = Others()
     monkeypatch.setattr(threads, "pool", lambda: others)
@@ -114,9 +110,9 @@ def test_a_batch_ends_when_nobody_works_on_it_any_more(bad, states, expected, mo
         monkeypatch.setattr(module, "thread_count", lambda: 3)
     if bad is KeyboardInterrupt:
         with pytest.raises(bad):
-            treesim.forward_dynamics(ROBOT, *states)
+            treesim.forward_dynamics(ROBOT, *states, engine="generic")
     else:
-        assert np.array_equal(treesim.forward_dynamics(ROBOT, *states), expected)
+        assert np.array_equal(treesim.forward_dynamics(ROBOT, *states, engine="generic"), expected)
     assert left and all(other.done() for other in left)
     others.pool.shutdown()
 
@@ -127,11 +123,8 @@ def _in_a_child(engine):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="forks are Linux's way")
 @pytest.mark.parametrize("engine", ["specialized", "generic"])
-@pytest.mark.parametrize("waker", ["openmp", "python"])
-def test_a_forked_child_has_threads_of_its_own(states, engine, waker, monkeypatch):
-    """The parent's threads, OpenMP's or Python's, do not exist in the child: waiting for them would never end."""
-    if waker == "python":
-        monkeypatch.setattr(threads, "openmp", lambda: None)
+def test_a_forked_child_has_threads_of_its_own(states, engine, monkeypatch):
+    """The parent's threads do not exist in the child: waiting for them would never end."""
     for module in (threads, specialized):
         monkeypatch.setattr(module, "thread_count", lambda: 2)
     before = treesim.forward_dynamics(ROBOT, *states, engine=engine)
@@ -139,26 +132,6 @@ def test_a_forked_child_has_threads_of_its_own(states, engine, waker, monkeypatc
         found = children.map_async(_in_a_child, [engine] * 2).get(timeout=HANG)
     assert all(np.array_equal(x, before) for x in found)
     assert np.array_equal(treesim.forward_dynamics(ROBOT, *states, engine=engine), before)
-
-
-def test_openmp_is_asked_to_sleep_between_calls_unless_the_user_has_chosen(monkeypatch):
-    """The environment is as before: what the library is told must not reach the user's own programs."""
-    seen = []
-
-    class Library:
-        def __init__(self, name):
-            seen.append((name, threads.os.environ.get("OMP_WAIT_POLICY")))
-            raise OSError
-
-    monkeypatch.setattr(threads.ctypes, "CDLL", Library)
-    monkeypatch.setattr(threads, "LIBRARIES", {sys.platform: ("libgomp.so.1",)})
-    find = threads.openmp.__wrapped__
-    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-    monkeypatch.delenv("GOMP_SPINCOUNT", raising=False)
-    assert find() is None and "OMP_WAIT_POLICY" not in threads.os.environ
-    monkeypatch.setenv("OMP_WAIT_POLICY", "active")
-    assert find() is None and threads.os.environ["OMP_WAIT_POLICY"] == "active"
-    assert seen == [("libgomp.so.1", "passive"), ("libgomp.so.1", "active")]
 
 
 ENVIRONMENTS = {
@@ -240,7 +213,6 @@ def executor(monkeypatch):
     """Python's threads: one."""
     with ThreadPoolExecutor(1) as executor:
         monkeypatch.setattr(threads, "pool", lambda: executor)
-        monkeypatch.setattr(threads, "openmp", lambda: None)
         for module in (threads, specialized):
             monkeypatch.setattr(module, "thread_count", lambda: 4)
         yield executor
@@ -263,33 +235,3 @@ def test_work_does_not_wait_for_busy_threads(engine, executor, states, expected)
     assert not busy.done()
     go_on.set()
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
-
-
-@pytest.fixture
-def without_openmp(monkeypatch):
-    """No OpenMP library is found, as in a slim container."""
-    find = threads.openmp
-    monkeypatch.setattr(threads, "LIBRARIES", {sys.platform: ("nolib.so.7",)})
-    threads.openmp.cache_clear()
-    yield
-    find.cache_clear()
-
-
-def test_batches_without_openmp_are_reported_once(without_openmp, states, expected, monkeypatch, caplog):
-    for module in (threads, specialized):
-        monkeypatch.setattr(module, "thread_count", lambda: 2)
-    with caplog.at_level("INFO", "treesim"):
-        for _ in range(2):
-            assert np.array_equal(treesim.forward_dynamics(ROBOT, *states), expected)
-    [record] = [one.getMessage() for one in caplog.records if "threads" in one.getMessage()]
-    assert record.startswith("batches run on Python's threads: there is no OpenMP library")
-    assert ("apt-get install libgomp1" in record) == (sys.platform == "linux")
-
-
-def test_doctor_reports_the_kind_of_threads(without_openmp, monkeypatch):
-    found = facts()["threads"]
-    assert found["number"] == threads.thread_count() and "no OpenMP library" in found["of batches"]
-    monkeypatch.setattr(threads, "openmp", lambda: print)
-    assert facts()["threads"]["of batches"] == "OpenMP's"
-    monkeypatch.setattr(threads, "_may_use_openmp", False)
-    assert facts()["threads"]["of batches"].startswith("Python's")

@@ -41,8 +41,8 @@ class Instance:
             "__stack_pointer": wasmtime.Global(self.store, kind, wasmtime.Val.i32(stack)),
         }
         real = wasmtime.ValType.f64()
-        for name, count in (("sin", 1), ("cos", 1), ("atan2", 2)):
-            function = wasmtime.FuncType([real] * count, [real])
+        for name in ("sin", "cos"):
+            function = wasmtime.FuncType([real], [real])
             given[name] = wasmtime.Func(self.store, function, getattr(math, name))
         self._exports = wasmtime.Instance(self.store, module, [given[x.name] for x in module.imports]).exports(
             self.store

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treesim import Inertia, Placement
-from treesim.model.inertia import cross_matrix, rotation_from_rpy
+from treesim.model.matrices import cross_matrix, principal_axes, product, rotation_from_rpy
 
 pytestmark = pytest.mark.nojit
 angles = st.tuples(*[st.floats(-3, 3)] * 3)
@@ -64,3 +64,20 @@ def test_inertia_about_the_origin_is_the_sum_over_points(cloud):
 
 def test_massless_bodies_weld_without_dividing_by_zero():
     assert (Inertia() + Inertia()).mass == 0.0
+
+
+def test_products_are_those_of_numpy_for_one_matrix_and_for_many():
+    rng = np.random.default_rng(1)
+    A, B, many = rng.normal(size=(3, 3)), rng.normal(size=(5, 3, 3)), rng.normal(size=(7, 3))
+    for one, other in ((A, B[0]), (A, A[0]), (many, A), (many, A[0]), (B, A), (A, B), (B, B)):
+        assert np.allclose(product(one, other), one @ other, rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(product(np.tile(A, (3, 1)), B[0])[:3], product(A, B[0]))
+
+
+@given(st.lists(st.sampled_from([0.0, 1e-8, 1.0, -0.3, 2.0]), min_size=6, max_size=6))
+def test_principal_axes_are_those_of_the_matrix(entries):
+    S = cross_matrix(np.array(entries[:3])) ** 2 + np.diag(entries[3:])
+    moments, axes = principal_axes(S)
+    assert np.allclose((axes * moments) @ axes.T, S, rtol=0, atol=1e-15 * 4 * max(1e-300, np.abs(S).max()))
+    assert np.allclose(axes.T @ axes, np.eye(3), atol=1e-15)
+    assert list(moments) == sorted(moments)

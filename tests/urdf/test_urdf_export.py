@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treesim.errors import UnsupportedError, UrdfWarning
-from treesim.model.inertia import Inertia, Placement, rotation_from_rpy
+from treesim.model.inertia import Inertia, Placement
 from treesim.model.joints import Joint
+from treesim.model.matrices import rotation_from_rpy
 from treesim.model.shapes import CollisionShape
 from treesim.model.tree import Body, Frame, Tree, Visual
 from treesim.urdf import installed_robots, load, to_urdf

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from treesim.errors import ModelError
-from treesim.model.inertia import unit_vector
 from treesim.model.joints import Joint
+from treesim.model.matrices import unit_vector
 from treesim.urdf import load
 
 INERTIA = 'ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.01"'

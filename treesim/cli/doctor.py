@@ -39,7 +39,7 @@ def facts() -> dict[str, Any]:
     """Return the facts that the command prints, by name."""
     from platform import platform
 
-    from ..engine.threads import kind_of_threads, thread_count
+    from ..engine.threads import thread_count
     from ..simulation.provenance import surroundings
     from .cache import usage
 
@@ -50,7 +50,7 @@ def facts() -> dict[str, Any]:
         "versions": here,
         "platform": platform(),
         "processor": {**machine, "features": " ".join(features), "cores": os.cpu_count()},
-        "threads": {"number": thread_count(), "of batches": kind_of_threads()},
+        "threads": thread_count(),
         "environment": {name: value for name, value in sorted(os.environ.items()) if name.startswith("TREESIM_")},
         "cache": usage(),
         "plugins": {

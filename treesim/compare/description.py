@@ -11,7 +11,8 @@ import numpy as np
 
 import treesim
 
-from ..model.inertia import Placement, rotation_from_rpy
+from ..model.inertia import Placement
+from ..model.matrices import rotation_from_rpy
 from ..model.tree import Tree
 from ..types import Base, BaseChoice
 from ..urdf.base import ROOT_JOINT

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model.inertia import Inertia, Placement, cross_matrix, rotation_from_rpy
+from ..model.inertia import Inertia, Placement
+from ..model.matrices import cross_matrix, rotation_from_rpy
 from ..urdf.document import numbers
 from ..urdf.export import rpy_from_rotation
 from .candidates import Candidate, Side

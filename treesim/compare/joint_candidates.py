@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..model.inertia import rotation_from_rpy
 from ..model.joints import JOINT_TYPES
+from ..model.matrices import rotation_from_rpy
 from ..urdf.document import numbers
 from ..urdf.export import rpy_from_rotation
 from .candidates import Candidate, Side

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError
-from ..model.inertia import Placement, unit_vector
+from ..model.inertia import Placement
+from ..model.matrices import unit_vector
 from ..system.display import ReprMixin, vector
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_part, checked_text, finite_or_nan, finite_vector, short_repr

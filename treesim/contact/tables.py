@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,6 +17,7 @@ from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, PLANE
 from ..kernels.contact.static_features import CORNERS, EDGES
 from ..kernels.contact.tables import COLUMNS, GROUPS, NUMBERS, PER_PAIR, REALS, RIM
 from ..model.inertia import Placement
+from ..model.matrices import product, unit_vector, vector_length
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..states.support import candidate_points, candidates
@@ -200,9 +202,8 @@ def solid_of_surface(surface: Surface) -> Solid:
     """Return the solid of a surface of the world; raises ArgumentError for other values."""
     if isinstance(surface, Ground):
         n = np.asarray(surface.normal)
-        across = np.array([1.0, 0, 0]) if abs(n[0]) < 0.9 else np.array([0, 1.0, 0])
-        x = across - n * (n @ across)
-        x /= np.linalg.norm(x)
+        k = 0 if abs(n[0]) < 0.9 else 1  # an axis far from the normal
+        x = unit_vector(np.eye(3)[k] - n * n[k])
         return Solid(0, PLANE, (0.0,) * 4, Placement(np.stack([x, np.cross(n, x), n], axis=1), n * surface.height))
     if isinstance(surface, StaticBox):
         return Solid(0, BOX, (*(0.5 * np.asarray(surface.size)), 0.0), surface.placement)
@@ -274,8 +275,8 @@ class _Pairs:
         if id(shape) not in self._first:
             turn = self.robot.body_rotations[shape.body].T
             own = points_of(shape)
-            at = own[:, :3] @ shape.placement.rotation.T + shape.placement.translation
-            points = np.column_stack([at @ turn.T, own[:, 3]])
+            at = product(own[:, :3], shape.placement.rotation.T) + shape.placement.translation
+            points = np.column_stack([product(at, turn.T), own[:, 3]])
             planes = self._planes(shape, turn) if self.with_planes else NO_PLANES
             self._first[id(shape)] = shape, len(self.points), points, len(planes)
             self.points.extend(points)
@@ -285,8 +286,8 @@ class _Pairs:
     def _planes(self, shape: CollisionShape, turn: np.ndarray) -> np.ndarray:
         """Return the planes (k, 4) of a shape's faces in kernel axes; turn (3, 3): rotation to these from body axes."""
         faces = planes_of(shape)
-        normals = faces[:, :3] @ shape.placement.rotation.T
-        return np.column_stack([normals @ turn.T, faces[:, 3] + normals @ shape.placement.translation])
+        normals = product(faces[:, :3], shape.placement.rotation.T)
+        return np.column_stack([product(normals, turn.T), faces[:, 3] + product(normals, shape.placement.translation)])
 
 
 def _between(shape: CollisionShape, solid: Solid) -> int:
@@ -338,13 +339,15 @@ def bounding_ball(points: np.ndarray) -> np.ndarray:
 def _around(points: np.ndarray, extra: float) -> np.ndarray:
     """Return the bounding ball (4,) of a cylinder, from the centres of its rims and their radius `extra`."""
     center = points[:, :3].mean(axis=0)
-    half = np.linalg.norm(points[0, :3] - center)
-    return np.array([*center, np.hypot(half, extra)])
+    half = vector_length(points[0, :3] - center)
+    return np.array([*center, math.sqrt(half * half + extra * extra)])
 
 
 def _in_kernel_axes(robot: Tree, body: int, placement: Placement) -> np.ndarray:
+    if not body:  # the world's are its own
+        return np.concatenate([placement.rotation.ravel(), placement.translation])
     turn = robot.body_rotations[body].T
-    return np.concatenate([(turn @ placement.rotation).ravel(), turn @ placement.translation])
+    return np.concatenate([product(turn, placement.rotation).ravel(), product(turn, placement.translation)])
 
 
 def _speeds(robot: Tree) -> tuple[list[list[int]], list[float], list[float]]:

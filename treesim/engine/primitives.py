@@ -23,9 +23,9 @@ class Primitive(NamedTuple):
 
     python: function of numbers of any type. numpy: function of arrays. llvm: appends it to a function on lanes
     (`llvm.builder`) and returns its value. partials: partial derivatives by each operand, from result and
-    operands. cost: the kind that it is counted as, "" for none. scalar: LLVM's or the C library's function of
-    doubles for the generic engine, which LLVM vectorizes. It is "" for operators and choices, which that engine
-    also generates for integers and folds for constants.
+    operands. cost: the kind that it is counted as, "" for none. scalar: LLVM's function of doubles for the
+    generic engine, which LLVM vectorizes. It is "" for operators and choices, which that engine also generates for
+    integers and folds for constants, and for functions that it compiles from their source (`frontend.calls`).
     """
 
     name: str
@@ -118,7 +118,6 @@ PRIMITIVES = (
     Primitive("less", 2, numbers.less, lambda a, b: (a < b) * 1.0, _less, lambda r, a, b: (0.0, 0.0), "compare"),
     Primitive(
         "exp", 1, numbers.exp, reproducible_math.exponential, _helper("exponential"), lambda r, a: (r,), "exp",
-        scalar="exp",
     ),
     Primitive(
         "select", 3, numbers.select, np.where, _select,
@@ -126,7 +125,7 @@ PRIMITIVES = (
     ),
     Primitive(
         "atan2", 2, numbers.atan2, reproducible_math.angle, _helper("arctangent"),
-        lambda r, y, x: (x / (x * x + y * y), -y / (x * x + y * y)), "trig", scalar="atan2",
+        lambda r, y, x: (x / (x * x + y * y), -y / (x * x + y * y)), "trig",
     ),
     # fused product and sum of graph.fusion: one rounding (two in Python and NumPy); counted before fusion
     Primitive(

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from .exponentials import LEAST, LN_2_HIGH, LN_2_LOW, LOG2_E, MOST
 from .trigonometry import LARGEST, PI_2_HIGH, PI_2_LOW, PI_2_MIDDLE, TWO_OVER_PI, arctangent, sincos_near_zero
 
-LN_2_HIGH, LN_2_LOW = 6.93147180369123816490e-01, 1.90821492927058770002e-10
 SQRT_HALF = 0.7071067811865476
 LOG_TERMS, EXP_TERMS = 11, 13  # truncation errors are below 1e-17: (0.1716^2)^11 / 23, (ln(2) / 2)^14 / 14!
-LEAST, MOST = -746.0, 710.0  # beyond, the exponential function is 0 or infinity
 
 
 def sine(x: Any) -> Any:
@@ -76,7 +75,7 @@ def exponential(x: Any) -> Any:
     array([1.    , 2.7183])
     """
     x = np.clip(x, LEAST, MOST)
-    n = np.rint(x * math.log2(math.e))
+    n = np.rint(x * LOG2_E)
     r = (x - n * LN_2_HIGH) - n * LN_2_LOW
     series = polynomial([1 / math.factorial(k) for k in range(EXP_TERMS + 1)], r)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # n is arbitrary for NaN

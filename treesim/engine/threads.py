@@ -1,17 +1,11 @@
-"""Threads for batches: their number, OpenMP's for machine code, Python's otherwise, and behaviour after a fork.
+"""Number of threads for batches, and Python's threads for code that is not compiled as a whole.
 
-Machine code distributes its work itself: each thread calls the same function on the same job and takes
-block after block, so any number of threads, started at any time, complete it. OpenMP (libgomp or libomp, if
-found) wakes threads in a few microseconds; without it Python's threads make the same calls, in about a
-hundred.
+Batches of machine code run on the threads of `llvm.thread_pool`.
 """
 
 from __future__ import annotations
 
-import ctypes
-import logging
 import os
-import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -28,19 +22,12 @@ from ..errors import ArgumentError, quoted
 from ..system.cores import usable_cores
 
 VARIABLES = ("TREESIM_NUM_THREADS", "OMP_NUM_THREADS")  # in order of precedence
-LIBRARIES = {"linux": ("libgomp.so.1", "libomp.so.5"), "darwin": ("libomp.dylib",)}
-# how OpenMP's threads wait for the next call: awake for about 0.1 ms, which batches one after the other are quicker by
-# than a core takes to wake, then asleep; by GNU's default they keep their cores busy for milliseconds after each call
-WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "10000"}
-
 MOST_THREADS = 4096
 LONGEST = 20  # digits of a number in a variable: Python refuses to read thousands
 
 T = TypeVar("T")
 
 _asked: ContextVar[int | None] = ContextVar("treesim_threads", default=None)
-_busy = threading.Lock()  # locked while OpenMP's threads work
-_may_use_openmp = True
 
 
 def lock_across_forks() -> Any:
@@ -169,84 +156,5 @@ def _until_done(parts: Sequence[Future[Any]]) -> None:
         raise interrupted
 
 
-def together(function: int, job: ctypes.Structure, threads: int) -> None:
-    """Call the machine code at address `function`, void (*)(void *), with `job` on at most `threads` threads; wait.
-
-    The job must keep references to the code and to all memory whose addresses it contains. The caller's thread
-    is one of the threads. While one call uses OpenMP's threads, calls from other Python threads use only their own:
-    the cores are busy.
-    """
-    if threads > 1 and _busy.acquire(blocking=False):
-        try:
-            _on_all(function, job, threads)
-        finally:
-            _busy.release()
-    else:
-        _function(function)(ctypes.addressof(job))
-
-
-def _on_all(function: int, job: ctypes.Structure, threads: int) -> None:
-    start = openmp() if _may_use_openmp else None
-    if start is not None:
-        start(function, ctypes.addressof(job), threads, 0)
-        return
-    share = _function(function)
-
-    def work() -> None:
-        share(ctypes.addressof(job))  # `job` lives as long as this function, also where Ctrl-C ends the wait for it
-
-    on_threads([work] * threads)
-
-
-@lru_cache(maxsize=256)
-def _function(address: int) -> Any:
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p)(address)
-
-
-@lru_cache(maxsize=1)
-def openmp() -> Any:
-    """Return OpenMP's `GOMP_parallel(function, data, threads, flags)`, or None if no library has it.
-
-    The latter is logged once. A newly loaded library lets its threads sleep between calls (WAITING), unless the
-    environment specifies how they wait. The environment is then restored.
-    """
-    asked = {} if any(name in os.environ for name in WAITING) else WAITING
-    os.environ.update(asked)
-    try:
-        for name in LIBRARIES.get(sys.platform, ()):
-            try:
-                parallel = ctypes.CDLL(name).GOMP_parallel
-            except (OSError, AttributeError):
-                continue
-            parallel.restype = None
-            parallel.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint, ctypes.c_uint)
-            return parallel
-        logging.getLogger("treesim").info("batches run on Python's threads: %s", _without_openmp())
-        return None
-    finally:
-        for name in asked:
-            os.environ.pop(name, None)
-
-
-def _without_openmp() -> str:
-    """Return why Python's threads are used, and the remedy."""
-    remedy = "; on Debian and Ubuntu, `apt-get install libgomp1`" if sys.platform == "linux" else ""
-    return f"there is no OpenMP library, with which small batches take about half the time{remedy}"
-
-
-def kind_of_threads() -> str:
-    """Return which threads run batches: OpenMP's, or Python's and why."""
-    if not _may_use_openmp:
-        return "Python's (this process is a fork)"
-    return "OpenMP's" if openmp() is not None else f"Python's ({_without_openmp()})"
-
-
-def _begin_again() -> None:
-    """Forget the parent's threads in a forked child: none exist there, and GNU OpenMP would wait for its own."""
-    global _busy, _may_use_openmp
-    _busy, _may_use_openmp = threading.Lock(), False
-    pool.cache_clear()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_begin_again)
+    os.register_at_fork(after_in_child=pool.cache_clear)  # the parent's threads do not exist in a forked child

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from math import cos, sin
 
-from ..kernels.algebra.numbers import absolute, less, maximum, minimum, select
+from ..kernels.algebra.numbers import absolute, less, select
 
 LARGEST = 5e5
 TWO_OVER_PI = 6.36619772367581382433e-01
@@ -24,11 +24,10 @@ C4, C5, C6 = -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.1359647
 FAR = 0.4375  # beyond, the angle is pi / 4 and that of (t - 1) / (t + 1)
 PI, PI_LOW = 3.14159265358979311600e00, 1.22464679914735317723e-16  # and what is left of it
 # (t - atan t) / t^3 as a polynomial of t^2
-SERIES = (
-    3.33333333333329318027e-01, -1.99999999998764832476e-01, 1.42857142725034663711e-01, -1.11111104054623557880e-01,
-    9.09088713343650656196e-02, -7.69187620504482999495e-02, 6.66107313738753120669e-02, -5.83357013379057348645e-02,
-    4.97687799461593236017e-02, -3.65315727442169155270e-02, 1.62858201153657823623e-02,
-)  # fmt: skip
+A0, A1, A2 = 3.33333333333329318027e-01, -1.99999999998764832476e-01, 1.42857142725034663711e-01
+A3, A4, A5 = -1.11111104054623557880e-01, 9.09088713343650656196e-02, -7.69187620504482999495e-02
+A6, A7, A8 = 6.66107313738753120669e-02, -5.83357013379057348645e-02, 4.97687799461593236017e-02
+A9, A10 = -3.65315727442169155270e-02, 1.62858201153657823623e-02
 
 
 def sincos_near_zero(r):
@@ -74,16 +73,16 @@ def arctangent(y, x):
     Unlike in C, the sign of a zero is ignored: the angle of (-1, -0.0) is pi, that of (0, 0) zero.
     """
     far_x, far_y = absolute(x), absolute(y)
-    large, small = maximum(far_x, far_y), minimum(far_x, far_y)
-    t = small / select(less(0.0, large), large, 1.0)  # of an angle up to pi / 4
+    steep = less(far_x, far_y)
+    large, small = select(steep, far_y, far_x), select(steep, far_x, far_y)  # unlike extremes, they keep NaN
+    t = small / (large + (1.0 - less(0.0, large)))  # of an angle up to pi / 4
     far = less(FAR, t)
     t = select(far, (t - 1.0) / (t + 1.0), t)
     z = t * t
-    series = SERIES[-1]
-    for coefficient in SERIES[-2::-1]:
-        series = series * z + coefficient
+    series = A4 + z * (A5 + z * (A6 + z * (A7 + z * (A8 + z * (A9 + z * A10)))))
+    series = A0 + z * (A1 + z * (A2 + z * (A3 + z * series)))
     angle = t - t * (z * series)
     angle = select(far, PI / 4 + (angle + PI_LOW / 4), angle)
-    angle = select(less(far_x, far_y), PI / 2 - (angle - PI_LOW / 2), angle)
+    angle = select(steep, PI / 2 - (angle - PI_LOW / 2), angle)
     angle = select(less(x, 0.0), PI - (angle - PI_LOW), angle)
     return select(less(y, 0.0), -angle, angle)

@@ -14,8 +14,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..errors import ArgumentError, unknown_name
-from .inertia import Inertia, Placement, rotation_from_rpy
+from .inertia import Inertia, Placement
 from .joints import JOINT_TYPES, Joint
+from .matrices import product, rotation_from_rpy, vector_length
 from .pack import axis_rotation
 from .tree import Body, Frame, Tree, Visual
 
@@ -251,7 +252,7 @@ def _random_inertia(rng: np.random.Generator) -> Inertia:
     mass = rng.uniform(0.5, 2.5)
     second_moments = mass * rng.uniform(0.05, 0.15, 3) ** 2
     R = _random_rotation(rng)
-    rotational = R @ np.diag(second_moments.sum() - second_moments) @ R.T
+    rotational = product(R * (second_moments.sum() - second_moments), R.T)
     return Inertia(mass, rng.uniform(-0.1, 0.1, 3), 0.5 * (rotational + rotational.T))
 
 
@@ -281,7 +282,7 @@ def _rods(
 
 def _rod(reach: np.ndarray, radius: float, mass: float | None = None) -> Inertia:
     """Inertia of a solid cylinder from the origin to `reach`, with the density of water unless `mass` is given."""
-    length = float(np.linalg.norm(reach))
+    length = vector_length(reach)
     mass = DENSITY * np.pi * radius**2 * length if mass is None else mass
     along = np.outer(reach, reach) / length**2
     rotational = mass * radius**2 / 2 * along + mass * (length**2 / 12 + radius**2 / 4) * (np.eye(3) - along)
@@ -289,7 +290,7 @@ def _rod(reach: np.ndarray, radius: float, mass: float | None = None) -> Inertia
 
 
 def _rod_visual(body: int, reach: np.ndarray, radius: float) -> Visual:
-    length = float(np.linalg.norm(reach))
+    length = vector_length(reach)
     return Visual(body, Placement(axis_rotation(reach / length), reach / 2), "cylinder", (radius, length))
 
 

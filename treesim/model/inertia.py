@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.trigonometry import sincos
 from ..errors import ModelError
 from ..system.display import ReprMixin, matrix, vector
 from ..validation.arrays import real_numbers
 from ..validation.values import finite_or_nan, finite_vector, short_repr
 from .frozen import frozen, record
+from .matrices import cross_matrix, is_rotation, product, rotation_from_rpy
 
 
 def _finite(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
@@ -24,39 +24,6 @@ def _finite(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
     if not np.isfinite(array).all():
         raise ModelError(f"{label} holds NaN or infinity: {array.tolist()}")
     return array
-
-
-def _is_rotation(matrix: np.ndarray) -> bool:
-    """Return whether a finite (3, 3) matrix is a rotation to 1e-6; avoids overflow of products of large elements."""
-    if np.abs(matrix).max() > 2:
-        return False
-    return bool(np.abs(matrix @ matrix.T - np.eye(3)).max() <= 1e-6 and np.linalg.det(matrix) > 0)
-
-
-def rotation_from_rpy(rpy: Sequence[float]) -> np.ndarray:
-    """Return the 3x3 rotation Rz(yaw) Ry(pitch) Rx(roll) of URDF's fixed-axis angles [rad]."""
-    # unlike NumPy's, the same bits on every processor
-    (sr, cr), (sp, cp), (sy, cy) = (sincos(float(angle)) for angle in rpy)  # type: ignore[no-untyped-call]
-    return np.array(
-        [
-            [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-            [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-            [-sp, cp * sr, cp * cr],
-        ]
-    )
-
-
-def cross_matrix(r: np.ndarray) -> np.ndarray:
-    """Return the 3x3 matrix rx with rx @ a = r x a."""
-    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
-
-
-def unit_vector(vector: np.ndarray) -> np.ndarray:
-    """Return a vector (3,) scaled to length 1, however long or short it is; zero stays zero."""
-    _, exponent = np.frexp(np.abs(vector).max())
-    scaled = np.ldexp(vector, -exponent)  # exact; its squares neither overflow nor vanish
-    length = np.linalg.norm(scaled)
-    return np.asarray(scaled / length if length > 0 else scaled)
 
 
 @record(eq=False)
@@ -96,7 +63,7 @@ class Placement(ReprMixin):
 
     def __post_init__(self) -> None:
         rotation = _finite(self.rotation, (3, 3), "rotation")
-        if not _is_rotation(rotation):
+        if not is_rotation(rotation):
             raise ModelError(f"not a rotation matrix: {rotation.tolist()}")
         object.__setattr__(self, "rotation", rotation)
         object.__setattr__(self, "translation", _finite(self.translation, (3,), "translation"))
@@ -122,7 +89,8 @@ class Placement(ReprMixin):
     def __matmul__(self, other: Placement) -> Placement:
         if not isinstance(other, Placement):
             return NotImplemented
-        return Placement(self.rotation @ other.rotation, self.rotation @ other.translation + self.translation)
+        R = self.rotation
+        return Placement(product(R, other.rotation), product(R, other.translation) + self.translation)
 
     def inverse(self) -> Placement:
         """Return the pose of the other frame in this frame.
@@ -132,7 +100,7 @@ class Placement(ReprMixin):
         Placement
             Inverse of this placement.
         """
-        return Placement(self.rotation.T, -self.rotation.T @ self.translation)
+        return Placement(self.rotation.T, product(-self.rotation.T, self.translation))
 
     def __repr__(self) -> str:
         cosine = np.clip((np.trace(self.rotation) - 1) / 2, -1, 1)
@@ -228,7 +196,8 @@ class Inertia(ReprMixin):
             Inertia in the other frame.
         """
         R = placement.rotation
-        return Inertia(self.mass, R @ self.com + placement.translation, _symmetric(R @ self.rotational @ R.T))
+        com = product(R, self.com) + placement.translation
+        return Inertia(self.mass, com, _symmetric(product(product(R, self.rotational), R.T)))
 
     def about_origin(self) -> np.ndarray:
         """Return the rotational inertia about the frame's origin.
@@ -239,7 +208,7 @@ class Inertia(ReprMixin):
             (3, 3) rotational inertia [kg m^2].
         """
         cx = cross_matrix(self.com)
-        return self.rotational - self.mass * cx @ cx
+        return self.rotational - product(self.mass * cx, cx)
 
     def __add__(self, other: Inertia) -> Inertia:
         if not isinstance(other, Inertia):
@@ -251,7 +220,7 @@ class Inertia(ReprMixin):
         rotational = self.rotational + other.rotational
         for part in (self, other):
             dx = cross_matrix(part.com - com)
-            rotational = rotational - part.mass * dx @ dx
+            rotational = rotational - product(part.mass * dx, dx)
         return Inertia(mass, com, _symmetric(rotational))
 
 

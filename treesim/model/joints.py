@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..engine.trigonometry import sincos
 from ..errors import ModelError, quoted, unknown_name
 from ..kernels.algebra.joints import FLOATING, PLANAR, PRISMATIC, REVOLUTE, SPHERICAL
 from ..kernels.algebra.spatial import VX, VY, VZ, WX, WY, WZ
@@ -21,7 +22,8 @@ from ..system.display import ReprMixin, vector
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_part, checked_text, is_name_of, short_repr
 from .frozen import frozen, record
-from .inertia import Placement, cross_matrix, unit_vector
+from .inertia import Placement
+from .matrices import cross_matrix, product, unit_vector
 from .mimic import Mimic
 
 FINITE = ("damping", "joint_friction", "armature")  # limits may be infinite: then there are none
@@ -209,4 +211,5 @@ def displacement(joint: Joint, position: float) -> Placement:
     if joint.type == "prismatic":
         return Placement(translation=position * axis)
     across = cross_matrix(axis)
-    return Placement(np.eye(3) + np.sin(position) * across + (1 - np.cos(position)) * across @ across)
+    sine, cosine = sincos(float(position))  # type: ignore[no-untyped-call]
+    return Placement(np.eye(3) + sine * across + product((1 - cosine) * across, across))

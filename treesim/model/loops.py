@@ -15,7 +15,7 @@ from ..types import LoopType
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_text, is_name_of, short_repr
 from .frozen import frozen, record
-from .inertia import unit_vector
+from .matrices import unit_vector
 from .names import unique
 
 LOOP_TYPES = get_args(LoopType)

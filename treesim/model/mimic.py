@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 import numpy as np
 
 from ..errors import ModelError, UnsupportedError, listed, quoted
+from ..kernels.algebra.linear import Vector, cross, dot
 from ..system.display import ReprMixin
 from ..validation.values import checked_text, finite_or_nan, short_repr
 from .frozen import frozen, record
+from .matrices import product
 
 if TYPE_CHECKING:
     from .joints import Joint
@@ -251,8 +253,10 @@ def _inertia_about(body: Body) -> float:
     inertia, axis = body.inertia, np.asarray(body.joint.axis)
     if body.joint.type == "prismatic":
         return inertia.mass
-    arm = np.cross(axis, inertia.com)
-    return float(axis @ inertia.rotational @ axis + inertia.mass * arm @ arm)
+    along = Vector(*axis.tolist())
+    arm = cross(along, Vector(*inertia.com.tolist()))  # type: ignore[no-untyped-call]
+    turned = Vector(*product(inertia.rotational, axis).tolist())
+    return float(dot(along, turned) + inertia.mass * dot(arm, arm))  # type: ignore[no-untyped-call]
 
 
 def _resolved(joint: Joint, joints: Sequence[Joint], places: dict[str, int]) -> tuple[str, float, float]:

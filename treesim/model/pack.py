@@ -9,6 +9,7 @@ import numpy as np
 from ..kernels.algebra.joints import FLOATING, REVOLUTE, SPHERICAL
 from ..kernels.algebra.rotations import GENERAL, TURN, TURN_CYCLED, TURN_CYCLED_BACK
 from .frozen import frozen
+from .matrices import product
 
 if TYPE_CHECKING:
     from .tree import Tree
@@ -66,11 +67,11 @@ def _body_tables(tree: Tree) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         if joint.kind.has_axis:
             turns[i] = axis_rotation(np.asarray(joint.axis))
         B, B_parent = turns[i], turns[body.parent]
-        placement[i, :9] = (B_parent.T @ joint.placement.rotation @ B).ravel()
-        placement[i, 9:] = B_parent.T @ joint.placement.translation
-        S = B.T @ body.inertia.rotational @ B
+        placement[i, :9] = product(product(B_parent.T, joint.placement.rotation), B).ravel()
+        placement[i, 9:] = product(B_parent.T, joint.placement.translation)
+        S = product(product(B.T, body.inertia.rotational), B)
         inertia[i, :6] = S[0, 0], S[1, 1], S[2, 2], S[0, 1], S[0, 2], S[1, 2]
-        inertia[i, 6:] = *(B.T @ body.inertia.com), body.inertia.mass
+        inertia[i, 6:] = *product(B.T, body.inertia.com), body.inertia.mass
     return turns, placement, inertia
 
 

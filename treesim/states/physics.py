@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import ArgumentError, NonFiniteError, unknown_name
 from ..kernels.algebra.tables import N_INERTIA, N_PLACEMENT
+from ..model.matrices import product
 from ..model.tree import Tree
 from ..validation.arrays import real_numbers
 
@@ -229,14 +230,14 @@ def _put_mass(robot: Tree, given: Given) -> Numbers:
 
 def _put_center(robot: Tree, given: Given) -> Numbers:
     """Centres of mass B' c in the bodies' kernel frames."""
-    own = np.einsum("nji,...nj->...ni", robot.body_rotations[given.which + 1], given.values)
+    own = product(given.values[..., None, :], robot.body_rotations[given.which + 1])[..., 0, :]
     return Numbers(_row_places(robot, given.which, [6, 7, 8]), own.reshape(*own.shape[:-2], -1))
 
 
 def _put_inertia(robot: Tree, given: Given) -> Numbers:
     """Rotational inertias B' I B in the bodies' kernel frames."""
     B = robot.body_rotations[given.which + 1]
-    S = np.einsum("nji,...njk,nkl->...nil", B, given.values, B, optimize=True)
+    S = product(product(B.swapaxes(-1, -2), given.values), B)
     own = S[..., [0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
     return Numbers(_row_places(robot, given.which, range(6)), own.reshape(*own.shape[:-2], -1))
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, quoted
+from ..model.matrices import product
 from ..model.tree import Body, Tree
 from ..validation.arrays import Argument, coerce
 from .arguments import checked_robot, short_repr
@@ -89,7 +90,9 @@ def moved(robot: Tree, q: ArrayLike, direction: np.ndarray, distance: ArrayLike)
     base = _floating_base(robot)
     start = robot.q_index[base.joint.name].start
     placed = np.array(q, float)
-    placed[..., start : start + 3] += np.asarray(distance)[..., None] * (direction @ base.joint.placement.rotation)
+    placed[..., start : start + 3] += np.asarray(distance)[..., None] * product(
+        base.joint.placement.rotation.T, direction
+    )
     return placed
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import ArgumentError, ModelError, ShapeWarning, quoted, shortened
 from ..kernels.kinematics.bodies import body_poses_states
-from ..model.inertia import unit_vector
+from ..model.matrices import product, unit_vector
 from ..model.shapes import CollisionShape, supports
 from ..model.tree import Tree
 from ..system.display import html_table, vector
@@ -101,7 +101,7 @@ def _stacked(robot: Tree) -> Candidates:
         raise ArgumentError(f"{quoted(robot.name)} has nothing to touch the ground with: {_what_there_is(robot)}")
     shapes = tuple(shape for shape, _ in found)
     bodies = np.array([shape.body for shape in shapes])
-    points = np.array([shape.placement.rotation @ point + shape.placement.translation for shape, point in found])
+    points = np.array([product(s.placement.rotation, point) + s.placement.translation for s, point in found])
     balls = np.array([shape.size[0] if shape.kind in ("sphere", "capsule") else 0.0 for shape in shapes])
     rims = np.array([shape.size[0] if shape.kind == "cylinder" else 0.0 for shape in shapes])
     planes = np.array([shape.placement.rotation[:, :2] for shape in shapes])
@@ -164,8 +164,9 @@ def deep_gaps(
 
 def _along(robot: Tree, q: ArrayLike, normal: np.ndarray) -> np.ndarray:
     """Return the normal n in the axes of each body, and n . p of its origin p, (..., N + 1, 4)."""
-    found: np.ndarray = np.einsum("i,...ij->...j", normal, _poses(robot, q)[..., :3, :])
-    return found
+    poses = _poses(robot, q)
+    x, y, z = (poses[..., k, :] * normal[k] for k in range(3))
+    return np.asarray(x + y + z)
 
 
 def _gaps_of(touching: Candidates, which: Any, along: np.ndarray) -> np.ndarray:
@@ -178,7 +179,7 @@ def _gaps_of(touching: Candidates, which: Any, along: np.ndarray) -> np.ndarray:
     found: np.ndarray = rows[..., 0] * p[:, 0] + rows[..., 1] * p[:, 1] + rows[..., 2] * p[:, 2]
     found += rows[..., 3] - touching.balls[which]
     discs = np.flatnonzero(rims)
-    in_plane = np.einsum("...kj,kjl->...kl", rows[..., discs, :3], touching.planes[which][discs])
+    in_plane = product(rows[..., discs, None, :3], touching.planes[which][discs])[..., 0, :]
     found[..., discs] -= rims[discs] * np.linalg.norm(in_plane, axis=-1)
     return found
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from ..model.inertia import Placement
+from ..model.matrices import rotation_from_rpy
 
 if TYPE_CHECKING:
     from lxml.etree import _Element
@@ -181,19 +182,4 @@ def numbers(owner: _Element | None, tag: str, attribute: str, default: Sequence[
 def origin_of(owner: _Element) -> Placement:
     """Return the placement in the `<origin>` of an element; raises ValueError or ModelError if it is invalid."""
     xyz, rpy = (numbers(owner, "origin", name, ZERO) for name in ("xyz", "rpy"))
-    return Placement(_rotation(rpy), xyz)
-
-
-def _rotation(rpy: np.ndarray) -> np.ndarray:
-    """Return Rz(yaw) Ry(pitch) Rx(roll) by NumPy's sine and cosine: `rotation_from_rpy` differs in last bits."""
-    (sr, cr), (sp, cp), (sy, cy) = ((np.sin(angle), np.cos(angle)) for angle in rpy)
-    return (
-        np.array(
-            [
-                [cp * cy, sp * (sr * cy) - cr * sy, sp * (cr * cy) + sr * sy],
-                [cp * sy, sp * (sr * sy) + cr * cy, sp * (cr * sy) - sr * cy],
-                [-sp, cp * sr, cp * cr],
-            ]
-        )
-        + 0.0
-    )  # no negative zeros
+    return Placement(rotation_from_rpy(rpy.tolist()), xyz)

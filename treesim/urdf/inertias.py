@@ -13,6 +13,7 @@ import numpy as np
 
 from ..errors import quoted
 from ..model.inertia import Inertia
+from ..model.matrices import principal_axes, product
 from .collisions import Collisions
 from .findings import Findings, title
 from .geometry import reach_of
@@ -53,7 +54,7 @@ class Inertias:
         Moments that violate A + B >= C are a warning, and so is inertia without mass. Moments that are negative by
         more than rounding are stored for `report`. mass: [kg], None if unknown.
         """
-        moments = np.linalg.eigvalsh(inertia)
+        moments = principal_moments(inertia)
         largest = np.abs(moments).max()
         if largest == 0:
             return
@@ -89,7 +90,7 @@ class Inertias:
                 self.findings.add("U313", f"{text}; kept, without effect: the link does not move", at, HINT)
                 continue
             body = bodies[number - 1]
-            whole = f"body {quoted(body.name)} with it has {listed_moments(_moments(body.inertia))}"
+            whole = f"body {quoted(body.name)} with it has {listed_moments(principal_moments(body.inertia.rotational))}"
             if _sound(body.inertia):
                 self.findings.add("U313", f"{text}; kept, since {whole}", at, HINT)
             else:
@@ -121,13 +122,18 @@ def listed_moments(moments: np.ndarray) -> str:
     return f"{', '.join(f'{moment:.6g}' for moment in moments)} kg m^2"
 
 
-def _moments(inertia: Inertia) -> np.ndarray:
-    return np.asarray(np.linalg.eigvalsh(inertia.rotational))
+def principal_moments(inertia: np.ndarray) -> np.ndarray:
+    """Return the principal moments of a (3, 3) inertia, in ascending order.
+
+    LAPACK's last digits, which depend on the processor, would decide whether a moment near zero is negative.
+    """
+    moments = np.linalg.eigvalsh(inertia)
+    return np.asarray(moments if moments[0] > SUSPECT * moments[2] else principal_axes(inertia)[0])
 
 
 def _sound(inertia: Inertia) -> bool:
     """Return whether the 6x6 spatial inertia is positive definite."""
-    moments = _moments(inertia)
+    moments = principal_moments(inertia.rotational)
     return bool(inertia.mass > 0 and moments[0] > SUSPECT * moments[2])
 
 
@@ -153,8 +159,10 @@ def _positive_semidefinite(M: list[list[Fraction]], shift: Fraction) -> bool:
 
 def clipped(inertia: np.ndarray) -> np.ndarray:
     """Return a (3, 3) inertia with negative principal moments set to zero; other inertias are unchanged."""
-    moments, axes = np.linalg.eigh(inertia)
-    return inertia if moments[0] >= 0 else np.asarray((axes * np.maximum(moments, 0)) @ axes.T)
+    if principal_moments(inertia)[0] >= 0:
+        return inertia
+    moments, axes = principal_axes(inertia)
+    return product(axes * np.maximum(moments, 0), axes.T)
 
 
 def without_negative_moments(inertia: np.ndarray) -> np.ndarray:
@@ -163,10 +171,10 @@ def without_negative_moments(inertia: np.ndarray) -> np.ndarray:
     Its smallest moment is zero if the principal axes are the frame's; otherwise it is as small as rounding
     permits.
     """
-    moments, axes = np.linalg.eigh(inertia)
+    moments, axes = principal_axes(inertia)
     least, repaired = 0.0, inertia
-    while np.linalg.eigvalsh(repaired)[0] < 0:
-        matrix = (axes * np.maximum(moments, least)) @ axes.T
+    while principal_moments(repaired)[0] < 0:
+        matrix = product(axes * np.maximum(moments, least), axes.T)
         repaired = (matrix + matrix.T) / 2
         least = 2 * least or 1e-16 * np.abs(moments).max()
     return repaired

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 
 from ..errors import ArgumentError, quoted, unknown_name
-from ..model.inertia import unit_vector
+from ..model.matrices import unit_vector
 from ..types import Repair as RepairName
 from .findings import title
 from .inertias import INERTIA_ENTRIES, inertia_matrix, listed_moments, without_negative_moments

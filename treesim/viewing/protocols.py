@@ -21,7 +21,8 @@ import numpy as np
 
 from ..contact.ground import Surface
 from ..errors import quoted
-from ..model.inertia import Placement, unit_vector
+from ..model.inertia import Placement
+from ..model.matrices import unit_vector
 from ..model.pack import axis_rotation
 from ..model.tree import Tree, Visual
 from .meshes import read_meshes

@@ -2,12 +2,10 @@
 
 import gc
 import weakref
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 
-from treesim.engine import threads
 from treesim.engine.call import generic, specialized
 from treesim.engine.call.bound_entry import BoundEntry
 from treesim.engine.call.call_sequence import Place, call_sequence
@@ -158,42 +156,3 @@ def test_sequences_keep_code_and_arrays_of_their_calls():
     del call
     gc.collect()
     assert memory() is None and code() is None
-
-
-class Late(ThreadPoolExecutor):
-    """Starts tasks when `start` is called; Ctrl-C arrives right after a task is submitted, and its future is lost."""
-
-    def __init__(self):
-        super().__init__(1)
-        self.tasks = []
-
-    def submit(self, function, /, *arguments, **options):
-        self.tasks.append(lambda: function(*arguments, **options))
-        raise KeyboardInterrupt
-
-    def start(self):
-        while self.tasks:
-            self.tasks.pop()()
-
-
-def test_threads_that_begin_after_an_interrupt_find_memory_and_code_but_no_work(monkeypatch):
-    late = Late()
-    monkeypatch.setattr(threads, "openmp", lambda: None)
-    monkeypatch.setattr(threads, "pool", lambda: late)
-    monkeypatch.setattr(specialized, "_codes", type(specialized._codes)())
-    monkeypatch.setattr(specialized, "_workspaces", type(specialized._workspaces)())
-    monkeypatch.setattr(specialized, "thread_count", lambda: 2)
-    code, x, result = batch()
-    with pytest.raises(KeyboardInterrupt):
-        code.run([x, result], COUNT)
-    memory, engine = weakref.ref(result), weakref.ref(code._loaded.keep.engine)
-    del code, result
-    specialized._codes._recent.clear()
-    gc.collect()
-    assert memory() is not None and engine() is not None
-    kept = memory()
-    late.start()
-    assert np.isnan(kept).all()
-    del kept
-    gc.collect()
-    assert memory() is None and engine() is None

@@ -8,7 +8,7 @@ from tests import sensitivity, trees
 from tests.dynamics.test_batches import FUNCTIONS, ROBOT, allowed
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import runs_compiled
-from treesim.engine.llvm import machine_code, object_cache
+from treesim.engine.llvm import machine_code, object_cache, thread_pool
 from treesim.engine.trigonometry import LARGEST
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.kernels.dynamics.inertia_matrix_dynamics import forward_dynamics_ltdl_states
@@ -136,6 +136,7 @@ class Disk:
     """The kept objects of an empty cache, and code that is made anew as in a new process."""
 
     def __init__(self, folder, monkeypatch):
+        thread_pool.thread_pool()  # its code is stored elsewhere
         monkeypatch.setattr(object_cache, "cache_directory", lambda: folder)
         monkeypatch.setattr(specialized, "_codes", type(specialized._codes)())
         compilations = []

@@ -7,7 +7,7 @@ from tests.operators import block_diagonal, skew
 from treesim.kernels.algebra import spatial
 from treesim.kernels.algebra.linear import Matrix, Symmetric, Vector
 from treesim.kernels.algebra.rotations import GENERAL, Transform, compose
-from treesim.model.inertia import rotation_from_rpy
+from treesim.model.matrices import rotation_from_rpy
 
 pytestmark = pytest.mark.nojit
 every_seed = pytest.mark.parametrize("seed", range(5))

@@ -149,8 +149,8 @@ def kernel_webassembly(entry: Any) -> WasmModule:
     """Return an entry with its checks as a WebAssembly module, cached on disk.
 
     It exports call(job, memory), which returns the entry's status. job: address of 64-bit words, address and
-    size of each argument. memory: address of free memory, which grows if necessary. It imports sin, cos and
-    atan2 of doubles where it calls them, and the imports of WasmModule. Cost: as `compiled`.
+    size of each argument. memory: address of free memory, which grows if necessary. It imports sin
+    and cos of doubles where it calls them, and the imports of WasmModule. Cost: as `compiled`.
     """
     name = _name(entry)
     identity = repr((name, kernel_hash(), entry.__annotations__, _closures(entry))) + _text(entry)

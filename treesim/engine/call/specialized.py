@@ -32,7 +32,8 @@ from ..llvm.shared_code import SharedCode
 from ..llvm.single_state import single_state
 from ..llvm.straight_line import Code
 from ..llvm.strategies import emit, wanted
-from ..threads import thread_count, together
+from ..llvm.thread_pool import together
+from ..threads import thread_count
 from .generic import runs_compiled
 
 STATES = 64  # smallest batch for specialized code
@@ -133,10 +134,7 @@ class BatchCode:
             workspace = _workspaces.take(size * threads)
             job = Job(0, 0, 0, count, block, steps, every, size, workspace.start, table.buffer_info()[0])
             job.keep = workspace, owners
-            try:
-                together(loaded.share, job, threads)
-            finally:
-                job.next = count  # a thread that begins late, after Ctrl-C, has nothing to do
+            together(loaded.share, job, threads)
             _workspaces.give_back(workspace)
             return NOT_FINITE if job.status else FINE
 

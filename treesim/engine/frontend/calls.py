@@ -13,8 +13,9 @@ import numpy as np
 from ...errors import UnsupportedError
 from ...kernels.algebra import numbers as elementary
 from ...kernels.algebra import state_lanes
+from ..exponentials import exponential, hyperbolic_tangent
 from ..primitives import PRIMITIVES
-from ..trigonometry import sincos, sincos_on_lanes
+from ..trigonometry import arctangent, sincos, sincos_on_lanes
 from . import arithmetic, arrays, masks
 from .masks import merged
 from .memory import call_at, reals_at, unchanged, words_at
@@ -150,6 +151,25 @@ def _integer(body: FunctionBody, x: Value) -> Value:
     return Value(INTEGER, (body.get(f"fptosi double {x.parts[0]} to i64"),))
 
 
+def _power_of_two(body: FunctionBody, n: Value) -> Value:
+    """Generate 2^n of whole reals: n + 1023 is the exponent of the number."""
+    whole, many = (f"<{WIDTH} x i64>", True) if n.type == LANES else ("i64", False)
+    bits = body.get(f"fptosi {n.type.llvm} {n.parts[0]} to {whole}")
+    for instruction, number in (("add", 1023), ("shl", 52)):
+        bits = body.get(f"{instruction} {whole} {bits}, {f'splat (i64 {number})' if many else number}")
+    return Value(n.type, (body.get(f"bitcast {whole} {bits} to {n.type.llvm}"),))
+
+
+def _source(function: Any) -> Callable[..., Value]:
+    """Return the generator of calls of an elementary function's source, on numbers or lanes."""
+
+    def compute(body: FunctionBody, *given: Value) -> Value:
+        kind = LANES if arithmetic.kind_of(*given) == LANES else REAL
+        return body.call(function, [arithmetic.converted(body, x, kind) for x in given])
+
+    return compute
+
+
 def _length(body: FunctionBody, x: Value) -> Value:
     """Return the length of a tuple, or of an array's first axis."""
     return arithmetic.known(len(x.type.items)) if isinstance(x.type, Record) else arrays.lengths(x)[0]
@@ -224,7 +244,10 @@ KNOWN: dict[Any, Callable[..., Value]] = {
     elementary.less: _less,
     elementary.select: _select,
     **{f: _real(p.scalar) for p in PRIMITIVES if p.scalar for f in (p.python, getattr(math, p.name))},
-    elementary.tanh: _real("tanh"),  # which traces compute from exponentials
+    **dict.fromkeys((elementary.atan2, math.atan2), _source(arctangent)),
+    **dict.fromkeys((elementary.exp, math.exp), _source(exponential)),
+    **dict.fromkeys((elementary.tanh, math.tanh), _source(hyperbolic_tangent)),
+    elementary.power_of_two: _power_of_two,
     **dict.fromkeys((elementary.absolute, abs), _absolute),
     **dict.fromkeys((elementary.maximum, max), _largest(ast.Gt)),
     **dict.fromkeys((elementary.minimum, min), _largest(ast.Lt)),

@@ -12,6 +12,7 @@ from ...kernels.algebra import blocks
 from ...kernels.algebra.joints import joint_transform
 from ...kernels.entries.status import status_of
 from ...kernels.kinematics.bodies import body_energy
+from ..exponentials import exponential
 from ..primitives import PRIMITIVES
 from ..trigonometry import sincos
 from .arena import ARENA, BEGIN, END
@@ -26,7 +27,11 @@ from .types import CONTIGUOUS, INTEGER, LANES, MASK, REAL, WIDTH, Array, Type, p
 HONEST = "nsz"
 FAST = f"{HONEST} nnan ninf"
 SUMS = f"{HONEST} reassoc"  # the long sum over all results, in which only NaN matters, may be taken in any order
-FLAGS = {status_of.__module__: SUMS, sincos.__module__: HONEST}  # by module; of all others FAST
+FLAGS = {
+    status_of.__module__: SUMS,
+    sincos.__module__: HONEST,
+    exponential.__module__: HONEST,
+}  # by module; of all others FAST
 
 LONG_KERNELS: set[Any] = {joint_transform, body_energy}  # without a loop, used at many places, and called like a sweep
 INLINED, CALLED, SWEEP = (
@@ -48,7 +53,6 @@ DECLARATIONS = """
 declare double @llvm.fabs.f64(double)
 declare i64 @llvm.smin.i64(i64, i64)
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
-declare double @tanh(double) nounwind memory(none)
 """
 FUNCTIONS = "\n".join(
     f"declare double @{primitive.scalar}({', '.join(['double'] * primitive.arity)}) nounwind memory(none)"

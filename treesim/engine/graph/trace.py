@@ -16,6 +16,7 @@ import numpy as np
 
 from ...errors import ArgumentError, UnsupportedError
 from ...kernels.entries.status import FINE
+from ..exponentials import hyperbolic_tangent
 from ..primitives import (
     ADD,
     ATAN2,
@@ -277,9 +278,8 @@ class Functions:
 
     @staticmethod
     def tanh(x: Traced) -> Traced:
-        """Hyperbolic tangent, accurate to the last digit of 1; small results have fewer correct digits."""
-        e = Functions.exp(-2.0 * abs(x))
-        return (1.0 - 2.0 * Functions.less(x, 0.0)) * ((1.0 - e) / (1.0 + e))
+        """Hyperbolic tangent."""
+        return hyperbolic_tangent(x)
 
     @staticmethod
     def maximum(x: Any, y: Any) -> Traced:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from .. import trigonometry as double
-from ..reproducible_math import LN_2_HIGH, LN_2_LOW
+from ..exponentials import LN_2_HIGH, LN_2_LOW, LOG2_E
 from .arctangent import write_arctangent
 from .builder import Function, Module
 from .lanes import Lanes
@@ -178,7 +178,7 @@ def write_exponential(module: Module, name: str, lanes: Lanes) -> None:
     known, ln_2 = (SINGLE, SINGLE_LN_2) if single else (DOUBLE, LN_2)
     f = module.function(name, f"{lanes.vector} x", lanes.vector, lanes=lanes, aligned_stack=True)
     x = f.maximum(f.minimum(f.arguments[0], most), least)
-    shifted = f.multiply_add(x, math.log2(math.e), known.round)  # its last bits are n
+    shifted = f.multiply_add(x, LOG2_E, known.round)  # its last bits are n
     r = _minus(f, x, f.fsub(shifted, known.round), ln_2)
     series = _polynomial(f, [1 / math.factorial(k) for k in range(8 if single else 14)], r)
     n = f.ashr(f.shl(f.cast("bitcast", shifted, lanes.whole), spare), spare)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +25,13 @@ from .object_code import CompileRequest
 from .straight_line import Code
 
 REFUSED = 2**64 - 1  # instead of the workspace's size: there is no code, but a reason
+# what code calls on Windows: functions of the C library, and the one that reserves more than a page of stack
+WINDOWS_LIBRARY = {
+    "ucrtbase": (
+        "atan2", "cos", "fma", "fmaf", "free", "malloc", "memcpy", "memmove", "memset", "sin", "sinf", "cosf", "tanh",
+    ),
+    "ntdll": ("__chkstk",),
+}  # fmt: skip
 
 _begun: dict[str, Begun] = {}  # by the name of their file
 _beginning = lock_across_forks()
@@ -51,12 +59,29 @@ def processor() -> Processor:
     """
     from llvmlite import binding
 
-    triple, features = binding.get_default_triple(), binding.get_host_cpu_features()
+    triple, features = _with_object_format(binding.get_default_triple()), binding.get_host_cpu_features()
     if level := processor_levels.wanted(triple, features):
         return Processor(triple, level.processor, level.features, level.vector_bytes, level.fuses)
     width = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
     fuses = features.get("fma", not triple.startswith(("x86_64", "i686")))
     return Processor(triple, binding.get_host_cpu_name(), features.flatten(), width, fuses)
+
+
+def _with_object_format(triple: str) -> str:
+    """Return LLVM's target with ELF object files on Windows: LLVM's loader lacks parts of Windows' own format."""
+    return f"{triple}-elf" if "-windows-" in triple and not triple.endswith("-elf") else triple
+
+
+@lru_cache(maxsize=1)
+def _add_library() -> None:
+    """Give LLVM the addresses of WINDOWS_LIBRARY; on other systems it finds the C library's functions itself."""
+    if sys.platform == "win32":
+        from llvmlite import binding
+
+        for library, names in WINDOWS_LIBRARY.items():
+            loaded = ctypes.CDLL(library)
+            for name in names:
+                binding.add_symbol(name, ctypes.cast(loaded[name], ctypes.c_void_p).value)
 
 
 class Linked(NamedTuple):
@@ -116,6 +141,7 @@ def _engine(code: bytes) -> tuple[Any, Any]:
     """Load an object file; return the engine, and the target machine that must outlive it."""
     from llvmlite import binding
 
+    _add_library()
     machine = _target(processor())
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), machine)
     engine.add_object_file(binding.object_file.ObjectFileRef.from_data(code))

@@ -62,6 +62,11 @@ def atan2(y, x):
     return _library(y).atan2(y, x)
 
 
+def power_of_two(n):
+    """Return 2^n for a whole number n that is stored as a float, -1022 <= n <= 1023."""
+    return math.ldexp(1.0, int(n))
+
+
 def _library_of_either(x: Any, y: Any) -> Any:
     return getattr(x, "context", _library(y))
 

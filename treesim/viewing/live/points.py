@@ -8,7 +8,7 @@ import numpy as np
 
 from ...dynamics.operational.frames import frame_jacobian, frame_pose
 from ...errors import ArgumentError, unknown_name
-from ...model.inertia import cross_matrix
+from ...model.matrices import cross_matrix
 from ...model.tree import Tree
 from ...validation.arrays import Argument, coerce
 

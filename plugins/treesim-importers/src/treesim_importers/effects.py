@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treesim.errors import listed, quoted
-from treesim.model.inertia import Placement, unit_vector
+from treesim.model.inertia import Placement
+from treesim.model.matrices import unit_vector
 from treesim.urdf.document import child_of, name_of
 
 from .description import numbers

@@ -11,7 +11,7 @@ from meshcat.geometry import MeshPhongMaterial
 from treesim import Ground, Tree
 from treesim.contact.history import ContactHistory
 from treesim.errors import ArgumentError
-from treesim.model.inertia import unit_vector
+from treesim.model.matrices import unit_vector
 from treesim.model.pack import axis_rotation
 from treesim.simulation.trajectory import Trajectory
 from treesim.states.support import candidates

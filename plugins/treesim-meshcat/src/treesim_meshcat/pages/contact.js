@@ -9,8 +9,8 @@ class Contact {
         this.share = layout.share;
         this.memory = new WebAssembly.Memory({initial: layout.pages});
         const stack = new WebAssembly.Global({value: "i32", mutable: true}, layout.stack);
-        const {sin, cos, atan2} = Math;
-        const env = {__linear_memory: this.memory, __stack_pointer: stack, sin, cos, atan2};
+        const {sin, cos} = Math;
+        const env = {__linear_memory: this.memory, __stack_pointer: stack, sin, cos};
         this.call = new WebAssembly.Instance(new WebAssembly.Module(code), {env}).exports.call;
         new Uint8Array(this.memory.buffer, layout.base).set(image);
         this.forget();
