@@ -14,7 +14,7 @@ from ..contact.unsolved import bounds_if_solved
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.call_sequence import Bound, Call, Place, call_sequence
 from ..engine.frontend.fastcall import BAD_LAYOUT, OUT_OF_BOUNDS
-from ..kernels.contact.contact_step import LEFT_OUT
+from ..kernels.contact.contact_step import LEFT_OUT, PENETRATION
 from ..kernels.entries.status import FINE
 from .step_result import StepResult
 
@@ -36,7 +36,7 @@ class View(NamedTuple):
 class ResultBlocks(Sequence[StepResult]):
     """Results of the parts of a step of one state, in one array `out`, of which they are made when one is read.
 
-    views: `View`s of each part's. solved: whether the contact problems of all parts are solved.
+    views: `View`s of each part's. solved: whether the contact problems of all parts are solved, without deep overlaps.
     """
 
     __slots__ = ("_made", "out", "solved", "views")
@@ -115,7 +115,9 @@ class StepSequence:
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
             sizes = [*(shape[0] for shape in given), self.size]
-            self.call = call_sequence(sizes, found, [*_bounds(self.parts), *(Bound(place, 0.0) for place in near)])
+            self.call = call_sequence(
+                sizes, found, [*_bounds(self.parts, stage), *(Bound(place, 0.0) for place in near)]
+            )
 
     def run(self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray) -> ResultBlocks | None:
         """Take the step; return its results.
@@ -161,11 +163,12 @@ def _slice(part: Any, name: str) -> Any:
     return None if view is None else view.at
 
 
-def _bounds(parts: Sequence[StepResult]) -> Iterator[Bound]:
-    """Yield the bounds of the diagnostics of contact that is solved."""
+def _bounds(parts: Sequence[StepResult], stage: ContactSolve | None) -> Iterator[Bound]:
+    """Yield the bounds of the diagnostics of contact that is solved without deep overlaps."""
+    bounds = [] if stage is None else [*bounds_if_solved(), (PENETRATION, stage.touching.largest_overlap)]
     for part in parts:
         if part.solver_info is not None:
-            for k, largest in bounds_if_solved():
+            for k, largest in bounds:
                 yield Bound(Place(OUT, part.solver_info.place.first + k, 1), largest)
 
 
