@@ -111,3 +111,16 @@ def test_results_are_copied_and_pickled():
         assert np.array_equal(stepper.step(other)[0].q, stepper.step(state)[0].q)
     again = pickle.loads(pickle.dumps(report))
     assert np.array_equal(again.contact.wrench, report.contact.wrench)
+
+
+def test_arrays_of_a_state_are_made_when_read():
+    robot, q, v, control = case("contact")
+    stepper = treesim.Stepper(robot, 1e-3)
+    state, report = stepper.step(stepper.reset(q, v), control)
+    assert set(vars(state)).isdisjoint({"q", "v", "contact"})
+    for same in (copy.copy(state), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
+        assert np.array_equal(same.q, state.q) and np.array_equal(same.contact, state.contact)
+        assert np.array_equal(stepper.step(same, control)[0].q, stepper.step(state, control)[0].q)
+    assert state.q is state.q and np.array_equal(pickle.loads(pickle.dumps(report)).force, report.force)
+    with pytest.raises(AttributeError, match="'State' object has no attribute 'qdd'"):
+        _ = state.qdd

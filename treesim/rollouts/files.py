@@ -15,7 +15,7 @@ import io
 import json
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ import numpy as np
 
 from ..errors import ArgumentError
 from ..states.arguments import positive_number, whole_number
+from ..system.file_locks import lock_file
 from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
 from .time_slices import Progress
 
@@ -211,31 +212,13 @@ def _locked(path: Path) -> Any:
             raise cannot_write(path, error) from error
         except ValueError as error:
             raise ArgumentError(f"out is no name of a file: {error}") from error
-        lock = _lock()
-        if lock is None or _taken(stream, lock):
+        if lock_file(stream):
             if _same(stream, path):
                 return stream
             stream.close()  # the run that locked it has ended meanwhile, and removed it
         else:
             stream.close()
             raise ArgumentError(f"cannot write {path}: another run is writing files of this name: take another for out")
-
-
-def _lock() -> Callable[[int], None] | None:
-    try:
-        import fcntl
-    except ImportError:  # Windows, which cannot remove or rename an open file
-        return None
-    return lambda descriptor: fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-def _taken(stream: Any, lock: Callable[[int], None]) -> bool:
-    """Return whether the lock was acquired; True on file systems without locks."""
-    try:
-        lock(stream.fileno())
-    except OSError as error:
-        return error.errno not in (errno.EAGAIN, errno.EACCES)
-    return True
 
 
 def _same(stream: Any, path: Path) -> bool:

@@ -17,6 +17,7 @@ from ..kernels.entries.status import FINE, NOT_FINITE
 from ..system.display import ReprMixin, arrays
 from .state import State
 from .step_result import StepResult
+from .step_sequence import results_in
 
 if TYPE_CHECKING:
     from .stepper import Stepper
@@ -60,11 +61,18 @@ class Report(ReprMixin):
         before: State,
         control: np.ndarray,
         after: State,
-        substeps: Sequence[StepResult],
+        substeps: Sequence[StepResult] | None,
         worst: int,
     ) -> None:
         self._stepper, self._before, self._control, self._after = stepper, before, control, after
-        self._substeps, self._worst = substeps, worst
+        self._given, self._worst = substeps, worst
+
+    @cached_property
+    def _substeps(self) -> Sequence[StepResult]:
+        return results_in(self._after) if self._given is None else self._given
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_given": self._substeps}  # a pickled state has no block
 
     @property
     def force(self) -> np.ndarray:

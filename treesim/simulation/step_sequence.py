@@ -16,9 +16,10 @@ from ..engine.call.call_sequence import Bound, Call, Place, call_sequence
 from ..engine.frontend.fastcall import BAD_LAYOUT, OUT_OF_BOUNDS
 from ..kernels.contact.contact_step import LEFT_OUT, PENETRATION
 from ..kernels.entries.status import FINE
+from .state import State
 from .step_result import StepResult
 
-OUT = 4  # index of `out` among the arguments of a sequence
+Q, V, CONTROL, WARM_START, OUT = range(5)  # indices of the arguments of `call`
 
 
 class View(NamedTuple):
@@ -36,13 +37,13 @@ class View(NamedTuple):
 class ResultBlocks(Sequence[StepResult]):
     """Results of the parts of a step of one state, in one array `out`, of which they are made when one is read.
 
-    views: `View`s of each part's. solved: whether the contact problems of all parts are solved, without deep overlaps.
+    sequence: the step's. solved: whether the contact problems of all parts are solved, without deep overlaps.
     """
 
-    __slots__ = ("_made", "out", "solved", "views")
+    __slots__ = ("_made", "out", "sequence", "solved")
 
-    def __init__(self, out: np.ndarray, views: Sequence[StepResult], solved: bool) -> None:
-        self.out, self.views, self.solved = out, views, solved
+    def __init__(self, out: np.ndarray, sequence: StepSequence, solved: bool) -> None:
+        self.out, self.sequence, self.solved = out, sequence, solved
         self._made: list[StepResult] | None = None
 
     @property
@@ -50,11 +51,13 @@ class ResultBlocks(Sequence[StepResult]):
         """The results of each part."""
         if self._made is None:
             out = self.out
-            self._made = [StepResult(*[None if x is None else x.of(out) for x in views]) for views in self.views]
+            self._made = [
+                StepResult(*[None if x is None else x.of(out) for x in views]) for views in self.sequence.parts
+            ]
         return self._made
 
     def __len__(self) -> int:
-        return len(self.views)
+        return len(self.sequence.parts)
 
     def __getitem__(self, k: Any) -> Any:
         return self.every[k]
@@ -70,11 +73,12 @@ class ResultBlocks(Sequence[StepResult]):
 class StepSequence:
     """Equal parts of a step of one state as one call, see `run`.
 
-    parts: places of their results in `out`, an array of `size` numbers. q, v, warm_start: slices of the state at the
-    end; warm_start is None without contact. With joint limits only, the calls are those of unconstrained steps, and
+    parts: places of their results in `out`, an array of `size` numbers. q, v, contact: slices of the state at the end;
+    contact is None without contact. With joint limits only, the calls are those of unconstrained steps, and
     tests whether parts are near limits, which need the contact solve. `call(q, v, control, warm_start, out)` returns
-    FINE if the results are valid and contact is solved. It is a built-in function if `free`, the unconstrained step,
-    and the contact solve have code that code can call; otherwise it returns BAD_LAYOUT.
+    FINE if the results are valid and contact is solved; `go_on(before, control, out)` starts at the state at the end of
+    another step's `out`. Both are built-in functions if `free`, the unconstrained step, and the contact solve have code
+    that code can call; otherwise they return BAD_LAYOUT.
 
     solves: whether the contact solve is called in any case. placed: whether `free` also computes the kinematics of the
     contact solve.
@@ -92,8 +96,9 @@ class StepSequence:
         self.bound = None if stage is None else stage.bound  # another one when memory has grown
         self.size = 0
         self.parts = [StepResult(*map(self._view, shapes)) for _ in range(count)]
-        self.q, self.v, self.warm_start = (_slice(self.parts[-1], name) for name in ("q", "v", "warm_start"))
+        self.q, self.v, self.contact = (_slice(self.parts[-1], name) for name in ("q", "v", "warm_start"))
         self.call: Callable[..., int] = _refused
+        self.go_on: Callable[..., int] = _refused
         quick = stage is not None and stage.quick is not None and not solves
         self.new = np.zeros if quick else np.empty  # of joint limits that do not act, all results are 0
         self._near_limits: list[View] = [self._view((1,)) for _ in self.parts if quick]
@@ -103,9 +108,9 @@ class StepSequence:
             self._write(free, stage, shapes)
 
     def _write(self, free: BoundEntry, stage: ContactSolve | None, shapes: StepResult) -> None:
-        """Replace `call` by the calls of the parts, if there is code of all."""
-        given = shapes.q, shapes.v, shapes.force, shapes.warm_start or (0,)
-        q, v, control, warm_start = (Place(k, 0, shape[0]) for k, shape in enumerate(given))
+        """Replace `call` and `go_on` by the calls of the parts, if there is code of all."""
+        given = [shape[0] for shape in (shapes.q, shapes.v, shapes.force, shapes.warm_start or (0,))]
+        q, v, control, warm_start = (Place(k, 0, size) for k, size in enumerate(given))
         near = [view.place for view in self._near_limits]
         between = [] if stage is None or near else [np.empty(shape) for shape in stage.between]
         state, calls = [q, v, warm_start], list[Call | None]()
@@ -114,27 +119,48 @@ class StepSequence:
             state = [part.q.place, part.v.place, warm_start if part.warm_start is None else part.warm_start.place]
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
-            sizes = [*(shape[0] for shape in given), self.size]
-            self.call = call_sequence(
-                sizes, found, [*_bounds(self.parts, stage), *(Bound(place, 0.0) for place in near)]
-            )
+            bounds = [*_bounds(self.parts, stage), *(Bound(place, 0.0) for place in near)]
+            self.call = call_sequence([*given, self.size], found, bounds)
+            of = self._places_in_block()
+            calls_on = [call._replace(arrays=[of(x) for x in call.arrays]) for call in found]
+            bounds_on = [bound._replace(part=of(bound.part)) for bound in bounds]
+            self.go_on = call_sequence([self.size, given[2], self.size], calls_on, bounds_on)
+
+    def _places_in_block(self) -> Callable[[Any], Any]:
+        """Return the function from places in the arguments of `call` to those of `go_on`."""
+        end = self.parts[-1]
+        starts = [None if view is None else view.place.first for view in (end.q, end.v, end.warm_start)]
+        first = dict(zip((Q, V, WARM_START), starts, strict=True))
+        arguments = {CONTROL: 1, OUT: 2}
+
+        def of(x: Any) -> Any:
+            if not isinstance(x, Place):
+                return x
+            return x._replace(argument=arguments.get(x.argument, 0), first=x.first + (first.get(x.argument) or 0))
+
+        return of
 
     def run(self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray) -> ResultBlocks | None:
-        """Take the step; return its results.
-
-        Returns None where that is not possible: for parts that run in Python; several parts near joint limits, if there
-        is no other contact; for arrays of another layout; for steps that fail; and where there was no memory for a
-        contact.
-        """
+        """Take the step; return its results, or None where `results_of` does."""
         out = self.new(self.size)
-        status = self.call(q, v, control, warm_start, out)
+        return self.results_of(self.call(q, v, control, warm_start, out), out, q, v, control, warm_start)
+
+    def results_of(
+        self, status: int, out: np.ndarray, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray
+    ) -> ResultBlocks | None:
+        """Return the results of a step from the status of `call` or `go_on`.
+
+        Returns None where the step must be taken otherwise: for parts that run in Python; several parts near joint
+        limits, if there is no other contact; for arrays of another layout; for steps that fail; and where there was no
+        memory for a contact.
+        """
         if status == FINE:
-            return ResultBlocks(out, self.parts, True)
+            return ResultBlocks(out, self, True)
         if status != OUT_OF_BOUNDS:
             return None
         if any(out[view.at] for view in self._near_limits):
             return self._with_contact.run(q, v, control, warm_start) if len(self.parts) == 1 else None
-        results = ResultBlocks(out, self.parts, False)
+        results = ResultBlocks(out, self, False)
         return None if any(part.solver_info[LEFT_OUT] for part in results) else results
 
     @property
@@ -151,6 +177,12 @@ class StepSequence:
         first, size = self.size, math.prod(shape)
         self.size += size
         return View(slice(first, self.size), None if len(shape) == 1 else shape, Place(OUT, first, size))
+
+
+def results_in(state: State) -> ResultBlocks:
+    """Return the results of the step to a state that consists of parts of their block."""
+    values = vars(state)
+    return ResultBlocks(values["_block"], values["_sequence"], True)
 
 
 def _refused(*arrays: Any) -> int:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..errors import ArgumentError, SweepError
+from ..system.file_locks import lock_file
 from ..system.files import DAMAGED, cannot_write
 from .store import ASIDE, Store
 
@@ -165,23 +166,14 @@ def held(folder: Path) -> Iterator[None]:
 
     Has no effect on file systems without locks.
     """
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
     path = folder / MANIFEST
     try:
         stream = path.open("a", encoding="utf-8")
     except OSError as error:
         raise cannot_write(path, error) from error
     with stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ArgumentError(f"another sweep is writing {folder}: wait for it, or take another store") from None
-        except OSError:
-            pass
+        if not lock_file(stream):
+            raise ArgumentError(f"another sweep is writing {folder}: wait for it, or take another store")
         if not path.exists() or not os.path.samestat(path.stat(), os.fstat(stream.fileno())):
             raise ArgumentError(f"{folder} was removed, or made again, by another process meanwhile: call again")
         yield

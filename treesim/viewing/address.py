@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from ..errors import ArgumentError
+from ..system.user_cache import cache_folder, make_cache_folder
 
 ADDRESS = "127.0.0.1"
 HOSTS = r"(127\.0\.0\.1|localhost)"
@@ -61,7 +62,7 @@ def token_for(port: int) -> str:
             return kept
     token = secrets.token_urlsafe(TOKEN_BYTES)
     with suppress(OSError):  # without a file, pages must be opened again after a restart
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_cache_folder()
         path.unlink(missing_ok=True)
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as file:
             file.write(token)
@@ -93,5 +94,5 @@ def is_same_origin(origin: str | None, host: str) -> bool:
 
 def _token_file(port: int) -> Path | None:
     """Return the file of a port's token; None if the cache folder is unknown."""
-    root = os.environ.get("TREESIM_CACHE_DIR") or os.path.expanduser("~/.cache/treesim")
-    return Path(root, f"viewer_{port}") if os.path.isabs(root) else None
+    folder = cache_folder()
+    return folder / f"viewer_{port}" if folder and folder.is_absolute() else None

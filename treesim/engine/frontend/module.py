@@ -34,7 +34,11 @@ FLAGS = {
 }  # by module; of all others FAST
 
 LONG_KERNELS: set[Any] = {joint_transform, body_energy}  # without a loop, used at many places, and called like a sweep
-INLINED, CALLED, SWEEP = "alwaysinline nounwind", "noinline nounwind", "#0"  # the last is defined with the module
+INLINED, CALLED, SWEEP = (
+    'alwaysinline nounwind "prefer-vector-width"="512"',
+    'noinline nounwind "prefer-vector-width"="512"',
+    "#0",
+)
 FEW = 8  # parts of a result whose LLVM type has no name
 LONGEST = 800_000  # characters of a module, such as a step with contact; beyond, most loops are not optimised
 LONG = 490_000  # characters of a module that takes LLVM nearly two seconds
@@ -155,7 +159,7 @@ class Module:
     def text(self, *functions: str, memory: str = MEMORY) -> str:
         """Return the module's IR, with further functions; memory: declarations or definitions of malloc and free."""
         sweeps = "noinline" if sum(map(len, self.functions)) > LONG else "alwaysinline"
-        attributes = f"attributes {SWEEP} = {{ {sweeps} nounwind }}\n"
+        attributes = f'attributes {SWEEP} = {{ {sweeps} nounwind "prefer-vector-width"="512" }}\n'
         loops = AS_THEY_ARE if self.is_longest() else "!6 = distinct !{!6}\n"
         structures = [f"{name} = type {{ {', '.join(kinds)} }}" for kinds, name in self._structures.items()]
         known = FUNCTIONS, ON_LANES, ANY_LANE, memory, DECLARATIONS, ARENA

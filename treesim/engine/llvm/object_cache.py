@@ -21,6 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from ... import engine, kernels
+from ...system import user_cache
 
 MAGIC = b"treesim machine code 2\n"
 DIGITS = 64  # of a digest
@@ -49,19 +50,12 @@ def sources() -> list[Path]:
 
 
 def cache_directory() -> Path | None:
-    """Return the folder of the cache: $TREESIM_CACHE_DIR, else the user's cache, by hash of the kernel sources.
+    """Return the folder to which this user's machine code is written: in the user's cache, by hash of the sources.
 
     None if there is no such folder: a user without a home, or a program without its sources.
     """
-    root = os.environ.get("TREESIM_CACHE_DIR") or _of_the_user()
-    return Path(root, kernel_hash()) if root and kernel_hash() else None
-
-
-def _of_the_user() -> str | None:
-    home = os.environ.get("XDG_CACHE_HOME", "")
-    if not os.path.isabs(home):  # not set, or relative, which the XDG standard ignores
-        home = os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(home, "treesim") if os.path.isabs(home) else None
+    folder = user_cache.cache_folder()
+    return folder / kernel_hash() if folder and kernel_hash() else None
 
 
 def digest(*parts: bytes) -> str:
@@ -74,9 +68,15 @@ def digest(*parts: bytes) -> str:
 
 def read(name: str) -> bytes | None:
     """Return the contents stored under a name, "folder/digest"; None if missing, damaged or not trusted."""
-    directory = cache_directory()
-    if directory is None:
+    own = cache_directory()
+    if own is None:
         return None
+    others = [folder / kernel_hash() for folder in user_cache.readable_folders()[1:]]
+    contents = (_content(directory, name) for directory in (own, *others))
+    return next((content for content in contents if content is not None), None)
+
+
+def _content(directory: Path, name: str) -> bytes | None:
     try:
         with open(directory / name, "rb", opener=_trusted) as file:
             found = file.read()
@@ -94,10 +94,11 @@ def write(name: str, content: bytes) -> None:
         _warn_once(f"treesim stores no machine code: there is no {missing}")
         return
     try:
+        user_cache.make_cache_folder()
         _place(directory, name, _head(name, content) + content)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        asked = "$TREESIM_CACHE_DIR" if os.environ.get("TREESIM_CACHE_DIR") else "the user's cache"
+        asked = f"${user_cache.VARIABLE}" if os.environ.get(user_cache.VARIABLE) else "the user's cache"
         _warn_once(f"treesim cannot store machine code in {str(directory)!r}, of {asked} ({reason})")
 
 

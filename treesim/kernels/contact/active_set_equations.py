@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ..algebra.cholesky import factor_banded, solve_banded
 from ..algebra.elimination import solve_general
-from ..algebra.numbers import absolute, maximum
+from ..algebra.numbers import absolute, maximum, vectorized
 from .problem import first_of, mobility, put_reach
 
 REPETITIONS, ACCURATE = 2, 1e-14  # of a proximal step at most; m/s, rad/s: velocities that need no further one
@@ -119,8 +119,12 @@ def put_symmetric(problem, regular, m, count):
     """Write the matrix of equations without slip, on and above the diagonal."""
     for i in range(count):
         r = m.row[i]
-        for j in range(i, m.end[i]):
-            m.A[i, j] = problem.G[r, m.row[j]]
+        if count == problem.rows:  # all rows in order
+            for j in vectorized(range(i, m.end[i])):
+                m.A[i, j] = problem.G[i, j]
+        else:
+            for j in range(i, m.end[i]):
+                m.A[i, j] = problem.G[r, m.row[j]]
         m.rho[i] = regular * mobility(problem, r)
         m.A[i, i] += m.rho[i]
 

@@ -91,8 +91,7 @@ def speed_within(V, W, center, radius):
 
     V, W: velocity and pose of the body. Sums of absolute components are bounds that need no square roots.
     """
-    c = rotate_back(W.R, sub(center, W.p))
-    return components(add(V.lin, cross(V.ang, c))) + radius * components(V.ang)
+    return components(V.lin) + (components(sub(center, W.p)) + radius) * components(V.ang)
 
 
 def components(a):

@@ -105,11 +105,12 @@ def contact_impulse(A, b, mu):
 
 def cone_projection(x, mu):
     """Return the projection of x on the cone |x_t| <= mu x_n; zero if mu is negative."""
-    length = sqrt(x.x * x.x + x.y * x.y)
+    square, most = x.x * x.x + x.y * x.y, mu * x.z
     found = x
     if mu < 0:
         found = Vector(x.x * 0, x.x * 0, x.x * 0)
-    elif length > mu * x.z or x.z < 0:
+    elif square > most * most or x.z < 0:
+        length = sqrt(square)
         z = maximum((x.z + mu * length) / (1 + mu * mu), 0)
         f = mu * z / maximum(length, 1e-300)
         found = Vector(f * x.x, f * x.y, z)
@@ -124,12 +125,12 @@ def block_at(G, r):
 def violation(A, sigma, impulse, mu, exact):
     """Return the complementarity residual of a contact as a velocity, by the natural map (Le Lidec et al. 2023).
 
-    It is w |lambda - P(lambda - (sigma + (0, 0, mu |sigma_t|)) / w)| with w = tr(A) / 3. exact: 0 omits the shift (the
+    It is |w lambda - P(w lambda - sigma - (0, 0, mu |sigma_t|))| with w = tr(A) / 3. exact: 0 omits the shift (the
     relaxation).
     """
     w = (A.xx + A.yy + A.zz) / 3
     shift = exact * mu * sqrt(sigma.x * sigma.x + sigma.y * sigma.y)
-    moved = Vector(impulse.x - sigma.x / w, impulse.y - sigma.y / w, impulse.z - (sigma.z + shift) / w)
-    P = cone_projection(moved, mu)
-    x, y, z = impulse.x - P.x, impulse.y - P.y, impulse.z - P.z
-    return w * maximum(maximum(maximum(x, -x), maximum(y, -y)), maximum(z, -z))
+    x, y, z = w * impulse.x, w * impulse.y, w * impulse.z
+    P = cone_projection(Vector(x - sigma.x, y - sigma.y, z - sigma.z - shift), mu)
+    x, y, z = x - P.x, y - P.y, z - P.z
+    return maximum(maximum(maximum(x, -x), maximum(y, -y)), maximum(z, -z))

@@ -40,7 +40,16 @@ from .constraint_rows import (
     put_speeds,
     velocity_problem,
 )
-from .delassus import articulate, assemble_delassus, backward_sweep, move_bodies, place, responses, velocities_along
+from .delassus import (
+    articulate,
+    assemble_delassus,
+    backward_sweep,
+    compact,
+    move_bodies,
+    place,
+    responses,
+    velocities_along,
+)
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .problem import Problem, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
@@ -308,7 +317,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new, after,
-        wrench, pairs, solver_info, work, m, memory, mimic_constraint,
+        wrench, pairs, solver_info, work, room, memory, mimic_constraint,
     ):  # fmt: skip
         """Compute (q, v) at the end of the step, warm-start impulses, wrenches, diagnostics, and work [J].
 
@@ -317,20 +326,21 @@ def make_contact_step(solver, with_rotors, hold, parts):
         exact, work, midpoint corrector.
         """
         s = settings_of(tree, settings)
-        if moves_freely(m, q, q_free):
+        if moves_freely(room, q, q_free):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             clear(after, wrench, pairs, solver_info, work, work_free)
             return FINE
         if not parts.placed:
-            retrace(tree, q, q_free, v_free, s.dt, m.mean, m.end)
-            place_rows(tree, q, m)
-        nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, m, parts)
-        stored = stored_in_springs(m, nc)
+            retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
+            place_rows(tree, q, room)
+        nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, room, parts)
+        stored = stored_in_springs(room, nc)
         clear(after, wrench, pairs, solver_info, work, work_free)
         solver_info[LEFT_OUT] = left_out
         if n == 0:
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             return FINE
+        m = room._replace(rows=compact(tree, room.rows, n))
         resist(tree, s, v, force, m.step)
         moved = with_rotors(with_armature(tree, m.step.diagonal), mimic_constraint)
         done = resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, parts.placed)
@@ -344,7 +354,8 @@ def make_contact_step(solver, with_rotors, hold, parts):
             return FINE
         if parts.again and scheme[0] < 1 and needs_midpoint_correction(tree, m, s.dt):
             to_midpoint(tree, moved, s.dt, q, v, nc, n, m)
-            nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, m, parts)
+            nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, room, parts)
+            m = room._replace(rows=compact(tree, room.rows, n))
             solver_info[LEFT_OUT] = maximum(solver_info[LEFT_OUT], left_out)
             start_gaps(tree, s.dt, m, nc)
             done = resolve(

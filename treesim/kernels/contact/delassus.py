@@ -30,7 +30,8 @@ from ..dynamics.aba import release_screw
 from ..dynamics.rjk import articulate_placed
 from ..kinematics.bodies import body_transform, body_velocity, zero_motion
 
-UNITS = 8  # columns for six unit forces, in whole SIMD vectors
+VECTOR = 8  # numbers of the longest SIMD vectors
+UNITS = VECTOR  # columns for six unit forces
 
 
 class Rows(NamedTuple):
@@ -47,7 +48,8 @@ class Rows(NamedTuple):
     U: Any
     D_inv: Any
     still: Any
-    # by row: forces (2, M, 6) on two bodies (2, M), or the degree of freedom (M,), -1 for pairs of bodies
+    # by row: forces (2, M, 6) on two bodies (2, M), of which the second may be 0, without a force; or the degree of
+    # freedom (M,), -1 for pairs of bodies
     A: Any
     body: Any
     dof: Any
@@ -58,10 +60,16 @@ class Rows(NamedTuple):
     unit: Any  # (nv, UNITS) Z of six unit forces on one body, and (6, UNITS) these forces during the sweep
     on_way: Any
     turned: Any  # (6, M) forces on the first bodies
+    vector: Any  # loops over rows are extended to whole vectors of so many, with zeros; 1 where rows are SIMD lanes
 
 
-def rows_memory(tree, most, q):
-    """Scratch memory for at most `most` rows, with the dtype of q."""
+def padded(n, vector=VECTOR):
+    """Return the number of rows in whole vectors for n rows."""
+    return (n + vector - 1) // vector * vector
+
+
+def rows_memory(tree, most, q, vector=VECTOR):
+    """Scratch memory for at most `most` rows, with the dtype of q; vector: see `Rows`."""
     body, dof = np.empty((tree.n_bodies + 1, 63), q.dtype), np.empty((tree.nv, 7), q.dtype)
     places, spans = np.empty((3, most), np.int64), np.empty((2, tree.nv), np.int64)
     return Rows(
@@ -69,7 +77,7 @@ def rows_memory(tree, most, q):
         dof[:, 0:6], dof[:, 6], np.zeros(tree.nv, q.dtype), np.empty((2, most, 6), q.dtype), places[0:2],
         places[2], np.empty((tree.nv, most), q.dtype), spans[0], spans[1], np.empty((most, most), q.dtype),
         np.empty((tree.nv, UNITS), q.dtype), np.empty((6, UNITS), q.dtype),
-        np.empty((6, most), q.dtype),
+        np.empty((6, most), q.dtype), vector,
     )  # fmt: skip
 
 
@@ -96,7 +104,8 @@ def put_pair(r, row, a, b, point, direction):
     """Write a row: the velocity, along `direction`, of body a relative to body b at a world point."""
     r.body[0, row], r.body[1, row], r.dof[row] = a, b, -1
     put_force(r.A[0], row, point_force(transform_at(r.W, a), point, direction))
-    put_force(r.A[1], row, force_scale(point_force(transform_at(r.W, b), point, direction), -1))
+    if b > 0:
+        put_force(r.A[1], row, force_scale(point_force(transform_at(r.W, b), point, direction), -1))
 
 
 def put_turn(r, row, a, b, direction):
@@ -104,7 +113,8 @@ def put_turn(r, row, a, b, direction):
     r.body[0, row], r.body[1, row], r.dof[row] = a, b, -1
     none = scale(direction, 0)
     put_force(r.A[0], row, Force(rotate_back(transform_at(r.W, a).R, direction), none))
-    put_force(r.A[1], row, Force(rotate_back(transform_at(r.W, b).R, scale(direction, -1)), none))
+    if b > 0:
+        put_force(r.A[1], row, Force(rotate_back(transform_at(r.W, b).R, scale(direction, -1)), none))
 
 
 def put_joint(r, row, k):
@@ -195,15 +205,17 @@ def pass_unit_screws(F, Z, k, screw, G):
 
 def combine_units(tree, r, row, end, body, A):
     """Z[:, s] += A[s] times Z of unit forces on the body, for the rows s from `row` up to `end`."""
-    for s in range(row, end):
+    first, last = in_vectors_of(r, row, end)
+    for s in range(first, last):
+        inside = row <= s and s < end
         for c in range(6):
-            r.turned[c, s] = A[s, c]
+            r.turned[c, s] = A[s, c] if inside else r.still[0]
     i = body
     while i > 0:
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             reach(r, k, row, end)
             f, A = force_at(r.unit, k), r.turned
-            for s in vectorized(range(row, end)):
+            for s in vectorized(range(first, last)):
                 r.Z[k, s] += (
                     A[0, s] * f.n.x + A[1, s] * f.n.y + A[2, s] * f.n.z
                     + A[3, s] * f.f.x + A[4, s] * f.f.y + A[5, s] * f.f.z
@@ -235,12 +247,18 @@ def spread_pairs(tree, r, row, end, few):
         spread_force(tree, r, s, r.body[1, s], force_at(r.A[1], s))
 
 
+def put_zeros(A):
+    """Set a contiguous matrix to zero."""
+    x = A.reshape(A.size)
+    for k in vectorized(range(x.size)):
+        x[k] = 0.0
+
+
 def backward_sweep(tree, r, n, few=6):
     """Compute Z of the first n rows; up to `few` rows of one body are propagated one by one."""
     for k in range(tree.nv):
         r.first[k], r.last[k] = n, 0
-        for row in vectorized(range(n)):
-            r.Z[k, row] = 0.0
+    put_zeros(r.Z)
     row = 0
     while row < n:
         end = row + 1
@@ -253,9 +271,9 @@ def backward_sweep(tree, r, n, few=6):
 
 
 def compact(tree, r, n):
-    """Return the same memory for n rows, with contiguous Z and G."""
-    Z, G = r.Z.reshape(r.Z.size), r.G.reshape(r.G.size)
-    return r._replace(Z=Z[: tree.nv * n].reshape((tree.nv, n)), G=G[: n * n].reshape((n, n)))
+    """Return the same memory for n rows, with contiguous Z and G, whose columns are whole vectors."""
+    Z, G, columns = r.Z.reshape(r.Z.size), r.G.reshape(r.G.size), padded(n, r.vector)
+    return r._replace(Z=Z[: tree.nv * columns].reshape((tree.nv, columns)), G=G[: n * columns].reshape((n, columns)))
 
 
 def four_in_chain(tree, i, k):
@@ -273,30 +291,38 @@ def four_in_chain(tree, i, k):
     return found
 
 
+def in_vectors_of(r, first, end):
+    """Return the range of rows extended to whole vectors."""
+    return first - first % r.vector, min(padded(end, r.vector), r.Z.shape[1])
+
+
 def add_one(r, k):
-    """Add the contribution of degree of freedom k to G, on and above its diagonal."""
+    """Add the contribution of degree of freedom k to G."""
+    first, end = in_vectors_of(r, r.first[k], r.last[k])
     for i in range(r.first[k], r.last[k]):
         a = r.D_inv[k] * r.Z[k, i]
         if some(a != 0):
-            for j in vectorized(range(i, r.last[k])):
+            for j in vectorized(range(i if r.vector == 1 else first, end)):
                 r.G[i, j] += a * r.Z[k, j]
 
 
 def add_four(r, k):
     """Add the contributions of four degrees of freedom from k on to G, in one pass."""
+    first, end = in_vectors_of(r, r.first[k], r.last[k])
     for i in range(r.first[k], r.last[k]):
         a, b = r.D_inv[k] * r.Z[k, i], r.D_inv[k + 1] * r.Z[k + 1, i]
         c, d = r.D_inv[k + 2] * r.Z[k + 2, i], r.D_inv[k + 3] * r.Z[k + 3, i]
         if some(a != 0 or b != 0 or c != 0 or d != 0):
-            for j in vectorized(range(i, r.last[k])):
+            for j in vectorized(range(i if r.vector == 1 else first, end)):
                 r.G[i, j] += a * r.Z[k, j] + b * r.Z[k + 1, j] + c * r.Z[k + 2, j] + d * r.Z[k + 3, j]
 
 
 def assemble_delassus(tree, r, n):
-    """Assemble the Delassus matrix G = Z' D^-1 Z of the first n rows."""
-    for i in range(n):
-        for j in vectorized(range(i, n)):
-            r.G[i, j] = 0.0
+    """Assemble the Delassus matrix G = Z' D^-1 Z of the first n rows.
+
+    Where rows are SIMD lanes, the upper half is computed and copied; otherwise both halves, equal to rounding.
+    """
+    put_zeros(r.G)
     i, k = 1, 0
     while k < tree.nv:
         while tree.v_start[i + 1] <= k:
@@ -307,17 +333,19 @@ def assemble_delassus(tree, r, n):
         else:
             add_one(r, k)
             k += 1
-    for i in range(n):
-        for j in range(i):
-            r.G[i, j] = r.G[j, i]
+    if r.vector == 1:
+        for i in range(n):
+            for j in range(i):
+                r.G[i, j] = r.G[j, i]
 
 
 def velocities_along(r, n, v, out):
     """out = J v of the first n rows; r.V: the bodies' velocities under v."""
     for row in range(n):
         if r.dof[row] < 0:
-            a, b = motion_at(r.V, r.body[0, row]), motion_at(r.V, r.body[1, row])
-            out[row] = force_dot(force_at(r.A[0], row), a) + force_dot(force_at(r.A[1], row), b)
+            out[row] = force_dot(force_at(r.A[0], row), motion_at(r.V, r.body[0, row]))
+            if r.body[1, row] > 0:
+                out[row] += force_dot(force_at(r.A[1], row), motion_at(r.V, r.body[1, row]))
         else:
             out[row] = v[r.dof[row]]
 

@@ -46,26 +46,34 @@ def put_triple(x, r, a):
 
 
 def relative_velocities(problem, impulse, sigma):
-    """sigma = G lambda + g."""
-    for r in vectorized(range(problem.rows)):
+    """sigma = G lambda + g, also of columns that are only padding.
+
+    Products are added one after the other: a sum does not depend on which rows of other SIMD lanes lie between.
+    """
+    n, G = problem.rows, problem.G
+    for r in vectorized(range(G.shape[1])):
         sigma[r] = problem.g[r]
-    for c in range(problem.contacts):
-        change_contact(problem, 3 * c, triple(impulse, 3 * c), sigma)
-    for s in range(3 * problem.contacts, problem.rows):
+    whole = n - n % 4
+    for s in range(0, whole, 4):
+        a, b, c, d = impulse[s], impulse[s + 1], impulse[s + 2], impulse[s + 3]
+        if some(a != 0 or b != 0 or c != 0 or d != 0):
+            for r in vectorized(range(G.shape[1])):
+                sigma[r] = sigma[r] + a * G[s, r] + b * G[s + 1, r] + c * G[s + 2, r] + d * G[s + 3, r]
+    for s in range(whole, n):
         change_impulse(problem, s, impulse[s], sigma)
 
 
 def change_impulse(problem, s, change, sigma):
     """sigma += G[:, s] change; rows of the symmetric G are contiguous."""
     if some(change != 0):
-        for r in vectorized(range(problem.rows)):
+        for r in vectorized(range(problem.G.shape[1])):
             sigma[r] += problem.G[s, r] * change
 
 
 def change_contact(problem, s, change, sigma):
     """sigma += G[:, s : s + 3] change."""
     if some(change.x != 0 or change.y != 0 or change.z != 0):
-        for r in vectorized(range(problem.rows)):
+        for r in vectorized(range(problem.G.shape[1])):
             sigma[r] += problem.G[s, r] * change.x + problem.G[s + 1, r] * change.y + problem.G[s + 2, r] * change.z
 
 

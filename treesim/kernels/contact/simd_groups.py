@@ -126,7 +126,7 @@ def contact_step_on_lanes(
     s = settings_of(tree, settings)
     nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(8, OnLanes)
-    m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0])
+    m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0], 1)
     found = m.touch._replace(capacity=CAPACITY + m.touch.most)  # of a pair all points are, before four remain
     m = m._replace(contacts=contacts_memory(found, coordinates[0]))
     memory, active = solver_memory(m.g.size, coordinates[0]), np.empty(m.g.size + m.touch.most, OnLanes)

@@ -9,7 +9,7 @@ import numpy as np
 from ..constrained.constraints import constraint_tables
 from ..stepping.step import step_memory
 from .candidates import Contacts, contacts_memory
-from .delassus import Rows, rows_memory
+from .delassus import VECTOR, Rows, padded, rows_memory
 from .midpoint_correction import again_memory
 from .rolling_friction import RollingMemory, rolling_memory
 from .tables import Touch, touch_tables
@@ -59,16 +59,16 @@ class ContactMemory(NamedTuple):
     rolling: RollingMemory
 
 
-def contact_memory(tree, layout, geometry, rows, frames, q):
-    """Contact tables, and scratch memory with the dtype of q."""
+def contact_memory(tree, layout, geometry, rows, frames, q, vector=VECTOR):
+    """Contact tables, and scratch memory with the dtype of q; vector: see `delassus.Rows`."""
     touch, held = touch_tables(layout, geometry), constraint_tables(rows, frames)
     resisting, contacts = touch.resists * touch.capacity, (1 + touch.resists) * touch.capacity
-    M = 3 * contacts + resisting + touch.limits + touch.frictions + touch.speeds + held.R.shape[0]
+    M = padded(3 * contacts + resisting + touch.limits + touch.frictions + touch.speeds + held.R.shape[0])
     dof, row, by = np.empty((5, tree.nv), q.dtype), np.empty((15, M), q.dtype), np.empty((3, contacts), q.dtype)
     return ContactMemory(
-        touch, held, contacts_memory(touch, q), rows_memory(tree, M, q), step_memory(tree, q), dof[0], dof[1], dof[2],
-        dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10], row[11],
-        row[12], row[13], row[14], by[0], by[1], by[2],
+        touch, held, contacts_memory(touch, q), rows_memory(tree, M, q, vector), step_memory(tree, q), dof[0], dof[1],
+        dof[2], dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10],
+        row[11], row[12], row[13], row[14], by[0], by[1], by[2],
         np.empty(M, np.int64), np.empty((2, tree.n_bodies + 1, 12), q.dtype),
         dof[4], np.empty(1, q.dtype), again_memory(tree, q), rolling_memory(resisting, q),
     )  # fmt: skip
