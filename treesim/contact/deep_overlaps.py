@@ -37,7 +37,7 @@ def warn_of_run(touching: Touching, history: ContactHistory | None, t: np.ndarra
 def warn_of_step(report: ContactReport, names: Sequence[str], dt: float, stacklevel: int) -> bool:
     """Warn of a step of one state or a batch that ends with a deep overlap; return whether there is one.
 
-    names: of the bodies.
+    It may have started with the overlap. names: of the bodies.
     """
     touching, solver_info = report.touching, report.solver_info
     depth = solver_info[..., PENETRATION].ravel()
@@ -57,7 +57,7 @@ def warn_of_step(report: ContactReport, names: Sequence[str], dt: float, stackle
 def _warn(body: str, depth: float, radius: float, when: str, dt: float, stacklevel: int) -> None:
     warnings.warn(
         f"body {quoted(body)}, of radius {radius:.3g} m, is up to {depth:.3g} m deep in what it touches after {when}: "
-        f"it turns or moves too far in a step of {dt:.3g} s; take a smaller dt",
+        f"a motion that turns or moves it too far in a step of {dt:.3g} s needs a smaller dt",
         ContactWarning,
         stacklevel=stacklevel + 1,
     )
