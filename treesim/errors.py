@@ -229,7 +229,8 @@ class TreesimWarning(UserWarning):
 class ContactWarning(TreesimWarning):
     """Warning of contacts, joint limits or joint friction not solved to tolerance, left out, or adding energy.
 
-    Contacts are left out if there are more than the step has memory for.
+    Contacts are left out if there are more than the step has memory for. Also issued if a step moves a body deep into
+    what it touches.
 
     Examples
     --------

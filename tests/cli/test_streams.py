@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -16,7 +17,7 @@ from typing import Any
 import pytest
 from click.testing import Result
 
-from treesim.cli.streams import OutputError, Stream, escaped, json_text
+from treesim.cli.streams import BROKEN_PIPE, OutputError, Stream, escaped, json_text
 from treesim.errors import named, quoted
 
 from .conftest import JOINT, LINK, need_command
@@ -183,6 +184,22 @@ def test_a_stream_writes_what_its_encoding_lacks_and_says_what_it_cannot() -> No
         Stream(None, essential=True).write("a")
     Stream(None, essential=False).write("a")
     Stream(None, essential=True).flush()
+
+
+@pytest.mark.parametrize(
+    ("platform", "code"), [("linux", errno.EPIPE), ("win32", errno.EPIPE), ("win32", errno.EINVAL)]
+)
+def test_a_pipe_that_nobody_reads_is_no_error_of_ours(
+    platform: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Pipe(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(code, os.strerror(code))
+
+    monkeypatch.setattr(sys, "platform", platform)
+    with pytest.raises(SystemExit) as ending:
+        Stream(Pipe(), essential=True).write("a")
+    assert ending.value.code == BROKEN_PIPE
 
 
 def ended(arguments: tuple[Any, ...], mode: str, folder: Path) -> tuple[int, str, str]:

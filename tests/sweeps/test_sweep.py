@@ -260,6 +260,7 @@ def test_links_and_joints_may_have_any_name(tmp_path):
         assert np.array_equal(found[f"mass[{place}]"], drawn.physics["mass"][:, i])
         assert np.array_equal(found[f"damping[{place}]"], drawn.physics["damping"][:, i])
     assert found["center_of_mass[left/arm]"].shape == (4, 3)
+    assert not [path for path in study.path.iterdir() if {*path.name} & {*sweeps.store.NOT_IN_NAMES}]
     study.replay(3)
     again = sweeps.open_study(study.path).summary
     assert set(vary) <= set(again)

@@ -52,3 +52,24 @@ def test_the_smaller_of_affinity_and_quota_counts(monkeypatch, affinity, quota, 
     monkeypatch.setattr(cores.os, "sched_getaffinity", lambda pid: set(range(affinity)))
     monkeypatch.setattr(cores, "cpu_quota", lambda: quota)
     assert cores.usable_cores() == count
+
+
+@pytest.mark.parametrize(("failed", "count"), [(0, 6), (-1, 10)], ids=["two kinds", "one kind"])
+def test_macos_counts_performance_cores(failed, count, monkeypatch):
+    """A machine of 6 performance and 4 efficiency cores; processors of Intel have one kind."""
+
+    class Library:
+        def __init__(self, name):
+            assert name is None
+
+        def sysctlbyname(self, name, found, size, new, new_size):
+            assert name == b"hw.perflevel0.logicalcpu" and size._obj.value == 4
+            found._obj.value = 6
+            return failed
+
+    monkeypatch.delattr(cores.os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(cores.os, "cpu_count", lambda: 10)
+    monkeypatch.setattr(cores, "cpu_quota", lambda: None)
+    monkeypatch.setattr(cores.sys, "platform", "darwin")
+    monkeypatch.setattr(cores.ctypes, "CDLL", Library)
+    assert cores.usable_cores() == count

@@ -1,5 +1,6 @@
 """What to_urdf writes loads to the same tree: bodies, joints, frames and limits, to the last digits."""
 
+import re
 import warnings
 
 import numpy as np
@@ -156,6 +157,26 @@ def test_the_base_is_called_as_it_was_or_world(arm):
 def test_unlimited_revolute_joints_are_continuous():
     tree = Tree("t", [Body("a", 0, Joint("j", "revolute"), Inertia(1.0, rotational=np.eye(3)))])
     assert 'type="continuous"' in to_urdf(tree)
+
+
+INFINITE = {"lower": -np.inf, "upper": np.inf, "effort_limit": np.inf, "velocity_limit": np.inf}
+
+
+@pytest.mark.parametrize("limited", [{}, {"lower": -1.0}, {"velocity_limit": 3.0}, {"upper": 2.0, "effort_limit": 5.0}])
+@pytest.mark.parametrize("kind", ["revolute", "prismatic", "continuous"])
+def test_limits_have_every_attribute_and_are_read_back(kind, limited):
+    if kind == "continuous":
+        limited = {name: value for name, value in limited.items() if name not in ("lower", "upper")}
+    joint = Joint("j", kind, **limited)
+    tree = Tree("t", [Body("a", 0, joint, Inertia(1.0, rotational=np.eye(3)))])
+    again = load(to_urdf(tree))
+    for name, value in (INFINITE | limited).items():
+        assert getattr(again, name).tolist() == [value]
+    for limit in re.findall("<limit.*>", to_urdf(tree)):
+        bounds = ["lower", "upper"] if kind != "continuous" and "continuous" not in to_urdf(tree) else []
+        assert re.findall(r"(\w+)=", limit) == [*bounds, "effort", "velocity"]
+    pinocchio = pytest.importorskip("pinocchio")  # whose parser refuses a limit without effort or velocity
+    assert pinocchio.buildModelFromXML(to_urdf(tree)).nv == 1
 
 
 def test_collision_shapes_survive_with_their_links(arm, tmp_path):

@@ -16,6 +16,7 @@ import sys
 from contextlib import suppress
 from typing import Any, TextIO
 
+CLOSED = {"win32": (errno.EPIPE, errno.EINVAL)}  # errors of writing to a pipe that nobody reads, where there are others
 BROKEN_PIPE = 141  # as a shell reports who is ended by SIGPIPE
 # GitHub obeys lines that begin with "::", after spaces, and "##[" anywhere; others, "##vso[" and "##teamcity["
 COMMANDS = re.compile(r"^((?:[^\S\n]|\x1b\[[\d;]*m)*):(?=:)|#(?=#\w*\[)", re.MULTILINE)
@@ -76,7 +77,7 @@ class Stream:
             getattr(self._stream, method)(*arguments)
         except OSError as error:
             self._give_up()
-            if error.errno == errno.EPIPE:
+            if error.errno in CLOSED.get(sys.platform, (errno.EPIPE,)):
                 raise SystemExit(BROKEN_PIPE) from None
             if self._essential:
                 raise OutputError(error.strerror) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
 from ..kernels.contact.shape_distance import BALL, DRUM, POLYHEDRON, ROD
 from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, PLANE
 from ..kernels.contact.static_features import CORNERS, EDGES
-from ..kernels.contact.tables import COLUMNS, GROUPS, NUMBERS, PER_PAIR, REALS, RIM
+from ..kernels.contact.tables import COLUMNS, GROUPS, NUMBERS, PER_PAIR, REALS, RIM, touch_tables
 from ..model.inertia import Placement
 from ..model.matrices import product, unit_vector, vector_length
 from ..model.shapes import CollisionShape
@@ -35,6 +36,7 @@ MOST_EXTERNAL = 4096  # largest number of external contacts of one state
 RECOVERY = 0.2  # fraction of an overlap that a step recovers
 FASTEST = 1.0  # m/s, rad/s: largest speed at which overlaps open
 REBOUND_SPEED = 0.05  # m/s
+DEEP = 0.05  # of a body's radius: an overlap to warn of
 LEFT = 1e-5  # m, rad: allowed overlap: points of a mesh's sole differ in height by part of it
 Shapes = tuple[CollisionShape, CollisionShape]
 
@@ -97,6 +99,20 @@ class Touching:
     def active(self) -> bool:
         """True if there is any contact, joint limit, joint friction or speed limit."""
         return bool(self.slots or self.limits or self.frictions or self.speeds)
+
+    @cached_property
+    def radii(self) -> np.ndarray:
+        """Largest radius [m] of the shapes of each of `bodies`; infinite for bodies without contact points."""
+        tables = touch_tables(self.layout, self.geometry)
+        found = [tables.ball[tables.pair[:, 0] == body, 3].max(initial=0.0) for body in self.bodies]
+        return np.array([radius or np.inf for radius in found])
+
+    @cached_property
+    def largest_overlap(self) -> float:
+        """Overlap [m] above which a step may be warned of (`deep_overlaps`); infinite with soft surfaces."""
+        if not self.slots or touch_tables(self.layout, self.geometry).law[:, 2].any():
+            return math.inf
+        return float(DEEP * self.radii.min())
 
     def without_groups(self) -> np.ndarray:
         """Return a layout for steps that do not report wrenches of pairs."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import plugins
+from ..contact import deep_overlaps
 from ..contact.base import ContactSolver, chosen_solver
 from ..contact.description import described
 from ..contact.unsolved import warn_of_run
@@ -348,6 +349,7 @@ class Simulation(ReprMixin):
             metadata = self._metadata(duration, time.perf_counter() - start, stopped)
             made = recording.trajectory(self.gravity, metadata, isinstance(self._method, CompiledRule))
             warn_of_run(made.contact, made.t, made.metadata["energy_range"], stacklevel=4)
+            deep_overlaps.warn_of_run(self.world.touching, made.contact, made.t, self.dt, stacklevel=4)
             provenance.end = self._impulses()
             return replace(made, provenance=provenance)
 

@@ -14,7 +14,7 @@ from ..contact.unsolved import bounds_if_solved
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.call_sequence import Bound, Call, Place, call_sequence
 from ..engine.frontend.fastcall import BAD_LAYOUT, OUT_OF_BOUNDS
-from ..kernels.contact.contact_step import LEFT_OUT
+from ..kernels.contact.contact_step import LEFT_OUT, PENETRATION
 from ..kernels.entries.status import FINE
 from .state import State
 from .step_result import StepResult
@@ -37,7 +37,7 @@ class View(NamedTuple):
 class ResultBlocks(Sequence[StepResult]):
     """Results of the parts of a step of one state, in one array `out`, of which they are made when one is read.
 
-    sequence: the step's. solved: whether the contact problems of all parts are solved.
+    sequence: the step's. solved: whether the contact problems of all parts are solved, without deep overlaps.
     """
 
     __slots__ = ("_made", "out", "sequence", "solved")
@@ -119,7 +119,7 @@ class StepSequence:
             state = [part.q.place, part.v.place, warm_start if part.warm_start is None else part.warm_start.place]
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
-            bounds = [*_bounds(self.parts), *(Bound(place, 0.0) for place in near)]
+            bounds = [*_bounds(self.parts, stage), *(Bound(place, 0.0) for place in near)]
             self.call = call_sequence([*given, self.size], found, bounds)
             of = self._places_in_block()
             calls_on = [call._replace(arrays=[of(x) for x in call.arrays]) for call in found]
@@ -195,11 +195,12 @@ def _slice(part: Any, name: str) -> Any:
     return None if view is None else view.at
 
 
-def _bounds(parts: Sequence[StepResult]) -> Iterator[Bound]:
-    """Yield the bounds of the diagnostics of contact that is solved."""
+def _bounds(parts: Sequence[StepResult], stage: ContactSolve | None) -> Iterator[Bound]:
+    """Yield the bounds of the diagnostics of contact that is solved without deep overlaps."""
+    bounds = [] if stage is None else [*bounds_if_solved(), (PENETRATION, stage.touching.largest_overlap)]
     for part in parts:
         if part.solver_info is not None:
-            for k, largest in bounds_if_solved():
+            for k, largest in bounds:
                 yield Bound(Place(OUT, part.solver_info.place.first + k, 1), largest)
 
 

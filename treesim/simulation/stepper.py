@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..contact import deep_overlaps
 from ..contact.base import ContactSolver, chosen_solver
 from ..contact.report import ContactReport
 from ..contact.unsolved import all_solved, warn_of_step
@@ -132,6 +133,7 @@ class Stepper(ReprMixin):
         self._solver = forward_solver(robot, backend)
         self._still = np.zeros(robot.nv)  # the control of a step without
         self._has_warned = False  # of a step that was not solved
+        self._has_warned_of_depth = self.world.touching.slots == 0
         self._has_warned_of_start = False
         warn_of_friction(robot, integrator, stacklevel=3)
         how = self.gravity, self.settings, self.engine, contact_solver
@@ -158,7 +160,11 @@ class Stepper(ReprMixin):
         return (
             unwarned,
             (made,),
-            {"_has_warned": self._has_warned, "_has_warned_of_start": self._has_warned_of_start},
+            {
+                "_has_warned": self._has_warned,
+                "_has_warned_of_depth": self._has_warned_of_depth,
+                "_has_warned_of_start": self._has_warned_of_start,
+            },
         )
 
     def reset(self, q0: ArrayLike | None = None, v0: ArrayLike | None = None, t: float = 0.0) -> State:
@@ -249,7 +255,7 @@ class Stepper(ReprMixin):
         Warns
         -----
         ContactWarning
-            Once, if contact was not solved.
+            Once, if contact was not solved, and once if a body ends deep in another (`World` without soft surfaces).
         """
         sequence = self._sequence
         if sequence is None:
@@ -288,17 +294,19 @@ class Stepper(ReprMixin):
             impulses = summed([each.constraint_impulses for each in results])
         if self.code.stage is not None:
             contact = end.warm_start
-            if not all_solved(results):
-                self._warn(results, stacklevel=5)
+            self._warn(results, stacklevel=5)
         after = new_state(state.t + self.dt, end.q, end.v, impulses, contact)
         return after, Report(self, state, u, after, results, worst)
 
     def _warn(self, results: Sequence[Any], stacklevel: int) -> None:
-        """Warn of a step whose contact problem was not solved, once."""
-        if not self._has_warned:
+        """Warn once of a step whose contact problem was not solved, and once of one with a deep overlap."""
+        if not self._has_warned and not all_solved(results):
             self._has_warned = True
             report = ContactReport(self.world.touching, results)
             warn_of_step(report.solver_info, report.wrench, self.robot.body_names, stacklevel)
+        if not self._has_warned_of_depth:
+            report, names = ContactReport(self.world.touching, results), self.robot.body_names
+            self._has_warned_of_depth = deep_overlaps.warn_of_step(report, names, self.dt, stacklevel)
 
     def _control(self, state: State, control: ArrayLike | None) -> np.ndarray:
         shape = state.v.shape

@@ -34,6 +34,7 @@ ASIDE = "treesim"  # the folder next to the columns, and the attribute of the gr
 DESCRIPTION, GROUP = f"{ASIDE}/plan.json", "zarr.json"
 SAMPLE = "sample"  # the axis
 NEEDED = ("zarr", "xarray", "cloudpickle")
+NOT_IN_NAMES = '<>:"/\\|?*'  # of files and folders, on Linux or Windows
 LONGEST_NAME = 200  # bytes of a column's name, which is that of a folder
 
 
@@ -201,10 +202,10 @@ def _axes(name: str, count: int) -> tuple[str, ...]:
 def _key(name: str) -> str:
     r"""Return the name of a column's folder in the store.
 
-    "/", "%", "\" and characters that do not print are percent-encoded; a long name is shortened and ends with a
-    digest.
+    "%", characters that Windows or Linux do not allow in names, and those that do not print, are percent-encoded; a
+    long name is shortened and ends with a digest.
     """
-    key = "".join(c if c.isprintable() and c not in "/%\\" else quote(c, safe="") for c in name)
+    key = "".join(c if c.isprintable() and c not in f"%{NOT_IN_NAMES}" else quote(c, safe="") for c in name)
     encoded = os.fsencode(key)
     if len(encoded) <= LONGEST_NAME:
         return key

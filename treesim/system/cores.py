@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 GROUPS = Path("/proc/self/cgroup")
 MOUNTED = Path("/sys/fs/cgroup")
+PERFORMANCE = b"hw.perflevel0.logicalcpu"  # the number of cores of the fastest kind
 
 
 def usable_cores() -> int:
-    """Return the smaller of the processor affinity and the quota of the control groups, rounded up; at least 1."""
-    allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return the smaller of the processor affinity and the quota of the control groups, rounded up; at least 1.
+
+    On macOS, the number of performance cores: a batch on all cores would wait for the efficiency cores.
+    """
+    allowed = (
+        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _performance_cores() or os.cpu_count()
+    )
     quota = cpu_quota()
-    return allowed if quota is None else max(1, min(allowed, math.ceil(quota)))
+    return allowed or 1 if quota is None else max(1, min(allowed or 1, math.ceil(quota)))
+
+
+def _performance_cores() -> int | None:
+    """Return the number of performance cores that macOS reports; None elsewhere, and for processors of one kind."""
+    if sys.platform != "darwin":
+        return None
+    count, size = ctypes.c_int32(), ctypes.c_size_t(4)
+    failed = ctypes.CDLL(None).sysctlbyname(
+        PERFORMANCE, ctypes.byref(count), ctypes.byref(size), None, ctypes.c_size_t()
+    )
+    return None if failed else count.value
 
 
 def cpu_quota(groups: Path = GROUPS, mounted: Path = MOUNTED) -> float | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import ArgumentError, quoted
+from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import Inertia, Placement
 from ..model.joints import JOINT_TYPES, Joint, displacement
 from ..model.tree import Body, Frame, Tree, Visual
@@ -222,13 +224,16 @@ class Builder:
 def make_joint(joint: yourdfpy.Joint, placement: Placement, armature: float = 0.0) -> Joint:
     """Return the model's joint.
 
-    Position limits are used for revolute and prismatic joints only. Effort and velocity limits, damping and
-    friction apply to each degree of freedom of the joint.
+    Position limits are used for revolute and prismatic joints only. Limits of 1e30 and more are infinite. Effort and
+    velocity limits, damping and friction apply to each degree of freedom of the joint.
     """
     limits: dict[str, float] = {}
     if joint.limit is not None:
         bounds = ("lower", "upper") if joint.type in ("revolute", "prismatic") else ()
-        limits = _given(joint.limit, (*bounds, "effort_limit", "velocity_limit"))
+        given = _given(joint.limit, (*bounds, "effort_limit", "velocity_limit"))
+        limits = {
+            name: value if abs(value) < UNLIMITED else math.copysign(math.inf, value) for name, value in given.items()
+        }
     resistance = {} if joint.dynamics is None else _given(joint.dynamics, ("damping", "joint_friction"))
     has_axis = JOINT_TYPES[joint.type].has_axis
     axis: Mapping[str, np.ndarray] = {"axis": joint.axis} if has_axis else {}

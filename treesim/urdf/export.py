@@ -11,6 +11,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from ..errors import UnsupportedError
+from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..states.arguments import checked_robot
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from ..model.shapes import CollisionShape
     from ..model.tree import Frame, Tree, Visual
 
+NEEDS_LIMITS = ("revolute", "prismatic")
 NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")  # XML 1.0, section 2.2
 
 
@@ -31,8 +33,9 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
 
     Each body is a link with its inertia about its centre of mass; each frame is a massless link on a fixed
     joint; loops connect these. Numbers are written so that they are read back exactly. Joints without position
-    limits are written as continuous. Gravity is not written. If the only child of the world has a floating
-    joint "root_joint", its body becomes the root link, to be loaded with base="floating".
+    limits are written as continuous, and other infinite limits as 1e30, which `load` takes for infinite: other
+    readers refuse a limit without them, or take them for zero. Gravity is not written. If the only child of the
+    world has a floating joint "root_joint", its body becomes the root link, to be loaded with base="floating".
 
     Parameters
     ----------
@@ -206,10 +209,17 @@ def _principal(inertia: Inertia) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _joint(joint: Joint, parent: str, child: str) -> list[str]:
-    limits = _limits(joint)
+    limits = _values(joint, (*(("lower", "upper") if joint.nq == 1 else ()), "effort_limit", "velocity_limit"))
     kind = joint.type
-    if kind == "revolute" and not {"lower", "upper"} & limits.keys():
+    if kind == "revolute" and -limits["lower"] == limits["upper"] == np.inf:
         kind = "continuous"
+    if kind == "continuous":
+        limits = {name: limits[name] for name in ("effort", "velocity")}
+    if kind in NEEDS_LIMITS or np.isfinite([*limits.values()]).any():
+        # other readers want every attribute, or take a missing bound for zero
+        limits = {name: min(max(value, -UNLIMITED), UNLIMITED) for name, value in limits.items()}
+    else:
+        limits = {}
     resistance = _values(joint, ("damping", "joint_friction", "armature"))
     resistance = {name: value for name, value in resistance.items() if value}
     lines = [
@@ -236,13 +246,6 @@ def _loop(loop: Loop) -> list[str]:
         *axis,
         "  </loop_joint>",
     ]
-
-
-def _limits(joint: Joint) -> dict[str, float]:
-    """Return the finite values of `<limit>`."""
-    names = (*(("lower", "upper") if joint.nq == 1 else ()), "effort_limit", "velocity_limit")
-    limits = _values(joint, names)
-    return {name: value for name, value in limits.items() if np.isfinite(value)}
 
 
 def _values(joint: Joint, names: Sequence[str]) -> dict[str, float]:

@@ -28,7 +28,7 @@ REFUSED = 2**64 - 1  # instead of the workspace's size: there is no code, but a 
 # what code calls on Windows: functions of the C library, and the one that reserves more than a page of stack
 WINDOWS_LIBRARY = {
     "ucrtbase": (
-        "atan2", "cos", "fma", "fmaf", "free", "malloc", "memcpy", "memmove", "memset", "sin", "sinf", "cosf", "tanh",
+        "cos", "fma", "fmaf", "free", "malloc", "memcpy", "memmove", "memset", "sin", "sinf", "cosf",
     ),
     "ntdll": ("__chkstk",),
 }  # fmt: skip

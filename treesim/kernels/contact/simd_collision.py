@@ -11,7 +11,7 @@ from ..algebra.linear import rotate, rotate_back, scale, sub
 from ..algebra.numbers import maximum, select, some
 from ..algebra.tables import motion_at, transform_at
 from .candidates import ball_of, put_row, reach_of, rim_point, solid_in_world, velocity_along, world_point
-from .collision import worth
+from .collision import gap_price, worth
 from .signed_distance import FAR, ROUND, from_smooth, vector_of
 from .tables import PER_PAIR, RIM, slot_of
 
@@ -44,7 +44,7 @@ def meet(touch, k, r, dt, margin, m, active, n, count):
     if some(gap - maximum(touch.ball[k, 3], ROUND) < reach):
         end = look(touch, k, r, S, reach, dt, margin, m, active, n)
         if end > n:
-            thin_out(m, active, n, end)
+            thin_out(m, active, n, end, gap_price(touch, k, r, ball, dt))
             n = keep(m, active, n, end, count)
     return n
 
@@ -72,23 +72,23 @@ def look(touch, k, r, S, reach, dt, margin, m, active, n):
     return n
 
 
-def thin_out(m, active, first, end):
+def thin_out(m, active, first, end, price):
     """Reduce contacts of a pair to the four of largest `worth`."""
     found = active[first] * 0
     for j in range(first, end):
         found += active[j]
     if some(found > PER_PAIR):
-        choose(m, active, first, end, found)
+        choose(m, active, first, end, found, price)
 
 
-def choose(m, active, first, end, found):
+def choose(m, active, first, end, found, price):
     """Select the contacts of largest `worth` in turn, and deactivate the others where too many were found."""
     n, one = vector_of(m.normal, first), vector_of(m.point, first)
     two, three = one, one
     for mode in range(PER_PAIR):
         best, size = found * 0, found * 0 - FAR
         for j in range(first, end):
-            here = worth(mode, m.gap[j], vector_of(m.point, j), n, one, two, three)
+            here = worth(mode, price, m.gap[j], vector_of(m.point, j), n, one, two, three)
             if active[j] > 0 and here > size:
                 best, size = found * 0 + j, here
         for j in range(first, end):

@@ -114,7 +114,7 @@ def _sdformat(path: str) -> Answer:
     from lxml import etree
 
     program = _gazebo() or "gz"
-    done = subprocess.run([program, "sdf", "-p", path], capture_output=True, text=True, check=False)
+    done = subprocess.run([program, "sdf", "-p", path], capture_output=True, encoding="utf-8", check=False)
     if done.returncode or not done.stdout.strip():
         errors = [COLOURS.sub("", line) for line in done.stderr.splitlines() if "Error" in line]
         raise RuntimeError(errors[0] if errors else "nothing was printed")

@@ -1,0 +1,60 @@
+"""Fast bodies end on the surface they hit, and a warning names those that end below it."""
+
+import numpy as np
+import pytest
+
+import treesim
+from treesim import ContactWarning, Ground, World, free_body
+
+pytestmark = [
+    pytest.mark.filterwarnings("error::treesim.ContactWarning"),
+    pytest.mark.filterwarnings("ignore::treesim.EnergyWarning"),
+]
+
+
+def thrown(size, seed, integrator="implicit_midpoint", **ground):
+    """A cube that turns and hits the ground at 100 m/s: its simulation, and its start."""
+    rng = np.random.default_rng(seed)
+    cube = free_body("cube", "box", (size,) * 3, 1.0)
+    q, v = cube.neutral(), np.zeros(6)
+    q[2], turn = 1 + rng.uniform(0, 0.1), rng.normal(size=4)
+    q[3:], v[2] = turn / np.linalg.norm(turn), -100
+    v[3:] = 10 * rng.normal(size=3)
+    return treesim.Simulation(World(cube, ground=Ground(friction=0.5, **ground)), 1e-3, integrator=integrator), q, v
+
+
+@pytest.mark.parametrize("integrator", ["implicit_midpoint", "semi_implicit_euler"])
+def test_cubes_that_turn_do_not_sink_in(integrator):
+    """All corners that may arrive in the step have rows: the first alone would turn a cube below the ground."""
+    for size, seed in ((0.02, 2), (0.03, 11), (0.05, 2), (0.05, 7)):
+        simulation, *start = thrown(size, seed, integrator)
+        assert simulation.run(0.03, *start).penetration.max() < 1e-3 * size
+
+
+def test_a_run_warns_of_what_ends_deep():
+    simulation, *start = thrown(0.02, 17, "semi_implicit_euler")
+    with pytest.warns(
+        ContactWarning, match=r"'cube', of radius 0.0173 m, is up to 0.00\d+ m deep .* smaller dt"
+    ) as found:
+        run = simulation.run(0.03, *start)
+    (text,) = (str(one.message) for one in found if one.category is ContactWarning)
+    assert f"{run.penetration.max():.3g} m deep" in text
+
+
+@pytest.mark.parametrize("states", [1, 3])
+def test_a_stepper_warns_once_of_what_ends_deep(states):
+    simulation, q, v = thrown(0.02, 17, "semi_implicit_euler")
+    stepper = treesim.Stepper(simulation.world, 1e-3, integrator="semi_implicit_euler")
+    state = stepper.reset(*(np.tile(x, (states, 1)) if states > 1 else x for x in (q, v)))
+    with pytest.warns(ContactWarning, match="'cube', of radius") as found:
+        for _ in range(30):
+            state, _ = stepper.step(state)
+    assert len([one for one in found if one.category is ContactWarning]) == 1
+
+
+def test_soft_surfaces_and_starts_that_overlap_are_not_warned_of():
+    simulation, *start = thrown(0.02, 17, "semi_implicit_euler", stiffness=1e5)
+    simulation.run(0.03, *start)
+    simulation, q, _ = thrown(0.05, 1)
+    q[2:] = 0.02, 0, 0, 0, 1
+    simulation.run(0.02, q)
