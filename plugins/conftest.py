@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-import tests.conftest  # noqa: F401  # what it settles holds for plugins, too
+from tests.conftest import pytest_make_collect_report, pytest_pyfunc_call  # noqa: F401
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
@@ -23,6 +25,23 @@ FLAGS = [
     "--enable-unsafe-swiftshader",
 ]
 PATIENCE = 120.0  # [s] until a test fails; software rendering on a busy machine is slow
+
+
+MISSING = {
+    folder.name
+    for folder in Path(__file__).parent.iterdir()
+    if (folder / "pyproject.toml").exists() and importlib.util.find_spec(folder.name.replace("-", "_")) is None
+}
+
+
+def pytest_report_header() -> list[str]:
+    """Tell which plugins are not tested."""
+    return [f"not installed, so not tested: {', '.join(sorted(MISSING))}"] if MISSING else []
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leave out the tests of plugins that are not installed."""
+    return True if MISSING & set(collection_path.parts) else None
 
 
 @pytest.fixture(scope="module")

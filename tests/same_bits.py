@@ -75,11 +75,12 @@ def turned() -> treesim.Tree:
 
 
 def turned_description() -> str:
-    """The tables of a robot with many rotations, and its collision shapes on a plane."""
+    """The tables of a robot with many rotations, and its collision shapes on a plane, and its text."""
     body = turned()
     touching = treesim.World(body, ground=treesim.Ground(normal=(0.1, 0.2, 1.0))).touching
     poses = np.array([shape.placement.matrix() for shape in body.shapes])
-    return digest(body.reals, body.body_rotations, poses, touching.geometry)
+    text = np.frombuffer(treesim.to_urdf(body, principal=True).encode(), np.uint8)
+    return digest(body.reals, body.body_rotations, poses, touching.geometry, text)
 
 
 def batch(dtype: type = np.float64, count: int = 300) -> str:

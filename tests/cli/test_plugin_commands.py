@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 import typer
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from tests.cli.conftest import need_command
 from treesim import plugins

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
+from typer.testing import Result
 
 from treesim.cli.streams import BROKEN_PIPE, OutputError, Stream, escaped, json_text
 from treesim.errors import named, quoted

@@ -58,3 +58,16 @@ def test_soft_surfaces_and_starts_that_overlap_are_not_warned_of():
     simulation, q, _ = thrown(0.05, 1)
     q[2:] = 0.02, 0, 0, 0, 1
     simulation.run(0.02, q)
+
+
+def test_rollouts_on_lanes_do_not_sink_in():
+    """Corners of cubes that hit the ground among others, at the end of every step."""
+    size = 0.02
+    throws = [thrown(size, seed) for seed in range(8)]
+    q, v = (np.array([throw[k] for throw in throws]) for k in (1, 2))
+    runs = treesim.rollout(throws[0][0].world, q, v, dt=1e-3, steps=30)
+    x, y, z, w = np.moveaxis(runs.q[..., 3:], -1, 0)
+    up = np.stack([2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)], axis=-1)
+    lowest = runs.q[..., 2] - size / 2 * np.abs(up).sum(axis=-1)
+    hit = np.linalg.norm(runs.v[:, -1, :3], axis=1) < 90  # the others fly elsewhere: velocities are in body axes
+    assert hit.sum() >= 3 and lowest.min() > -1e-3 * size

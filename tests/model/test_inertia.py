@@ -79,5 +79,5 @@ def test_principal_axes_are_those_of_the_matrix(entries):
     S = cross_matrix(np.array(entries[:3])) ** 2 + np.diag(entries[3:])
     moments, axes = principal_axes(S)
     assert np.allclose((axes * moments) @ axes.T, S, rtol=0, atol=1e-15 * 4 * max(1e-300, np.abs(S).max()))
-    assert np.allclose(axes.T @ axes, np.eye(3), atol=1e-15)
+    assert np.allclose(axes.T @ axes, np.eye(3), atol=1e-15) and np.linalg.det(axes) > 0
     assert list(moments) == sorted(moments)

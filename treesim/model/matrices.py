@@ -72,7 +72,7 @@ def vector_length(vector: np.ndarray) -> float:
 
 
 def principal_axes(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the eigenvalues (3,) of a symmetric matrix in ascending order, and its eigenvectors as columns (3, 3).
+    """Return the eigenvalues (3,) of a symmetric matrix in ascending order, and the rotation (3, 3) to its axes.
 
     Jacobi's method (Golub and Van Loan, Matrix Computations, section 8.5): rotations in the plane of the largest
     off-diagonal entry. About 20 us.
@@ -94,4 +94,5 @@ def principal_axes(matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             row[p], row[q] = c * row[p] - s * row[q], s * row[p] + c * row[q]
     moments = np.array([S[k][k] for k in range(3)])
     order = np.argsort(moments, kind="stable")
-    return moments[order], np.array(V)[:, order]
+    turned = np.array(V)[:, order]
+    return moments[order], turned if (order[1] - order[0]) % 3 == 1 else -turned  # a rotation, of determinant 1

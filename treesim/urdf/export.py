@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -10,10 +11,12 @@ from xml.sax.saxutils import quoteattr
 
 import numpy as np
 
+from ..engine.trigonometry import arctangent, sincos
 from ..errors import UnsupportedError
 from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
+from ..model.matrices import principal_axes
 from ..states.arguments import checked_robot
 from .base import ROOT_JOINT
 from .numbers import number_text
@@ -204,8 +207,8 @@ def _principal(inertia: Inertia) -> tuple[np.ndarray, np.ndarray]:
     rotational = inertia.rotational
     if np.array_equal(rotational, np.diag(np.diag(rotational))):
         return rotational, np.eye(3)
-    moments, axes = np.linalg.eigh(rotational)
-    return np.diag(moments), axes * np.sign(np.linalg.det(axes))
+    moments, axes = principal_axes(rotational)
+    return np.diag(moments), axes
 
 
 def _joint(joint: Joint, parent: str, child: str) -> list[str]:
@@ -282,11 +285,11 @@ def rpy_from_rotation(rotation: np.ndarray) -> tuple[float, float, float]:
 
     Roll is computed after undoing yaw, so that the three together are exact for any pitch near ±90°.
     """
-    R = rotation
-    yaw = np.arctan2(R[1, 0], R[0, 0])
-    pitch = np.arctan2(-R[2, 0], np.hypot(R[1, 0], R[0, 0]))
-    s, c = np.sin(yaw), np.cos(yaw)
-    roll = np.arctan2(s * R[0, 2] - c * R[1, 2], c * R[1, 1] - s * R[0, 1])
+    (xx, xy, xz), (yx, yy, yz), (zx, _, _) = rotation.tolist()
+    yaw = arctangent(yx, xx)  # type: ignore[no-untyped-call]  # unlike NumPy's, the same on every processor
+    pitch = arctangent(-zx, math.sqrt(yx * yx + xx * xx))  # type: ignore[no-untyped-call]
+    s, c = sincos(yaw)  # type: ignore[no-untyped-call]
+    roll = arctangent(s * xz - c * yz, c * yy - s * xy)  # type: ignore[no-untyped-call]
     return float(roll), float(pitch), float(yaw)
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
 from treesim_importers.examples import LIMIT, SOUND
 from treesim_importers.verify import Verification
+from typer.testing import Result
 
 
 @pytest.fixture

@@ -27,11 +27,9 @@ from .straight_line import Code
 REFUSED = 2**64 - 1  # instead of the workspace's size: there is no code, but a reason
 # what code calls on Windows: functions of the C library, and the one that reserves more than a page of stack
 WINDOWS_LIBRARY = {
-    "ucrtbase": (
-        "cos", "fma", "fmaf", "free", "malloc", "memcpy", "memmove", "memset", "sin", "sinf", "cosf",
-    ),
+    "ucrtbase": ("cos", "cosf", "fma", "fmaf", "free", "malloc", "memcpy", "memmove", "memset", "sin", "sinf"),
     "ntdll": ("__chkstk",),
-}  # fmt: skip
+}
 
 _begun: dict[str, Begun] = {}  # by the name of their file
 _beginning = lock_across_forks()
@@ -59,17 +57,12 @@ def processor() -> Processor:
     """
     from llvmlite import binding
 
-    triple, features = _with_object_format(binding.get_default_triple()), binding.get_host_cpu_features()
+    triple, features = binding.get_default_triple(), binding.get_host_cpu_features()
     if level := processor_levels.wanted(triple, features):
         return Processor(triple, level.processor, level.features, level.vector_bytes, level.fuses)
     width = 64 if features.get("avx512f") else 32 if features.get("avx2") else 16
     fuses = features.get("fma", not triple.startswith(("x86_64", "i686")))
     return Processor(triple, binding.get_host_cpu_name(), features.flatten(), width, fuses)
-
-
-def _with_object_format(triple: str) -> str:
-    """Return LLVM's target with ELF object files on Windows: LLVM's loader lacks parts of Windows' own format."""
-    return f"{triple}-elf" if "-windows-" in triple and not triple.endswith("-elf") else triple
 
 
 @lru_cache(maxsize=1)

@@ -31,7 +31,7 @@ class CompileRequest(NamedTuple):
 
 
 def target_machine(triple: str, processor: str, features: str) -> Any:
-    """Return LLVM's target machine at level 1.
+    """Return LLVM's target machine at level 1; on Windows, llvmlite lets it write ELF files, which LLVM can load.
 
     Its code for straight-line modules and sweeps equals that of level 2 to the bit and within 2 % of the time,
     and compiles in seven eighths of the time.
@@ -50,7 +50,7 @@ def object_code(order: CompileRequest) -> bytes:
 
     machine = target_machine(order.triple, order.processor, order.features)
     module = binding.parse_assembly(order.text)
-    module.triple, module.data_layout = order.triple, str(machine.target_data)
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
     if order.optimize:
         optimize(module, machine, order.unrolled)
     return bytes(machine.emit_object(module))
