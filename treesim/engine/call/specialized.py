@@ -23,6 +23,7 @@ from ..argument_checks import declared_arrays, quaternion_places
 from ..frontend.fastcall import builtin
 from ..frontend.object_layout import address, layout_is_known
 from ..graph.trace import trace
+from ..graph.twins import twin_inputs
 from ..llvm import machine_code
 from ..llvm.lanes import Lanes
 from ..llvm.memory_techniques import PREFETCH, used
@@ -229,7 +230,8 @@ def _single_function(
         traced, quaternions = trace(entry, constants, sizes, counts), quaternion_places(entry, constants, sizes)
         computed = [array for array in declared_arrays(entry) if array.result]
         unchecked = [k for k, array in enumerate(computed) if array.unchecked]
-        return single_state(traced, inputs, results, lanes(single), quaternions, unchecked)
+        pairs = twin_inputs(entry, constants, sizes)
+        return single_state(traced, inputs, results, lanes(single), quaternions, unchecked, pairs)
 
     code = machine_code.linked(name, key.encode(), write)
     return builtin(entry.__name__, code.address("fast"), number, code)

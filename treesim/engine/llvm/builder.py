@@ -132,8 +132,7 @@ class Function:
     ) -> None:
         self.module, self.name, self.result = module, name, result
         self.lanes = lanes or module.lanes
-        self.vector, self.number = self.lanes.vector, self.lanes.number
-        self.condition = as_many(I1, self.vector)
+        self._use(self.lanes)
         words = [parameter.rpartition(" ") for parameter in parameters.split(", ")]
         self.arguments = [Value(f"%{label}", kind.removesuffix(" noalias")) for kind, _, label in words]
         taken = ", ".join(f"{kind} %{label}" for kind, _, label in words)
@@ -142,6 +141,18 @@ class Function:
         self._lines = [f"define {linkage}{result} @{name}({taken}) {attributes}{stack} {{", "entry:"]
         self._made = self._labels = 0
         self._block: str | None = "entry"  # current block, until it has ended
+
+    def _use(self, lanes: Lanes) -> None:
+        self.lanes, self.vector, self.number = lanes, lanes.vector, lanes.number
+        self.condition = as_many(I1, self.vector)
+
+    @contextmanager
+    def on_lanes(self, lanes: Lanes) -> Iterator[None]:
+        """Append instructions for other lanes within the block."""
+        own = self.lanes
+        self._use(lanes)
+        yield
+        self._use(own)
 
     def text(self) -> str:
         """Return the function as LLVM IR."""
@@ -317,9 +328,10 @@ class Function:
         self.module.helpers["sine_and_cosine", wide] = None
         pair = typed(self._call(f"@sine_and_cosine.{wide.suffix}", pair_of(wide.vector), [x]))
         both = [self.make(f"extractvalue {pair}, {part}", wide.vector) for part in range(2)]
-        return [(self._element(both[0], lane), self._element(both[1], lane)) for lane in range(len(angles))]
+        return [(self.element(both[0], lane), self.element(both[1], lane)) for lane in range(len(angles))]
 
-    def _element(self, x: Value, lane: int) -> Value:
+    def element(self, x: Value, lane: int) -> Value:
+        """Append a number of a vector."""
         return self.make(f"extractelement {typed(x)}, {I32} {lane}", self.number)
 
     def call_at(self, pointer: Value, *arguments: Value) -> None:

@@ -9,7 +9,7 @@ type and shape. For anything else it returns BAD_LAYOUT, as `fastcall` does; oth
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import reduce
 
 from ...kernels.entries.status import FINE, NOT_FINITE
@@ -29,6 +29,7 @@ from ..frontend.object_layout import (
 )
 from ..graph.fusion import fuse
 from ..graph.trace import Trace
+from ..graph.twins import twins
 from .batch_loop import rotations
 from .builder import Function, Module
 from .chunks import Chunks, chunk_calls, chunk_functions
@@ -46,16 +47,18 @@ def single_state(
     wide: Lanes,
     quaternions: Sequence[int] = (),
     unchecked: Collection[int] = (),
+    twin: Sequence[tuple[int, int]] = (),
 ) -> Code:
     """Return the code of the functions `fast` and `run` for one state of a trace.
 
     wide: the processor's vector type. quaternions: inputs at which they begin. unchecked: indices of the results
-    whose numbers are not checked.
+    whose numbers are not checked. twin: pairs of inputs of equal subtrees (`graph.twins`).
     """
     module, apart, one = Module(wide), Module(wide), Lanes(wide.single, 1)
     before, angles = with_turned_inputs(traced, wide.width)
     fuse(before)
-    chunks = chunk_functions(module, before, one, apart=apart)
+    pairs = twins(before, [*twin, *_turned(twin, angles, traced.inputs, wide.width)])
+    chunks = chunk_functions(module, before, one, apart=apart, pairs=pairs)
     shapes = [shape for shape in inputs if math.prod(shape)]
     single = _single(
         module, traced.inputs, angles, chunks, rotations(module, quaternions, one),
@@ -64,6 +67,17 @@ def single_state(
     _fast(module, single, [*((shape, False) for shape in shapes), *((shape, True) for shape in results)])
     _run(module, single, len(shapes) + len(results))
     return whole_code(module, apart, 0)
+
+
+def _turned(
+    twin: Sequence[tuple[int, int]], angles: Sequence[int], inputs: int, width: int
+) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of inputs that are sines and cosines of pairs of inputs (`with_turned_inputs`)."""
+    place = {angle: inputs + 2 * width * (j // width) + j % width for j, angle in enumerate(angles)}
+    for pair in twin:
+        if all(k in place for k in pair):
+            first, second = (place[k] for k in pair)
+            yield from ((first, second), (first + width, second + width))
 
 
 def _single(

@@ -23,8 +23,8 @@ class ContactKinematics(NamedTuple):
 
     X, W (N + 1, 12): transforms from the parents, and poses, at the start of the step. V, V_end, V_start (N + 1, 6):
     the bodies' velocities in the unconstrained mean and end, and at the start. U (nv, 6), D_inv (nv,): articulated
-    quantities of M + D. mean, end (nv,): unconstrained velocities in the axes at the start. lift (nv,): dU/dq.
-    IA (N + 1, 21): articulated inertias.
+    quantities of M + D. mean, end (nv,): unconstrained velocities in the axes at the start. lift (nv,): dU/dq. tau,
+    diagonal, resistance (nv,): those of `step.StepMemory`. IA (N + 1, 21): articulated inertias.
     """
 
     X: Any
@@ -37,15 +37,18 @@ class ContactKinematics(NamedTuple):
     mean: Any
     end: Any
     lift: Any
+    tau: Any
+    diagonal: Any
+    resistance: Any
     IA: Any
 
 
-SIZE = "42 * (N + 1) + 10 * nv"  # numbers of the array, of N bodies and nv degrees of freedom
+SIZE = "42 * (N + 1) + 13 * nv"  # numbers of the array, of N bodies and nv degrees of freedom
 
 
 def kinematics_size(N, nv):
     """Return SIZE as a number."""
-    return 42 * (N + 1) + 10 * nv
+    return 42 * (N + 1) + 13 * nv
 
 
 def kinematics_of(tree, x, IA):
@@ -57,7 +60,8 @@ def kinematics_of(tree, x, IA):
         x[24 * rows : 30 * rows].reshape((rows, 6)), x[30 * rows : 36 * rows].reshape((rows, 6)),
         x[36 * rows : k].reshape((rows, 6)),
         x[k : k + 6 * nv].reshape((nv, 6)), x[k + 6 * nv : k + 7 * nv], x[k + 7 * nv : k + 8 * nv],
-        x[k + 8 * nv : k + 9 * nv], x[k + 9 * nv : k + 10 * nv], IA,
+        x[k + 8 * nv : k + 9 * nv], x[k + 9 * nv : k + 10 * nv], x[k + 10 * nv : k + 11 * nv],
+        x[k + 11 * nv : k + 12 * nv], x[k + 12 * nv : k + 13 * nv], IA,
     )  # fmt: skip
 
 
@@ -69,8 +73,8 @@ def contact_kinematics(tree, settings, q, v, q_free, v_free, force, kinematics, 
     move_bodies(tree, k, k.mean)
     move_bodies(tree, k._replace(V=k.V_end), k.end)
     move_bodies(tree, k._replace(V=k.V_start), v)
-    resist(tree, s, v, force, step)
-    articulate(with_armature(tree, step.diagonal), k)
+    resist(tree, s, v, force, step._replace(tau=k.tau, diagonal=k.diagonal, resistance=k.resistance))
+    articulate(with_armature(tree, k.diagonal), k)
     put_lift(tree, k, F, k.lift)
 
 

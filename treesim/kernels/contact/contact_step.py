@@ -341,7 +341,8 @@ def make_contact_step(solver, with_rotors, hold, parts):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             return FINE
         m = room._replace(rows=compact(tree, room.rows, n))
-        resist(tree, s, v, force, m.step)
+        if not parts.placed:
+            resist(tree, s, v, force, m.step)
         moved = with_rotors(with_armature(tree, m.step.diagonal), mimic_constraint)
         done = resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, parts.placed)
         store_warm_start(m, nc, n, after)

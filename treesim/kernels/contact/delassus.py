@@ -350,22 +350,28 @@ def velocities_along(r, n, v, out):
             out[row] = v[r.dof[row]]
 
 
-def combined(r, nc, k, impulse):
-    """Return D^-1 Z impulse of degree of freedom k: a sum for each of the three rows of contacts.
+def combined(r, nc, k, push, impulse):
+    """Return D^-1 Z of degree of freedom k times both sets of impulses: sums for each of the three rows of contacts.
 
-    On SIMD lanes, it does not depend on contacts of other lanes.
+    On SIMD lanes, they do not depend on contacts of other lanes.
     """
-    a, b, c = r.still[k], r.still[k], r.still[k]
+    zero = r.still[k]
+    a, b, c, d, e, f = zero, zero, zero, zero, zero, zero
     row = r.first[k]
     while row < 3 * nc and row < r.last[k]:
-        a += r.Z[k, row] * impulse[row]
-        b += r.Z[k, row + 1] * impulse[row + 1]
-        c += r.Z[k, row + 2] * impulse[row + 2]
+        x, y, z = r.Z[k, row], r.Z[k, row + 1], r.Z[k, row + 2]
+        a += x * push[row]
+        b += y * push[row + 1]
+        c += z * push[row + 2]
+        d += x * impulse[row]
+        e += y * impulse[row + 1]
+        f += z * impulse[row + 2]
         row += 3
     while row < r.last[k]:
-        a += r.Z[k, row] * impulse[row]
+        a += r.Z[k, row] * push[row]
+        d += r.Z[k, row] * impulse[row]
         row += 1
-    return r.D_inv[k] * (a + b + c)
+    return r.D_inv[k] * (a + b + c), r.D_inv[k] * (d + e + f)
 
 
 def responses(tree, r, nc, push, mean_change, impulse, end_change):
@@ -380,8 +386,9 @@ def responses(tree, r, nc, push, mean_change, impulse, end_change):
         a, b = motion_to_child(X, motion_at(r.V, p)), motion_to_child(X, motion_at(r.V_end, p))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             U, D_inv, rotor = force_at(r.U, k), r.D_inv[k], tree.armature[k]
-            mean_change[k], a = release_screw(a, U, D_inv, combined(r, nc, k, push), tree.screw[k], rotor)
-            end_change[k], b = release_screw(b, U, D_inv, combined(r, nc, k, impulse), tree.screw[k], rotor)
+            x, y = combined(r, nc, k, push, impulse)
+            mean_change[k], a = release_screw(a, U, D_inv, x, tree.screw[k], rotor)
+            end_change[k], b = release_screw(b, U, D_inv, y, tree.screw[k], rotor)
         put_motion(r.V, i, a)
         put_motion(r.V_end, i, b)
 
