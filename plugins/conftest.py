@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import pytest_make_collect_report, pytest_pyfunc_call  # noqa: F401
+from tests.conftest import pytest_make_collect_report, pytest_runtest_makereport  # noqa: F401
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [

@@ -6,15 +6,13 @@ Processes that tests start import this checkout, as the tests do, and so find th
 import gc
 import importlib.util
 import os
+import re
 import signal
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-from treesim.errors import UnknownNameError
-from treesim.urdf import installed_robots
 
 # shells let what they start in the background ignore Ctrl-C; tests press it, and the processes that they start heed it
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -87,21 +85,27 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return Groups(config, log)
 
 
+# packages of treesim's extras; where one is missing, tests whose failure says what to install are skipped
+OPTIONAL = "coal", "example_robot_data", "matplotlib", "rosbags", "treesim_meshcat", "treesim_pinocchio", "zarr"
+LACKING = [name for name in OPTIONAL if importlib.util.find_spec(name) is None]
+ADVICE = re.compile(r"`python -m pip install ([^`]+)` brings")
+
+
 def _missing(error: BaseException | None) -> str | None:
-    """Return the package that is not installed, or "robots", if that is why an error was raised."""
+    """Return what is not installed if that is why an error was raised."""
     while error is not None:
         name = (getattr(error, "name", None) or "").partition(".")[0] if isinstance(error, ImportError) else ""
         if name and name not in ("treesim", "tests", "plugins") and importlib.util.find_spec(name) is None:
             return name
-        if isinstance(error, UnknownNameError) and not installed_robots():
-            return "robots (pip install example-robot-data)"
+        if LACKING and (advice := ADVICE.search(str(error))):
+            return advice[1]
         error = getattr(error, "cause", None) or error.__cause__ or error.__context__
     return None
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Any:
-    """Skip files that need a package which is not installed. CI installs all of them."""
+    """Skip files that need what is not installed. CI installs everything."""
     report = yield
     if report.failed and (package := _missing(report.call.excinfo.value)):
         report.outcome = "skipped"
@@ -110,14 +114,13 @@ def pytest_make_collect_report(collector: pytest.Collector) -> Any:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_pyfunc_call() -> Any:
-    """Skip tests that need a package which is not installed. CI installs all of them."""
-    try:
-        return (yield)
-    except Exception as error:
-        if package := _missing(error):
-            pytest.skip(f"needs {package}")
-        raise
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
+    """Skip tests that need what is not installed. CI installs everything."""
+    report = yield
+    if report.failed and call.excinfo is not None and (package := _missing(call.excinfo.value)):
+        report.outcome = "skipped"
+        report.longrepr = str(item.path), item.location[1], f"Skipped: needs {package}"
+    return report
 
 
 def pytest_collection_finish() -> None:

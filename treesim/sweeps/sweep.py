@@ -155,11 +155,11 @@ def sweep(
     >>> study, study.summary.sizes["sample"], study.failed
     (<Study of 'ur5': 100 samples of 20 steps>, 100, ())
     """
-    require_zarr()
     checked_progress(progress)
     counts = {"samples": samples, "steps": steps, "every": every, "seed": seed}
     plan = plan_of(robot, q0, v0, control, policy_parameters, (kp, kd), vary or {}, measure, counts, dt, keep, settings)
     chunk = None if chunk is None else whole_number("chunk", chunk, 1, MOST_CHUNK)
+    require_zarr()
     content = packed(plan)
     folder = Path(store)
     pool = _pool(client, workers, threads)
