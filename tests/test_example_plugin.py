@@ -84,6 +84,7 @@ def test_the_engine_keeps_its_promises():
 
 
 def test_the_command_runs():
+    pytest.importorskip("example_robot_data")
     result = CliRunner().invoke(app, ["mass", "ur5"])
     assert result.exit_code == 0 and result.stdout == f"{treesim.load('ur5').mass:.6g} kg\n"
     unknown = CliRunner().invoke(app, ["mass", "no such robot"])

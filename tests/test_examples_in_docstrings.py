@@ -59,6 +59,7 @@ NEEDED = {
     Replay: "treesim_meshcat",
     treesim.View: "treesim_meshcat",
     treesim.viewer: "treesim_meshcat",
+    treesim.urdf.installed_robots: "example_robot_data",
 }
 # whose work other everyday tests do too, and which take seconds: other engines, conformance, a browser
 SLOW = (

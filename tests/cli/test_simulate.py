@@ -45,6 +45,7 @@ def test_a_mesh_that_cannot_be_drawn_is_told_before_the_run(
     treesim: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Here the run is interrupted at once."""
+    pytest.importorskip("treesim_meshcat")
     (tmp_path / "m.obj").write_text("v 0 0 0\nv nan 0 0\nv 0 1 0\nf 1 2 3\n")
     visual = '<visual><geometry><mesh filename="m.obj"/></geometry></visual>'
     inertial = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'

@@ -33,12 +33,14 @@ def test_the_same_command_goes_on_and_tells_what_there_is(robot, answer, treesim
 
 
 def test_a_dry_run_estimates_and_leaves_nothing(robot, treesim, tmp_path):
+    pytest.importorskip("zarr")
     found = treesim("sweep", robot, "--out", tmp_path / "run.zarr", *OPTIONS, "--dry-run")
     assert found.exit_code == 0 and "30 of 30 samples to compute, 16 in a task, 1 at a time: about" in found.stderr
     assert not (tmp_path / "run.zarr").exists()
 
 
 def test_samples_that_are_left_out_are_a_failure(robot, treesim, tmp_path):
+    pytest.importorskip("zarr")
     found = treesim(
         "sweep", robot, "--out", tmp_path / "run.zarr", "--samples", 8, "--steps", 5, "--workers", 1,
         "--vary", "mass[thigh]=1,1,1,1,1,1,-1",

@@ -218,6 +218,7 @@ def test_a_recording_that_was_saved_from_python_becomes_a_file(
 
 
 def test_a_recording_becomes_a_file(treesim: Callable[..., Any], robot: str, tmp_path: Any) -> None:
+    pytest.importorskip("treesim_meshcat")
     recording, scene = tmp_path / "run.npz", tmp_path / "run.glb"
     treesim("simulate", robot, *FIXED, "--duration", 0.1, "--out", recording)
     result = treesim("view", recording, "--record", scene, "--json")

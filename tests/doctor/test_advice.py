@@ -33,6 +33,7 @@ def test_the_robot_of_the_examples_has_nothing_wrong():
 
 @pytest.mark.parametrize("code", sorted(ADVICE.keys() - WITHOUT_EXAMPLE))
 def test_the_example_has_the_finding_and_the_cure_ends_it(code):
+    pytest.importorskip("coal")
     advice = ADVICE[code]
     assert advice.whole or (advice.before in GOOD and advice.right in (GOOD if not advice.before else advice.right))
     wrong = said(advice.robot(advice.wrong) if advice.wrong else GOOD, **advice.options)
@@ -49,5 +50,6 @@ def test_doubts_are_errors_in_strict_mode():
 
 
 def test_the_page_is_made_of_the_tables():
+    pytest.importorskip("coal")
     written = PAGE.read_text(encoding="utf-8")
     assert OF_LIBXML.sub("", page()) == OF_LIBXML.sub("", written), "python -m treesim.doctor.page > docs/findings.md"
