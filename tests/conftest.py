@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.optional import is_installed
+
 # shells let what they start in the background ignore Ctrl-C; tests press it, and the processes that they start heed it
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -86,8 +88,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 # packages of treesim's extras; where one is missing, tests whose failure says what to install are skipped
-OPTIONAL = "coal", "example_robot_data", "matplotlib", "rosbags", "treesim_meshcat", "treesim_pinocchio", "zarr"
-LACKING = [name for name in OPTIONAL if importlib.util.find_spec(name) is None]
+OPTIONAL = "coal", "example-robot-data", "matplotlib", "rosbags", "treesim-meshcat", "treesim-pinocchio", "zarr"
+LACKING = [name for name in OPTIONAL if not is_installed(name)]
 ADVICE = re.compile(r"`python -m pip install ([^`]+)` brings")
 
 

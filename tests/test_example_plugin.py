@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import treesim
+from tests.optional import need
 from treesim import plugins, testing
 from treesim.cli.main import app
 
@@ -84,7 +85,7 @@ def test_the_engine_keeps_its_promises():
 
 
 def test_the_command_runs():
-    pytest.importorskip("example_robot_data")
+    need("example-robot-data")
     result = CliRunner().invoke(app, ["mass", "ur5"])
     assert result.exit_code == 0 and result.stdout == f"{treesim.load('ur5').mass:.6g} kg\n"
     unknown = CliRunner().invoke(app, ["mass", "no such robot"])

@@ -6,6 +6,7 @@ import pytest
 
 import treesim
 from tests.docstring_examples import check_example, examples_of
+from tests.optional import need
 from treesim import sweeps, testing
 from treesim.compare import Isolated, compare, find_engine, take_census
 from treesim.doctor.github import annotation
@@ -59,7 +60,6 @@ NEEDED = {
     Replay: "treesim_meshcat",
     treesim.View: "treesim_meshcat",
     treesim.viewer: "treesim_meshcat",
-    treesim.urdf.installed_robots: "example_robot_data",
 }
 # whose work other everyday tests do too, and which take seconds: other engines, conformance, a browser
 SLOW = (
@@ -80,6 +80,8 @@ ALL = [
 @pytest.mark.parametrize(("name", "thing"), ALL)
 def test_example(name, thing, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
+    if thing is treesim.urdf.installed_robots:
+        need("example-robot-data")
     if thing in NEEDED:
         pytest.importorskip(NEEDED[thing])
     check_example(name, thing, tmp_path)

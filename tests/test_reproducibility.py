@@ -11,6 +11,7 @@ import pytest
 from llvmlite import binding
 
 from tests import same_bits
+from tests.optional import need
 from treesim.engine.call.generic import runs_compiled
 from treesim.engine.llvm import machine_code, processor_levels
 
@@ -70,7 +71,7 @@ DESCRIPTIONS = ["description", "description, turned"]
 @on_x86
 def test_products_of_blas_are_in_no_table():
     """Those of a processor without fused multiplications have other bits."""
-    pytest.importorskip("example_robot_data")
+    need("example-robot-data")
     assert digests(*DESCRIPTIONS, **LIBRARIES) == [f"{name}: {same_bits.DIGESTS[name]()}" for name in DESCRIPTIONS]
 
 
