@@ -1,8 +1,7 @@
 """Cache folder of the user, and the parts of a cache folder that several users share.
 
-$TREESIM_CACHE_DIR, or else the folder `treesim` where the system keeps caches: $XDG_CACHE_HOME or ~/.cache on Linux,
-~/Library/Caches on macOS, %LOCALAPPDATA% on Windows. The owner of $TREESIM_CACHE_DIR writes to the folder itself, every
-other user to a folder below, named by the user's number.
+$TREESIM_CACHE_DIR, or else the folder `treesim` where the system keeps caches (`platformdirs`). The owner of
+$TREESIM_CACHE_DIR writes to the folder itself, every other user to a folder below, named by the user's number.
 """
 
 from __future__ import annotations
@@ -20,8 +19,7 @@ def cache_folder() -> Path | None:
     if shared := os.environ.get(VARIABLE):
         owner, user = _owner(shared), _user()
         return Path(shared) if owner in (user, None) else _part(shared, user)
-    caches = _caches()
-    return Path(caches, "treesim") if os.path.isabs(caches) else None
+    return _of_the_system()
 
 
 def readable_folders() -> list[Path]:
@@ -66,26 +64,16 @@ def _owner(folder: str) -> int | None:
         return None
 
 
-def _caches() -> str:
-    """Return the folder in which the system keeps the user's caches; a relative path if it is unknown."""
-    if sys.platform == "win32":
-        return os.environ.get("LOCALAPPDATA") or os.path.join(_home(), "AppData", "Local")
-    if sys.platform == "darwin":
-        return os.path.join(_home(), "Library", "Caches")
-    found = os.environ.get("XDG_CACHE_HOME", "")
-    return found if os.path.isabs(found) else os.path.join(_home(), ".cache")  # the standard ignores relative paths
+def _of_the_system() -> Path | None:
+    """Return the folder where the system keeps the user's cache; None if it is unknown.
 
-
-def _home() -> str:
-    """Return the user's home directory; a relative path if it is unknown.
-
-    An empty $HOME counts as not set: Python would take the root of the file system.
+    An empty $HOME counts as none: Python would take the root of the file system.
     """
-    if sys.platform == "win32" or os.environ.get("HOME") != "":
-        return os.path.expanduser("~")
-    import pwd
+    from platformdirs import user_cache_path
 
     try:
-        return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
-        return ""
+        folder = user_cache_path("treesim", appauthor=False)
+    except RuntimeError:  # of newer versions of the library
+        return None
+    empty = os.environ.get("HOME") == "" and sys.platform != "win32"
+    return folder if folder.is_absolute() and not empty else None

@@ -290,18 +290,6 @@ def test_without_a_home_nothing_is_kept_and_no_folder_called_tilde_is_made(tmp_p
     assert "no home directory" in caplog.text
 
 
-def test_the_user_s_cache_is_where_the_standard_says(tmp_path, monkeypatch):
-    monkeypatch.delenv("TREESIM_CACHE_DIR")
-    monkeypatch.setattr(os.path, "expanduser", lambda path: str(tmp_path / "home"))
-    for details, root in [
-        (str(tmp_path / "xdg"), tmp_path / "xdg"),
-        ("", tmp_path / "home" / ".cache"),
-        ("relative", tmp_path / "home" / ".cache"),  # to be ignored, says the standard
-    ]:
-        monkeypatch.setenv("XDG_CACHE_HOME", details)
-        assert object_cache.cache_directory() == root / "treesim" / object_cache.kernel_hash()
-
-
 def test_without_the_sources_nothing_is_kept(monkeypatch, caplog):
     """Nothing would tell one version's machine code from the next one's."""
     monkeypatch.setattr(object_cache, "kernel_hash", lambda: "")
