@@ -20,6 +20,7 @@ import typer
 
 import treesim
 from tests.cli.conftest import need_command
+from tests.optional import need
 from treesim.cli.main import app
 from treesim.cli.plugin_commands import PluginCommand, routed
 
@@ -118,6 +119,8 @@ def imported(code):
 
 
 def need_plugins(text):
+    if "cube_no_rotation" in text:
+        need("pybullet")  # which brings it
     for name in PLUGINS:
         word = "against drake" if name == "drake" else name  # whose states treesim knows without it
         if re.search(rf"\b{word}\b", text):

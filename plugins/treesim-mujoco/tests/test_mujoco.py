@@ -14,6 +14,7 @@ from treesim_mujoco.layout import MujocoLayout
 
 import treesim
 from tests import layouts
+from tests.optional import need
 from treesim.compare import EngineAdapter, EngineError, Motion, States, compare, explain
 from treesim.compare.cases import ContactScene
 from treesim.compare.source import read as read_source
@@ -48,6 +49,8 @@ def test_it_is_an_engine_adapter():
 
 @pytest.mark.parametrize(("name", "base"), ROBOTS)
 def test_agrees(name, base):
+    if name == "humanoid":
+        need("pybullet")  # which brings it
     report = compare(name, MujocoAdapter(), base=base, states=10, steps=300)
     assert report.passed, report.summary
     assert len(report.rows) == 19 and not report.skipped
@@ -226,6 +229,8 @@ def test_a_box_slides_on_its_incline_as_coulomb_says():
 @pytest.mark.parametrize(("robot", "owner"), [("bolt", "2 links"), ("pybullet_data/panda", "link 'panda_link7'")])
 def test_inertia_that_is_lost_in_merging_is_told(robot, owner):
     """Inertia lost by MuJoCo's fusestatic; for panda of two links of one body."""
+    if robot.startswith("pybullet_data"):
+        need("pybullet")
     causes = explain(robot, MujocoAdapter(), base="fixed")
     (found,) = causes.explanations
     assert causes.complete and (found.kind, found.owner) == ("merged_massless_dropped", owner)
