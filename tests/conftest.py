@@ -101,7 +101,7 @@ def _missing(error: BaseException | None) -> str | None:
             return name
         if LACKING and (advice := ADVICE.search(str(error))):
             return advice[1]
-        error = getattr(error, "cause", None) or error.__cause__ or error.__context__
+        error = getattr(error, "cause", None) or error.__cause__  # what an error is raised from, not what came before
     return None
 
 
