@@ -74,6 +74,7 @@ from .rollouts.batch_stepper import BatchStepper
 from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
+from .simulation.external_forces import ExternalForce
 from .simulation.player import Player
 from .simulation.report import Report
 from .simulation.simulation import Simulation
@@ -110,6 +111,7 @@ __all__ = [
     "Dynamics",
     "EffortWarning",
     "EnergyWarning",
+    "ExternalForce",
     "Factorization",
     "Frame",
     "FrameConstraint",
