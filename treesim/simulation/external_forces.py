@@ -24,7 +24,7 @@ from ..states.states import for_mimic_joints
 from ..system.display import ReprMixin, vector
 from ..types import Engine, ForceFrame
 from ..validation.arrays import Argument, coerce
-from ..validation.values import checked_text, finite_vector, is_name_of, positive_number
+from ..validation.values import checked_text, finite_or_nan, finite_vector, is_name_of, positive_number
 
 SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
 FRAMES = ("world", "local")
@@ -84,10 +84,10 @@ class ExternalForce(ReprMixin):
         if not is_name_of(self.frame, FRAMES):
             raise unknown_name("frame", self.frame, FRAMES)
         object.__setattr__(self, "start", positive_number("start", self.start, zero=True))
-        stop = self.stop
-        if not (isinstance(stop, (int, float, np.number)) and not isinstance(stop, bool) and stop > self.start):
-            raise ArgumentError(f"stop must be a time after start, {self.start:g} s, got {short_repr(stop)}")
-        object.__setattr__(self, "stop", float(stop))
+        stop = math.inf if type(self.stop) is float and self.stop == math.inf else finite_or_nan(self.stop)
+        if not stop > self.start:
+            raise ArgumentError(f"stop must be a time after start, {self.start:g} s, got {short_repr(self.stop)}")
+        object.__setattr__(self, "stop", stop)
 
     def __repr__(self) -> str:
         shown = [("force", self.force, "N"), ("torque", self.torque, "N m")]
