@@ -14,6 +14,7 @@ from . import measures as measures
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
+from .contact.static_mesh import StaticMesh
 from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
@@ -143,6 +144,7 @@ __all__ = [
     "SparseJacobian",
     "State",
     "StaticBox",
+    "StaticMesh",
     "Stepper",
     "StoppedWarning",
     "Surface",

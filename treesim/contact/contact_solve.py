@@ -98,7 +98,7 @@ class ContactSolve:
         mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and SHARE[rule] < 1 and touching.limits > 0
-        parts = parts_of(touching.on_planes, held, touching.resists, again, not mimic_map)
+        parts = parts_of(touching.on_planes, touching.on_meshes, held, touching.resists, again, not mimic_map)
         self._made_of = type(chosen).kernel, type(chosen).memory, mimic_map, parts
         self.entry = contact_step_entry(*self._made_of)
         scheme = np.array([SHARE[rule], tolerance, SWEEPS, float(chosen.exact), float(work), float(again)])
