@@ -23,6 +23,7 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
     "Body": {"name": "pole", "parent": 0, "joint": HINGE},
     "CenterOfMassTask": {},
     "CollisionShape": {"body": 1, "placement": PLACE, "kind": "sphere", "size": (0.1,)},
+    "ExternalForce": {"link": "hand"},
     "Frame": {"name": "tip", "body": 1},
     "FrameConstraint": FRAMES,
     "FrameTask": FRAMES,

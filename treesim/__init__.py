@@ -23,16 +23,28 @@ from .dynamics.compiled.schedules import schedule
 from .dynamics.constrained.base import ConstrainedAcceleration
 from .dynamics.constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
 from .dynamics.constrained.functions import constrained_dynamics
+from .dynamics.coriolis import coriolis_matrix
 from .dynamics.factorization import Factorization, ltdl, ltl
-from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
-from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
+from .dynamics.functions import (
+    bias_forces,
+    energy,
+    forward_dynamics,
+    gravity_forces,
+    inverse_dynamics,
+    mass_matrix,
+    momentum,
+)
+from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
+from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
 from .dynamics.operational.functions import inverse_operational_inertia
+from .dynamics.operational.jacobian_derivative import frame_jacobian_derivative
 from .dynamics.operational.motion import center_of_mass, center_of_mass_jacobian, frame_acceleration
 from .dynamics.operational.space import OperationalSpace, operational_space
 from .dynamics.operational.sparse_jacobian import SparseJacobian, sparse_jacobian
 from .dynamics.operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
 from .dynamics.solve import solve_mass_matrix
+from .dynamics.torque_regressor import inertial_parameters, joint_torque_regressor
 from .engine.threads import use_threads
 from .errors import (
     AccuracyError,
@@ -75,6 +87,7 @@ from .rollouts.batch_stepper import BatchStepper
 from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
+from .simulation.external_forces import ExternalForce
 from .simulation.player import Player
 from .simulation.report import Report
 from .simulation.simulation import Simulation
@@ -111,6 +124,7 @@ __all__ = [
     "Dynamics",
     "EffortWarning",
     "EnergyWarning",
+    "ExternalForce",
     "Factorization",
     "Frame",
     "FrameConstraint",
@@ -167,18 +181,27 @@ __all__ = [
     "body_poses",
     "center_of_mass",
     "center_of_mass_jacobian",
+    "centroidal_dynamics",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
     "check",
     "constrained_dynamics",
     "convert_state",
+    "coriolis_matrix",
     "energy",
     "forward_dynamics",
     "frame_acceleration",
     "frame_jacobian",
+    "frame_jacobian_derivative",
     "frame_pose",
+    "frame_poses",
     "frame_velocity",
     "free_body",
+    "gravity_forces",
+    "inertial_parameters",
     "inverse_dynamics",
     "inverse_operational_inertia",
+    "joint_torque_regressor",
     "load",
     "loop_constraints",
     "lowest_point",

@@ -323,6 +323,44 @@ def bias_forces(
     )
 
 
+def gravity_forces(
+    robot: Tree,
+    q: ArrayLike,
+    *,
+    gravity: ArrayLike | None = None,
+    model_parameters: ModelParameters | None = None,
+) -> np.ndarray:
+    """Return the gravity forces g(q): the generalised forces that hold the robot at rest.
+
+    They are the bias forces at v = 0, and the gradient of the potential energy. Errors as in
+    `treesim.forward_dynamics`. O(N).
+
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q : array_like
+        As in `treesim.forward_dynamics`.
+    gravity : array_like, optional
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv) gravity forces [N, N m].
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> treesim.gravity_forces(robot, np.full(6, 0.5))[1:4].round(2)
+    array([-46.46,  -8.3 ,   0.17])
+    """
+    robot = checked_robot(robot)
+    return bias_forces(robot, q, np.zeros(robot.nv), gravity=gravity, model_parameters=model_parameters)
+
+
 def mass_matrix(
     robot: Tree,
     q: ArrayLike,
