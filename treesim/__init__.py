@@ -36,6 +36,7 @@ from .dynamics.functions import (
 from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
 from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
 from .dynamics.operational.functions import inverse_operational_inertia
+from .dynamics.operational.inverse_kinematics import IKResult, IKTarget, solve_ik
 from .dynamics.operational.jacobian_derivative import frame_jacobian_derivative
 from .dynamics.operational.motion import center_of_mass, center_of_mass_jacobian, frame_acceleration
 from .dynamics.operational.space import OperationalSpace, operational_space
@@ -62,6 +63,7 @@ from .errors import (
     ModelError,
     NonFiniteError,
     PluginError,
+    ReachWarning,
     ShapeWarning,
     SingularInertiaError,
     SlowWarning,
@@ -129,6 +131,8 @@ __all__ = [
     "FrictionWarning",
     "Ground",
     "HeightField",
+    "IKResult",
+    "IKTarget",
     "Inertia",
     "Joint",
     "LightJointWarning",
@@ -143,6 +147,7 @@ __all__ = [
     "Player",
     "PluginError",
     "Pushed",
+    "ReachWarning",
     "RelativeTask",
     "Repaired",
     "Repetition",
@@ -211,6 +216,7 @@ __all__ = [
     "replay",
     "rollout",
     "schedule",
+    "solve_ik",
     "solve_mass_matrix",
     "sparse_jacobian",
     "standing",
