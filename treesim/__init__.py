@@ -14,6 +14,7 @@ from . import measures as measures
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
+from .contact.static_mesh import StaticMesh
 from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
@@ -88,6 +89,7 @@ from .rollouts.batch_stepper import BatchStepper
 from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
+from .simulation.external_forces import ExternalForce
 from .simulation.player import Player
 from .simulation.report import Report
 from .simulation.simulation import Simulation
@@ -124,6 +126,7 @@ __all__ = [
     "Dynamics",
     "EffortWarning",
     "EnergyWarning",
+    "ExternalForce",
     "Factorization",
     "Frame",
     "FrameConstraint",
@@ -160,6 +163,7 @@ __all__ = [
     "SparseJacobian",
     "State",
     "StaticBox",
+    "StaticMesh",
     "Stepper",
     "StoppedWarning",
     "Surface",

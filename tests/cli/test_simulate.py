@@ -126,6 +126,18 @@ def test_a_push_gives_momentum(answer: Callable[..., Any], robot: str, tmp_path:
     np.testing.assert_allclose(linear, [-0.1, 0.05, 0.15], rtol=0, atol=turn * 0.05 * np.sqrt(14))
 
 
+def test_a_force_gives_momentum(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    out = tmp_path / "run.npz"
+    link = load_robot(robot).body_names[0]
+    force = ("--force", f"{link}:-2,1,3@0.02:0.07", "--base", "floating", "--gravity", 0, "--out", out)
+    told = answer("simulate", robot, *QUICK, *force)["momentum"]
+    assert told["linear_drift"] is None and "external forces act" in told["note"]
+    run, tree = load(out), load_robot(robot, base="floating")
+    linear = momentum(tree, run.q[-1], run.v[-1])[:3]
+    np.testing.assert_allclose(linear, [-0.1, 0.05, 0.15], rtol=0, atol=1e-6)
+    assert run.metadata["external_forces"][0]["link"] == link
+
+
 def test_damping_is_told(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:
     path = make_robot(more='<dynamics damping="0.5"/>')
     energy = answer("simulate", path, *QUICK, "--q0", "knee=1")["energy"]
@@ -193,6 +205,9 @@ def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Pa
         (("--push", "1,x,0", "--base", "floating"), "--push: 'x' is not a number"),
         (("--push", "1,0,0", "--base", "floating", "--push-at", -1), "--push-at must be a number of seconds"),
         (("--push", "1,0,0", "--base", "floating", "--push-for", 0), "--push-for must be a number of seconds"),
+        (("--force", "nobody:0,0,1"), "--force: unknown frame of 'toy' 'nobody'"),
+        (("--force", "leg:0,1"), "--force takes a link, a force in N along the world's axes and its times"),
+        (("--force", "leg:0,0,1@2:1"), "stop must be a time after start"),
         (("--push-for", 1), "--push-at and --push-for are times of a push: give its force, --push,"),
         (("--mimic", "drop"), "unknown way to treat mimic joints 'drop'"),
     ],

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnknownNameError
 from .common import (
     CONTACT,
     CONTROL,
@@ -23,13 +23,14 @@ from .common import (
     checked_seconds,
     load_robot,
 )
-from .states import SPELLINGS, gravity_vector, initial_state, push_vector
+from .states import SPELLINGS, external_force, gravity_vector, initial_state, push_vector
 
 if TYPE_CHECKING:
     import numpy as np
 
     from ..model.tree import Tree
     from ..simulation.control import Controller
+    from ..simulation.external_forces import ExternalForce
     from ..simulation.simulation import Simulation
     from ..simulation.world import World
     from ..types import ControllerName
@@ -129,6 +130,16 @@ class RunOptions(SimulationOptions):
         float | None,
         typer.Option(help="Duration of the --push (s).", show_default=f"{PUSH_FOR:g}", rich_help_panel=CONTROL),
     ] = None
+    force: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="External force on a link: LINK:x,y,z (N) along the world's axes, from start to stop (s) with "
+            "@start:stop. May be repeated.",
+            metavar="LINK:X,Y,Z[@START:STOP]",
+            show_default=False,
+            rich_help_panel=CONTROL,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
@@ -223,6 +234,7 @@ def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
     simulation = treesim.Simulation(
         world, options.dt, integrator=options.integrator, backend=options.backend, controller=drive, gravity=field,
         substeps=options.substeps, contact_solver=options.contact_solver,
+        external_forces=_external_forces(robot, options.force),
     )  # fmt: skip
     return SimulationSetup(robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around)
 
@@ -281,6 +293,17 @@ def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, pu
         return treesim.Pushed(drive, robot, force, start=start, duration=duration)
     except ArgumentError as error:
         raise ArgumentError(f"--push: {error}") from None
+
+
+def _external_forces(robot: Tree, given: list[str] | None) -> list[ExternalForce]:
+    """Return the external forces of --force; raises ArgumentError, and UnknownNameError for an unknown link."""
+    forces = [external_force(text) for text in given or ()]
+    for force in forces:
+        try:
+            robot.frame(force.link)
+        except UnknownNameError as error:
+            raise ArgumentError(f"--force: {error.args[0]}") from None
+    return forces
 
 
 def _check_floor_and_push(options: RunOptions) -> None:
