@@ -37,6 +37,7 @@ from .dynamics.functions import (
 from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
 from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
 from .dynamics.operational.functions import inverse_operational_inertia
+from .dynamics.operational.inverse_kinematics import IKResult, IKTarget, solve_ik
 from .dynamics.operational.jacobian_derivative import frame_jacobian_derivative
 from .dynamics.operational.motion import center_of_mass, center_of_mass_jacobian, frame_acceleration
 from .dynamics.operational.space import OperationalSpace, operational_space
@@ -63,6 +64,7 @@ from .errors import (
     ModelError,
     NonFiniteError,
     PluginError,
+    ReachWarning,
     ShapeWarning,
     SingularInertiaError,
     SlowWarning,
@@ -132,6 +134,8 @@ __all__ = [
     "FrictionWarning",
     "Ground",
     "HeightField",
+    "IKResult",
+    "IKTarget",
     "Inertia",
     "Joint",
     "LightJointWarning",
@@ -146,6 +150,7 @@ __all__ = [
     "Player",
     "PluginError",
     "Pushed",
+    "ReachWarning",
     "RelativeTask",
     "Repaired",
     "Repetition",
@@ -215,6 +220,7 @@ __all__ = [
     "replay",
     "rollout",
     "schedule",
+    "solve_ik",
     "solve_mass_matrix",
     "sparse_jacobian",
     "standing",
