@@ -35,6 +35,19 @@ def of_box(size, place=(0, 0, 0)):
     return corners, np.array([[s[0], s[k], s[k + 1]] for s in sides for k in (1, 2)])
 
 
+def of_torus(radius, thickness, around, across):
+    """Vertices and triangles of a torus about z, of `around` and `across` corners, with radii of circle and tube."""
+    s, t = (2 * np.pi * np.arange(n) / n for n in (around, across))
+    out = radius + thickness * np.cos(t)
+    vertices = np.dstack(
+        [np.outer(np.cos(s), out), np.outer(np.sin(s), out), np.tile(thickness * np.sin(t), (around, 1))]
+    )
+    i, j = (k.ravel() for k in np.meshgrid(np.arange(around), np.arange(across), indexing="ij"))
+    next_i, next_j = (i + 1) % around, (j + 1) % across
+    a, b, c, d = (row * across + k for row, k in ((i, j), (next_i, j), (next_i, next_j), (i, next_j)))
+    return vertices.reshape(-1, 3), np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
+
+
 def together(*meshes):
     """One mesh of several, which share no vertices."""
     starts = np.cumsum([0] + [len(vertices) for vertices, _ in meshes])

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.contact.meshes import of_box, of_field, of_profile, together
+from tests.contact.meshes import of_box, of_field, of_profile, of_torus, together
 from tests.contact.scenes import at, ball, cube, free_body, shape, simulate, turned
+from tests.kernels.contact.test_collision import contacts, nearest_in
 from treesim import Ground, HeightField, Placement, StaticBox, StaticMesh
 
 HULL = np.array(list(product((-0.2, 0.2), (-0.2, 0.2), (-0.05, 0.05))))
@@ -156,6 +157,25 @@ def test_points_deep_behind_the_surface_come_out_and_those_behind_a_thin_wall_do
     stepper = treesim.Stepper(treesim.World(cube(), ground=plate), gravity=(0, 0, 0))
     for side in (1, -1):
         assert stepper.step(stepper.reset(at((side * 0.07, 0.1, 0.1))))[1].contact.count == 0
+
+
+@pytest.mark.nojit
+def test_the_gap_of_a_ball_is_its_distance_from_the_nearest_triangle_of_a_torus():
+    """Its centre lies up to 15 cm in front of the surface, or up to 9 cm behind it, at faces, edges and vertices."""
+    mesh, rng, behind = StaticMesh(*of_torus(0.5, 0.2, 24, 12)), np.random.default_rng(0), 0
+    corners, normals = mesh.edges.points, mesh.edges.normals
+    for _ in range(60):
+        k = rng.integers(len(corners))
+        p = rng.dirichlet([1, 1, 1]) @ corners[k] + rng.uniform(-0.09, 0.15) * normals[k]
+        near = np.argsort(np.linalg.norm(corners.mean(axis=1) - p, axis=1))[:40]
+        distances = np.array([np.linalg.norm(p - nearest_in(corners[[i]], p)) for i in near])
+        touched = near[distances < distances.min() + 1e-9]
+        heights = ((p - corners[touched, 0]) * normals[touched]).sum(axis=1)
+        side = np.sign(heights[np.abs(heights).argmax()])
+        behind += side < 0
+        found = contacts(ball(0.1), mesh, at(p), margin=0.06)
+        assert found.gap.min() == pytest.approx(side * distances.min() - 0.1, abs=1e-12)
+    assert 10 < behind < 50
 
 
 @pytest.mark.slow
