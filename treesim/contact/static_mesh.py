@@ -159,6 +159,12 @@ class StaticMesh(Surface):
         return mesh_table(self.edges)  # type: ignore[attr-defined]
 
     @property
+    def convex(self) -> bool:
+        """True if the mesh is closed and none of its edges is concave."""
+        edges: MeshEdges = self.edges  # type: ignore[attr-defined]
+        return edges.closed and bool((edges.bends >= 0).all())
+
+    @property
     def world_vertices(self) -> np.ndarray:
         """Vertices (n, 3) in the world [m]."""
         R = self.placement.rotation
