@@ -31,6 +31,8 @@ from .inverse_kinematics_tasks import PER_TASK, Tasks
 SMALLEST_STEP = 1e-10  # rad, m: of a step that changes nothing
 FIRST_FACTOR, SMALLEST_FACTOR, LARGEST_FACTOR = 0.3, 1e-4, 1e12  # of the damping
 SLOW, PATIENCE = 0.85, 4  # a start ends after so many iterations that reduce the cost by less
+REFINED = 8  # this part of the iterations is kept for the best of all starts, where none reaches the targets
+CLEARLY = 0.5  # further starts are kept from this part of the least cost on: others are not worth leaving q0
 CORRECTIONS = 4  # steps at most for one step towards a posture
 POSTURE_STEP = 1e-5  # rad, m: smaller steps towards a posture end the iteration
 HEADER = 5  # integers before the tasks: number of tasks, of rows, of those on the centre of mass, iterations, restarts
@@ -86,7 +88,8 @@ def search(tree, mimic, tasks, targets, bounds, restarts, m, error, tolerance, m
     cost = start(tree, tasks, targets, bounds, m, error)
     copy(m.q, m.best)
     best, factor, slow = cost, cost * 0 + FIRST_FACTOR, 0
-    iterations, attempt, fresh, ended = 0, 0, 0, 0
+    iterations, attempt, last, fresh, ended = 0, 0, restarts.shape[0], 0, 0
+    refined = most // REFINED if last > 0 else 0
     while iterations < most and ended == 0 and not largest_of(error) < tolerance:
         if fresh == 0:
             put_derivatives(tree, mimic, tasks, targets, m)
@@ -103,13 +106,18 @@ def search(tree, mimic, tasks, targets, bounds, restarts, m, error, tolerance, m
             factor = factor * 4
             if largest < SMALLEST_STEP or factor > LARGEST_FACTOR:
                 ended = 1
-        if (ended == 1 or slow >= PATIENCE) and attempt < restarts.shape[0]:
-            if cost < best:
+        if 0 < last >= attempt and (ended == 1 or slow >= PATIENCE or iterations >= most - refined):
+            if cost < (best if attempt == 0 else CLEARLY * best):
                 best = cost
                 copy(m.q, m.best)
-            restart(tree, mimic, restarts[attempt], m)
+            if attempt < last and iterations < most - refined:
+                restart(tree, mimic, restarts[attempt], m)
+                attempt += 1
+            else:  # no further starts: on from the best of them
+                copy(m.best, m.q)
+                attempt = last + 1
             cost = start(tree, tasks, targets, bounds, m, error)
-            factor, slow, attempt, fresh, ended = cost * 0 + FIRST_FACTOR, 0, attempt + 1, 0, 0
+            factor, slow, fresh, ended = cost * 0 + FIRST_FACTOR, 0, 0, 0
     if best < cost and not largest_of(error) < tolerance:
         copy(m.best, m.q)
         start(tree, tasks, targets, bounds, m, error)
