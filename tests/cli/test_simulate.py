@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treesim import Simulation, momentum, plugins
+from treesim import Simulation, StaticMesh, momentum, plugins
 from treesim import load as load_robot
 from treesim.formats import load
 
@@ -114,6 +114,17 @@ def test_the_ground_and_a_push_are_told_in_place_of_a_drift(answer: Callable[...
     stood = answer("simulate", standing(robot), *QUICK, "--base", "floating", "--ground")
     assert stood["contact"]["most_contacts"] == 4
     assert stood["momentum"]["linear_drift"] is None and "the ground pushes" in stood["momentum"]["note"]
+
+
+def test_a_robot_stands_on_the_mesh_of_a_file(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    mesh, out = tmp_path / "slab.obj", tmp_path / "run.npz"
+    corners = "".join(f"v {x} {y} 0.5\n" for x, y in ((-2, -2), (2, -2), (2, 2), (-2, 2)))
+    mesh.write_text(f"{corners}f 1 2 3\nf 1 3 4\n", encoding="utf-8")
+    terrain = ("--terrain", mesh, "--ground-friction", 0.3, "--out", out)
+    found = answer("simulate", standing(robot), *QUICK, "--base", "floating", *terrain)
+    assert found["contact"]["most_contacts"] == 4
+    run = load(out)
+    assert isinstance(run.ground[0], StaticMesh) and run.ground[0].friction == 0.3 and run.q[0, 2] > 0.5
 
 
 def test_a_push_gives_momentum(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:

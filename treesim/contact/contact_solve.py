@@ -128,7 +128,7 @@ class ContactSolve:
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and SHARE[rule] < 1 and touching.limits > 0
         placed = not (mimic_map or pushed)
-        parts = parts_of(touching.on_planes, held, touching.resists, again, placed)
+        parts = parts_of(touching.on_planes, touching.on_meshes, held, touching.resists, again, placed)
         self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, mimic_map, parts, pushed=pushed)
         scheme = np.array([SHARE[rule], tolerance, SWEEPS, float(chosen.exact), float(work), float(again)])
         layout = touching.layout if work else touching.without_groups()
