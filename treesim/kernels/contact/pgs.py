@@ -16,6 +16,7 @@ from .problem import (
     change_contact,
     change_impulse,
     clamped,
+    is_accepted,
     put_triple,
     relative_velocities,
     residual,
@@ -30,7 +31,6 @@ REGULAR, LEAST = 1e-5, 1e-8  # of a row's mobility: the proximal term of the fir
 COLD = 50  # iterations of `admm` without a warm start at most
 SOFTEST, HARDEST, HARDER = 1e-1, 1e-8, 0.5  # of a row's mobility: compliances that are followed, and their ratio
 THROUGH = 6  # searches that may increase the residual at first
-ACCEPTED = 1e-3  # of the tolerance: residual of impulses that need no search
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
 
 
@@ -121,11 +121,10 @@ def is_cold(problem, impulse, sigma, tolerance):
 def search_on(problem, impulse, sigma, tolerance, regular, wanted, m):
     """Run a search of the active set, and more while each decreases the residual; return number of steps, and residual.
 
-    Impulses whose residual is far below the tolerance are left as they are. A search with a smaller proximal term
-    follows one that does not halve the residual.
+    Accepted impulses do not change. A search with a smaller proximal term follows one that does not halve the residual.
     """
     count, left = 0, residual(problem, impulse, sigma)
-    taken, going = left * 0, wanted and left > ACCEPTED * tolerance
+    taken, going = left * 0, wanted and not is_accepted(problem, impulse, sigma, left)
     while some(going):
         steps, found = run_active_set(problem, impulse, sigma, regular, going, left, m)
         taken += steps
