@@ -1,4 +1,6 @@
-"""A quadruped trots over bumps and up stairs: a hand-made gait, leg kinematics in closed form, springs at the joints.
+"""A quadruped trots over bumps, up stairs, and up worn steps that overhang, which are a mesh.
+
+Its gait is hand-made: leg kinematics in closed form, springs at the joints.
 
 Diagonal pairs of feet take turns on the ground. Feet are told where to be beside their hips, in the body's axes; a foot
 in the air is shifted to where it will take errors of the body's velocity away (Raibert 1986), and the joints are pulled
@@ -30,6 +32,18 @@ for step in range(STEPS):
     length = 6 - RUN * step
     place = treesim.Placement(translation=(0.6 + RUN * step + length / 2, 0, RISE * (step + 0.5)))
     stairs.append(treesim.StaticBox((length, 4, RISE), place, friction=0.7, name=f"step {step}"))
+
+# steps of triangles, whose edges overhang by 1 cm and are worn: vertices lie up to 3 mm off
+profile, edge = [(-2.0, 0.0)], 0.6
+for step in range(STEPS):
+    profile += [(edge + RUN * step, RISE * step), (edge + RUN * step - 0.01, RISE * (step + 1))]
+profile.append((6.0, RISE * STEPS))
+across, along = np.linspace(-2, 2, 21), len(profile)
+vertices = np.array([(x, y, z) for y in across for x, z in profile])
+vertices += 0.003 * np.random.default_rng(0).uniform(-1, 1, size=vertices.shape)
+corner = (along * np.arange(len(across) - 1)[:, None] + np.arange(along - 1)).ravel()
+halves = [corner, corner + 1, corner + along + 1], [corner, corner + along + 1, corner + along]
+worn = treesim.StaticMesh(vertices, np.concatenate([np.stack(half, axis=1) for half in halves]), friction=0.7)
 
 
 def leg_angles(leg, foot):
@@ -83,7 +97,8 @@ def configuration(feet):
 
 
 below = {leg: (0, ASIDE * np.sign(HIPS[leg][1]), -HEIGHT) for leg in PHASE}
-for name, ground, top in (("bumps", bumps, BUMPS), ("stairs", stairs, 0.0)):
+grounds = {"bumps": (bumps, BUMPS, 12), "stairs": (stairs, 0.0, 12), "worn steps": (worn, 0.003, 15)}
+for name, (ground, top, steepest) in grounds.items():
     start = treesim.standing(robot, configuration(below), treesim.Ground(height=top))
     run = treesim.Simulation(treesim.World(robot, ground=ground), controller=Trot()).run(DURATION, start)
     tilt = np.degrees(2 * np.arcsin(np.linalg.norm(run.q[:, 3:5], axis=1)))
@@ -94,6 +109,6 @@ for name, ground, top in (("bumps", bumps, BUMPS), ("stairs", stairs, 0.0)):
     print(f"  tilted by {tilt.max():.1f} degrees at most; the ground carries {carried:.3f} of the weight on average; "
           f"{np.abs(run.tau).max():.1f} N m at most of {robot.effort_limit[6:].max():g}; "
           f"penetration {run.penetration.max():.0e} m")  # fmt: skip
-    assert run.q[-1, 0] > 1.3 and abs(run.q[-1, 1]) < 0.3 and tilt.max() < 12
+    assert run.q[-1, 0] > 1.3 and abs(run.q[-1, 1]) < 0.3 and tilt.max() < steepest
     assert all(not run.contact_wrench(body).any() for body in others), "nothing but feet touches the ground"
     assert abs(carried - 1) < 0.02 and run.penetration.max() < 1e-5 and run.energy_certificate.max() < 1e-9

@@ -23,6 +23,7 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
     "Body": {"name": "pole", "parent": 0, "joint": HINGE},
     "CenterOfMassTask": {},
     "CollisionShape": {"body": 1, "placement": PLACE, "kind": "sphere", "size": (0.1,)},
+    "ExternalForce": {"link": "hand"},
     "Frame": {"name": "tip", "body": 1},
     "FrameConstraint": FRAMES,
     "FrameTask": FRAMES,
@@ -38,6 +39,7 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
     "Pushed": {"controller": None, "robot": CRATE, "force": (1, 0, 0)},
     "RelativeTask": {"first": "tip", "second": "pole"},
     "StaticBox": {"size": (1, 1, 1)},
+    "StaticMesh": {"vertices": np.eye(3), "triangles": [[0, 1, 2]]},
     "Surface": {},
     "Topology": {"parent": [0]},
     "Trajectory": {

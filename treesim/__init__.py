@@ -14,6 +14,7 @@ from . import measures as measures
 from .contact.bodies import free_body
 from .contact.ground import Ground, HeightField, StaticBox, Surface
 from .contact.report import ContactReport
+from .contact.static_mesh import StaticMesh
 from .conversion.converters import convert_state, to_mujoco, to_mujoco_spec, to_pinocchio
 from .doctor import Diagnosis, check
 from .dynamics.compiled.batch_function import BatchFunction
@@ -22,16 +23,24 @@ from .dynamics.compiled.schedules import schedule
 from .dynamics.constrained.base import ConstrainedAcceleration
 from .dynamics.constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
 from .dynamics.constrained.functions import constrained_dynamics
+from .dynamics.coriolis import coriolis_matrix
+from .dynamics.energy import energy, momentum
 from .dynamics.factorization import Factorization, ltdl, ltl
-from .dynamics.functions import bias_forces, energy, forward_dynamics, inverse_dynamics, mass_matrix, momentum
-from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_velocity
+from .dynamics.forward_dynamics import forward_dynamics
+from .dynamics.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
+from .dynamics.mass_matrix import mass_matrix
+from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
+from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
 from .dynamics.operational.functions import inverse_operational_inertia
+from .dynamics.operational.inverse_kinematics import IKResult, IKTarget, solve_ik
+from .dynamics.operational.jacobian_derivative import frame_jacobian_derivative
 from .dynamics.operational.motion import center_of_mass, center_of_mass_jacobian, frame_acceleration
 from .dynamics.operational.space import OperationalSpace, operational_space
 from .dynamics.operational.sparse_jacobian import SparseJacobian, sparse_jacobian
 from .dynamics.operational.tasks import CenterOfMassTask, FrameTask, RelativeTask
 from .dynamics.packed_mass_matrix import mass_matrix_pattern, unpack_mass_matrix
 from .dynamics.solve import solve_mass_matrix
+from .dynamics.torque_regressor import inertial_parameters, joint_torque_regressor
 from .engine.threads import use_threads
 from .errors import (
     AccuracyError,
@@ -50,6 +59,7 @@ from .errors import (
     ModelError,
     NonFiniteError,
     PluginError,
+    ReachWarning,
     ShapeWarning,
     SingularInertiaError,
     SlowWarning,
@@ -74,6 +84,7 @@ from .rollouts.batch_stepper import BatchStepper
 from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
+from .simulation.external_forces import ExternalForce
 from .simulation.player import Player
 from .simulation.report import Report
 from .simulation.simulation import Simulation
@@ -110,6 +121,7 @@ __all__ = [
     "Dynamics",
     "EffortWarning",
     "EnergyWarning",
+    "ExternalForce",
     "Factorization",
     "Frame",
     "FrameConstraint",
@@ -117,6 +129,8 @@ __all__ = [
     "FrictionWarning",
     "Ground",
     "HeightField",
+    "IKResult",
+    "IKTarget",
     "Inertia",
     "Joint",
     "LightJointWarning",
@@ -131,6 +145,7 @@ __all__ = [
     "Player",
     "PluginError",
     "Pushed",
+    "ReachWarning",
     "RelativeTask",
     "Repaired",
     "Repetition",
@@ -143,6 +158,7 @@ __all__ = [
     "SparseJacobian",
     "State",
     "StaticBox",
+    "StaticMesh",
     "Stepper",
     "StoppedWarning",
     "Surface",
@@ -165,18 +181,27 @@ __all__ = [
     "body_poses",
     "center_of_mass",
     "center_of_mass_jacobian",
+    "centroidal_dynamics",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
     "check",
     "constrained_dynamics",
     "convert_state",
+    "coriolis_matrix",
     "energy",
     "forward_dynamics",
     "frame_acceleration",
     "frame_jacobian",
+    "frame_jacobian_derivative",
     "frame_pose",
+    "frame_poses",
     "frame_velocity",
     "free_body",
+    "gravity_forces",
+    "inertial_parameters",
     "inverse_dynamics",
     "inverse_operational_inertia",
+    "joint_torque_regressor",
     "load",
     "loop_constraints",
     "lowest_point",
@@ -190,6 +215,7 @@ __all__ = [
     "replay",
     "rollout",
     "schedule",
+    "solve_ik",
     "solve_mass_matrix",
     "sparse_jacobian",
     "standing",

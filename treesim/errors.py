@@ -319,6 +319,16 @@ class LimitWarning(TreesimWarning):
     """
 
 
+class ReachWarning(TreesimWarning):
+    """Warning of inverse kinematics that do not reach their targets; it names the targets and the joints at limits.
+
+    Examples
+    --------
+    >>> issubclass(treesim.ReachWarning, treesim.TreesimWarning)
+    True
+    """
+
+
 class ShapeWarning(TreesimWarning):
     """Warning of a collision shape that is not used, or whose geometry is not completely covered.
 

@@ -9,6 +9,7 @@ Engine: TypeAlias = Literal["auto", "generic", "specialized"]
 Keep: TypeAlias = Literal["all", "last", "none"]
 Reference: TypeAlias = Literal["local_world_aligned", "world", "local"]  # "world" is another name of the first
 JacobianReference: TypeAlias = Literal["local_world_aligned", "world", "local", "spatial"]
+ForceFrame: TypeAlias = Literal["world", "local"]
 Base: TypeAlias = Literal["fixed", "floating"]
 BaseChoice: TypeAlias = Literal["fixed", "floating", "auto"]
 Mimic: TypeAlias = Literal["free"]

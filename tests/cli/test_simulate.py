@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treesim import Simulation, momentum, plugins
+from treesim import Simulation, StaticMesh, momentum, plugins
 from treesim import load as load_robot
 from treesim.formats import load
 
@@ -116,6 +116,17 @@ def test_the_ground_and_a_push_are_told_in_place_of_a_drift(answer: Callable[...
     assert stood["momentum"]["linear_drift"] is None and "the ground pushes" in stood["momentum"]["note"]
 
 
+def test_a_robot_stands_on_the_mesh_of_a_file(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    mesh, out = tmp_path / "slab.obj", tmp_path / "run.npz"
+    corners = "".join(f"v {x} {y} 0.5\n" for x, y in ((-2, -2), (2, -2), (2, 2), (-2, 2)))
+    mesh.write_text(f"{corners}f 1 2 3\nf 1 3 4\n", encoding="utf-8")
+    terrain = ("--terrain", mesh, "--ground-friction", 0.3, "--out", out)
+    found = answer("simulate", standing(robot), *QUICK, "--base", "floating", *terrain)
+    assert found["contact"]["most_contacts"] == 4
+    run = load(out)
+    assert isinstance(run.ground[0], StaticMesh) and run.ground[0].friction == 0.3 and run.q[0, 2] > 0.5
+
+
 def test_a_push_gives_momentum(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
     out = tmp_path / "run.npz"
     push = ("--push", "-2,1,3", "--push-at", 0.02, "--push-for", 0.05)
@@ -124,6 +135,18 @@ def test_a_push_gives_momentum(answer: Callable[..., Any], robot: str, tmp_path:
     linear = momentum(tree, run.q[-1], run.v[-1])[:3]
     turn = np.abs(run.v[:, 3:6]).max() * 5e-4  # the force turns with the link within half a step
     np.testing.assert_allclose(linear, [-0.1, 0.05, 0.15], rtol=0, atol=turn * 0.05 * np.sqrt(14))
+
+
+def test_a_force_gives_momentum(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
+    out = tmp_path / "run.npz"
+    link = load_robot(robot).body_names[0]
+    force = ("--force", f"{link}:-2,1,3@0.02:0.07", "--base", "floating", "--gravity", 0, "--out", out)
+    told = answer("simulate", robot, *QUICK, *force)["momentum"]
+    assert told["linear_drift"] is None and "external forces act" in told["note"]
+    run, tree = load(out), load_robot(robot, base="floating")
+    linear = momentum(tree, run.q[-1], run.v[-1])[:3]
+    np.testing.assert_allclose(linear, [-0.1, 0.05, 0.15], rtol=0, atol=1e-6)
+    assert run.metadata["external_forces"][0]["link"] == link
 
 
 def test_damping_is_told(answer: Callable[..., Any], make_robot: Callable[..., str]) -> None:
@@ -193,6 +216,9 @@ def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Pa
         (("--push", "1,x,0", "--base", "floating"), "--push: 'x' is not a number"),
         (("--push", "1,0,0", "--base", "floating", "--push-at", -1), "--push-at must be a number of seconds"),
         (("--push", "1,0,0", "--base", "floating", "--push-for", 0), "--push-for must be a number of seconds"),
+        (("--force", "nobody:0,0,1"), "--force: unknown frame of 'toy' 'nobody'"),
+        (("--force", "leg:0,1"), "--force takes a link, a force in N along the world's axes and its times"),
+        (("--force", "leg:0,0,1@2:1"), "stop must be a time after start"),
         (("--push-for", 1), "--push-at and --push-for are times of a push: give its force, --push,"),
         (("--mimic", "drop"), "unknown way to treat mimic joints 'drop'"),
     ],

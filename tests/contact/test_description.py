@@ -17,6 +17,7 @@ GROUNDS = (
     treesim.Ground(normal=(0.6, 0.0, 0.8), height=0.3, friction=0.4),
     treesim.StaticBox((1, 2, 0.1 / 3), Placement.from_xyz_rpy((1, 2, 3), (0.1, 0.2, 0.3)), stiffness=1e4),
     treesim.HeightField(np.random.default_rng(0).normal(size=(3, 4)), (0.1, 0.2), (1, 2), restitution=0.5),
+    treesim.StaticMesh(np.eye(3) / 3, [[0, 1, 2]], Placement.from_xyz_rpy((1, 2, 3), (0.1, 0.2, 0.3)), friction=0.1),
 )
 
 

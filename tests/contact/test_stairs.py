@@ -1,9 +1,10 @@
-"""Robots whose feet are hulls of meshes stand with half a foot over the edge of a stair, and of a height field."""
+"""Robots whose feet are hulls of meshes stand with half a foot over the edge of a stair, a height field, a mesh."""
 
 import numpy as np
 import pytest
 
 import treesim
+from tests.contact.meshes import of_box
 from treesim.states.support import POSES, candidates, gaps
 from treesim.urdf import installed_robots
 
@@ -21,7 +22,7 @@ def soles(robot, q):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", GAINS)
-@pytest.mark.parametrize("kind", ["stair", "field"])
+@pytest.mark.parametrize("kind", ["stair", "field", "mesh"])
 def test_half_a_foot_over_an_edge_bears_as_a_whole_one(name, kind):
     if name not in KNOWN:
         pytest.skip("needs example-robot-data and robot_descriptions")
@@ -31,6 +32,9 @@ def test_half_a_foot_over_an_edge_bears_as_a_whole_one(name, kind):
     edge = x[x > x.mean()].mean()  # of front feet, or of the front half of all feet
     if kind == "stair":
         ground = treesim.StaticBox((4, 4, 1), treesim.Placement(translation=(edge - 2, 0, -0.5)))
+    elif kind == "mesh":
+        box, place = of_box((4, 4, 1)), treesim.Placement(translation=(edge - 2, 0, -0.5))
+        ground = treesim.StaticMesh(*box, place)
     else:
         ground = treesim.HeightField(np.zeros((41, 41)), center=(edge - 2, 0))
     q = robot.standing(q, ground)

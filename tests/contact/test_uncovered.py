@@ -6,7 +6,19 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim import Body, CollisionShape, Ground, HeightField, Inertia, Joint, Placement, ShapeWarning, StaticBox, Tree
+from treesim import (
+    Body,
+    CollisionShape,
+    Ground,
+    HeightField,
+    Inertia,
+    Joint,
+    Placement,
+    ShapeWarning,
+    StaticBox,
+    StaticMesh,
+    Tree,
+)  # fmt: skip
 
 CORNERS = np.array([[x, y, z] for x in (-0.2, 0.2) for y in (-0.2, 0.2) for z in (-0.05, 0.05)])
 SHAPES = {
@@ -15,6 +27,7 @@ SHAPES = {
     "flat": ("hull", (), CORNERS[::2]),
 }  # fmt: skip
 POST, FIELD = StaticBox((0.1, 0.1, 0.3), name="post"), HeightField(np.zeros((5, 5)), name="hills")
+MESH = StaticMesh(np.eye(3), [[0, 1, 2]], name="rock")
 
 
 def body(kind):
@@ -36,7 +49,7 @@ def reported(robot, *surfaces, **options):
 def test_of_all_shapes_only_flat_hulls_are_told_with_links_and_surfaces(kind):
     robot = body(kind)
     assert reported(robot, Ground()) == []
-    for surface, name in ((POST, "'post'"), (FIELD, "'hills'")):
+    for surface, name in ((POST, "'post'"), (FIELD, "'hills'"), (MESH, "'rock'")):
         found = reported(robot, Ground(), surface)
         assert len(found) == (kind == "flat")
         for text in found:

@@ -54,6 +54,7 @@ def recordings() -> tuple[Trajectory, ...]:
     grounds = [
         treesim.Ground(friction=0.5), treesim.StaticBox((1, 1, 1), treesim.Placement(translation=(5, 0, 0))),
         treesim.HeightField(np.zeros((2, 3)), name="hills", stiffness=1e4),
+        treesim.StaticMesh(np.eye(3), [[0, 1, 2]], treesim.Placement(translation=(9, 0, 0))),
     ]  # fmt: skip
     two = treesim.World(crates[0], bodies=crates[1:], ground=grounds, surface=treesim.Surface(friction=0.1))
     alone = treesim.World(crates[0], ground=treesim.Ground())

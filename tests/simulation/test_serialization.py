@@ -76,6 +76,7 @@ def test_worlds_come_back_with_what_is_held_and_met():
     robot = treesim.load("ur5")
     q = np.array([0.3, -1.0, 0.7, 0.2, 0.1, 0.4])
     grounds = [treesim.StaticBox((1, 1, 0.1), treesim.Placement(translation=(0, 0, -2))), treesim.Ground(height=-1.0)]
+    grounds.append(treesim.StaticMesh(np.eye(3) / 3 - 5, [[0, 1, 2]], grounds[0].placement))
     held = [treesim.FrameConstraint("ee_link", rows="linear")]
     crate = treesim.free_body("crate", "box", (0.1, 0.1, 0.1), 1.0)
     q = np.concatenate([q, crate.neutral()])

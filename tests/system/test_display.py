@@ -141,6 +141,9 @@ LINES = {
     "<StaticBox: 1 x 2 x 0.5 m at (0, 0, 0), friction 0.8, restitution 0, 1000 N/m>": treesim.StaticBox(
         (1, 2, 0.5), stiffness=1e3
     ),
+    "<StaticMesh 'rock': 1 triangles at (0, 0, 0), friction 0.8, restitution 0, rigid>": treesim.StaticMesh(
+        np.eye(3), [[0, 1, 2]], name="rock"
+    ),
     "<HeightField: 2 x 3 heights, friction 0.8, restitution 0.1, rigid>": treesim.HeightField(
         np.zeros((2, 3)), restitution=0.1
     ),

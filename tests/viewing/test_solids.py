@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treesim import Ground, HeightField, Placement, StaticBox, Visual
+from treesim import Ground, HeightField, Placement, StaticBox, StaticMesh, Visual
 from treesim.viewing.solids import surface_triangles, triangles_of
 
 SIZES = {"box": (0.1, 0.2, 0.4), "sphere": (0.1,), "cylinder": (0.1, 0.4), "capsule": (0.1, 0.4)}
@@ -20,7 +20,13 @@ def test_solids_are_about_their_middle_and_stand_along_z(kind):
 
 
 @pytest.mark.parametrize(
-    "surface", [Ground(normal=(0, 0.6, 0.8), height=0.3), StaticBox((1, 2, 0.6)), HeightField(np.full((3, 3), 0.3))]
+    "surface",
+    [
+        Ground(normal=(0, 0.6, 0.8), height=0.3),
+        StaticBox((1, 2, 0.6)),
+        HeightField(np.full((3, 3), 0.3)),
+        StaticMesh(np.eye(3), [[0, 1, 2]], Placement(translation=(0, 0, -0.7))),
+    ],
 )
 def test_surfaces_are_in_their_place(surface):
     mesh, pose = surface_triangles(surface, np.zeros(3), 5.0)

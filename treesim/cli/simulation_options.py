@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, cast
 
 import typer
 
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnknownNameError
 from .common import (
     CONTACT,
     CONTROL,
@@ -23,13 +23,15 @@ from .common import (
     checked_seconds,
     load_robot,
 )
-from .states import SPELLINGS, gravity_vector, initial_state, push_vector
+from .states import SPELLINGS, external_force, gravity_vector, initial_state, push_vector
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..contact.ground import Ground, Surface
     from ..model.tree import Tree
     from ..simulation.control import Controller
+    from ..simulation.external_forces import ExternalForce
     from ..simulation.simulation import Simulation
     from ..simulation.world import World
     from ..types import ControllerName
@@ -90,7 +92,17 @@ class SimulationOptions:
     ] = False
     ground_friction: Annotated[
         float | None,
-        typer.Option(help="Coulomb friction of the --ground.", show_default=f"{FRICTION:g}", rich_help_panel=CONTACT),
+        typer.Option(
+            help="Coulomb friction of the --ground or --terrain.", show_default=f"{FRICTION:g}", rich_help_panel=CONTACT
+        ),
+    ] = None
+    terrain: Annotated[
+        str | None,
+        typer.Option(
+            help="Mesh file (m) of an immovable surface instead of the floor; its triangles face outside.",
+            metavar="FILE",
+            rich_help_panel=CONTACT,
+        ),
     ] = None
     contact_solver: Annotated[
         str, typer.Option(help="Contact solver; `treesim plugins` lists them.", rich_help_panel=CONTACT)
@@ -128,6 +140,16 @@ class RunOptions(SimulationOptions):
     push_for: Annotated[
         float | None,
         typer.Option(help="Duration of the --push (s).", show_default=f"{PUSH_FOR:g}", rich_help_panel=CONTROL),
+    ] = None
+    force: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="External force on a link: LINK:x,y,z (N) along the world's axes, from start to stop (s) with "
+            "@start:stop. May be repeated.",
+            metavar="LINK:X,Y,Z[@START:STOP]",
+            show_default=False,
+            rich_help_panel=CONTROL,
+        ),
     ] = None
 
 
@@ -202,12 +224,13 @@ def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
     if ground is None:
         shapes = robot.base == "floating" and bool(candidates(robot).shapes)
         ground = options.ground_friction is not None or shapes
-    world = _world(robot, options.ground_friction) if ground else treesim.World(robot)
+    ground = bool(ground or options.terrain)
+    world = _world(robot, options.ground_friction, options.terrain) if ground else treesim.World(robot)
     if options.q0 is None:
         q = world.close(q)
     stands = ground and robot.base == "floating"
     if stands and options.q0 is None:
-        q = treesim.standing(robot, q)
+        q = treesim.standing(robot, q, cast("Ground", world.ground[0]))
     kp, kd, controller = options.kp, options.kd, options.controller
     stiffness, damping = KP, KD
     if controller is None:
@@ -223,6 +246,7 @@ def build_simulation(source: str, options: RunOptions) -> SimulationSetup:
     simulation = treesim.Simulation(
         world, options.dt, integrator=options.integrator, backend=options.backend, controller=drive, gravity=field,
         substeps=options.substeps, contact_solver=options.contact_solver,
+        external_forces=_external_forces(robot, options.force),
     )  # fmt: skip
     return SimulationSetup(robot, q, v, simulation, cast("ControllerName", controller), stiffness, damping, around)
 
@@ -238,18 +262,24 @@ def _carrying(robot: Tree, q: np.ndarray) -> tuple[float, float]:
     return kp, kp * KD_PART
 
 
-def _world(robot: Tree, friction: float | None) -> World:
-    """Return the robot's world with a floor; raises ArgumentError without shapes, or for invalid friction."""
+def _world(robot: Tree, friction: float | None, terrain: str | None) -> World:
+    """Return the robot's world with a floor, or the mesh of a file `terrain`.
+
+    Raises ArgumentError without shapes, or for invalid friction; for a mesh also ModelError.
+    """
     import treesim
 
+    mu = FRICTION if friction is None else friction
     try:
-        floor = treesim.Ground(friction=FRICTION if friction is None else friction)
+        floor: Surface = treesim.Ground(friction=mu)
     except ArgumentError as error:
         raise ArgumentError(f"--ground-friction: {error}") from None
     try:
+        if terrain is not None:
+            floor = treesim.StaticMesh.from_file(terrain, friction=mu)
         return treesim.World(robot, ground=floor)
     except ArgumentError as error:
-        raise ArgumentError(f"--ground: {error}") from None
+        raise ArgumentError(f"{'--ground' if terrain is None else '--terrain'}: {error}") from None
 
 
 def _drive(robot: Tree, q: np.ndarray, controller: str, kp: float, kd: float) -> Controller:
@@ -283,8 +313,19 @@ def _pushed(drive: Controller, robot: Tree, push: str, push_at: float | None, pu
         raise ArgumentError(f"--push: {error}") from None
 
 
+def _external_forces(robot: Tree, given: list[str] | None) -> list[ExternalForce]:
+    """Return the external forces of --force; raises ArgumentError, and UnknownNameError for an unknown link."""
+    forces = [external_force(text) for text in given or ()]
+    for force in forces:
+        try:
+            robot.frame(force.link)
+        except UnknownNameError as error:
+            raise ArgumentError(f"--force: {error.args[0]}") from None
+    return forces
+
+
 def _check_floor_and_push(options: RunOptions) -> None:
-    if options.ground_friction is not None and options.ground is False:
+    if options.ground_friction is not None and options.ground is False and options.terrain is None:
         raise ArgumentError("--ground-friction is that of the floor: give --ground too, or leave it out")
     if options.push is None and not (options.push_at is None and options.push_for is None):
         raise ArgumentError("--push-at and --push-for are times of a push: give its force, --push, or leave them out")

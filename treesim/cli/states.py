@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..model.tree import Tree
+    from ..simulation.external_forces import ExternalForce
 
 SPELLINGS = "comma-separated numbers, name=value pairs, or @file.npy"
 
@@ -53,6 +54,28 @@ def push_vector(text: str) -> tuple[float, float, float]:
     if len(values) == 3:
         return values[0], values[1], values[2]
     raise ArgumentError(f"--push takes three numbers, a force in N along the world's axes, got {text!r}")
+
+
+def external_force(text: str) -> ExternalForce:
+    """Return the external force of --force from "LINK:x,y,z" or "LINK:x,y,z@start:stop"; raises ArgumentError."""
+    import treesim
+
+    link, colon, rest = text.partition(":")
+    numbers, at, times = rest.partition("@")
+    values = [_number("--force", part) for part in numbers.split(",")] if colon else []
+    if len(values) != 3 or not link:
+        raise ArgumentError(
+            f"--force takes a link, a force in N along the world's axes and its times in s, as hand:0,0,50@1:2 or "
+            f"hand:0,0,50, got {text!r}"
+        )
+    start, _, stop = times.partition(":")
+    if at and not times:
+        raise ArgumentError(f"--force: times in s, start:stop, must follow '@', got {text!r}")
+    begin, end = _number("--force", start or "0"), _number("--force", stop) if stop else math.inf
+    try:
+        return treesim.ExternalForce(link, values, start=begin, stop=end)
+    except ArgumentError as error:
+        raise ArgumentError(f"--force {text!r}: {error}") from None
 
 
 def _vector(option: str, text: str | None, names: Sequence[str], start: np.ndarray) -> np.ndarray:

@@ -112,6 +112,8 @@ def _pusher(robot: Tree, trajectory: Trajectory) -> str | None:
         return "the base is fixed to the world"
     if trajectory.contact is not None and trajectory.contact.wrench.any():
         return "the ground pushes"
+    if trajectory.metadata.get("external_forces"):
+        return "external forces act"
     if trajectory.tau[:, robot.v_index[roots[0].name]].any():
         return "the controller pushes the root link"
     return None

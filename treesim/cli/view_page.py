@@ -26,6 +26,7 @@ HtmlOption = Annotated[
 
 UNKNOWN = {  # options that such a file does not support, and why
     "push": "the page steps as it needs, and nobody pushes in it",
+    "force": "the page steps as it needs, and nobody pushes in it",
     "substeps": "the page steps as it needs, and nobody pushes in it",
     "reference": "the page simulates one robot",
     "duration": "the page plays until it is closed",

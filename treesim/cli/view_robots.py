@@ -24,7 +24,7 @@ class InstalledRobots:
         from ..urdf import installed_robots
 
         self._source = {name: source}
-        self._options = replace(options, q0=None, v0=None, push=None, push_at=None, push_for=None)
+        self._options = replace(options, q0=None, v0=None, push=None, push_at=None, push_for=None, force=None)
         self.robots = list(dict.fromkeys([name, *(entry.name for entry in installed_robots())]))
         self.bases = list(BASES)
 
@@ -45,4 +45,5 @@ def scene_of(setup: SimulationSetup, options: ViewOptions, speed: float = 1.0) -
     methods = options.backend, options.integrator, options.contact_solver
     drive = setup.controller, setup.kp, setup.kd
     settings = Settings(*methods, gravity, simulation.dt, *drive, speed, simulation.substeps)
-    return Scene(simulation.world, setup.q, setup.v, setup.robot.base, setup.push), settings
+    start = simulation.world, setup.q, setup.v, setup.robot.base
+    return Scene(*start, setup.push, simulation.external_forces), settings

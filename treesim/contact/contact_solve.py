@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,7 +45,8 @@ class ContactInput(NamedTuple):
 
     q, v: state at the start of the step. q_free, v_free: end of the unconstrained step. force (..., nv), work_free
     (..., 2): its applied controls and its work. warm_start (..., R): impulses of the step before. external_contacts
-    (..., F, 9): contacts found outside the kernel (`convex_pairs`).
+    (..., F, 9): contacts found outside the kernel (`convex_pairs`). external (..., nv): joint forces of external
+    forces; None in steps without.
     """
 
     q: Any
@@ -54,6 +57,17 @@ class ContactInput(NamedTuple):
     work_free: Any
     warm_start: Any
     external_contacts: Any
+    external: Any = None
+
+    def mapped(self, function: Callable[[Any], Any]) -> ContactInput:
+        """Return the function's values of all arrays."""
+        return ContactInput(*(None if x is None else function(x) for x in self))
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Arrays in the order of the kernel's arguments."""
+        *others, external = self
+        return others if external is None else [*others[:5], external, *others[5:]]
 
 
 class ContactOutput(NamedTuple):
@@ -87,6 +101,7 @@ class ContactSolve:
         work: bool = True,
         tolerance: float = 1e-9,
         engine: Engine = "auto",
+        pushed: bool = False,
     ) -> None:
         self.solver = chosen = chosen_solver(solver)
         self.robot, self.touching = robot, touching
@@ -98,9 +113,9 @@ class ContactSolve:
         mimic_map, held = robot.mimic_map is not None, bool(touching.held[0][0])
         plain = not (mimic_map or held or touching.convex[1] > touching.convex[0])
         again = plain and SHARE[rule] < 1 and touching.limits > 0
-        parts = parts_of(touching.on_planes, held, touching.resists, again, not mimic_map)
-        self._made_of = type(chosen).kernel, type(chosen).memory, mimic_map, parts
-        self.entry = contact_step_entry(*self._made_of)
+        placed = not (mimic_map or pushed)
+        parts = parts_of(touching.on_planes, touching.on_meshes, held, touching.resists, again, placed)
+        self.entry = contact_step_entry(type(chosen).kernel, type(chosen).memory, mimic_map, parts, pushed=pushed)
         scheme = np.array([SHARE[rule], tolerance, SWEEPS, float(chosen.exact), float(work), float(again)])
         layout = touching.layout if work else touching.without_groups()
         self.constants = (
@@ -112,7 +127,7 @@ class ContactSolve:
             scheme,
         )
         q, v, found = (robot.nq,), (robot.nv,), (touching.external, FOUND)
-        inputs = ContactInput(q, v, q, v, v, (2,), (touching.rows,), found)
+        inputs = ContactInput(q, v, q, v, v, (2,), (touching.rows,), found, v if pushed else None).arrays
         groups = int(touching.layout[8]) if work else 1
         self.shapes = ContactOutput(
             q,
@@ -126,9 +141,9 @@ class ContactSolve:
         self._layout_at, self._settings_at = (
             next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)
         )
-        self._inputs: tuple[Shape, ...] = inputs
+        self._inputs: tuple[Shape, ...] = tuple(inputs)
         self.kinematics: BoundEntry | None = None  # of steps that the kernel does not compute itself
-        if not mimic_map:
+        if placed:
             made = ((kinematics_size(robot.n_bodies, robot.nv),),)
             given = (*inputs[:5], settings.shape)
             self.kinematics = BoundEntry(contact_kinematics_states, self.constants[:2], given, made, engine=engine)
@@ -139,14 +154,6 @@ class ContactSolve:
             tables = (*constants_of(robot, gravity), touching.layout, touching.geometry)
             shapes = [(robot.nq,), (robot.nq,)], [(1,)]
             self.quick = BoundEntry(near_limits_states, tables, *shapes, engine="generic")
-
-    def pushed_entry(self) -> Callable[..., int]:
-        """Return the entry of the same contact solve with an additional array `external` (nv,) after `force`.
-
-        It contains external joint forces, to which effort limits do not apply.
-        """
-        *others, parts = self._made_of
-        return contact_step_entry(*others, parts._replace(placed=False), pushed=True)
 
     def begin(self) -> None:
         """Start background compilation of the contact solve if it will certainly be needed."""
@@ -202,11 +209,11 @@ class ContactSolve:
         placed: whether an earlier call computes the kinematics.
         """
         if self.kinematics is None:
-            yield self.bound.call_of([*given, *result])
+            yield self.bound.call_of([*given.arrays, *result])
             return
         if not placed:
             yield self.kinematics.call_of([*given[:5], self._settings, kinematics])
-        yield self.bound.call_of([*given, kinematics, *result])
+        yield self.bound.call_of([*given.arrays, kinematics, *result])
 
     def _run(
         self,
@@ -220,14 +227,13 @@ class ContactSolve:
         if given.q.ndim == 1:
             status = self._run_one(given, result, kinematics)
             if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
-                dense = ContactInput(*(np.ascontiguousarray(x, float) for x in given))
+                dense = given.mapped(partial(np.ascontiguousarray, dtype=float))
                 status = self._run_one(dense, result, kinematics)
             if status != BAD_LAYOUT:  # else plain Python
                 return status
-            one = ContactInput(*(x[None] for x in given)), ContactOutput(*(x[None] for x in result))
-            return self._run(*one, batched)
+            return self._run(given.mapped(itemgetter(None)), ContactOutput(*(x[None] for x in result)), batched)
         count = len(given.q)
-        inputs, results = ([x.reshape(count, -1) for x in each] for each in (given, result))
+        inputs, results = ([x.reshape(count, -1) for x in each] for each in (given.arrays, result))
         if self.kinematics is None:
             return run_states(self.entry, self.constants, inputs, results, "generic")
         worst = FINE
@@ -239,12 +245,12 @@ class ContactSolve:
 
     def _run_one(self, given: ContactInput, result: ContactOutput, kinematics: np.ndarray | None) -> int:
         if self.kinematics is None:
-            return self.bound.call(*given, *result)
+            return self.bound.call(*given.arrays, *result)
         if kinematics is not None:  # the solve overwrites them, and may be repeated with more memory
-            return self.bound.call(*given, kinematics.copy(), *result)
+            return self.bound.call(*given.arrays, kinematics.copy(), *result)
         x = np.empty(self._inputs[-1])
         status = self.kinematics.call(*given[:5], self._settings, x)
-        return status if status == BAD_LAYOUT else self.bound.call(*given, x, *result)
+        return status if status == BAD_LAYOUT else self.bound.call(*given.arrays, x, *result)
 
     def _kinematics_of(self, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """Return the kinematics (count, n) of a batch, by the same code for any number of states."""
@@ -259,9 +265,9 @@ class ContactSolve:
         """Run a batch state by state, each with model parameters of its own."""
         count, code, kinematics = len(given.q), compiled(self.entry), self.kinematics
         place = None if kinematics is None else compiled(kinematics.entry)
-        flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in given]
+        flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in given.arrays]
+        n = len(flat)
         flat += [x.reshape(count, -1) for x in result]
-        n = len(given)
 
         def part(first: int, last: int) -> int:
             constants, status = batched.copies(self.constants), FINE

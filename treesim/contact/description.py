@@ -10,8 +10,9 @@ from ..errors import ArgumentError, unknown_name
 from ..model.inertia import Placement
 from ..validation.values import checked_part, is_name_of
 from .ground import Ground, HeightField, StaticBox, Surface
+from .static_mesh import StaticMesh
 
-GROUNDS = {kind.__name__: kind for kind in (Ground, StaticBox, HeightField)}
+GROUNDS = {kind.__name__: kind for kind in (Ground, StaticBox, HeightField, StaticMesh)}
 
 
 def described(surface: Surface) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..dynamics.tables import constants_of
 from ..engine.call.evaluate import run_states
-from ..kernels.contact.pair_gaps import pair_gaps_states
+from ..kernels.contact.pair_gaps import mesh_pair_gaps_states, pair_gaps_states
 from ..kernels.contact.signed_distance import FAR
 from ..model.tree import Tree
 from .tables import Touching
@@ -30,13 +30,14 @@ class PairGaps(NamedTuple):
 def pair_gaps(robot: Tree, tables: Touching, q: np.ndarray, up: np.ndarray, margin: float) -> PairGaps:
     """Return the gaps below `margin` [m] of all pairs of points and solids at q (nq,).
 
-    up (3,): unit vector. O(N + pairs), and the cells of height fields below the shapes.
+    up (3,): unit vector. O(N + pairs), and the cells of height fields and meshes near the shapes.
     """
     constants = (*constants_of(robot.spanning), tables.layout, tables.geometry)
     inputs = [np.array(x, float, ndmin=2) for x in (robot.expand(q), up, [margin])]
     found = PairGaps(*np.empty((2, 1, len(tables.links))))
     if tables.links:
-        run_states(pair_gaps_states, constants, inputs, found, "generic")
+        entry = mesh_pair_gaps_states if tables.on_meshes else pair_gaps_states
+        run_states(entry, constants, inputs, found, "generic")
     return PairGaps(*(np.where(x[0] < FAR, x[0], np.inf) for x in found))
 
 

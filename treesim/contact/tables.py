@@ -14,9 +14,9 @@ from ..errors import ArgumentError
 from ..kernels.algebra.limits import UNLIMITED
 from ..kernels.contact.edges import AXIS, CROSSING, CROSSINGS, FEATURES
 from ..kernels.contact.shape_distance import BALL, DRUM, POLYHEDRON, ROD
-from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, PLANE
+from ..kernels.contact.signed_distance import BOX, CAPSULE, CONVEX, GRID, MESH, PLANE
 from ..kernels.contact.static_features import CORNERS, EDGES
-from ..kernels.contact.tables import COLUMNS, GROUPS, NUMBERS, PER_PAIR, REALS, RIM, touch_tables
+from ..kernels.contact.tables import COLUMNS, GROUPS, MESH_GROUPS, NUMBERS, PER_PAIR, REALS, RIM, touch_tables
 from ..model.inertia import Placement
 from ..model.matrices import product, unit_vector, vector_length
 from ..model.shapes import CollisionShape
@@ -26,9 +26,10 @@ from .bodies import solid_of_shape
 from .ground import Ground, HeightField, StaticBox, Surface
 from .hull_faces import face_planes
 from .solid import Solid
+from .static_mesh import StaticMesh
 
-SHARED_SLOTS = 32  # of a hull with more points, and of a shape on a height field
-CANDIDATES = 96  # on a height field: of more, those with the largest gaps are left out
+SHARED_SLOTS = 32  # of a hull with more points, and of a shape on a height field or mesh
+CANDIDATES = 96  # on a height field or mesh: of more, those with the largest gaps are left out
 NO_PLANES = np.zeros((0, 4))
 KINDS = {"sphere": BALL, "capsule": ROD, "cylinder": DRUM, "box": POLYHEDRON, "hull": POLYHEDRON}
 CAPACITY = 128  # initial capacity for contacts of one state, see `stage`
@@ -87,8 +88,17 @@ class Touching:
     @property
     def on_planes(self) -> bool:
         """True if all collision geometry of the world is planes."""
-        pairs = self.layout[NUMBERS : NUMBERS + COLUMNS * self.layout[0]].reshape(-1, COLUMNS)
-        return bool((pairs[:, 2] == PLANE).all())
+        return bool((self._solids == PLANE).all())
+
+    @property
+    def on_meshes(self) -> bool:
+        """True if the world has a static mesh."""
+        return bool((self._solids == MESH).any())
+
+    @property
+    def _solids(self) -> np.ndarray:
+        """Kind of the solid of each pair."""
+        return self.layout[NUMBERS : NUMBERS + COLUMNS * self.layout[0]].reshape(-1, COLUMNS)[:, 2]
 
     @property
     def only_limits(self) -> bool:
@@ -173,7 +183,7 @@ def touching(
         robot.joint_friction[rough],
         fastest,
         braking,
-        made.heights,
+        *made.heights,
     ]
     geometry = np.concatenate([np.ravel(x).astype(float) for x in parts])
     layout.setflags(write=False)
@@ -204,7 +214,8 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
     names = surface_names(grounds)
     for shape in shapes:
         for solid, ground, name in zip(solids, grounds, names, strict=True):
-            made.add(shape, solid, ground, name, internal_edges=len(made.ints) + 1 if len(grounds) > 1 else 0)
+            own = 0 if len(grounds) == 1 or solid.kind == MESH else len(made.ints) + 1
+            made.add(shape, solid, ground, name, internal_edges=own)
     for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
         if isinstance(ground, StaticBox):
             corners = CollisionShape(0, ground.placement, "box", size=tuple(np.asarray(ground.size)), link=name)
@@ -226,8 +237,16 @@ def solid_of_surface(surface: Surface) -> Solid:
     if isinstance(surface, HeightField):
         spacing, center = np.asarray(surface.spacing, float), np.asarray(surface.center, float)
         place = Placement(translation=(*center, 0.0))
-        return Solid(0, GRID, (*spacing, np.max(surface.heights), 0.0), place, np.asarray(surface.heights))
-    raise ArgumentError(f"ground must be treesim.Ground, StaticBox or HeightField, or several of them, got {surface!r}")
+        heights = np.asarray(surface.heights)
+        nx, ny = heights.shape
+        return Solid(0, GRID, (*spacing, np.max(heights), 0.0), place, (nx, ny), heights)
+    if isinstance(surface, StaticMesh):
+        table, own = surface.table, surface.placement
+        place = Placement(own.rotation, own.translation + product(own.rotation, np.array([*table.center, 0.0])))
+        return Solid(0, MESH, (*table.spacing, 0.0, 0.0), place, table.nodes, table.numbers)
+    raise ArgumentError(
+        f"ground must be treesim.Ground, StaticBox, HeightField or StaticMesh, or several of them, got {surface!r}"
+    )
 
 
 class _Pairs:
@@ -238,7 +257,7 @@ class _Pairs:
         self.ints: list[list[int]] = []
         self.reals: list[np.ndarray] = []
         self.points: list[np.ndarray] = []
-        self.heights: list[float] = []
+        self.heights: list[np.ndarray] = []  # of height fields, and tables of meshes, one after the other
         self.links: list[tuple[str, str]] = []
         self.groups: dict[tuple[str, str], int] = {}
         self.slots = self.most = self.capacity = 0
@@ -253,13 +272,11 @@ class _Pairs:
         """
         first, points, planes = self._points(shape)
         cylinder, between, slots = int(shape.kind == "cylinder"), _between(shape, solid), _slots(shape, solid, points)
-        nx, ny, start = 0, 0, len(self.heights)
-        if solid.heights is not None:
-            nx, ny = solid.heights.shape
-            self.heights.extend(solid.heights.ravel().tolist())
+        (nx, ny), start = solid.nodes, self._start(solid.heights)
         group, flipped = self._group(shape, solid, met)
         row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
-        shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" or solid.kind == GRID else slots
+        terrain = solid.kind in (GRID, MESH)
+        shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" or terrain else slots
         row += [between, group, flipped, internal_edges, shared, KINDS[shape.kind], planes]
         assert len(row) == COLUMNS
         stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(PER_PAIR, max(len(points), 1))
@@ -274,7 +291,18 @@ class _Pairs:
         self.links.append((shape.link, met))
         self.slots += shared
         self.most = max(self.most, slots)
-        self.capacity += min(slots, PER_PAIR * (GROUPS if solid.kind == GRID else 1))
+        self.capacity += min(slots, PER_PAIR * {GRID: GROUPS, MESH: MESH_GROUPS}.get(solid.kind, 1))
+
+    def _start(self, heights: np.ndarray | None) -> int:
+        """Return the place of the numbers of a height field or mesh in the table, to which they are added once."""
+        start = 0
+        for known in self.heights:
+            if known is heights:
+                return start
+            start += known.size
+        if heights is not None:
+            self.heights.append(heights)
+        return start
 
     def _group(self, shape: CollisionShape, solid: Solid, met: str) -> tuple[int, int]:
         """Return the number of the pair of bodies or surfaces, and 1 if the solid's body comes first in it."""
@@ -323,7 +351,7 @@ def _slots(shape: CollisionShape, solid: Solid, points: np.ndarray) -> int:
     """Return the number of slots for the contacts of a pair."""
     if solid.kind == CONVEX:
         return PER_PAIR
-    if solid.kind == GRID:
+    if solid.kind in (GRID, MESH):
         return CANDIDATES
     more = {AXIS: 2, CROSSING: 1 + CROSSINGS, FEATURES: CORNERS + 2 * EDGES}.get(_between(shape, solid), 0)
     return (RIM if shape.kind == "cylinder" else len(points)) + more

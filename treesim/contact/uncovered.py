@@ -12,6 +12,7 @@ from ..states.support import candidates
 from ..urdf.link_friction import LINK_FRICTION
 from .ground import HeightField, StaticBox, Surface
 from .hull_faces import face_planes
+from .static_mesh import StaticMesh
 from .tables import surface_names
 
 
@@ -24,7 +25,7 @@ def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], stacklevel: int)
     except ArgumentError:  # nothing touches
         return
     named = zip(surface_names(surfaces), surfaces, strict=True)
-    solids = [name for name, surface in named if isinstance(surface, StaticBox | HeightField)]
+    solids = [name for name, surface in named if isinstance(surface, StaticBox | HeightField | StaticMesh)]
     hulls = [shape for shape in shapes if shape.kind == "hull"] if solids else []
     flat = [shape.link for shape in hulls if not len(face_planes(shape.vertices))]
     if flat:

@@ -82,15 +82,14 @@ def contact_module(world: World, solver: str | ContactSolver = "pgs") -> Contact
     robot, rule = world.robot, "implicit_midpoint"
     settings = StepSettings.of(robot, rule, 1e-3)
     how = settings.table, None, solver, False, world.contact_tolerance
-    stage = ContactSolve(robot, world.touching, rule, *how)
+    stage = ContactSolve(robot, world.touching, rule, *how, pushed=True)
     nq, nv = robot.nq, robot.nv
     inputs = [nq, nv, nq, nv, nv, nv, 2, world.touching.rows]
     none_outside = np.full(world.touching.external * FOUND, -1.0)
     results = [np.zeros(math.prod(shape)) for shape in stage.shapes]
     arrays = [*stage.constants, *map(np.zeros, inputs), none_outside, *results]
-    entry = stage.pushed_entry()
-    names = [name for name in entry.__annotations__ if name != "return"]
-    made = kernel_webassembly(entry)
+    names = [name for name in stage.entry.__annotations__ if name != "return"]
+    made = kernel_webassembly(stage.entry)
     base = -(-(made.data_bytes + STACK) // 64) * 64
     starts = list(accumulate((x.size for x in arrays), initial=2 * len(arrays)))
     places = {name: (base + WORD * start, x.size) for name, x, start in zip(names, arrays, starts, strict=False)}

@@ -53,8 +53,10 @@ def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
 
 
 def cross_matrix(r: np.ndarray) -> np.ndarray:
-    """Return the 3x3 matrix rx with rx @ a = r x a."""
-    return np.array([[0.0, -r[2], r[1]], [r[2], 0.0, -r[0]], [-r[1], r[0], 0.0]])
+    """Return the matrices rx (..., 3, 3) of vectors r (..., 3), with rx @ a = r x a."""
+    x, y, z = np.moveaxis(np.asarray(r), -1, 0)
+    o = np.zeros_like(x)
+    return np.stack([o, -z, y, z, o, -x, -y, x, o], axis=-1).reshape(*o.shape, 3, 3)
 
 
 def unit_vector(vector: np.ndarray) -> np.ndarray:

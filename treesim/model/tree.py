@@ -719,7 +719,7 @@ class Tree(Immutable):
         ----------
         q : array_like
             Configurations (..., nq).
-        ground : Ground, StaticBox or HeightField, optional
+        ground : Ground, StaticBox, HeightField or StaticMesh, optional
             Ground, as in `treesim.standing`, which also documents the errors.
 
         Returns

@@ -36,7 +36,9 @@ OTHER_PROCESSOR = (
     "that are interpreted, ask of them; compiled kernels do not"
 )
 DIGITS = 12  # of a hash in a message
-SETTINGS = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "duration")
+SETTINGS = (
+    "backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "external_forces", "duration",
+)  # fmt: skip
 AT_ONCE = 1 << 20  # numbers that are compared at a time
 
 

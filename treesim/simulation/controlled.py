@@ -16,6 +16,7 @@ from ..model.tree import Tree
 from ..states.arguments import short_repr
 from ..types import Engine
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own
+from .external_forces import ExternalForces, ExternalJointForces, given_forces, wrench_table
 from .robot_warnings import warn_of_limits
 from .step import StepCode, forward_solver
 from .step_result import substeps
@@ -76,11 +77,14 @@ class ControlledRobot:
         engine: Engine,
         substeps: int | None = None,
         contact_solver: str | ContactSolver = "pgs",
+        external_forces: ExternalForces = (),
     ) -> None:
         self.contact_solver, self.world = contact_solver, as_world(robot)
         self.impulses: np.ndarray | None = None  # of contact in the step before; no step writes into this array
         self.robot = robot = self.world.robot
         self.contact = ContactReport.empty(robot, self.world.touching, ())
+        self.external_forces = given_forces(robot, external_forces)
+        self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
@@ -93,7 +97,7 @@ class ControlledRobot:
         self._bound = Dynamics(robot, backend=backend, engine=engine, gravity=gravity)
         self.backend, self.substeps, self._gravity, self._engine = backend, substeps, gravity, engine
         self.work = np.zeros(2)  # of the controller, and of all passive forces, so far [J]
-        self._step: tuple[tuple[str, float], tuple[StepCode, int]] | None = None
+        self._steps: dict[tuple[str, float, bool], tuple[StepCode, int]] = {}
         self._zero = np.zeros(robot.nv)
         self._passive = bool(robot.damping.any() or robot.joint_friction.any())
         self._stiffness = self._gains_of("stiffness")
@@ -173,6 +177,11 @@ class ControlledRobot:
         tau = self.torque(t, q, v)
         if self._passive:
             tau = tau - self.robot.damping * v
+        table = self._wrenches(t, q, v)
+        if table is not None:
+            if self._joint_forces is None:
+                self._joint_forces = ExternalJointForces(self.robot)
+            tau = tau + self._joint_forces(q, v, table)
         return self._bound.forward_dynamics(q, v, tau)
 
     def compiled_step(
@@ -184,22 +193,21 @@ class ControlledRobot:
         gains are implicit. Controllers without a state are evaluated at every substep, others once. Raises what the
         dynamics raise, NonFiniteError.
         """
-        tau = self.torque(t, q, v)
-        if self._step is None or self._step[0] != (rule, dt):
-            self._step = (rule, dt), self._step_code(rule, dt)
-        code, count = self._step[1]
+        tau, table = self.torque(t, q, v), self._wrenches(t, q, v)
+        given = tau if table is None else np.concatenate([tau, table])
+        code, count = self._step_code(rule, dt, table is not None)
         stateless = self._stateless
 
         def control(k: int, q_now: np.ndarray, v_now: np.ndarray) -> np.ndarray:
             held = self._held(tau, (q, v), (q_now, v_now), t + k * dt / count) if k and self._follows else tau
             if stateless is not None:
                 code.settings.put_gains(self.robot, stateless.stiffness, stateless.damping)
-            return held
+            return held if table is None else np.concatenate([held, table])
 
         def failed(*state: np.ndarray) -> None:
             raise code.explain(*state)
 
-        _, results = substeps(code, q, v, self.impulses, count, control if self._follows else tau, failed)
+        _, results = substeps(code, q, v, self.impulses, count, control if self._follows else given, failed)
         for part in results:
             self.work += part.work
         self.applied, end = results[0].force, results[-1]
@@ -218,14 +226,37 @@ class ControlledRobot:
         followed = self._stiffness * self.robot.difference(start[0], now[0]) + self._gain * (now[1] - start[1])
         return tau - np.where(np.abs(tau) < self.robot.effort_limit, followed, 0.0)
 
-    def _step_code(self, rule: str, dt: float) -> tuple[StepCode, int]:
+    def _wrenches(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray | None:
+        """Return the table (21 N,) of the external forces in a step that begins at t [s]; None if none acts.
+
+        Raises what a function of external forces raises, and ArgumentError if it returns none.
+        """
+        forces = self.external_forces
+        if not callable(forces):
+            acting = [force for force in forces if force.acts(t)]
+            return wrench_table(self.robot, acting, t).ravel() if acting else None
+        try:
+            found = forces(t, q.copy(), v.copy())
+        except Exception as error:
+            self.failure = error
+            raise
+        return None if found is None else wrench_table(self.robot, found, t).ravel()
+
+    def _step_code(self, rule: str, dt: float, pushed: bool) -> tuple[StepCode, int]:
+        """Return the code of substeps of an integrator, and their number; pushed: with external forces."""
+        known = self._steps.get((rule, dt, pushed))
+        if known is not None:
+            return known
         substeps = substeps_of(self.robot, rule, dt, self.substeps)
         settings = StepSettings.of(self.robot, rule, dt / substeps, self._stiffness, self._gain, driven=False)
         solver, engine = forward_solver(self.robot, self.backend), self._engine
         if self._stateless is not None:
             settings, engine = settings.copy(), "generic"  # gains change, so they cannot be constants of the code
-        code = StepCode(self.world, rule, solver, self._gravity, settings, engine, self.contact_solver)
-        return code, substeps
+        how = self._gravity, settings, engine, self.contact_solver
+        made = StepCode(self.world, rule, solver, *how, pushed=pushed), substeps
+        self._steps = {key: code for key, code in self._steps.items() if key[:2] == (rule, dt)}
+        self._steps[rule, dt, pushed] = made
+        return made
 
     def check_inertia(self, rule: str | None, dt: float) -> None:
         """Raise SingularInertiaError for a joint that moves no inertia, in a world without constrained rows.

@@ -70,6 +70,8 @@ class DeferredProvenance:
     def _by_name(self, label: str, value: Any) -> Any:
         """Return the registered name of a backend or contact solver, or any other value in serialized form."""
         group = {"backend": "dynamics", "contact_solver": "contact_solvers"}.get(label)
+        if label == "external_forces" and callable(value):
+            return self._described(label, value, controller_name(value), {})
         if group is None or isinstance(value, str):
             return plain(value)
         name = getattr(value, "name", "")

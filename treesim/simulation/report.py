@@ -10,7 +10,7 @@ import numpy as np
 
 from ..contact.report import ContactReport
 from ..contact.unsolved import REMEDY, all_solved, is_solved, misses
-from ..dynamics.functions import energy
+from ..dynamics.energy import energy
 from ..errors import ConvergenceError
 from ..kernels.contact.contact_step import SOLVER_INFO
 from ..kernels.entries.status import FINE, NOT_FINITE
@@ -163,7 +163,7 @@ class Report(ReprMixin):
             raise ConvergenceError(f"{where}contact was not solved: {missed}: {REMEDY}")
         k = int(np.flatnonzero(self.status)[0])
         state = (np.atleast_2d(x)[k] for x in (self._before.q, self._before.v, self._control))
-        error = self._stepper.code.explain(*state)
+        error = self._stepper._explain(*state)
         raise type(error)(f"state {k}: {error}") if self.status.ndim else error
 
     def __repr__(self) -> str:

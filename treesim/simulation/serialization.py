@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..contact.ground import Ground, HeightField, StaticBox, Surface
+from ..contact.static_mesh import StaticMesh
 from ..dynamics.constrained.constraints import FrameConstraint, LoopConstraint
 from ..errors import ArgumentError, TreesimError, UnsupportedError, quoted
 from ..model.frozen import frozen
@@ -22,13 +23,14 @@ from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..validation.values import checked_parts, is_name_of, short_repr, whole_number
 from .control import PD, ExtendedController, Pushed, Zero
+from .external_forces import ExternalForce
 from .world import World
 
 RECORDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
-        Body, Frame, FrameConstraint, Ground, HeightField, Inertia, Joint, Loop, LoopConstraint, Mimic, Placement,
-        StaticBox, Surface,
+        Body, ExternalForce, Frame, FrameConstraint, Ground, HeightField, Inertia, Joint, Loop, LoopConstraint, Mimic,
+        Placement, StaticBox, StaticMesh, Surface,
     )
 }  # fmt: skip
 OLDER: dict[str, dict[str, str]] = {  # arguments' names in files of older versions
@@ -245,8 +247,9 @@ def _record(kind: Any, values: dict[str, Any]) -> Any:
     made = kind(**values)
     for name, value in values.items():
         own = getattr(made, name)
-        if isinstance(own, np.ndarray) or (isinstance(own, tuple) and own and isinstance(own[0], float)):
+        array = isinstance(own, np.ndarray) and own.dtype.kind == "f"
+        if array or (isinstance(own, tuple) and own and isinstance(own[0], float)):
             exact = np.asarray(value, float)
             if np.shape(own) == exact.shape and np.allclose(own, exact, rtol=ROUNDED, atol=ROUNDED):
-                object.__setattr__(made, name, frozen(exact) if isinstance(own, np.ndarray) else tuple(exact.tolist()))
+                object.__setattr__(made, name, frozen(exact) if array else tuple(exact.tolist()))
     return made

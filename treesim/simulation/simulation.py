@@ -27,6 +27,7 @@ from .control import Controller, controller_name
 from .controlled import ControlledRobot
 from .durations import check_room, step_count
 from .energy_balance import checked_energy
+from .external_forces import ExternalForces, described_forces
 from .integrators import CompiledRule
 from .pickling import Carried
 from .provenance import DeferredProvenance
@@ -68,13 +69,16 @@ class Simulation(ReprMixin):
         Equal parts of a step, as in `treesim.Stepper`.
     contact_solver : str or ContactSolver
         A name of `available("contact_solvers")`, or a contact solver.
+    external_forces : ExternalForce, sequence of ExternalForce or callable
+        Forces on links from outside. Or a function of (t, q, v), called at the start of every step, that returns them
+        as `f_ext` of `Stepper.step`, or None. Their work counts as the controller's.
 
     Raises
     ------
     ArgumentError
         For an invalid argument.
     UnknownNameError
-        For an unknown name of an integrator, backend or contact solver.
+        For an unknown name of an integrator, backend, contact solver or link.
     UnsupportedError
         If the backend or integrator does not support the robot or world.
 
@@ -107,8 +111,10 @@ class Simulation(ReprMixin):
         engine: Engine = "auto",
         substeps: int | None = None,
         contact_solver: str | ContactSolver = "pgs",
+        external_forces: ExternalForces = (),
     ) -> None:
-        self._set_up(robot, backend, integrator, dt, controller, gravity, engine, substeps, contact_solver)
+        how = engine, substeps, contact_solver, external_forces
+        self._set_up(robot, backend, integrator, dt, controller, gravity, *how)
         warn_of_friction(self.robot, self.integrator, stacklevel=3)
 
     def _set_up(
@@ -122,6 +128,7 @@ class Simulation(ReprMixin):
         engine: Engine,
         substeps: int | None,
         contact_solver: str | ContactSolver,
+        external_forces: ExternalForces,
     ) -> None:
         self.world, self.dt = as_world(robot), positive_number("dt", dt)
         self.robot = robot = self.world.robot
@@ -138,7 +145,7 @@ class Simulation(ReprMixin):
         self.substeps, self.contact_solver = substeps, contact_solver
         chosen_solver(contact_solver)
         self.touches = touches(self.world, getattr(self._method, "rule", ""))
-        how = self.gravity, engine, substeps, contact_solver
+        how = self.gravity, engine, substeps, contact_solver, external_forces
         self.system = ControlledRobot(self.world, backend, controller, *how)
         self.system.check_inertia(getattr(self._method, "rule", None), self.dt)
 
@@ -153,13 +160,18 @@ class Simulation(ReprMixin):
 
     def __getstate__(self) -> tuple[Any, ...]:
         controller = Carried(self.system.controller)
-        how = self.gravity, self.engine, self.substeps, self.contact_solver
+        how = self.gravity, self.engine, self.substeps, self.contact_solver, self.external_forces
         return self.world, self.backend, self.integrator, self.dt, controller, *how, self.system.progress
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         robot, backend, integrator, dt, carried, *how, progress = state
         self._set_up(robot, backend, integrator, dt, carried.controller, *how)
         self.system.progress = progress
+
+    @property
+    def external_forces(self) -> ExternalForces:
+        """The external forces."""
+        return self.system.external_forces
 
     def step(self, t: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the state at t + dt.
@@ -378,12 +390,13 @@ class Simulation(ReprMixin):
         return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
 
     def _provenance(self, duration: float, begin: RunStart) -> DeferredProvenance:
-        names = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver")
+        names = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "external_forces")
         settings = {name: getattr(self, name) for name in names} | {"duration": float(duration)}
         return DeferredProvenance(self.world, self.system.controller, settings, begin.impulses)
 
     def _metadata(self, duration: float, seconds: float, stopped: str | None) -> dict[str, Any]:
         ground = [described(surface) for surface in self.world.ground]
+        forces = described_forces(self.external_forces)
         return {
             "dt": self.dt,
             "backend": self._solver.name,
@@ -391,6 +404,7 @@ class Simulation(ReprMixin):
             "duration": float(duration),
             "gravity": [float(g) for g in (self.robot.gravity if self.gravity is None else self.gravity)],
             **({"ground": ground} if ground else {}),
+            **({"external_forces": forces} if forces else {}),
             "wall_seconds": seconds,
             "stopped": stopped,
         }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from operator import itemgetter
 from typing import Any, TypeGuard
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..contact.contact_solve import SHARE, ContactInput, ContactOutput, ContactS
 from ..contact.convex_pairs import nothing_found
 from ..dynamics.auto import Auto
 from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
-from ..dynamics.functions import held_backend
+from ..dynamics.forward_dynamics import held_backend
 from ..dynamics.tables import constants_of, on_mimicked
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
@@ -25,22 +26,38 @@ from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, r
 from ..kernels.contact.placed_step import placed_step_entry
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..kernels.stepping.constrained_step import RULES_WITH_ROWS, world_step_entry
+from ..kernels.stepping.external_forces import (
+    external_memory,
+    pushed_step_entry,
+    pushed_world_step_entry,
+    put_external,
+)
 from ..kernels.stepping.step import RULES, actuate, settings_of, step_entry, step_memory
 from ..model.tree import Tree
 from ..states.states import mimic_constants
 from ..types import Engine
 from ..validation.arrays import Shape
+from .external_forces import LEAD, ExternalJointForces
 from .integrators import CompiledRule
 from .step_result import StepResult, shapes_of_result
 from .step_sequence import ResultBlocks, StepSequence
 from .step_settings import StepSettings
 from .world import World
 
+# entries of steps, by whether there are constrained rows, and external forces
+STEPS: dict[tuple[bool, bool], Callable[..., Any]] = {
+    (False, False): step_entry,
+    (False, True): pushed_step_entry,
+    (True, False): world_step_entry,
+    (True, True): pushed_world_step_entry,
+}
+
 
 class StepCode:
     """Code of one step for single states and batches.
 
-    It is compiled if the backend is one kernel; otherwise the interpreter runs the same source.
+    It is compiled if the backend is one kernel; otherwise the interpreter runs the same source. pushed: whether steps
+    have external forces; then controls (..., nv + 21 N) end with their table (`external_forces.wrench_table`).
     """
 
     def __init__(
@@ -53,6 +70,7 @@ class StepCode:
         engine: Engine,
         contact_solver: str | ContactSolver = "pgs",
         work: bool = True,
+        pushed: bool = False,
     ) -> None:
         self.world = world
         self.robot = robot = world.robot
@@ -60,16 +78,18 @@ class StepCode:
         self.settings = settings
         check_diagonal(solver, robot, settings)
         self.constants: tuple[Any, ...] = ()
+        h = float(settings.table[0])
+        self.forces = ExternalJointForces(robot, LEAD.get(rule, 0.0) * h, engine) if pushed else None
         self._free: Callable[..., int] = self._tried  # the unconstrained step of one state
         self.bound: BoundEntry | None = None  # of a batch
         self._single: BoundEntry | None = None  # of one state
         if _has_kernel(solver) and is_one_kernel(solver, robot) and robot.nv:
             entry, constants = solver.entry_for(robot), solver.constants(robot, gravity)
-            forward, entry = entry, (world_step_entry if world.m else step_entry)(rule, entry)
+            forward, entry = entry, STEPS[bool(world.m), pushed](rule, entry)
             self.constants = (*mimic_constants(robot, constants), *world.held, settings.table)
             rows = ((world.m,), (world.m,)) if world.m else ()
             n = (robot.nv,)
-            inputs, results = ((robot.nq,), n, n), ((robot.nq,), n, n, (2,), *rows)
+            inputs, results = ((robot.nq,), n, n, *([n] if pushed else [])), ((robot.nq,), n, n, (2,), *rows)
             self.bound = self._single = BoundEntry(entry, self.constants, inputs, results, engine=engine)
             self._free = self._first_call
         elif engine == "specialized" and robot.nv:
@@ -77,7 +97,7 @@ class StepCode:
         self.stage: ContactSolve | None = None
         if touches(world, rule):
             how = settings.table, gravity, contact_solver, work, world.contact_tolerance, engine
-            self.stage = ContactSolve(robot, world.touching, rule, *how)
+            self.stage = ContactSolve(robot, world.touching, rule, *how, pushed=pushed)
         self._kinematics: Shape | None = None  # of the contact solve, if one state's unconstrained step computes them
         certain = self.stage is not None and self.stage.quick is None and self.stage.kinematics is not None
         if self.bound is not None and self.stage is not None and certain and not world.m:
@@ -126,7 +146,8 @@ class StepCode:
             if free is not None and self.stage is not None:
                 self.stage.begin()
             placed = self._kinematics is not None
-            sequence = self._sequences[count] = StepSequence(free, self.stage, self._shapes, count, placed=placed)
+            how = self._shapes, count, self.forces
+            sequence = self._sequences[count] = StepSequence(free, self.stage, *how, placed=placed)
         return sequence
 
     def run_at_once(
@@ -152,28 +173,32 @@ class StepCode:
         that reach no limit. batched: model parameters for the contact solve. kinematics: of the contact solve, if
         `free` computes them. Returns BAD_LAYOUT if `free` does, with nothing done.
         """
-        rows = result.constraint_rows()
+        rows, external, given = result.constraint_rows(), None, [q, v, control]
+        if self.forces is not None:
+            nv = self.robot.nv
+            external = self.forces(q, v, control[..., nv:])
+            given = [q, v, np.ascontiguousarray(control[..., :nv]), external]
         if self.stage is None:
-            return free(q, v, control, result.q, result.v, result.force, result.work, *rows)
+            return free(*given, result.q, result.v, result.force, result.work, *rows)
         q_free, v_free, work_free = np.empty(q.shape), np.empty(v.shape), np.empty(result.work.shape)
         more = rows if kinematics is None else (kinematics,)
-        status = free(q, v, control, q_free, v_free, result.force, work_free, *more)
+        status = free(*given, q_free, v_free, result.force, work_free, *more)
         if status == BAD_LAYOUT:
             return status
         if warm_start is None:
             warm_start = np.zeros((*q.shape[:-1], self._cold.size)) if q.ndim > 1 else self._cold
         near = self._near(status, q, q_free, v_free, batched)
         found = self.world.convex.found(q, q_free, near) if self._outside else nothing_found(q)
-        given = ContactInput(q, v, q_free, v_free, result.force, work_free, warm_start, found)
+        touched = ContactInput(q, v, q_free, v_free, result.force, work_free, warm_start, found, external)
         output = result.contact_output()
         if near is None or near.all():
-            return max(status, self.stage.run(given, output, batched, kinematics))
+            return max(status, self.stage.run(touched, output, batched, kinematics))
         output.q[...], output.v[...], output.work[...] = q_free, v_free, work_free
         for x in (output.warm_start, output.wrench, output.pairs, output.solver_info):
             x[...] = 0.0
         if near.any():
             part = ContactOutput(*(x[near] for x in output))
-            self.stage.run(ContactInput(*(x[near] for x in given)), part, None if batched is None else batched.of(near))
+            self.stage.run(touched.mapped(itemgetter(near)), part, None if batched is None else batched.of(near))
             for x, own in zip(output, part, strict=True):
                 x[near] = own
         return status
@@ -205,7 +230,8 @@ class StepCode:
         status = self.bound.batch(*arrays)
         if status != BAD_LAYOUT:
             return status
-        return run_states(self.bound.entry, self.constants, arrays[:3], arrays[3:], self.bound.engine)
+        n = len(self.bound.inputs)
+        return run_states(self.bound.entry, self.constants, arrays[:n], arrays[n:], self.bound.engine)
 
     def explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
         """Return the error of a state whose step failed: that of the dynamics, else NonFiniteError."""
@@ -213,51 +239,55 @@ class StepCode:
         m = self.world.m
         rows = (np.empty(m), np.empty(m)) if m else ()
         results = np.empty(robot.nq), np.empty(robot.nv), np.empty(robot.nv), np.empty(2), *rows
+        external = [] if self.forces is None else [self.forces(q, v, control[robot.nv :])]
         try:
             with np.errstate(all="ignore"):
-                self._interpreted(q, v, control, *results)
+                self._interpreted([q, v, control[: robot.nv], *external], results)
         except ArithmeticError as error:
             return error
         except ValueError:  # raised by the sine of infinity in the interpreter
             pass
         return NonFiniteError("the state at the end of the step is not finite")
 
-    def _tried(self, q: Any, v: Any, control: Any, *results: Any) -> int:
+    def _tried(self, *arrays: Any) -> int:
         """Step in the interpreter; an arithmetic error sets the results to NaN and returns NOT_FINITE."""
+        n = 3 if self.forces is None else 4
+        given, results = arrays[:n], arrays[n:]
         try:
             with np.errstate(all="ignore"):
-                return self._interpreted(q, v, control, *results)
+                return self._interpreted(given, results)
         except (ArithmeticError, ValueError):
             for result in results:
                 result[:] = np.nan
             return NOT_FINITE
 
-    def _interpreted(
-        self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
-    ) -> int:
-        """Run the kernel's source in the interpreter with the backend's forward dynamics in Python."""
+    def _interpreted(self, given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> int:
+        """Run the kernel's source in the interpreter with the backend's forward dynamics in Python.
+
+        given: q, v, control and, with external forces, their joint forces. results: q, v, force, work, and those of
+        constrained rows.
+        """
         robot, mimic_map = self.robot, self.robot.mimic_map
         if not robot.nv:
-            work[:] = 0.0
+            results[3][:] = 0.0
             return FINE
-        if mimic_map is not None:
-            ends = [np.empty(n) for n in (robot.spanning.nq, robot.spanning.nv, robot.spanning.nv)]
-            state = robot.expand(q), robot.expand_velocity(v), on_mimicked(robot, control)
-            status = self._on_spanning_tree(*state, *ends, work, *rows)
-            q_new[:], v_new[:], force[:] = (
-                ends[0][mimic_map.independent_q],
-                ends[1][mimic_map.independent_v],
-                ends[2][mimic_map.independent_v],
-            )
-            return status
-        return self._on_spanning_tree(q, v, control, q_new, v_new, force, work, *rows)
+        if mimic_map is None:
+            return self._on_spanning_tree(given, results)
+        q, v, *forces = given
+        ends = [np.empty(n) for n in (robot.spanning.nq, robot.spanning.nv, robot.spanning.nv)]
+        state = robot.expand(q), robot.expand_velocity(v), *(on_mimicked(robot, force) for force in forces)
+        status = self._on_spanning_tree(state, [*ends, *results[3:]])
+        kept = mimic_map.independent_q, mimic_map.independent_v, mimic_map.independent_v
+        for result, end, independent in zip(results, ends, kept, strict=False):
+            result[:] = end[independent]
+        return status
 
-    def _on_spanning_tree(
-        self, q: Any, v: Any, control: Any, q_new: Any, v_new: Any, force: Any, work: Any, *rows: Any
-    ) -> int:
+    def _on_spanning_tree(self, given: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> int:
         """Run the kernel's source in the interpreter, with arrays of the spanning tree."""
         tree = tree_tables(*constants_of(self.robot.spanning, self.gravity))
-        s, m = settings_of(tree, self.settings.table), step_memory(tree, q)
+        q, v, control, *external = given
+        q_new, v_new, force, work, *rows = results
+        s, m, applied = settings_of(tree, self.settings.table), step_memory(tree, q), force
 
         def forward(moved: Any, at: Any, velocity: Any, tau: Any, f_ext: Any, qdd: Any, memory: Any) -> int:
             self._refuse_infinite(moved.armature)
@@ -265,7 +295,11 @@ class StepCode:
             return FINE
 
         actuate(tree, s, q, v, control, force)
-        moved = q, v, force, q_new, v_new, work
+        if external:
+            own = external_memory(tree, q, 0)
+            put_external(tree, self.settings.table, force, external[0], own)
+            s, applied = settings_of(tree, own.table), own.force
+        moved = q, v, applied, q_new, v_new, work
         if rows:
             held = self._held(tree, q)
             rule = RULES_WITH_ROWS[self.rule]

@@ -16,6 +16,7 @@ from ..engine.call.call_sequence import Bound, Call, Place, call_sequence
 from ..engine.frontend.fastcall import BAD_LAYOUT, OUT_OF_BOUNDS
 from ..kernels.contact.contact_step import LEFT_OUT, PENETRATION
 from ..kernels.entries.status import FINE
+from .external_forces import ExternalJointForces
 from .state import State
 from .step_result import StepResult
 
@@ -80,8 +81,8 @@ class StepSequence:
     another step's `out`. Both are built-in functions if `free`, the unconstrained step, and the contact solve have code
     that code can call; otherwise they return BAD_LAYOUT.
 
-    solves: whether the contact solve is called in any case. placed: whether `free` also computes the kinematics of the
-    contact solve.
+    forces: joint forces of external forces, whose table follows the control. solves: whether the contact solve is
+    called in any case. placed: whether `free` also computes the kinematics of the contact solve.
     """
 
     def __init__(
@@ -90,6 +91,7 @@ class StepSequence:
         stage: ContactSolve | None,
         shapes: StepResult,
         count: int,
+        forces: ExternalJointForces | None = None,
         solves: bool = False,
         placed: bool = False,
     ) -> None:
@@ -103,19 +105,28 @@ class StepSequence:
         self.new = np.zeros if quick else np.empty  # of joint limits that do not act, all results are 0
         self._near_limits: list[View] = [self._view((1,)) for _ in self.parts if quick]
         self._solved: StepSequence | None = None
-        self._made_of, self._placed = (free, stage, shapes), placed
+        self._made_of, self._placed, self._forces = (free, stage, shapes), placed, forces
         if free is not None:
             self._write(free, stage, shapes)
 
     def _write(self, free: BoundEntry, stage: ContactSolve | None, shapes: StepResult) -> None:
         """Replace `call` and `go_on` by the calls of the parts, if there is code of all."""
         given = [shape[0] for shape in (shapes.q, shapes.v, shapes.force, shapes.warm_start or (0,))]
+        forces = self._forces
+        wrenches = Place(CONTROL, given[CONTROL], 0 if forces is None else forces.size)
         q, v, control, warm_start = (Place(k, 0, size) for k, size in enumerate(given))
+        external = np.empty(control.size)
+        given[CONTROL] += wrenches.size
         near = [view.place for view in self._near_limits]
         between = [] if stage is None or near else [np.empty(shape) for shape in stage.between]
         state, calls = [q, v, warm_start], list[Call | None]()
         for k, part in enumerate(self.parts):
-            calls += _calls(free, stage, state, control, part, near[k : k + 1], between, self._placed)
+            if forces is None:
+                controls: list[Any] = [control]
+            else:
+                calls.append(forces.bound.call_of([*state[:2], wrenches, external]))
+                controls = [control, external]
+            calls += _calls(free, stage, state, controls, part, near[k : k + 1], between, self._placed)
             state = [part.q.place, part.v.place, warm_start if part.warm_start is None else part.warm_start.place]
         found = [call for call in calls if call is not None]
         if len(found) == len(calls):
@@ -124,7 +135,7 @@ class StepSequence:
             of = self._places_in_block()
             calls_on = [call._replace(arrays=[of(x) for x in call.arrays]) for call in found]
             bounds_on = [bound._replace(part=of(bound.part)) for bound in bounds]
-            self.go_on = call_sequence([self.size, given[2], self.size], calls_on, bounds_on)
+            self.go_on = call_sequence([self.size, given[CONTROL], self.size], calls_on, bounds_on)
 
     def _places_in_block(self) -> Callable[[Any], Any]:
         """Return the function from places in the arguments of `call` to those of `go_on`."""
@@ -167,7 +178,7 @@ class StepSequence:
     def _with_contact(self) -> StepSequence:
         """The same step with the contact solve in any case."""
         if self._solved is None:
-            self._solved = StepSequence(*self._made_of, len(self.parts), solves=True)
+            self._solved = StepSequence(*self._made_of, len(self.parts), self._forces, solves=True)
         return self._solved
 
     def _view(self, shape: tuple[int, ...] | None) -> Any:
@@ -208,7 +219,7 @@ def _calls(
     free: BoundEntry,
     stage: ContactSolve | None,
     state: list[Place],
-    control: Place,
+    controls: list[Any],
     part: Any,
     near: list[Place],
     between: list[np.ndarray],
@@ -216,23 +227,25 @@ def _calls(
 ) -> Iterator[Call | None]:
     """Yield the calls of a part that starts at `state`: q, v and impulses of the warm start.
 
-    near: place of the test whether the part is near joint limits, if contact is not solved. between: what the calls
-    pass to each other if it is (`ContactSolve.between`). placed: whether `free` computes the last of these.
+    controls: places of the control and, with external forces, of their joint forces. near: place of the test whether
+    the part is near joint limits, if contact is not solved. between: what the calls pass to each other if it is
+    (`ContactSolve.between`). placed: whether `free` computes the last of these.
     """
     q, v, warm_start = state
     rows = [view.place for view in part.constraint_rows()]
     own = [view.place for view in (part.q, part.v, part.force, part.work)]
     if stage is None:
-        yield free.call_of([q, v, control, *own, *rows])
+        yield free.call_of([q, v, *controls, *own, *rows])
     elif near:
         assert stage.quick is not None
-        yield free.call_of([q, v, control, *own, *rows])
+        yield free.call_of([q, v, *controls, *own, *rows])
         yield stage.quick.call_of([q, own[0], *near])
     else:
         q_free, v_free, work_free, kinematics = between
         more = [kinematics] if placed else rows
-        yield free.call_of([q, v, control, q_free, v_free, own[2], work_free, *more])
+        yield free.call_of([q, v, *controls, q_free, v_free, own[2], work_free, *more])
         found = nothing_found(np.empty(q.size))
-        given = ContactInput(q, v, q_free, v_free, own[2], work_free, warm_start, found)
+        external = controls[1] if len(controls) > 1 else None
+        given = ContactInput(q, v, q_free, v_free, own[2], work_free, warm_start, found, external)
         output = ContactOutput(*(view.place for view in part.contact_output()))
         yield from stage.calls_of(given, kinematics, output, placed)

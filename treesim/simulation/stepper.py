@@ -26,6 +26,7 @@ from ..states.arguments import positive_number
 from ..system.display import ReprMixin, vector
 from ..types import Engine
 from ..validation.arrays import Argument, coerce
+from .external_forces import Wrenches, wrench_table
 from .report import Report, summed
 from .robot_warnings import unwarned, warn_of_friction
 from .start_limits import warn_of_start
@@ -138,7 +139,11 @@ class Stepper(ReprMixin):
         warn_of_friction(robot, integrator, stacklevel=3)
         how = self.gravity, self.settings, self.engine, contact_solver
         self.code = StepCode(self.world, self.rule, self._solver, *how)
-        self._sequence: StepSequence | None = None  # the parts of a step of one state as one call
+        self._pushed_code: StepCode | None = None  # of steps with external forces
+        self._sequences: list[StepSequence | None] = [
+            None,
+            None,
+        ]  # parts of a step of one state as one call, by `pushed`
 
     def __repr__(self) -> str:
         parts = f" in {self.substeps} parts" if self.substeps > 1 else ""
@@ -225,7 +230,9 @@ class Stepper(ReprMixin):
         """Number of contact impulses in a state."""
         return self.world.touching.rows if self.code.stage is not None else 0
 
-    def step(self, state: State, control: ArrayLike | None = None) -> tuple[State, Report]:
+    def step(
+        self, state: State, control: ArrayLike | None = None, f_ext: Wrenches | None = None
+    ) -> tuple[State, Report]:
         """Return the state after dt and the results of the step.
 
         A state that cannot be stepped becomes NaN or infinite; `report.status` marks it and nothing is raised. Cost
@@ -237,6 +244,11 @@ class Stepper(ReprMixin):
             State or batch at the start of the step.
         control : array_like, shape (nv,) or (B, nv), optional
             Constant control over the step: forces [N, N m] or, with gains, targets. None is 0.
+        f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
+            External forces, constant over the step, to which effort limits do not apply. A mapping {link: wrench} of
+            wrenches (6,) or (B, 6): force [N] first, then moment [N m], in the link's axes about its origin. Or such
+            wrenches on all bodies, (N, 6) or (B, N, 6), as in `forward_dynamics`. Or `ExternalForce` objects. The work
+            of external forces is part of `Report.control_work`.
 
         Returns
         -------
@@ -250,19 +262,26 @@ class Stepper(ReprMixin):
         ArgumentError
             For shapes that do not fit.
         NonFiniteError
-            For a control that is not finite.
+            For a control or external force that is not finite.
+        UnknownNameError
+            For a link that the robot does not have.
 
         Warns
         -----
         ContactWarning
             Once, if contact was not solved, and once if a body ends deep in another (`World` without soft surfaces).
         """
-        sequence = self._sequence
+        if f_ext is None:
+            return self._step(state, self._still if control is None else control, False)
+        return self._step(state, self._with_wrenches(state, control, f_ext), True)
+
+    def _step(self, state: State, u: Any, pushed: bool) -> tuple[State, Report]:
+        """Take a step; pushed: whether the controls u end with a table of external forces."""
+        sequence = self._sequences[pushed]
         if sequence is None:
             if state.q.ndim > 1:  # a batch needs no code of one state
-                return self._step_by_parts(state, control)
-            sequence = self._sequence = self.code.sequence(self.substeps)
-        u: Any = self._still if control is None else control
+                return self._step_by_parts(state, u, pushed)
+            sequence = self._sequences[pushed] = self._code(pushed).sequence(self.substeps)
         out, values = sequence.new(sequence.size), state.__dict__
         own: Any = values.get("_sequence")
         if own is sequence:
@@ -273,30 +292,49 @@ class Stepper(ReprMixin):
         if status != FINE or self._constrained:
             results = sequence.results_of(status, out, state.q, state.v, u, state.contact)
             if results is None:
-                self._sequence = None  # memory may grow
-                return self._step_by_parts(state, control)
+                self._sequences[pushed] = None  # memory may grow
+                return self._step_by_parts(state, u, pushed)
             if not results.solved:
-                self._warn(results, stacklevel=4)
+                self._warn(results, stacklevel=5)
             if self._constrained:
                 impulses = summed([each.constraint_impulses for each in results])
             sequence, out = results.sequence, results.out
         after = state_in(out, sequence, state.t + self.dt, impulses, state)
         return after, Report(self, state, u, after, results, FINE)
 
-    def _step_by_parts(self, state: State, control: ArrayLike | None) -> tuple[State, Report]:
+    def _step_by_parts(self, state: State, given: Any, pushed: bool) -> tuple[State, Report]:
         """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
-        u = self._control(state, control)
+        u = given if pushed else self._control(state, given)
         with nullcontext() if self.threads is None else use_threads(self.threads):
-            given = state.q, state.v, state.contact, self.substeps, u
-            worst, results = substeps(self.code, *given, at_once=u is not control)
+            start = state.q, state.v, state.contact, self.substeps, u
+            worst, results = substeps(self._code(pushed), *start, at_once=u is not given)
         end, impulses, contact = results[-1], state.impulses, state.contact
         if self._constrained:
             impulses = summed([each.constraint_impulses for each in results])
         if self.code.stage is not None:
             contact = end.warm_start
-            self._warn(results, stacklevel=5)
+            self._warn(results, stacklevel=6)
         after = new_state(state.t + self.dt, end.q, end.v, impulses, contact)
         return after, Report(self, state, u, after, results, worst)
+
+    def _code(self, pushed: bool) -> StepCode:
+        """Return the code of steps without or with external forces; the latter is made when it is needed."""
+        if not pushed:
+            return self.code
+        if self._pushed_code is None:
+            how = self.gravity, self.settings, self.engine, self.contact_solver
+            self._pushed_code = StepCode(self.world, self.rule, self._solver, *how, pushed=True)
+        return self._pushed_code
+
+    def _with_wrenches(self, state: State, control: ArrayLike | None, f_ext: Wrenches) -> np.ndarray:
+        """Return controls (..., nv + 21 N) that end with the table of external forces."""
+        u, batch = self._control(state, control), state.q.shape[:-1]
+        table = wrench_table(self.robot, f_ext, state.t, batch)
+        return np.concatenate([u, table.reshape(*batch, -1)], axis=-1)
+
+    def _explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
+        """Return the error of a state whose step failed; control: with the table of external forces, if there are."""
+        return self._code(control.size > self.robot.nv).explain(q, v, control)
 
     def _warn(self, results: Sequence[Any], stacklevel: int) -> None:
         """Warn once of a step whose contact problem was not solved, and once of one with a deep overlap."""

@@ -14,6 +14,7 @@ from ..contact.ground import Ground, HeightField, StaticBox, Surface
 from ..contact.overlaps import overlapping
 from ..contact.pairs import GROUND
 from ..contact.shape_pairs import shape_pairs
+from ..contact.static_mesh import StaticMesh
 from ..contact.tables import Shapes, Touching, surface_names, touching
 from ..contact.uncovered import warn_of_uncovered
 from ..contact.unsolved import UNSOLVED
@@ -66,7 +67,7 @@ class World(ReprMixin):
         first frame of a loop is constrained to the second.
     q : array_like, shape (nq,), optional
         Configuration that defines poses of constrained frames, neutral by default.
-    ground : Ground, StaticBox, HeightField or a sequence of them, optional
+    ground : Ground, StaticBox, HeightField, StaticMesh or a sequence of them, optional
         Surfaces that the robot's collision shapes can touch.
     bodies : Tree or sequence of Tree
         Other trees: free bodies (see `treesim.free_body`), robots or furniture. Shapes of fixed bases are
@@ -155,7 +156,8 @@ class World(ReprMixin):
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
         alone, free = checked_robot(robot), checked_parts("bodies", bodies, Tree)
-        surfaces = checked_parts("ground", () if ground is None else ground, (Ground, StaticBox, HeightField))
+        kinds = (Ground, StaticBox, HeightField, StaticMesh)
+        surfaces = checked_parts("ground", () if ground is None else ground, kinds)
         if surface is not None:
             checked_part("surface", surface, Surface)
         if collision is not None and not is_name_of(collision, ("coal",)):

@@ -28,7 +28,7 @@ class Plane(Protocol):
 
 
 class Surface(Protocol):
-    """Protocol of ground other than planes, such as treesim.StaticBox and treesim.HeightField."""
+    """Protocol of ground other than planes, such as treesim.StaticBox, HeightField and StaticMesh."""
 
     def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
         """Return q (nq,) with the base moved until the first collision shape touches the surface from above."""
@@ -46,9 +46,10 @@ def standing(robot: Tree, q: ArrayLike, ground: Plane | Surface | None = None) -
         Robot with one floating base and collision shapes.
     q : array_like
         Configurations (..., nq).
-    ground : Ground, StaticBox or HeightField, optional
+    ground : Ground, StaticBox, HeightField or StaticMesh, optional
         Any object with a `normal` (3,) and a `height` [m] is a plane; the plane z = 0 by default. For a StaticBox the
-        base moves along the normal of the face that is turned upward most. For a HeightField it moves along z.
+        base moves along the normal of the face that is turned upward most. For a HeightField or a StaticMesh it moves
+        along z.
 
     Returns
     -------
@@ -100,7 +101,7 @@ def _plane_of(ground: Any) -> tuple[Any, Any]:
     try:
         return ground.normal, ground.height
     except AttributeError:
-        what = "ground must have a normal (3,) and a height [m], or be a StaticBox or HeightField"
+        what = "ground must have a normal (3,) and a height [m], or be a StaticBox, HeightField or StaticMesh"
         raise ArgumentError(f"{what}, got {short_repr(ground)}") from None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..contact.ground import Ground, HeightField, StaticBox
+from ..contact.static_mesh import StaticMesh
 from ..errors import ArgumentError, TreesimError
 from ..model.tree import Tree
 from ..simulation.simulation import Simulation
@@ -28,7 +29,7 @@ from .report import Checks, Conformance, begin, demand, demand_error
 from .samples import Robots, random_state, robots_of, sample_robots
 
 DURATION, FPS = 0.1, 20.0  # [s], [1/s]: of the motion that is recorded
-GROUND = (Ground(), StaticBox((1, 1, 0.1)), HeightField(np.zeros((3, 3))))
+GROUND = (Ground(), StaticBox((1, 1, 0.1)), HeightField(np.zeros((3, 3))), StaticMesh(np.eye(3), [[0, 1, 2]]))
 
 
 def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:

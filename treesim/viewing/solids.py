@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..contact.ground import Ground, HeightField, StaticBox, Surface
+from ..contact.static_mesh import StaticMesh
 from ..model.tree import Visual
 from .meshes import TriangleMesh, read_meshes
-from .surfaces import height_mesh, plane_pose, square
+from .surfaces import height_mesh, plane_pose, square, static_mesh
 
 if TYPE_CHECKING:
     import trimesh
@@ -64,5 +65,7 @@ def surface_triangles(surface: Surface, center: np.ndarray, reach: float) -> tup
         return square(reach), plane_pose(surface, center)
     if isinstance(surface, HeightField):
         return height_mesh(surface), np.eye(4)
+    if isinstance(surface, StaticMesh):
+        return static_mesh(surface), surface.placement.matrix()
     assert isinstance(surface, StaticBox)
     return _plain(_solid("box", tuple(np.asarray(surface.size)))), surface.placement.matrix()

@@ -1,4 +1,4 @@
-"""Triangle meshes of planes and height fields, and height of the grid."""
+"""Triangle meshes of planes, height fields and static meshes, and height of the grid."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ..contact.ground import Ground, HeightField, Surface
+from ..contact.static_mesh import StaticMesh
 from ..model.pack import axis_rotation
 from .meshes import TriangleMesh
 
@@ -50,3 +51,9 @@ def height_mesh(field: HeightField) -> TriangleMesh:
     b, c, d = a + ny, a + ny + 1, a + 1
     faces = np.concatenate([np.stack([a, b, c], axis=1), np.stack([a, c, d], axis=1)])
     return TriangleMesh(vertices.astype(np.float32), faces.astype(np.uint32), None)
+
+
+def static_mesh(surface: StaticMesh) -> TriangleMesh:
+    """Return the triangles of a static mesh in its own axes."""
+    vertices, triangles = np.asarray(surface.vertices), np.asarray(surface.triangles)
+    return TriangleMesh(vertices.astype(np.float32), triangles.astype(np.uint32), None)

@@ -8,7 +8,7 @@ from treesim_meshcat import MeshcatViewer
 from treesim_meshcat.ground import ground_shapes
 from treesim_meshcat.recording import recording_html
 
-from treesim import Ground, HeightField, Placement, StaticBox
+from treesim import Ground, HeightField, Placement, StaticBox, StaticMesh
 from treesim.contact.description import described
 from treesim.errors import ArgumentError
 from treesim.viewing.protocols import GroundViewer
@@ -16,6 +16,7 @@ from treesim.viewing.surfaces import height_mesh
 
 SLOPE = Ground(normal=(0.6, 0.0, 0.8), height=0.3)
 BOX = StaticBox((1, 2, 0.1), Placement.from_xyz_rpy((1, 2, 3), (0.1, 0.2, 0.3)))
+MESH = StaticMesh(np.eye(3), [[0, 1, 2]], BOX.placement)
 
 
 def drawn(scene):
@@ -55,7 +56,9 @@ def test_a_height_field_is_drawn_as_it_is_met():
     assert shared[0] == {0, 5}, "the diagonal is that from the corner of least x and y"
 
 
-@pytest.mark.parametrize(("ground", "shown"), [((), True), ((SLOPE, BOX), False), ((Ground(height=0.2), BOX), True)])
+@pytest.mark.parametrize(
+    ("ground", "shown"), [((), True), ((SLOPE, BOX), False), ((Ground(height=0.2), BOX, MESH), True)]
+)
 def test_recordings_show_the_ground_of_the_trajectory(robot, motion, scene_in, ground, shown):
     trajectory = motion(robot).with_metadata(ground=[described(surface) for surface in ground])
     scene = scene_in(recording_html(robot, trajectory))
@@ -63,6 +66,8 @@ def test_recordings_show_the_ground_of_the_trajectory(robot, motion, scene_in, g
     assert grid(scene) is shown
     if BOX in ground:
         np.testing.assert_allclose(drawn(scene)["/ground/1 StaticBox"], BOX.placement.matrix(), atol=1e-12)
+    if MESH in ground:
+        np.testing.assert_allclose(drawn(scene)["/ground/2 StaticMesh"], BOX.placement.matrix(), atol=1e-12)
     if shown and ground:
         assert scene["view"]["floor"] == 0.2
 

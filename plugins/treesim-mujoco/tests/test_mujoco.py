@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 
+import mujoco
 import numpy as np
 import pytest
 from hypothesis import given
@@ -236,12 +238,35 @@ def test_inertia_that_is_lost_in_merging_is_told(robot, owner):
     assert causes.complete and (found.kind, found.owner) == ("merged_massless_dropped", owner)
 
 
+def scene_on(ball, ground):
+    """Return a scene with a ball, at rest at its neutral configuration."""
+    still = np.zeros(6)
+    world = treesim.World(ball, ground=ground)
+    return ContactScene(world, ball.neutral()[None], still[None], ball.neutral(), still, still, 1e-3)
+
+
+def test_static_meshes_are_geoms_with_a_warning_unless_they_are_convex():
+    ball, place = treesim.free_body("ball", "sphere", (0.1,), 1.0), treesim.Placement(translation=(1, 2, 3))
+    vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    closed = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [0, 3, 2]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", treesim.ConversionWarning)
+        model = contact.contact_model(scene_on(ball, treesim.StaticMesh(vertices, closed, place, friction=0.3)))
+    data, (geom,) = mujoco.MjData(model), np.flatnonzero(model.geom_type == mujoco.mjtGeom.mjGEOM_MESH)
+    mujoco.mj_kinematics(model, data)
+    first, count = model.mesh_vertadr[0], model.mesh_vertnum[0]
+    points = model.mesh_vert[first : first + count] @ data.geom_xmat[geom].reshape(3, 3).T + data.geom_xpos[geom]
+    assert {*map(tuple, points.round(6))} == {*map(tuple, np.add(vertices, (1.0, 2.0, 3.0)))}
+    with pytest.warns(treesim.ConversionWarning, match="convex hull of the static mesh 'ground_0'"):
+        contact.contact_model(scene_on(ball, treesim.StaticMesh(vertices, closed[:3])))
+    with pytest.raises(UnsupportedError, match="flat"):
+        contact.contact_model(scene_on(ball, treesim.StaticMesh(vertices, closed[:1])))
+
+
 def test_rolling_friction_of_surfaces_is_that_of_geoms():
     ball = treesim.free_body("ball", "sphere", (0.1,), 1.0)
     for angular, condim in (({"torsional_friction": 0.003, "rolling_friction": 0.002}, 6), ({}, 3)):
-        world, still = treesim.World(ball, ground=treesim.Ground(friction=0.7, **angular)), np.zeros(6)
-        scene = ContactScene(world, ball.neutral()[None], still[None], ball.neutral(), still, still, 1e-3)
-        model = contact.contact_model(scene)
+        model = contact.contact_model(scene_on(ball, treesim.Ground(friction=0.7, **angular)))
         assert model.geom_condim.max() == condim
         np.testing.assert_array_equal(
             model.geom_friction.max(axis=0), [0.7, *angular.values()] if angular else [0.7, 0, 0]

@@ -9,7 +9,7 @@ import treesim
 from tests.contact.scenes import at, free_body, shape, turned
 from treesim.kernels.algebra.tables import tree_tables
 from treesim.kernels.contact.candidates import contacts_memory
-from treesim.kernels.contact.collision import find_contacts
+from treesim.kernels.contact.collision import MESHES, SOLIDS, find_contacts
 from treesim.kernels.contact.delassus import move_bodies, place, rows_memory
 from treesim.kernels.contact.tables import touch_tables
 
@@ -45,7 +45,8 @@ def contacts(robot, grounds, q, v=None, dt=1e-3, margin=MARGIN):
     r, m = rows_memory(tree, 1, q), contacts_memory(touch, q)
     place(tree, q, r)
     move_bodies(tree, r, np.zeros(robot.nv) if v is None else np.asarray(v, float))
-    count = find_contacts(touch, r, dt, margin, np.empty((0, 9)), m)
+    solids = MESHES if world.touching.on_meshes else SOLIDS
+    count = find_contacts(touch, r, dt, margin, np.empty((0, 9)), m, solids)
     n = min(count, touch.capacity)
     return Found(m.pair[:n].copy(), m.slot[:n].copy(), m.gap[:n].copy(), m.point[:n].copy(), m.normal[:n].copy(), count)
 

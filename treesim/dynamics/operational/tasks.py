@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ...errors import listed
+from ...model.matrices import cross_matrix
 from ...system.display import ReprMixin, selection
 from ...types import Reference
 from ...validation.values import checked_text
@@ -93,13 +94,6 @@ def _axes(reference: Reference | None) -> str:
 
 def _aligned(reference: Reference | None, default: Reference) -> bool:
     return in_world_axes(default if reference is None else reference)
-
-
-def _cross_matrix(p: np.ndarray) -> np.ndarray:
-    """Cross-product matrices px (..., 3, 3)."""
-    o = np.zeros(p.shape[:-1])
-    x, y, z = p[..., 0], p[..., 1], p[..., 2]
-    return np.stack([o, -z, y, z, o, -x, -y, x, o], axis=-1).reshape(*p.shape[:-1], 3, 3)
 
 
 def _turned(rotation: np.ndarray, twist: np.ndarray) -> np.ndarray:
@@ -270,7 +264,7 @@ class RelativeTask(FramesTask):
         arm = motion.position[..., 1, :] - motion.position[..., 0, :]
         T = np.zeros((*arm.shape[:-1], 6, 12))
         T[..., :, :6], T[..., :, 6:] = -np.eye(6), np.eye(6)
-        T[..., :3, 3:6] = _cross_matrix(arm)  # - w_1 x arm = arm x w_1
+        T[..., :3, 3:6] = cross_matrix(arm)  # - w_1 x arm = arm x w_1
         if not _aligned(self.reference, reference):
             T = _turn_of_both(motion.rotation[..., 0, :, :]) @ T
         return row_matrix("rows", self.rows) @ T

@@ -40,9 +40,10 @@ from .edges import (
     part,
 )
 from .height_field import meet_height_field, no_height_field
-from .signed_distance import BOX, CONVEX, FAR, GRID, ROUND, box_face, from_plane, from_solid, vector_of
+from .signed_distance import BOX, CONVEX, FAR, GRID, MESH, ROUND, box_face, from_plane, from_solid, vector_of
 from .static_features import Query, meet_box_features
-from .tables import GROUPS, PER_PAIR, RIM, slot_of
+from .static_mesh import meet_terrain
+from .tables import GROUPS, MESH_GROUPS, PER_PAIR, RIM, slot_of
 
 GAP_PRICE = 100.0  # a sole is flat where it rises by less than one in so many ...
 FAST_PRICE = 1.0  # ... unless all its points may arrive in the step, in which the body moves by more than
@@ -193,7 +194,8 @@ class Solids(NamedTuple):
     """Functions for the solids of a world.
 
     distance, face: of a solid; between: contacts between points; internal_edge; terrain; distinct: drops contacts that
-    are found twice. Steps with planes only compile without code for other solids, which is most of the source.
+    are found twice. Steps with planes only compile without code for other solids, which is most of the source, and
+    steps without static meshes without code for these.
     """
 
     distance: Any
@@ -206,6 +208,12 @@ class Solids(NamedTuple):
 
 PLANES = Solids(from_plane, no_face, meet_no_more, no_internal_edge, no_height_field, all_distinct)
 SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge, meet_height_field, drop_coincident)
+MESHES = SOLIDS._replace(terrain=meet_terrain)
+
+
+def is_terrain(touch, k):
+    """Return whether the solid of pair k is a height field or a static mesh."""
+    return touch.pair[k, 2] == GRID or touch.pair[k, 2] == MESH
 
 
 def meet(touch, k, r, dt, margin, m, solids):
@@ -213,7 +221,7 @@ def meet(touch, k, r, dt, margin, m, solids):
     W = transform_at(r.W, touch.pair[k, 0])
     S = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, 1]))
     count = 0
-    if touch.pair[k, 2] == GRID:
+    if is_terrain(touch, k):
         count = solids.terrain(touch, k, r, dt, margin, m, S, W, solids)
     else:
         reach = broad_phase(touch, k, r, S, dt, margin, solids)
@@ -344,15 +352,15 @@ def put_alike_first(m, first, count):
 def find_contacts(touch, r, dt, margin, found, m, solids=SOLIDS):
     """Find the contacts of all pairs, and add external ones; return their number, which may exceed the capacity.
 
-    There are at most four of a pair, and on a height field four of each group of similar normals. found: external
-    contacts. r.W, r.V: poses and velocities of the bodies.
+    There are at most four of a pair, and on a height field or mesh four of each group of similar normals. found:
+    external contacts. r.W, r.V: poses and velocities of the bodies.
     """
     n = 0
     for k in range(touch.pair.shape[0]):
         count = meet(touch, k, r, dt, margin, m, solids) if touch.pair[k, 2] != CONVEX else 0
-        if touch.pair[k, 2] == GRID and count > PER_PAIR:
+        if is_terrain(touch, k) and count > PER_PAIR:
             first = 0
-            for _ in range(GROUPS):
+            for _ in range(GROUPS if touch.pair[k, 2] == GRID else MESH_GROUPS):
                 if first < count:
                     end = put_alike_first(m, first, count)
                     n = keep_four(touch, k, r, dt, m, first, end, n)

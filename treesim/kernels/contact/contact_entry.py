@@ -14,7 +14,7 @@ from ..mimic.contact_mimic import (
 )
 from ..mimic.mimic_entry import mimic_entry
 from ..stepping.external_forces import external_memory, nothing_around, under_external_forces
-from .collision import PLANES
+from .collision import MESHES, PLANES
 from .constraint_rows import put_held
 from .contact_kinematics import SIZE, kinematics_of
 from .contact_step import SOLVER_INFO, make_contact_step
@@ -68,7 +68,7 @@ def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
         return m, solver_memory(m.g.size, q), around(tree, q, mimic_constraint_memory(tree, mimic_ints, mimic_reals, q))
 
     flags = {
-        "over_planes": parts.solids is PLANES, "held": parts.put_held is put_held,
+        "over_planes": parts.solids is PLANES, "on_meshes": parts.solids is MESHES, "held": parts.put_held is put_held,
         "resists": parts.rolling is WITH_ROLLING, "again": parts.again, "mimic": mimic,
         "pushed": pushed, "placed": parts.placed,
     }  # fmt: skip

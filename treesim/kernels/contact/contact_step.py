@@ -22,7 +22,7 @@ from ..algebra.tables import with_armature
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, retrace
 from ..stepping.step import resist, settings_of
-from .collision import PLANES, SOLIDS, find_contacts
+from .collision import MESHES, PLANES, SOLIDS, find_contacts
 from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
@@ -218,10 +218,14 @@ class Parts(NamedTuple):
     placed: bool
 
 
-def parts_of(on_planes, held, resists, again, placed):
-    """Return the functions for steps on planes only, with constrained frames, with torsional or rolling friction."""
+def parts_of(on_planes, on_meshes, held, resists, again, placed):
+    """Return the functions of a step.
+
+    on_planes: there are planes only. on_meshes: there are static meshes. held: with constrained frames. resists: with
+    torsional or rolling friction.
+    """
     rows, rolling = put_held if held else put_none_held, WITH_ROLLING if resists else NO_ROLLING
-    return Parts(PLANES if on_planes else SOLIDS, rows, rolling, again, placed)
+    return Parts(PLANES if on_planes else MESHES if on_meshes else SOLIDS, rows, rolling, again, placed)
 
 
 def make_contact_step(solver, with_rotors, hold, parts):

@@ -9,7 +9,7 @@ from ..algebra.tables import put_motion
 from ..entries.entry import entry
 from ..kinematics.bodies import zero_motion
 from .candidates import Contacts, contacts_memory
-from .collision import SOLIDS, meet
+from .collision import MESHES, SOLIDS, meet
 from .delassus import Rows, place, rows_memory
 from .signed_distance import CONVEX, FAR, vector_of
 from .tables import Touch, touch_tables
@@ -31,31 +31,44 @@ def gap_memory(tree, layout, geometry, q):
     return (GapMemory(touch, rows_memory(tree, 1, q), contacts_memory(touch, q)),)
 
 
-def pair_gaps(tree, q, up, margin, least, room, m: Any):
-    """Write the smallest gap of every pair, and the smallest motion along -up that closes one; FAR without any.
+def make_pair_gaps(solids):
+    """Return the kernel of gaps for the solids of a world (`collision`)."""
 
-    Gaps of `margin` and more, and pairs with external contacts, do not count. up: direction (3,) in which shapes on
-    moving bodies are above solids.
-    """
-    place(tree, q, m.rows)
-    for i in range(tree.n_bodies + 1):
-        put_motion(m.rows.V, i, zero_motion(tree))
-    for k in range(m.touch.pair.shape[0]):
-        least[k], room[k] = FAR, FAR
-        count = 0
-        if m.touch.pair[k, 2] != CONVEX:
-            count = meet(m.touch, k, m.rows, margin[0] * 0, margin[0], m.found, SOLIDS)
-        for c in range(count):
-            gap, n = m.found.distance[c], vector_of(m.found.outward, c)
-            along = n.x * up[0] + n.y * up[1] + n.z * up[2]
-            if m.touch.pair[k, 0] == 0:  # corners of a static box, whose normals point down
-                along = -along
-            least[k] = minimum(least[k], gap)
-            if along > ACROSS:
-                room[k] = minimum(room[k], gap / along)
+    def pair_gaps(tree, q, up, margin, least, room, m: Any):
+        """Write the smallest gap of every pair, and the smallest motion along -up that closes one; FAR without any.
+
+        Gaps of `margin` and more, and pairs with external contacts, do not count. up: direction (3,) in which shapes on
+        moving bodies are above solids.
+        """
+        place(tree, q, m.rows)
+        for i in range(tree.n_bodies + 1):
+            put_motion(m.rows.V, i, zero_motion(tree))
+        for k in range(m.touch.pair.shape[0]):
+            least[k], room[k] = FAR, FAR
+            count = 0
+            if m.touch.pair[k, 2] != CONVEX:
+                count = meet(m.touch, k, m.rows, margin[0] * 0, margin[0], m.found, solids)
+            for c in range(count):
+                gap, n = m.found.distance[c], vector_of(m.found.outward, c)
+                along = n.x * up[0] + n.y * up[1] + n.z * up[2]
+                if m.touch.pair[k, 0] == 0:  # corners of a static box, whose normals point down
+                    along = -along
+                least[k] = minimum(least[k], gap)
+                if along > ACROSS:
+                    room[k] = minimum(room[k], gap / along)
+
+    return pair_gaps
 
 
-pair_gaps_states = entry(
-    pair_gaps, gap_memory, {"layout": "TableOfIntegers", "geometry": "TableOfReals"}, {"P": "layout[0]"},
-    q="nq", up="3", margin="1", least="-> P", room="-> P",
-)  # fmt: skip
+def gaps_entry(solids):
+    """Return the entry of the gaps for the solids of a world."""
+    kernel = make_pair_gaps(solids)
+    kernel.__name__ = "pair_gaps_on_meshes" if solids is MESHES else "pair_gaps"
+    return entry(
+        kernel, gap_memory, {"layout": "TableOfIntegers", "geometry": "TableOfReals"}, {"P": "layout[0]"},
+        q="nq", up="3", margin="1", least="-> P", room="-> P",
+    )  # fmt: skip
+
+
+pair_gaps_states = gaps_entry(SOLIDS)
+mesh_pair_gaps_states = gaps_entry(MESHES)

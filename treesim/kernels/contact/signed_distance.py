@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..algebra.linear import Vector, dot, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
 
-PLANE, SPHERE, CAPSULE, BOX, GRID, CONVEX = range(6)  # solids; contacts of pairs with the last are external
+PLANE, SPHERE, CAPSULE, BOX, GRID, CONVEX, MESH = range(7)  # solids; contacts of pairs with CONVEX are external
 EDGE = 1e-6  # m: a vertex this far beyond a face's border still touches it
 FAR = 1e30
 ROUND = 1e-9  # m: points with a larger radius also touch edges and corners of a box

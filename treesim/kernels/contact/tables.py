@@ -11,6 +11,7 @@ RIM = 8  # slots of a cylinder: four points on each rim
 FOUND = 9  # numbers of an external contact: pair, index in it, gap, point, normal
 PER_PAIR = 4  # contacts of a pair at most: more do not change what two rigid bodies can do
 GROUPS = 3  # of contacts with a height field, by their normals
+MESH_GROUPS = 6  # with a static mesh, which may have walls and a ceiling
 OPTIONS = 4  # numbers in front of the table of reals
 
 
@@ -23,13 +24,13 @@ class Touch(NamedTuple):
     limits: Any  # numbers of joint limits, and of joints with friction
     frictions: Any
     speeds: Any  # and of speed limits
-    # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid: nx, ny, start; contact
-    # between the points (`edges`), pair of bodies, whether b comes first there; 1 + the pair whose solid other
-    # solids may cover at internal edges, 0 for none; number of slots, less than that of points for large hulls; kind of
-    # the shape (`shape_distance`), number of planes of its faces
+    # (P, COLUMNS) bodies a and b, solid, first point, points, first slot, cylinder?, grid (of heights or a mesh): nx,
+    # ny, start; contact between the points (`edges`), pair of bodies, whether b comes first there; 1 + the pair whose
+    # solid other solids may cover at internal edges, 0 for none; number of slots, less than that of points for large
+    # hulls; kind of the shape (`shape_distance`), number of planes of its faces
     pair: Any
     solid: Any  # (P, 12) placement of the solid on body b
-    size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid, largest height
+    size: Any  # (P, 4) of the solid: half lengths; radius, half length; spacings of a grid, largest of its heights
     # (P, 6) friction, restitution, stiffness (0: rigid) [N/m], dissipation time [s], torsional and rolling friction [m]
     law: Any
     ball: Any  # (P, 4) centre on body a and radius of a sphere around the shape
@@ -42,7 +43,7 @@ class Touch(NamedTuple):
     rough: Any  # (frictions,) Coulomb friction
     fastest: Any  # (speeds,) speed limits, and the efforts that enforce them
     braking: Any
-    height: Any  # of the grids
+    height: Any  # of the grids, and tables of the meshes
     option: Any  # recovery, its highest speed, speed of restitution, allowed overlap
     reports_pairs: Any  # 1 if wrenches of pairs of bodies are returned
     resists: Any  # 1 if any pair has torsional or rolling friction

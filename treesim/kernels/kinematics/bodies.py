@@ -29,7 +29,7 @@ from ..algebra.tables import (
     transform_at,
 )
 from ..entries.entry import entry
-from .frames import FRAMES, frames_of
+from .frames import COUNT, FRAMES, frames_of
 
 
 def zero_motion(tree):
@@ -137,6 +137,21 @@ def frames_for(codes, offsets):
 
 
 frame_pose_states = entry(frame_pose, frames_for, FRAMES, q="nq", pose="-> 4, 4", expands=True)
+
+
+def frame_poses(tree, q, poses, frames, W):
+    """World poses of k frames."""
+    place_bodies(tree, q, W)
+    for f in range(frames.bodies.size):
+        homogeneous(compose(transform_at(W, frames.bodies[f]), transform_at(frames.placement, f)), poses[f])
+
+
+def placed_frames_for(tree, codes, offsets, q):
+    """Frames, and scratch memory for the poses of all bodies, with the dtype of q."""
+    return frames_of(codes, offsets), np.empty((tree.n_bodies + 1, 12), q.dtype)
+
+
+frame_poses_states = entry(frame_poses, placed_frames_for, FRAMES, COUNT, q="nq", poses="-> k, 4, 4", expands=True)
 
 
 def start_energy(tree, W, V):

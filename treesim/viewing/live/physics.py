@@ -52,6 +52,8 @@ class Scene(NamedTuple):
         Name of the base's type.
     push : callable, optional
         Wraps the controller, for example in a push.
+    external_forces : sequence of ExternalForce
+        External forces.
     """
 
     world: World
@@ -59,6 +61,7 @@ class Scene(NamedTuple):
     v: np.ndarray
     base: str = ""
     push: Callable[[Controller], Controller] | None = None  # wrapper of the controller
+    external_forces: Any = ()
 
 
 class LivePhysics:
@@ -115,6 +118,7 @@ class LivePhysics:
         return TimedSimulation(
             self.world, settings.dt, integrator=settings.integrator, backend=settings.backend, controller=drive,
             gravity=settings.gravity, engine="generic", substeps=settings.substeps, contact_solver=settings.solver,
+            external_forces=self.scene.external_forces,
         )  # fmt: skip
 
     def warm(self, settings: Settings) -> None:

@@ -1,4 +1,4 @@
-"""Ground as grey, translucent shapes: planes, static boxes, height fields."""
+"""Ground as grey, translucent shapes: planes, static boxes, height fields, static meshes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from meshcat.geometry import Box, Geometry, MeshPhongMaterial
 
-from treesim import Ground, HeightField, StaticBox, Surface
-from treesim.viewing.surfaces import height_mesh, plane_pose, square
+from treesim import Ground, HeightField, StaticBox, StaticMesh, Surface
+from treesim.viewing.surfaces import height_mesh, plane_pose, square, static_mesh
 
 from .shapes import MeshGeometry
 
@@ -40,6 +40,8 @@ def ground_shapes(ground: Iterable[Surface], center: np.ndarray, reach: float) -
             yield GroundShape(name, Box(lengths), surface.placement.matrix())
         elif isinstance(surface, HeightField):
             yield GroundShape(name, MeshGeometry(height_mesh(surface)), np.eye(4))
+        elif isinstance(surface, StaticMesh):
+            yield GroundShape(name, MeshGeometry(static_mesh(surface)), surface.placement.matrix())
 
 
 def ground_material() -> MeshPhongMaterial:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import mujoco
 import numpy as np
 
-from treesim import Ground, HeightField, StaticBox, Surface
+from treesim import ConversionWarning, Ground, HeightField, StaticBox, StaticMesh, Surface
 from treesim.compare.cases import ROLLOUT, BenchmarkCase, ContactScene, Stepping
 from treesim.errors import UnsupportedError
 from treesim.states.support import candidates
@@ -150,7 +151,7 @@ def _tracked(scene: ContactScene) -> list[tuple[int, Any]]:
 
 
 def _add_ground(spec: Any, surface: Surface, label: str) -> None:
-    """Add a plane, static box or height field."""
+    """Add a plane, static box, height field or static mesh; warn of a mesh whose convex hull is another shape."""
     quaternion = np.empty(4)
     if isinstance(surface, Ground):
         normal = np.asarray(surface.normal, float)
@@ -170,6 +171,21 @@ def _add_ground(spec: Any, surface: Surface, label: str) -> None:
         )  # fmt: skip
         quaternion[:] = 1, 0, 0, 0
         geom = {"type": _geom("hfield"), "hfieldname": label, "pos": [*np.asarray(surface.center), low]}
+    elif isinstance(surface, StaticMesh):
+        mujoco.mju_mat2Quat(quaternion, np.ravel(surface.placement.rotation))
+        used, faces = np.unique(surface.triangles, return_inverse=True)
+        vertices = np.asarray(surface.vertices)[used]
+        if np.linalg.matrix_rank(vertices - vertices[0], tol=FLAT) < 3:
+            raise UnsupportedError("MuJoCo has no flat meshes: use a Ground, a StaticBox or a HeightField")
+        if not surface.convex:
+            warnings.warn(
+                f"MuJoCo uses the convex hull of the static mesh {label!r}, which is not convex: its contacts differ",
+                ConversionWarning,
+                stacklevel=2,
+            )
+        shell = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # an open mesh has no volume
+        spec.add_mesh(name=label, uservert=np.ravel(vertices), userface=np.ravel(faces), inertia=shell)
+        geom = {"type": _geom("mesh"), "meshname": label, "pos": surface.placement.translation}
     else:
         raise UnsupportedError(f"MuJoCo has no {type(surface).__name__}")
     spec.worldbody.add_geom(**geom, quat=quaternion, **_contact(surface), contype=0, conaffinity=1)

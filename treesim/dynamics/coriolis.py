@@ -1,0 +1,82 @@
+"""The Coriolis matrix of a tree."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..kernels.dynamics.coriolis import coriolis_matrix_states
+from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..states.states import on_states, state_function
+from ..types import Engine
+from .physics import ModelParameters, physics_of
+
+CORIOLIS = state_function(coriolis_matrix_states)
+
+
+def coriolis_matrix(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    *,
+    engine: Engine = "auto",
+    out: np.ndarray | None = None,
+    model_parameters: ModelParameters | None = None,
+) -> np.ndarray:
+    """Return the Coriolis matrix C of Christoffel's symbols: M a + C v + g = tau.
+
+    C v are the Coriolis and centrifugal forces, `bias_forces` minus `gravity_forces`. The derivative of the mass matrix
+    is C + C', so dM/dt - 2 C is skew-symmetric.
+
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q, v : array_like
+        As in `treesim.forward_dynamics`.
+    engine : str
+        As in `treesim.forward_dynamics`.
+    out : numpy.ndarray, optional
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., nv, nv) matrices, with exact zeros where the mass matrix has them.
+
+    Raises
+    ------
+    ArgumentError
+        If a type or shape does not fit.
+    NonFiniteError
+        If an argument is not finite, or a result overflows.
+    UnknownNameError
+        If the engine is unknown.
+
+    Notes
+    -----
+    O(N d) for depth d, by factors of the bodies' inertias that are summed inward. For joints of several degrees of
+    freedom, whose velocities are not derivatives of coordinates, dM/dt is the derivative along the motion.
+
+    References
+    ----------
+    S. Echeandia, P. M. Wensing, Numerical methods to compute the Coriolis matrix and Christoffel symbols for rigid-body
+    systems, J. Comput. Nonlinear Dynam. 16 (2021), Algorithm 1.
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, v = np.full(6, 0.5), np.ones(6)
+    >>> C = treesim.coriolis_matrix(robot, q, v)
+    >>> np.allclose(C @ v, treesim.bias_forces(robot, q, v) - treesim.gravity_forces(robot, q))
+    True
+    """
+    robot = checked_robot(robot)
+    if out is None and model_parameters is None:
+        return CORIOLIS(robot, robot.ints, robot.reals, q, v, engine)
+    physics, constants = physics_of(robot, model_parameters, "coriolis_matrix"), (robot.ints, robot.reals)
+    given = {"q": q, "v": v}
+    return on_states(coriolis_matrix_states, robot, constants, given, physics=physics, engine=engine, out=out)[0]
