@@ -7,7 +7,14 @@ from tests.contact.problems import broken_laws, energy_of, random_problem, solve
 from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.contact.admm import admm_memory, solve_admm
 from treesim.kernels.contact.pgs import SWEEPS, pgs_memory, run_pgs, solve_pgs, sweep, sweep_on
-from treesim.kernels.contact.problem import FEW, accepted_by, is_accepted, relative_velocities, residual, scale_along_ray
+from treesim.kernels.contact.problem import (
+    FEW,
+    accepted_by,
+    is_accepted,
+    relative_velocities,
+    residual,
+    scale_along_ray,
+)
 
 pytestmark = pytest.mark.nojit
 
