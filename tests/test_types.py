@@ -10,7 +10,8 @@ import pytest
 import treesim
 from treesim import plugins, types
 from treesim.cli.common import BASES
-from treesim.dynamics.functions import INVERSE_DYNAMICS, MASS_MATRIX
+from treesim.dynamics.inverse_dynamics import INVERSE_DYNAMICS
+from treesim.dynamics.mass_matrix import MASS_MATRIX
 from treesim.dynamics.operational.frames import REFERENCES, SPATIAL
 from treesim.dynamics.operational.rows import ROWS
 from treesim.engine.call.evaluate import ENGINES

@@ -24,16 +24,11 @@ from .dynamics.constrained.base import ConstrainedAcceleration
 from .dynamics.constrained.constraints import FrameConstraint, LoopConstraint, loop_constraints
 from .dynamics.constrained.functions import constrained_dynamics
 from .dynamics.coriolis import coriolis_matrix
+from .dynamics.energy import energy, momentum
 from .dynamics.factorization import Factorization, ltdl, ltl
-from .dynamics.functions import (
-    bias_forces,
-    energy,
-    forward_dynamics,
-    gravity_forces,
-    inverse_dynamics,
-    mass_matrix,
-    momentum,
-)
+from .dynamics.forward_dynamics import forward_dynamics
+from .dynamics.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
+from .dynamics.mass_matrix import mass_matrix
 from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
 from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
 from .dynamics.operational.functions import inverse_operational_inertia

@@ -12,7 +12,7 @@ from tests import trees
 from tests.sensitivity import OF_A_SWEEP, ROUNDING
 from tests.trees import CATALOGUE, random_state, relative_error
 from treesim import Body, Tree
-from treesim.dynamics.functions import MASS_MATRIX
+from treesim.dynamics.mass_matrix import MASS_MATRIX
 from treesim.engine.interpreter import Tally, run
 from treesim.errors import NonFiniteError, UnknownNameError
 from treesim.kernels.dynamics import crba

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import treesim
 from tests import sensitivity, trees
 from tests.trees import CATALOGUE, random_state
-from treesim.dynamics.functions import MASS_MATRIX
+from treesim.dynamics.mass_matrix import MASS_MATRIX
 from treesim.engine.call.generic import runs_compiled
 from treesim.errors import ArgumentError, NonFiniteError, UnknownNameError, UnsupportedError
 

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 import treesim
-from treesim.dynamics.functions import INVERSE_DYNAMICS, MASS_MATRIX
+from treesim.dynamics.inverse_dynamics import INVERSE_DYNAMICS
+from treesim.dynamics.mass_matrix import MASS_MATRIX
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "published_algorithms.md").read_text()

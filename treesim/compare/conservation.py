@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..dynamics.functions import momentum
+from ..dynamics.energy import momentum
 from ..dynamics.operational.motion import center_of_mass
 from ..model.tree import Tree
 from ..simulation.energy_balance import energies

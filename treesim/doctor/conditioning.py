@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dynamics.functions import mass_matrix
+from ..dynamics.mass_matrix import mass_matrix
 from ..errors import listed
 from ..model.tree import Tree
 from ..urdf.findings import Findings

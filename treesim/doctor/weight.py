@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..dynamics.functions import bias_forces
+from ..dynamics.inverse_dynamics import bias_forces
 from ..errors import quoted
 from ..model.tree import Tree
 from ..urdf.findings import Findings

@@ -23,6 +23,7 @@ from ..states.pivots import first_massless_dof
 from ..states.states import on_states
 from ..system.display import Implementation
 from ..types import Engine
+from ..validation.arrays import check_out
 from .tables import constants_of, kernel_wrenches, on_mimicked, shared_rotors, spanning_constants
 
 NO_FORCES = np.empty(0)
@@ -277,3 +278,11 @@ def singular_inertia(robot: Tree, q: np.ndarray, armature: ArrayLike | None = No
                 f"give the links it carries a mass, fix the joint, or add armature to it"
             )
     return None
+
+
+def copied(result: np.ndarray, out: np.ndarray | None) -> np.ndarray:
+    """Return the result, copied to `out` if that is given."""
+    if out is None:
+        return result
+    check_out(out, result.shape, result.dtype)[...] = result
+    return out

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 from ..engine.call.evaluate import Argument, coerce, refuse_non_finite, refuse_overflow
 from ..model.tree import Tree
 from .base import Backend, Capabilities, explain_failure
-from .functions import bias_forces, mass_matrix
+from .inverse_dynamics import bias_forces
+from .mass_matrix import mass_matrix
 
 
 class Reference(Backend):

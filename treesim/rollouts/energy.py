@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.functions import energy
+from ..dynamics.energy import energy
 from ..engine.call.evaluate import specialized_first
 from ..errors import EnergyWarning
 from ..model.quaternions import of_unit_length

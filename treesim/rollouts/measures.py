@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..dynamics.functions import energy as total_energy
+from ..dynamics.energy import energy as total_energy
 from ..dynamics.operational.frames import frame_pose, known_frame_codes
 from ..dynamics.tables import constants_of
 from ..engine.graph.trace import is_traced, written_down

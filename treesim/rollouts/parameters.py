@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact.contact_solve import SHARE
-from ..dynamics.functions import mass_matrix
+from ..dynamics.mass_matrix import mass_matrix
 from ..dynamics.physics import Parameters
 from ..engine.call.batched import BatchedTables
 from ..errors import ArgumentError, UnsupportedError

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..dynamics.functions import energy, momentum
+from ..dynamics.energy import energy, momentum
 from ..dynamics.physics import ModelParameters
 from ..engine.call.evaluate import specialized_first
 from ..errors import EnergyWarning, NonFiniteError

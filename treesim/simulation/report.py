@@ -10,7 +10,7 @@ import numpy as np
 
 from ..contact.report import ContactReport
 from ..contact.unsolved import REMEDY, all_solved, is_solved, misses
-from ..dynamics.functions import energy
+from ..dynamics.energy import energy
 from ..errors import ConvergenceError
 from ..kernels.contact.contact_step import SOLVER_INFO
 from ..kernels.entries.status import FINE, NOT_FINITE

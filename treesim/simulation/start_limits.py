@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..dynamics.functions import energy
+from ..dynamics.energy import energy
 from ..errors import LimitWarning, quoted
 from ..model.tree import Tree
 from .world import World

@@ -14,7 +14,7 @@ from ..contact.contact_solve import SHARE, ContactInput, ContactOutput, ContactS
 from ..contact.convex_pairs import nothing_found
 from ..dynamics.auto import Auto
 from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
-from ..dynamics.functions import held_backend
+from ..dynamics.forward_dynamics import held_backend
 from ..dynamics.tables import constants_of, on_mimicked
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry

@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.functions import bias_forces, mass_matrix
+from ..dynamics.inverse_dynamics import bias_forces
+from ..dynamics.mass_matrix import mass_matrix
 from ..model.tree import Tree
 
 TINY = 1e-300

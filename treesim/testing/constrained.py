@@ -8,7 +8,8 @@ import numpy as np
 
 from ..dynamics.constrained.base import ConstrainedAcceleration, Problem
 from ..dynamics.constrained.constraints import FrameConstraint, constraint_tables, wanted_derivatives
-from ..dynamics.functions import bias_forces, mass_matrix
+from ..dynamics.inverse_dynamics import bias_forces
+from ..dynamics.mass_matrix import mass_matrix
 from ..dynamics.operational.frames import frame_jacobian
 from ..errors import NonFiniteError, TreesimError
 from ..model.tree import Tree

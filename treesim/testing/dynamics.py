@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..dynamics.base import Capabilities
-from ..dynamics.functions import inverse_dynamics, mass_matrix
+from ..dynamics.inverse_dynamics import inverse_dynamics
+from ..dynamics.mass_matrix import mass_matrix
 from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
 from .bounds import of_forces

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..dynamics.functions import mass_matrix
+from ..dynamics.mass_matrix import mass_matrix
 from ..dynamics.operational.frames import frame_jacobian
 from ..errors import ArgumentError, NonFiniteError, UnknownNameError
 from ..model.tree import Tree

@@ -27,7 +27,7 @@ from ...system.display import ReprMixin, vector
 from ...types import Engine, JacobianReference, Reference
 from ...validation.arrays import check_out, real_numbers
 from ..base import DynamicsBackend, check_supported, chosen_backend, explain_failure, is_one_kernel
-from ..functions import held_backend
+from ..forward_dynamics import held_backend
 from ..operational.base import CompiledMethod
 from ..operational.frames import SPATIAL, frame_codes, move_to_origin
 from ..packed_mass_matrix import mass_matrix_pattern

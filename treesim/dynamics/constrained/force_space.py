@@ -14,7 +14,7 @@ from ...kernels.algebra.cholesky import factor
 from ...kernels.constrained.constraints import constraint_derivatives_states
 from ...model.tree import Tree
 from ...states.states import on_states
-from ..functions import forward_dynamics
+from ..forward_dynamics import forward_dynamics
 from ..operational.mimic import inverse_inertia_by
 from ..tables import constants_of, on_mimicked
 from .base import ConstrainedAcceleration, Method, Problem

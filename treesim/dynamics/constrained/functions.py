@@ -11,7 +11,7 @@ from ... import plugins
 from ...errors import ArgumentError
 from ...model.tree import Tree
 from ...states.arguments import checked_robot, whole_number
-from ..functions import forward_dynamics
+from ..forward_dynamics import forward_dynamics
 from .base import ConstrainedAcceleration, Problem
 from .constraints import Constraint, constraint_tables, wanted_derivatives
 

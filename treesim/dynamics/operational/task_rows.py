@@ -19,7 +19,7 @@ from ...model.tree import Tree
 from ...states.states import on_states
 from ...types import Reference
 from ..base import explain_failure
-from ..functions import bias_forces
+from ..inverse_dynamics import bias_forces
 from ..tables import constants_of, kernel_wrenches
 from .frames import in_world_axes, known_frame_codes
 from .mimic import constraint_response

@@ -106,7 +106,8 @@ def search(tree, mimic, tasks, targets, bounds, restarts, m, error, tolerance, m
             factor = factor * 4
             if largest < SMALLEST_STEP or factor > LARGEST_FACTOR:
                 ended = 1
-        if 0 < last >= attempt and (ended == 1 or slow >= PATIENCE or iterations >= most - refined):
+        given_up = ended == 1 or slow >= PATIENCE or iterations >= most - refined
+        if 0 < last >= attempt and given_up and not largest_of(error) < tolerance:
             if cost < (best if attempt == 0 else CLEARLY * best):
                 best = cost
                 copy(m.q, m.best)

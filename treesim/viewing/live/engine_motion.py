@@ -6,7 +6,7 @@ import numpy as np
 
 from ...compare import CANONICAL, Isolated, StateBatch, find_engine
 from ...compare.source import canonical, without_losses
-from ...dynamics.functions import energy
+from ...dynamics.energy import energy
 from ...errors import UnsupportedError
 from ...model.tree import Tree
 from ...simulation.trajectory import Trajectory

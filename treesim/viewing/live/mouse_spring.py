@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...dynamics.functions import mass_matrix
+from ...dynamics.mass_matrix import mass_matrix
 from ...model.tree import Tree
 from .points import BodyPoint, three_numbers
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import plugins
-from ...dynamics.functions import energy, momentum
+from ...dynamics.energy import energy, momentum
 from ...dynamics.operational.frames import body_poses
 from ...dynamics.operational.motion import center_of_mass
 from ...errors import TreesimError, unknown_name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from treesim.dynamics.functions import inverse_dynamics
+from treesim.dynamics.inverse_dynamics import inverse_dynamics
 from treesim.errors import ArgumentError
 from treesim.model.tree import Tree
 from treesim.states.arguments import checked_robot, whole_number

@@ -10,7 +10,9 @@ import numpy as np
 
 from treesim import plugins
 from treesim.dynamics.factorization import ltdl, ltl
-from treesim.dynamics.functions import bias_forces, forward_dynamics, inverse_dynamics, mass_matrix
+from treesim.dynamics.forward_dynamics import forward_dynamics
+from treesim.dynamics.inverse_dynamics import bias_forces, inverse_dynamics
+from treesim.dynamics.mass_matrix import mass_matrix
 from treesim.dynamics.operational.frames import body_poses, frame_jacobian
 from treesim.dynamics.operational.functions import inverse_operational_inertia
 from treesim.dynamics.solve import solve_mass_matrix

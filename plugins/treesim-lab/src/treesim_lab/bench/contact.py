@@ -13,7 +13,7 @@ from treesim.compare.cases import OURS, ROLLOUT, BenchmarkCase, ContactScene, St
 from treesim.compare.engines import EngineAdapter, EngineModel, chosen_engines, installed_engines, read_by_engines
 from treesim.compare.source import canonical, read, without_losses
 from treesim.contact.contact_solve import SHARE
-from treesim.dynamics.functions import energy
+from treesim.dynamics.energy import energy
 from treesim.model.tree import Tree
 from treesim.rollouts.rollout import rollout
 from treesim.simulation.stepper import Stepper

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast, get_args
 
 import numpy as np
 
-from treesim.dynamics.functions import forward_dynamics
+from treesim.dynamics.forward_dynamics import forward_dynamics
 from treesim.errors import TreesimError, UrdfError, UrdfWarning
 from treesim.system.subprocesses import python_command, run
 from treesim.types import Base

@@ -199,7 +199,7 @@ def _judged(
 
 def _without_fall(robot: Tree, q: np.ndarray, v: np.ndarray, total: np.ndarray) -> np.ndarray:
     """Return the energy (K,) of a freely falling robot less that of its centre of mass, which is conserved."""
-    from treesim.dynamics.functions import momentum
+    from treesim.dynamics.energy import momentum
     from treesim.dynamics.operational.motion import center_of_mass
     from treesim.engine.call.evaluate import specialized_first
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treesim.dynamics.base import CompiledBackend, DynamicsBackend
-from treesim.dynamics.functions import inverse_dynamics
+from treesim.dynamics.inverse_dynamics import inverse_dynamics
 from treesim.dynamics.operational.base import CompiledMethod, OperationalMethod
 from treesim.engine.interpreter import Tally, run
 from treesim.kernels.dynamics.crba import mass_matrix_full_states

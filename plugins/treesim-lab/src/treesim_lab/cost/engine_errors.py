@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treesim import plugins
-from treesim.dynamics.functions import bias_forces, inverse_dynamics, mass_matrix
+from treesim.dynamics.inverse_dynamics import bias_forces, inverse_dynamics
+from treesim.dynamics.mass_matrix import mass_matrix
 from treesim.dynamics.operational.frames import frame_codes
 from treesim.engine.call import specialized
 from treesim.engine.call.generic import compiled

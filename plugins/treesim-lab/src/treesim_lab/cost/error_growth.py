@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treesim.dynamics.functions import forward_dynamics, inverse_dynamics
+from treesim.dynamics.forward_dynamics import forward_dynamics
+from treesim.dynamics.inverse_dynamics import inverse_dynamics
 from treesim.engine.interpreter import run
 from treesim.errors import ArgumentError
 from treesim.kernels.dynamics.aba import forward_dynamics_states

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treesim.dynamics.functions import mass_matrix
+from treesim.dynamics.mass_matrix import mass_matrix
 from treesim.engine.call.generic import bound_call
 from treesim.errors import unknown_name
 from treesim.kernels.dynamics.factored import SOLVE, apply_ltdl, apply_ltl, factorize_ltdl, factorize_ltl

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treesim.dynamics.factorization import ltdl, ltl
-from treesim.dynamics.functions import mass_matrix
+from treesim.dynamics.mass_matrix import mass_matrix
 from treesim.model.topology import Topology
 from treesim.model.tree import Tree
 
