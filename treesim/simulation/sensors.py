@@ -149,9 +149,9 @@ class ForceTorque(Sensor):
     """Force-torque sensor in a joint.
 
     A reading is the force [N] and the torque [N m] that the joint's parent exerts on its child through the joint, motor
-    and bearings together, along the child link's axes about its origin: the mean over a step, from the mean acceleration
-    of all links that the joint carries, and the forces of contact, gravity and external forces on them. Rotor inertias
-    (armature) are not part of it.
+    and bearings together, along the child link's axes about its origin: the mean over a step, from the mean
+    acceleration of all links that the joint carries, and the forces of contact, gravity and external forces on them.
+    Rotor inertias (armature) are not part of it.
 
     Parameters
     ----------
