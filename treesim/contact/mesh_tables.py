@@ -259,7 +259,10 @@ def mesh_table(edges: MeshEdges) -> MeshTable:
     first, last, _ = grid.cells_of(edges.points)
     faces = grid.lists_of(first, last)
     others = edges.normals[:, 2] <= 0
-    heights = np.column_stack([_heights(edges, faces, np.full(others.shape, True)), _heights(edges, faces, others)])
+    heights = _heights(edges, faces, np.full(others.shape, True))
+    border = grid.lists_of(*grid.cells_of(edges.vertices[edges.ends[edges.others < 0]])[:2])
+    covered = np.isfinite(heights[:, 1]) & (np.diff(border.starts) == 0)
+    heights = np.column_stack([heights, _heights(edges, faces, others), np.where(covered, heights[:, 1], np.inf)])
     corners = (edges.points - shift).reshape(-1, 9)
     records = np.column_stack([first, corners, edges.normals, edges.neighbours])
     parts = [faces.starts, faces.items, records]

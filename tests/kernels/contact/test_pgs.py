@@ -7,7 +7,14 @@ from tests.contact.problems import broken_laws, energy_of, random_problem, solve
 from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.contact.admm import admm_memory, solve_admm
 from treesim.kernels.contact.pgs import SWEEPS, pgs_memory, run_pgs, solve_pgs, sweep, sweep_on
-from treesim.kernels.contact.problem import relative_velocities, residual, scale_along_ray
+from treesim.kernels.contact.problem import (
+    FEW,
+    accepted_by,
+    is_accepted,
+    relative_velocities,
+    residual,
+    scale_along_ray,
+)
 
 pytestmark = pytest.mark.nojit
 
@@ -40,6 +47,22 @@ def test_scalar_rows_are_the_box_constrained_least_energy():
             moved = found.impulse.copy()
             moved[r] = np.clip(moved[r] + step, problem.low[r], problem.high[r])
             assert energy_of(problem, moved) >= least - 1e-12
+
+
+def test_impulses_of_bodies_at_rest_are_accepted_far_below_the_tolerance_and_those_of_sliding_ones_are_not():
+    """A change of the impulses by 1e-13 is not corrected at rest. Where the uppermost cube slides, it is."""
+    assert accepted_by(1e-9, FEW) == 0 and accepted_by(1e-9, FEW + 1) == pytest.approx(1e-12)
+    for push, at_rest in ((0.0, True), (0.3, False)):
+        problem = stack([1.0, 2.0], push=push)._replace(accepted=1e-12)
+        found = solved(solve_pgs, problem, pgs_memory, 1e-15)
+        start = found.impulse * (1 + 1e-13)
+        sigma = problem.G @ start + problem.g
+        missed = residual(problem, start, sigma)
+        assert 1e-16 < missed < 1e-12 and is_accepted(problem, start, sigma, missed) == at_rest
+        again = solved(solve_pgs, problem, pgs_memory, start=start)
+        assert (again.taken == 0) == at_rest and np.array_equal(again.impulse, start) == at_rest
+        scale_along_ray(problem, again.impulse, sigma)
+        assert not at_rest or np.array_equal(again.impulse, start)
 
 
 def energies_after_sweeps(problem, start, scaled, sweeps=8):

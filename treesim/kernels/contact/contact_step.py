@@ -51,7 +51,7 @@ from .delassus import (
     velocities_along,
 )
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
-from .problem import Problem, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
+from .problem import Problem, accepted_by, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .rolling_friction import NO_ROLLING, WITH_ROLLING
 from .work import (
@@ -273,7 +273,8 @@ def make_contact_step(solver, with_rotors, hold, parts):
         backward_sweep(moved, m.rows, n)
         hold(moved, q, m.rows, n, mimic_constraint)
         assemble_delassus(moved, m.rows, n)
-        problem = Problem(blocks_of(m, nc), n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored)
+        accepted = accepted_by(tolerance / share, nc)  # a velocity that lasts is so much faster in the next positions
+        problem = Problem(blocks_of(m, nc), n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
         position_problem(m, nc, n, q, s.dt, share)
         rolling.put_mobility(m, nc)
         regularize_immobile_rows(problem)
@@ -286,6 +287,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         solver_info[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
         put_moved(m, nc, n)
         velocity_problem(m, nc, n, q, s.dt, share)
+        problem = problem._replace(accepted=accepted_by(tolerance, nc))
         for r in range(n):
             m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
         rolling.put_bounds(m, nc, m.impulse)
@@ -297,6 +299,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         work = work_of_impulses(nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
         if has_overlaps(m, nc, n, q, s.dt):
             recovery_problem(m, nc, n, q, s.dt)
+            problem = problem._replace(accepted=0.0)
             rolling.deactivate(m, nc)
             scale_along_ray(problem, m.recovery, m.sigma)
             taken += solver(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)

@@ -16,6 +16,7 @@ from .problem import (
     change_contact,
     change_impulse,
     clamped,
+    is_accepted,
     put_triple,
     relative_velocities,
     residual,
@@ -120,10 +121,10 @@ def is_cold(problem, impulse, sigma, tolerance):
 def search_on(problem, impulse, sigma, tolerance, regular, wanted, m):
     """Run a search of the active set, and more while each decreases the residual; return number of steps, and residual.
 
-    A search with a smaller proximal term follows one that does not halve the residual.
+    Accepted impulses do not change. A search with a smaller proximal term follows one that does not halve the residual.
     """
     count, left = 0, residual(problem, impulse, sigma)
-    taken, going = left * 0, wanted
+    taken, going = left * 0, wanted and not is_accepted(problem, impulse, sigma, left)
     while some(going):
         steps, found = run_active_set(problem, impulse, sigma, regular, going, left, m)
         taken += steps

@@ -15,6 +15,7 @@ from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt, ve
 from .cone import block_at, cone_projection, shear, violation
 
 STILL = 1e-9  # of a contact's mobility: least tangential mobility; a contact with less along its normal is open
+ACCEPTED, FEW = 1e-3, 4  # of the tolerance, see `accepted_by`; contacts whose impulses are always solved for
 VANISHING = 1e-20  # of the largest mobility: rows with less are immobile
 
 
@@ -22,6 +23,7 @@ class Problem(NamedTuple):
     """One contact problem: numbers of contacts and of rows, and the quantities above; arrays may be longer.
 
     factored: whether the solver's memory has a factor of this G. What changes G, or that memory, sets it to 0.
+    accepted: velocity up to which warm-start impulses are accepted as the solution (`accepted_by`).
     """
 
     contacts: Any
@@ -33,6 +35,7 @@ class Problem(NamedTuple):
     low: Any  # by row; not used for contacts
     high: Any
     factored: Any  # (1,)
+    accepted: Any = 0.0
 
 
 def triple(x, r):
@@ -128,6 +131,22 @@ def residual(problem, impulse, sigma):
     return worst
 
 
+def accepted_by(tolerance, contacts):
+    """Return the velocity up to which warm-start impulses are accepted as the solution."""
+    return select(contacts > FEW, ACCEPTED * tolerance, 0)
+
+
+def is_accepted(problem, impulse, sigma, missed):
+    """Return whether impulses of residual `missed` are accepted as the solution.
+
+    Rows with impulses must be at rest. Where they slip, an error would act in the same direction in every step.
+    """
+    fastest = missed
+    for r in range(problem.rows):
+        fastest = maximum(fastest, select(impulse[r] != 0, absolute(sigma[r]), 0))
+    return fastest <= problem.accepted
+
+
 def store(problem, impulse, sigma, before):
     """Copy impulses and velocities to before (2, M)."""
     for r in range(problem.rows):
@@ -182,7 +201,7 @@ def regularize_immobile_rows(problem):
 def scale_along_ray(problem, impulse, sigma):
     """lambda <- c lambda with c in [0, 1] of least energy, c = -g lambda / (lambda G lambda); sigma = G lambda + g.
 
-    So warm-start impulses add no energy, however few sweeps follow.
+    So warm-start impulses add no energy, however few sweeps follow. Those that are accepted do not change.
     """
     relative_velocities(problem, impulse, sigma)
     linear, square = impulse[0] * 0, impulse[0] * 0
@@ -190,7 +209,9 @@ def scale_along_ray(problem, impulse, sigma):
         linear += problem.g[r] * impulse[r]
         square += (sigma[r] - problem.g[r]) * impulse[r]
     c = impulse[0] * 0
-    if square > 0:
+    if is_accepted(problem, impulse, sigma, residual(problem, impulse, sigma)):
+        c += 1
+    elif square > 0:
         c = minimum(maximum(-linear / square, 0), 1)
     for r in range(problem.rows):
         impulse[r] = c * impulse[r]

@@ -34,7 +34,7 @@ from .contact_step import acts, rates, work_of
 from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, put_joint, responses
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .pgs import PgsMemory, solve_warm, solve_without_stalls
-from .problem import Problem, regularize_immobile_rows, scale_along_ray
+from .problem import Problem, accepted_by, regularize_immobile_rows, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .simd_active_set import solve_lanes
 from .simd_collision import MOST, find_contacts
@@ -192,7 +192,8 @@ def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
     backward_sweep(moved, m.rows, n, 0)
     mask_inactive_rows(moved, m.rows, n, lanes.active)
     assemble_delassus(moved, m.rows, n)
-    problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored)
+    accepted = accepted_by(scheme[1] / scheme[0], lanes.count[0])
+    problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
     matrix = compact_matrix(lanes.solver, n)
     work = solve(problem, m, nc, n, q, s.dt, scheme, before, R, solver_info, matrix, lanes)
     responses(moved, m.rows, nc, m.push, m.mean_change, m.impulse, m.end_change)
@@ -269,6 +270,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
     worst = solve_some(problem, m.push, m.sigma, tolerance, solver_info, memory, most)
     put_moved(m, nc, n)
     velocity_problem(m, nc, n, q, dt, share)
+    problem = problem._replace(accepted=accepted_by(tolerance, lanes.count[0]))
     mask_inactive(problem, active)
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
@@ -281,6 +283,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
     work = work_of_impulses(nc, n, dt, m) if scheme[4] > 0 else dt * m.impulse[0] * 0
     if has_overlaps(m, nc, n, q, dt):
         recovery_problem(m, nc, n, q, dt)
+        problem = problem._replace(accepted=accepted_by(0, lanes.count[0]))
         mask_inactive(problem, active)
         scale_along_ray(problem, m.recovery, m.sigma)
         found = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, solver_info, memory, most)

@@ -29,10 +29,12 @@ from .tables import RIM
 # Table of a mesh, built by `treesim.contact.mesh_tables`: HEADER offsets of its parts, which follow. For each kind of
 # item there are three parts: starts of the cells' lists, the lists, and the records of the items.
 TRIANGLES, EDGES, VERTICES = 0, 3, 6
-# of cells: least and largest z of all triangles, and of those that do not face up
+# of cells: least and largest z of all triangles, and of those that do not face up; z above which points are above the
+# surface, if its triangles face up, infinite where it has a border
 # of vertices: directions into the solid
 HEIGHTS, DIRECTIONS = 9, 10
 HEADER = 11
+HEIGHTS_SIZE = 5
 # Records begin with the first cell of the item (i, j). Then follow:
 # triangle: corners, normal, neighbours across its sides from corner 0 to 1, 1 to 2, 2 to 0
 # edge: ends, directions from the first one into its two faces; vertex: position, first direction, number of directions
@@ -93,9 +95,14 @@ def is_first(touch, k, record, window, i, j):
     return first_i == i and first_j == j
 
 
+def heights_of(touch, k, i, j):
+    """Return the place of the heights of a cell."""
+    return integer_at(touch, k, HEIGHTS) + HEIGHTS_SIZE * (i * (touch.pair[k, 8] - 1) + j)
+
+
 def is_near(touch, k, i, j, z, radius):
     """Return whether the surface in a cell has points within a distance along z from z."""
-    place = integer_at(touch, k, HEIGHTS) + 4 * (i * (touch.pair[k, 8] - 1) + j)
+    place = heights_of(touch, k, i, j)
     return z - radius < real_at(touch, k, place + 1) and z + radius > real_at(touch, k, place)
 
 
@@ -240,7 +247,7 @@ def surface_near(touch, k, p, radius):
     window, top, up = window_about(touch, k, p, radius), p.x * 0 - FAR, True
     for i in range(window.i, window.i_end):
         for j in range(window.j, window.j_end):
-            place = integer_at(touch, k, HEIGHTS) + 4 * (i * (touch.pair[k, 8] - 1) + j)
+            place = heights_of(touch, k, i, j)
             top = maximum(top, real_at(touch, k, place + 1))
             up = up and (p.z - radius >= real_at(touch, k, place + 3) or p.z + radius <= real_at(touch, k, place + 2))
     return Near(top, up)
@@ -251,11 +258,11 @@ def is_above(touch, k, p, radius, near):
 
     radius: distance along z below a triangle at which p is behind it. near: surface around the shape.
     """
-    above = p.z >= near.top
+    i, j = cell_of(p.x, touch.size[k, 0], touch.pair[k, 7]), cell_of(p.y, touch.size[k, 1], touch.pair[k, 8])
+    over = real_at(touch, k, heights_of(touch, k, i, j) + 4)
+    above = p.z >= near.top or (near.faces_up and p.z >= over)
     clear = near.faces_up or above
     if clear and not above:
-        i = cell_of(p.x, touch.size[k, 0], touch.pair[k, 7])
-        j = cell_of(p.y, touch.size[k, 1], touch.pair[k, 8])
         for c in range(list_start(touch, k, TRIANGLES, i, j), list_end(touch, k, TRIANGLES, i, j)):
             record = record_at(touch, k, TRIANGLES, c, TRIANGLE_SIZE)
             n, one = vector_at(touch, k, record + 11), vector_at(touch, k, record + 2)
@@ -305,7 +312,8 @@ def meet_shape_points(query, count, ball, near):
         if not cylinder:
             p = rotate_back(S.R, sub(world_point(touch, k, point, query.W), S.p))
             radius = touch.point[touch.pair[k, 3] + point, 3] + query.reach
-        count = meet_surface(query, count, point, p, radius, near)
+        if p.z - radius < near.top:
+            count = meet_surface(query, count, point, p, radius, near)
     return count
 
 
