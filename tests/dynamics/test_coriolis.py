@@ -3,6 +3,8 @@
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import treesim
 from tests import trees
@@ -30,6 +32,14 @@ def test_times_velocity_it_is_the_bias_without_gravity(name):
     assert relative_error(C @ v, treesim.bias_forces(robot, q, v) - treesim.gravity_forces(robot, q)) < EXACT
     if robot.mimic_map is None:
         assert not C[~robot.topology.sparsity()].any()
+
+
+@pytest.mark.nojit
+@given(trees.random_trees(7), st.integers(0, 1000))
+def test_its_product_with_velocity_on_random_trees(robot, seed):
+    q, v, *_ = random_state(robot, seed)
+    C = treesim.coriolis_matrix(robot, q, v)
+    assert relative_error(C @ v, treesim.bias_forces(robot, q, v) - treesim.gravity_forces(robot, q)) < EXACT
 
 
 @pytest.mark.parametrize("name", ["tree_1", "random_c"])

@@ -12,7 +12,7 @@ import numpy as np
 from ..dynamics.tables import constants_of
 from ..engine.call.batched import BatchedTables
 from ..engine.call.bound_entry import BoundEntry
-from ..engine.call.call_sequence import Call
+from ..engine.call.call_sequence import Call, Place
 from ..engine.call.evaluate import STATES_PER_TASK, run_states
 from ..engine.call.generic import compiled, compiled_soon
 from ..engine.frontend.fastcall import BAD_LAYOUT
@@ -20,6 +20,7 @@ from ..engine.threads import over_threads
 from ..errors import UnsupportedError
 from ..kernels.contact.contact_entry import contact_step_entry
 from ..kernels.contact.contact_kinematics import contact_kinematics_states, kinematics_size
+from ..kernels.contact.contact_points import POINT
 from ..kernels.contact.contact_step import LEFT_OUT, SOLVER_INFO, parts_of
 from ..kernels.contact.joint_limits import near_limits_states
 from ..kernels.contact.tables import FOUND
@@ -34,6 +35,7 @@ from .tables import Touching
 
 SHARE = {"implicit_midpoint": 0.5, "semi_implicit_euler": 1.0}  # impulse fraction in the mean velocity, by integrator
 CAPACITY_AT = 4  # index of the capacity for contacts in the layout
+REPORTS_POINTS_AT = 12  # and of whether contact points are reported
 ROOM = 128  # contacts by which the capacity grows
 SQUARES = 3  # number of square matrices of all rows in a step and its solver
 BLOCK = 1024  # states of a batch whose kinematics are in memory at a time
@@ -75,7 +77,8 @@ class ContactOutput(NamedTuple):
 
     q, v: state at the end of the step. warm_start (..., R): impulses for the warm start of the next step. wrench (...,
     N + 1, 6): those on bodies. pairs (..., P, 12): those of pairs of bodies. solver_info (..., 7): diagnostics. work
-    (..., 2): of the controls, and of all passive forces [J].
+    (..., 2): of the controls, and of all passive forces [J]. points (C, 17): those of contact of one state, if they
+    are requested (`contact_points`), else None.
     """
 
     q: Any
@@ -85,6 +88,17 @@ class ContactOutput(NamedTuple):
     pairs: Any
     solver_info: Any
     work: Any
+    points: Any = None
+
+    def mapped(self, function: Callable[[Any], Any]) -> ContactOutput:
+        """Return the function's values of all arrays."""
+        return ContactOutput(*(None if x is None else function(x) for x in self))
+
+    @property
+    def arrays(self) -> list[Any]:
+        """Arrays in the order of the kernel's arguments: one row of points if they are not requested."""
+        *others, points = self
+        return [*others, np.empty((*self.q.shape[:-1], 1, POINT)) if points is None else points]
 
 
 class ContactSolve:
@@ -137,6 +151,7 @@ class ContactSolve:
             (groups, 12),
             (SOLVER_INFO,),
             (2,),
+            (1, POINT),
         )
         self._layout_at, self._settings_at = (
             next(k for k, x in enumerate(self.constants) if x is table) for table in (layout, settings)
@@ -202,18 +217,18 @@ class ContactSolve:
         return (self.robot.nq,), (self.robot.nv,), (2,), self._inputs[-1] if self.kinematics else (0,)
 
     def calls_of(
-        self, given: ContactInput, kinematics: np.ndarray, result: ContactOutput, placed: bool
+        self, given: ContactInput, kinematics: np.ndarray, result: Sequence[Place], placed: bool
     ) -> Iterator[Call | None]:
         """Yield the calls of one state's contact solve in a sequence, with arrays or places in its arguments.
 
-        placed: whether an earlier call computes the kinematics.
+        result: places of all results but points. placed: whether an earlier call computes the kinematics.
         """
         if self.kinematics is None:
-            yield self.bound.call_of([*given.arrays, *result])
+            yield self.bound.call_of([*given.arrays, *result, np.empty((1, POINT))])
             return
         if not placed:
             yield self.kinematics.call_of([*given[:5], self._settings, kinematics])
-        yield self.bound.call_of([*given.arrays, kinematics, *result])
+        yield self.bound.call_of([*given.arrays, kinematics, *result, np.empty((1, POINT))])
 
     def _run(
         self,
@@ -231,26 +246,42 @@ class ContactSolve:
                 status = self._run_one(dense, result, kinematics)
             if status != BAD_LAYOUT:  # else plain Python
                 return status
-            return self._run(given.mapped(itemgetter(None)), ContactOutput(*(x[None] for x in result)), batched)
+            return self._run(given.mapped(itemgetter(None)), result.mapped(itemgetter(None)), batched)
         count = len(given.q)
-        inputs, results = ([x.reshape(count, -1) for x in each] for each in (given.arrays, result))
+        inputs, results = ([x.reshape(count, -1) for x in each] for each in (given.arrays, result.arrays))
         if self.kinematics is None:
-            return run_states(self.entry, self.constants, inputs, results, "generic")
+            return run_states(self.entry, self._bound_to(result).constants, inputs, results, "generic")
         worst = FINE
         for first in range(0, count, BLOCK):
             part, own = ([x[first : first + BLOCK] for x in each] for each in (inputs, results))
             part.append(self._kinematics_of(part))
-            worst = max(worst, run_states(self.entry, self.constants, part, own, "generic"))
+            worst = max(worst, run_states(self.entry, self._bound_to(result).constants, part, own, "generic"))
         return worst
 
     def _run_one(self, given: ContactInput, result: ContactOutput, kinematics: np.ndarray | None) -> int:
         if self.kinematics is None:
-            return self.bound.call(*given.arrays, *result)
+            return self._bound_to(result).call(*given.arrays, *result.arrays)
         if kinematics is not None:  # the solve overwrites them, and may be repeated with more memory
-            return self.bound.call(*given.arrays, kinematics.copy(), *result)
+            return self._bound_to(result).call(*given.arrays, kinematics.copy(), *result.arrays)
         x = np.empty(self._inputs[-1])
         status = self.kinematics.call(*given[:5], self._settings, x)
-        return status if status == BAD_LAYOUT else self.bound.call(*given.arrays, x, *result)
+        return status if status == BAD_LAYOUT else self._bound_to(result).call(*given.arrays, x, *result.arrays)
+
+    def _bound_to(self, result: ContactOutput) -> BoundEntry:
+        """Return the code of one state's contact solve; that which reports contact points if they are requested."""
+        if result.points is None:
+            return self.bound
+        layout = self.constants[self._layout_at].copy()
+        layout[REPORTS_POINTS_AT] = 1
+        layout.setflags(write=False)
+        constants = list(self.constants)
+        constants[self._layout_at] = layout
+        shapes = self.shapes._replace(points=result.points.shape[-2:])
+        return BoundEntry(self.entry, constants, self._inputs, shapes, engine="generic")
+
+    def new_points(self) -> np.ndarray:
+        """Allocate room for the contact points of one state."""
+        return np.zeros((int(self.constants[self._layout_at][CAPACITY_AT]), POINT))
 
     def _kinematics_of(self, inputs: Sequence[np.ndarray]) -> np.ndarray:
         """Return the kinematics (count, n) of a batch, by the same code for any number of states."""
@@ -267,7 +298,7 @@ class ContactSolve:
         place = None if kinematics is None else compiled(kinematics.entry)
         flat = [np.ascontiguousarray(x.reshape(count, -1)) for x in given.arrays]
         n = len(flat)
-        flat += [x.reshape(count, -1) for x in result]
+        flat += [x.reshape(count, -1) for x in result.arrays]
 
         def part(first: int, last: int) -> int:
             constants, status = batched.copies(self.constants), FINE

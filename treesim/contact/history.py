@@ -15,7 +15,9 @@ from ..system.display import ReprMixin, arrays
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_parts, checked_texts, short_repr
 from .pairs import between
+from .points import point_type
 
+NOT_RECORDED = "contact points were not recorded: simulate with treesim.Simulation(..., contact_points=True)"
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")
 SOLVER_INFO_NAMES = (
     "penetration",
@@ -32,12 +34,13 @@ SOLVER_INFO_NAMES = (
 class ContactHistory(ReprMixin):
     """Contact results of the steps that start at K recorded states; those of the last state are zero.
 
-    bodies: names of bodies whose shapes may touch. wrench (K, number of bodies, 6): mean contact force [N] and moment
-    [N m] on them during the step, in world axes at the body's origin. solver_info (K, 7): diagnostics, see
-    `ContactReport`. surfaces: names of surfaces of the world, and of links on fixed bases. pairs: pairs of bodies, or
-    of a body and a surface, that touched at some time. pair_wrench (K, number of pairs, 12): wrench on the first, then
-    on the second, of each pair. Files of older versions have no pairs. Raises ArgumentError for invalid names, numbers
-    and shapes.
+    bodies: names of bodies whose shapes may touch. wrench (K, number of bodies, 6): mean contact force [N] and
+    moment [N m] on them during the step, in world axes at the body's origin. solver_info (K, 7): diagnostics, see
+    `ContactReport`. surfaces: names of surfaces of the world, and of links on fixed bases. pairs: pairs of bodies,
+    or of a body and a surface, that touched at some time. pair_wrench (K, number of pairs, 12): wrench on the
+    first, then on the second, of each pair. points (n,): contact points of all steps, as `ContactReport.points`,
+    None if they were not recorded; those of step k are from first_point[k] to first_point[k + 1], (K + 1,). Files
+    of older versions have no pairs. Raises ArgumentError for invalid names, numbers and shapes.
 
     Examples
     --------
@@ -54,6 +57,8 @@ class ContactHistory(ReprMixin):
     surfaces: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
     pair_wrench: np.ndarray = None  # type: ignore[assignment]  # none, see __post_init__
+    points: np.ndarray | None = None
+    first_point: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         for label in ("bodies", "surfaces"):
@@ -71,6 +76,32 @@ class ContactHistory(ReprMixin):
             if array.shape != (count, *shape):
                 raise ArgumentError(f"{label} of contact has shape {array.shape}, but {(count, *shape)} is needed")
             object.__setattr__(self, label, array)
+        self._check_points(count)
+
+    def _check_points(self, count: int) -> None:
+        """Raise ArgumentError if there are contact points that are not those of `count` steps."""
+        if self.points is None and self.first_point is None:
+            return
+        points, first = np.asarray(self.points), np.asarray(self.first_point)
+        named = point_type(1)
+        if points.ndim != 1 or points.dtype.names != tuple(kind[0] for kind in named):
+            raise ArgumentError(
+                f"points of contact must be a structured array as ContactReport.points, got {points.dtype}"
+            )
+        for label, kind, *shape in named:
+            given = points.dtype[label]
+            if given.shape != tuple(*shape) or given.base.kind != np.dtype(kind).kind:
+                raise ArgumentError(f"points of contact: field {label!r} is {given}, but {kind} is needed")
+        whole = first.dtype.kind in "iu" and first.shape == (count + 1,)
+        if not (whole and first[0] == 0 and first[-1] == len(points) and (np.diff(first) >= 0).all()):
+            raise ArgumentError(f"first_point of contact must be {count + 1} rising indices from 0 to {len(points)}")
+
+    def at_step(self, k: int) -> np.ndarray:
+        """Return the contact points (n,) of step k; raises ArgumentError if they were not recorded."""
+        if self.points is None or self.first_point is None:
+            raise ArgumentError(NOT_RECORDED)
+        first = self.first_point
+        return self.points[first[k] : first[k + 1]]
 
     def of_body(self, body: str, other: str | None = None) -> np.ndarray:
         """Return the wrench (K, 6) on a body or surface, from all others or from `other`.

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from ..errors import UnsupportedError
 from ..kernels.contact.contact_step import (
     CERTIFICATE,
     CONTACTS,
@@ -21,6 +22,7 @@ from ..kernels.contact.contact_step import (
 from ..model.tree import Tree
 from ..system.display import ReprMixin, arrays
 from .pairs import between
+from .points import contact_points
 from .tables import Touching
 
 # diagnostics over substeps: those that are summed, and those of the last substep; the largest of others
@@ -60,6 +62,8 @@ class ContactReport(ReprMixin):
         Tables of the pairs that may touch.
     substeps : sequence of ContactStep
         Results of the equal parts of the step. What is not read is not computed of them.
+    points_of : callable, optional
+        Function that returns the contact points (n, 17) of each part of the step of one state.
 
     Examples
     --------
@@ -69,8 +73,13 @@ class ContactReport(ReprMixin):
     <ContactReport: no contacts>
     """
 
-    def __init__(self, touching: Touching, substeps: Sequence[ContactStep]) -> None:
-        self.touching, self._substeps = touching, substeps
+    def __init__(
+        self,
+        touching: Touching,
+        substeps: Sequence[ContactStep],
+        points_of: Callable[[], list[np.ndarray]] | None = None,
+    ) -> None:
+        self.touching, self._substeps, self._points_of = touching, substeps, points_of
 
     @classmethod
     def empty(cls, robot: Tree, touching: Touching, batch: tuple[int, ...]) -> ContactReport:
@@ -108,6 +117,25 @@ class ContactReport(ReprMixin):
         One row of zeros if there are no pairs.
         """
         return _mean([each.pairs for each in self._substeps])
+
+    @cached_property
+    def points(self) -> np.ndarray:
+        """Contact points of the step of one state, a structured array (n,).
+
+        Fields: `body` and `other`, names of bodies or surfaces; `position` [m, world]; `normal`, from `other` to
+        `body`; `gap` [m] at the end of the step, negative for an overlap; `force` [N, world] on `body`, the mean
+        over the step, and `torque` [N m, world] of torsional and rolling friction; `velocity` [m/s, world] of
+        `body` relative to `other` at the end of the step. With several substeps every substep has points of its
+        own, with its number in `substep` and its part of the mean force. So forces, and their moments with the
+        torques, add up to `wrench`. The points of several contacts between two faces are one of the many
+        distributions of their force: their sum and moment are unique. The step is computed again when this is
+        read for the first time. Raises UnsupportedError for batches.
+        """
+        if self._points_of is None:
+            raise UnsupportedError(
+                "contact points are those of steps of one state: step the states of a batch one by one"
+            )
+        return contact_points(self.touching, self._points_of())
 
     @cached_property
     def solver_info(self) -> np.ndarray:

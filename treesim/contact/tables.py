@@ -172,6 +172,7 @@ def touching(
         max(1, min(MOST_EXTERNAL, PER_PAIR * len(convex))),
         1,
         int(made.resists),
+        0,
     ]
     rows: list[Any] = [sizes, np.ravel(made.ints), np.ravel(limit), independent_v[rough], np.ravel(speed)]
     layout = np.concatenate(rows).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
@@ -28,6 +29,8 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     contact = trajectory.contact
     if contact is not None:
         arrays |= {"wrench": contact.wrench, "solver_info": contact.solver_info, "pairs": contact.pair_wrench}
+        if contact.points is not None:
+            arrays |= {"contact_points": contact.points, "first_point": contact.first_point}
     np.savez(stream, description=np.array(described(trajectory)), **arrays)
 
 
@@ -45,5 +48,8 @@ def read(source: Path | BytesIO) -> Trajectory:
         description = read_description(str(archive["description"]))
         solver_info = next((archive[name] for name in ("solver_info", OLD_SOLVER_INFO) if name in archive), None)
         if solver_info is not None:
-            arrays["contact"] = description.contact(archive["wrench"], solver_info, archive.get("pairs"))
+            contact = description.contact(archive["wrench"], solver_info, archive.get("pairs"))
+            if "contact_points" in archive:
+                contact = replace(contact, points=archive["contact_points"], first_point=archive["first_point"])
+            arrays["contact"] = contact
         return restored(description, arrays)

@@ -37,7 +37,8 @@ OTHER_PROCESSOR = (
 )
 DIGITS = 12  # of a hash in a message
 SETTINGS = (
-    "backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "external_forces", "duration",
+    "backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "external_forces",
+    "contact_points", "duration",
 )  # fmt: skip
 AT_ONCE = 1 << 20  # numbers that are compared at a time
 

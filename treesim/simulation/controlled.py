@@ -78,11 +78,13 @@ class ControlledRobot:
         substeps: int | None = None,
         contact_solver: str | ContactSolver = "pgs",
         external_forces: ExternalForces = (),
+        contact_points: bool = False,
     ) -> None:
         self.contact_solver, self.world = contact_solver, as_world(robot)
         self.impulses: np.ndarray | None = None  # of contact in the step before; no step writes into this array
         self.robot = robot = self.world.robot
         self.contact = ContactReport.empty(robot, self.world.touching, ())
+        self.records_points = contact_points
         self.external_forces = given_forces(robot, external_forces)
         self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
@@ -207,12 +209,15 @@ class ControlledRobot:
         def failed(*state: np.ndarray) -> None:
             raise code.explain(*state)
 
-        _, results = substeps(code, q, v, self.impulses, count, control if self._follows else given, failed)
+        points: list[np.ndarray] | None = [] if self.records_points and code.stage is not None else None
+        controls = control if self._follows else given
+        _, results = substeps(code, q, v, self.impulses, count, controls, failed, points=points)
         for part in results:
             self.work += part.work
         self.applied, end = results[0].force, results[-1]
         if code.stage is not None:
-            self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results)
+            found = None if points is None else lambda: points
+            self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)
         return end.q, end.v
 
     def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.operational.frames import frame_tables
+from ..dynamics.operational.frames import body_poses, frame_tables
 from ..dynamics.tables import constants_of, kernel_wrenches
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import run_states
@@ -24,7 +24,7 @@ from ..states.states import for_mimic_joints
 from ..system.display import ReprMixin, vector
 from ..types import Engine, ForceFrame
 from ..validation.arrays import Argument, coerce
-from ..validation.values import checked_text, finite_vector, is_name_of, positive_number
+from ..validation.values import checked_text, finite_or_nan, finite_vector, is_name_of, positive_number
 
 SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
 FRAMES = ("world", "local")
@@ -84,10 +84,10 @@ class ExternalForce(ReprMixin):
         if not is_name_of(self.frame, FRAMES):
             raise unknown_name("frame", self.frame, FRAMES)
         object.__setattr__(self, "start", positive_number("start", self.start, zero=True))
-        stop = self.stop
-        if not (isinstance(stop, (int, float, np.number)) and not isinstance(stop, bool) and stop > self.start):
-            raise ArgumentError(f"stop must be a time after start, {self.start:g} s, got {short_repr(stop)}")
-        object.__setattr__(self, "stop", float(stop))
+        stop = math.inf if type(self.stop) is float and self.stop == math.inf else finite_or_nan(self.stop)
+        if not stop > self.start:
+            raise ArgumentError(f"stop must be a time after start, {self.start:g} s, got {short_repr(self.stop)}")
+        object.__setattr__(self, "stop", stop)
 
     def __repr__(self) -> str:
         shown = [("force", self.force, "N"), ("torque", self.torque, "N m")]
@@ -277,3 +277,15 @@ class ExternalJointForces:
             )
             run_states(self.bound.entry, self.bound.constants, given, [result], self.bound.engine)
         return external
+
+
+def wrenches_in_world(robot: Tree, q: np.ndarray, tables: np.ndarray) -> np.ndarray:
+    """Return the wrenches (K, N, 6), force first, of tables (K, 21 N), in world axes about the bodies' origins at q."""
+    F = tables.reshape(len(q), robot.n_bodies, WRENCHES)
+    R = body_poses(robot, q)[:, 1:, :3, :3] @ robot.body_rotations[1:]  # of the kernels' axes
+    local = F[..., LOCAL : LOCAL + 6].reshape(*F.shape[:2], 2, 3)
+    moment, force = np.moveaxis(np.einsum("kbij,kbsj->kbsi", R, local), -2, 0)
+    A = R @ F[..., AT_POINTS:].reshape(*F.shape[:2], 3, 3)  # sum (R p) f'
+    turning = np.stack([A[..., 1, 2] - A[..., 2, 1], A[..., 2, 0] - A[..., 0, 2], A[..., 0, 1] - A[..., 1, 0]], axis=-1)
+    moment = moment + turning + F[..., WORLD : WORLD + 3]
+    return np.concatenate([force + F[..., WORLD + 3 : WORLD + 6], moment], axis=-1)

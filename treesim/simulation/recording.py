@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..contact.history import ContactHistory, no_contact
+from ..contact.points import no_points
 from ..contact.report import ContactReport
 from ..contact.tables import Touching
 from ..model.tree import Tree
@@ -19,8 +21,14 @@ BLOCK = 256  # states whose contact pairs are compressed together
 class Recording:
     """Preallocated arrays of the states of a run."""
 
-    def __init__(self, robot: Tree, capacity: int, touching: Touching | None = None) -> None:
-        """Allocate memory for `capacity` states; touching: the pairs that may touch, None without contact."""
+    def __init__(
+        self, robot: Tree, capacity: int, touching: Touching | None = None, contact_points: bool = False
+    ) -> None:
+        """Allocate memory for `capacity` states.
+
+        touching: the pairs that may touch, None without contact. contact_points: whether to keep those of each step.
+        """
+        self._keeps_points, self._points = contact_points, list[np.ndarray]()
         self.robot, self.count, self._touching = robot, 0, touching
         self.t = np.empty(capacity)
         self.q = np.empty((capacity, robot.nq))
@@ -47,6 +55,8 @@ class Recording:
             k = self.count - 1
             contact.wrench.take(self._bodies, axis=0, out=self.wrench[k], mode="clip")  # faster than "raise"
             self.solver_info[k] = contact.solver_info
+            if self._keeps_points:
+                self._points.append(contact.points)
             self._latest.append((k, contact.pairs))
             if len(self._latest) == BLOCK:
                 self._keep_what_touched()
@@ -94,4 +104,9 @@ class Recording:
             wrench[np.array(numbers)[:, None], np.searchsorted(ever, met)] = given
         pairs = tuple(self._touching.groups[g] for g in ever)
         states = self.wrench[: self.count], self.solver_info[: self.count]
-        return ContactHistory(names, *states, self._touching.surfaces, pairs, wrench)
+        made = ContactHistory(names, *states, self._touching.surfaces, pairs, wrench)
+        if not self._keeps_points:
+            return made
+        every = [*self._points[: self.count], *[no_points(self._touching)] * (self.count - len(self._points))]
+        first = np.cumsum([0, *map(len, every)])
+        return replace(made, points=np.concatenate(every), first_point=first)

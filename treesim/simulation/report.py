@@ -123,7 +123,15 @@ class Report(ReprMixin):
         touching, robot = self._stepper.world.touching, self._stepper.robot
         if self._substeps[-1].solver_info is None:
             return ContactReport.empty(robot, touching, self._after.q.shape[:-1])
-        return ContactReport(touching, self._substeps)
+        return ContactReport(touching, self._substeps, None if self._after.q.ndim > 1 else self._contact_points)
+
+    def _contact_points(self) -> list[np.ndarray]:
+        """Return the contact points of each substep of one state."""
+        start, found = (self._before.q, self._before.v, self._before.contact), []
+        for part in self._substeps:
+            found.append(self._stepper._contact_points(*start[:2], self._control, start[2]))
+            start = part.q, part.v, part.warm_start
+        return found
 
     @property
     def ok(self) -> bool:

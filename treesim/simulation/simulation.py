@@ -22,6 +22,7 @@ from ..model.tree import Tree
 from ..states.arguments import checked_progress, positive_number
 from ..system.display import ReprMixin, vector
 from ..types import Engine
+from ..validation.values import checked_flag
 from .continuation import Pair, RunStart, initial_array, run_start
 from .control import Controller, controller_name
 from .controlled import ControlledRobot
@@ -72,6 +73,8 @@ class Simulation(ReprMixin):
     external_forces : ExternalForce, sequence of ExternalForce or callable
         Forces on links from outside. Or a function of (t, q, v), called at the start of every step, that returns them
         as `f_ext` of `Stepper.step`, or None. Their work counts as the controller's.
+    contact_points : bool
+        Whether to record the contact points of each step, for `Trajectory.contacts`. Contact is then solved twice.
 
     Raises
     ------
@@ -112,8 +115,9 @@ class Simulation(ReprMixin):
         substeps: int | None = None,
         contact_solver: str | ContactSolver = "pgs",
         external_forces: ExternalForces = (),
+        contact_points: bool = False,
     ) -> None:
-        how = engine, substeps, contact_solver, external_forces
+        how = engine, substeps, contact_solver, external_forces, contact_points
         self._set_up(robot, backend, integrator, dt, controller, gravity, *how)
         warn_of_friction(self.robot, self.integrator, stacklevel=3)
 
@@ -129,6 +133,7 @@ class Simulation(ReprMixin):
         substeps: int | None,
         contact_solver: str | ContactSolver,
         external_forces: ExternalForces,
+        contact_points: bool,
     ) -> None:
         self.world, self.dt = as_world(robot), positive_number("dt", dt)
         self.robot = robot = self.world.robot
@@ -145,7 +150,8 @@ class Simulation(ReprMixin):
         self.substeps, self.contact_solver = substeps, contact_solver
         chosen_solver(contact_solver)
         self.touches = touches(self.world, getattr(self._method, "rule", ""))
-        how = self.gravity, engine, substeps, contact_solver, external_forces
+        self.contact_points = checked_flag("contact_points", contact_points)
+        how = self.gravity, engine, substeps, contact_solver, external_forces, self.contact_points
         self.system = ControlledRobot(self.world, backend, controller, *how)
         self.system.check_inertia(getattr(self._method, "rule", None), self.dt)
 
@@ -160,7 +166,7 @@ class Simulation(ReprMixin):
 
     def __getstate__(self) -> tuple[Any, ...]:
         controller = Carried(self.system.controller)
-        how = self.gravity, self.engine, self.substeps, self.contact_solver, self.external_forces
+        how = self.gravity, self.engine, self.substeps, self.contact_solver, self.external_forces, self.contact_points
         return self.world, self.backend, self.integrator, self.dt, controller, *how, self.system.progress
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
@@ -354,7 +360,8 @@ class Simulation(ReprMixin):
         steps = step_count(duration, self.dt)
         check_room(self.robot, steps)
         provenance = self._provenance(duration, begin)
-        recording = Recording(self.robot, steps + 1, self.world.touching if self.touches else None)
+        how = self.world.touching if self.touches else None, self.contact_points and self.touches
+        recording = Recording(self.robot, steps + 1, *how)
         start = time.perf_counter()
 
         def trajectory(stopped: str | None) -> Trajectory:
@@ -390,7 +397,8 @@ class Simulation(ReprMixin):
         return own and isinstance(error, TreesimError) and isinstance(error, ArithmeticError)
 
     def _provenance(self, duration: float, begin: RunStart) -> DeferredProvenance:
-        names = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver", "external_forces")
+        names: tuple[str, ...] = ("backend", "integrator", "dt", "gravity", "engine", "substeps", "contact_solver")
+        names += ("external_forces", "contact_points")
         settings = {name: getattr(self, name) for name in names} | {"duration": float(duration)}
         return DeferredProvenance(self.world, self.system.controller, settings, begin.impulses)
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import plugins
 from ..contact.base import ContactSolver
-from ..contact.contact_solve import SHARE, ContactInput, ContactOutput, ContactSolve
+from ..contact.contact_solve import SHARE, ContactInput, ContactSolve
 from ..contact.convex_pairs import nothing_found
 from ..dynamics.auto import Auto
 from ..dynamics.base import CompiledBackend, DynamicsBackend, check_supported, chosen_backend, is_one_kernel
@@ -23,6 +23,8 @@ from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import NonFiniteError, UnsupportedError
 from ..kernels.algebra.tables import tree_tables
 from ..kernels.constrained.rows import mimic_world_tables, plain_world_tables, row_memory
+from ..kernels.contact.contact_points import POINT
+from ..kernels.contact.contact_step import CONTACTS
 from ..kernels.contact.placed_step import placed_step_entry
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..kernels.stepping.constrained_step import RULES_WITH_ROWS, world_step_entry
@@ -115,20 +117,37 @@ class StepCode:
         shapes = self._shapes if not batch else [None if shape is None else batch + shape for shape in self._shapes]
         return StepResult(*[None if shape is None else np.empty(shape) for shape in shapes])
 
+    def contact_points(
+        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray | None
+    ) -> np.ndarray:
+        """Take a step of one state again, and return its `kernels.contact.contact_points` (n, 17)."""
+        if self.stage is None:
+            return np.empty((0, POINT))
+        result, points = self.new_result(), self.stage.new_points()
+        self.run(q, v, control, warm_start, result, points)
+        return points[: int(result.solver_info[CONTACTS])]
+
     def run(
-        self, q: np.ndarray, v: np.ndarray, control: np.ndarray, warm_start: np.ndarray | None, result: StepResult
+        self,
+        q: np.ndarray,
+        v: np.ndarray,
+        control: np.ndarray,
+        warm_start: np.ndarray | None,
+        result: StepResult,
+        points: np.ndarray | None = None,
     ) -> int:
         """Step one state or a batch; return the worst status.
 
-        warm_start (..., R): contact impulses of the step before; None for zeros. result: overwritten.
+        warm_start (..., R): contact impulses of the step before; None for zeros. result: overwritten. points: room for
+        the contact points of one state, if they are requested.
         """
         if q.ndim > 1:
             return self.step_with(self._run_batch, q, v, control, warm_start, result)
         placed = None if self._kinematics is None else np.empty(self._kinematics)
-        status = self.step_with(self._free, q, v, control, warm_start, result, None, placed)
+        status = self.step_with(self._free, q, v, control, warm_start, result, None, placed, points)
         if status == BAD_LAYOUT:  # arrays after unpickling, with another dtype object, or of another layout
             given = q.astype(float), v.astype(float), control.astype(float)
-            status = self.step_with(self._free, *given, warm_start, result, None, placed)
+            status = self.step_with(self._free, *given, warm_start, result, None, placed, points)
         if status == BAD_LAYOUT:  # plain Python
             before = None if warm_start is None else warm_start[None]
             one = StepResult(*(None if x is None else x[None] for x in result))
@@ -166,6 +185,7 @@ class StepCode:
         result: StepResult,
         batched: BatchedTables | None = None,
         kinematics: np.ndarray | None = None,
+        points: np.ndarray | None = None,
     ) -> int:
         """Take the unconstrained step by `free`, then solve contact; return the worst status.
 
@@ -190,16 +210,16 @@ class StepCode:
         near = self._near(status, q, q_free, v_free, batched)
         found = self.world.convex.found(q, q_free, near) if self._outside else nothing_found(q)
         touched = ContactInput(q, v, q_free, v_free, result.force, work_free, warm_start, found, external)
-        output = result.contact_output()
+        output = result.contact_output()._replace(points=points)
         if near is None or near.all():
             return max(status, self.stage.run(touched, output, batched, kinematics))
         output.q[...], output.v[...], output.work[...] = q_free, v_free, work_free
         for x in (output.warm_start, output.wrench, output.pairs, output.solver_info):
             x[...] = 0.0
         if near.any():
-            part = ContactOutput(*(x[near] for x in output))
+            part = output.mapped(itemgetter(near))
             self.stage.run(touched.mapped(itemgetter(near)), part, None if batched is None else batched.of(near))
-            for x, own in zip(output, part, strict=True):
+            for x, own in zip(output[:-1], part[:-1], strict=True):
                 x[near] = own
         return status
 

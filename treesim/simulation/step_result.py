@@ -54,16 +54,18 @@ def substeps(
     control: np.ndarray | Callable[[int, np.ndarray, np.ndarray], np.ndarray],
     failed: Callable[[np.ndarray, np.ndarray, np.ndarray], object] | None = None,
     at_once: bool = True,
+    points: list[np.ndarray] | None = None,
 ) -> tuple[int, Sequence[Any]]:
     """Take the `count` equal parts of a step of one state or a batch; return the worst status, and each part's results.
 
     The results have the attributes of `StepResult`. warm_start (..., R): contact impulses of the step before; None for
     zeros. control: constant (..., nv), or control(k, q, v) of the k-th part, which starts at (q, v). failed(q, v,
     control): called for a part whose status is not FINE, to raise. at_once: False if parts under constant control
-    cannot be taken by one call.
+    cannot be taken by one call. points: list to which the contact points of each part of a step of one state are
+    appended.
     """
     batch, constant = q.shape[:-1], isinstance(control, np.ndarray)
-    if constant and at_once and not batch:
+    if constant and at_once and not batch and points is None:
         parts = code.run_at_once(q, v, control, warm_start, count)
         if parts is not None:
             return FINE, parts
@@ -78,6 +80,8 @@ def substeps(
             worst = max(worst, status)
             if failed is not None:
                 failed(q, v, u)
+        if points is not None:
+            points.append(code.contact_points(q, v, u, warm_start))
         results.append(result)
         q, v, warm_start = result.q, result.v, result.warm_start
     return worst, results

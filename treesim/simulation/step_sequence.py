@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..contact.contact_solve import ContactInput, ContactOutput, ContactSolve
+from ..contact.contact_solve import ContactInput, ContactSolve
 from ..contact.convex_pairs import nothing_found
 from ..contact.unsolved import bounds_if_solved
 from ..engine.call.bound_entry import BoundEntry
@@ -247,5 +247,5 @@ def _calls(
         found = nothing_found(np.empty(q.size))
         external = controls[1] if len(controls) > 1 else None
         given = ContactInput(q, v, q_free, v_free, own[2], work_free, warm_start, found, external)
-        output = ContactOutput(*(view.place for view in part.contact_output()))
+        output = [view.place for view in part.contact_output()[:-1]]
         yield from stage.calls_of(given, kinematics, output, placed)

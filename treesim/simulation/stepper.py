@@ -332,6 +332,11 @@ class Stepper(ReprMixin):
         table = wrench_table(self.robot, f_ext, state.t, batch)
         return np.concatenate([u, table.reshape(*batch, -1)], axis=-1)
 
+    def _contact_points(self, q: np.ndarray, v: np.ndarray, control: Any, warm_start: np.ndarray) -> np.ndarray:
+        """Return the contact points of a substep; control: as `_explain`."""
+        u = control if np.size(control) > self.robot.nv else self._control(new_state(0.0, q, v, q, q), control)
+        return self._code(np.size(u) > self.robot.nv).contact_points(q, v, u, warm_start)
+
     def _explain(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> Exception:
         """Return the error of a state whose step failed; control: with the table of external forces, if there are."""
         return self._code(control.size > self.robot.nv).explain(q, v, control)

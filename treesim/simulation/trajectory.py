@@ -23,7 +23,15 @@ from ..states.arguments import checked_robot
 from ..system.display import ReprMixin, arrays, html_table, span
 from ..system.files import checked_output, write_whole
 from ..validation.arrays import Argument, coerce
-from ..validation.values import checked_part, checked_parts, checked_text, checked_texts, finite_or_nan, short_repr
+from ..validation.values import (
+    checked_part,
+    checked_parts,
+    checked_text,
+    checked_texts,
+    finite_or_nan,
+    index_or_none,
+    short_repr,
+)
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
@@ -251,6 +259,41 @@ class Trajectory(ReprMixin):
         """
         nothing = ContactHistory((), np.zeros((len(self), 0, 6)), no_contact(len(self)))
         return (self.contact or nothing).of_body(body, other)
+
+    def contacts(self, k: int) -> np.ndarray:
+        """Return the contact points of the step that starts at the k-th state.
+
+        Parameters
+        ----------
+        k : int
+            Index of a state, from the last one if it is negative. The last state starts no step.
+
+        Returns
+        -------
+        ndarray, shape (n,)
+            Structured array with the fields of `ContactReport.points`: `body`, `other`, `position`, `normal`, `gap`,
+            `force`, `velocity` and others.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such state, or the points were not recorded: see `contact_points` of `Simulation`.
+
+        Examples
+        --------
+        >>> crate = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+        >>> world = treesim.World(crate, ground=treesim.Ground())
+        >>> simulation = treesim.Simulation(world, contact_points=True, integrator="semi_implicit_euler")
+        >>> run = simulation.run(0.01, q0=[0, 0, 0.1, 0, 0, 0, 1])
+        >>> len(run.contacts(0)), run.contacts(0)["force"].sum(axis=0).round(9)
+        (4, array([0.  , 0.  , 9.81]))
+        """
+        index, count = index_or_none(k), len(self)
+        if index is None or not -count <= index < count:
+            raise ArgumentError(f"k must be the index of one of {count} states, got {short_repr(k)}")
+        if self.contact is None:
+            raise ArgumentError("the run has no contact: simulate a treesim.World with a ground or bodies")
+        return self.contact.at_step(index % count)
 
     @property
     def penetration(self) -> np.ndarray:

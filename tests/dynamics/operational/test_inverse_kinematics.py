@@ -11,7 +11,7 @@ from tests.coupled import coupled
 from tests.trees import relative_error
 from treesim import CenterOfMassTask, FrameTask, IKTarget, ReachWarning, RelativeTask
 from treesim.dynamics.operational import inverse_kinematics as public
-from treesim.errors import ArgumentError, NonFiniteError, UnknownNameError
+from treesim.errors import ArgumentError, ModelError, NonFiniteError, UnknownNameError
 from treesim.kernels.algebra.tables import tree_tables
 from treesim.kernels.operational import inverse_kinematics as kernel
 from treesim.kernels.operational import inverse_kinematics_step as stepping
@@ -157,6 +157,27 @@ def test_redundant_motion_approaches_the_posture(name):
         assert np.linalg.norm(redundant) < 1e-2 * np.linalg.norm(left) + 1e-4
 
 
+def test_a_step_within_the_bounds_is_the_minimum():
+    """Against the bounded least squares of SciPy."""
+    optimize = pytest.importorskip("scipy.optimize")
+    robot, rng = arm(9, limit=0.4), np.random.default_rng(0)
+    frame = robot.frame_names[-1]
+    table = (public._table(robot, IKTarget(frame, np.eye(4)), public._values(IKTarget(frame, np.eye(4)))),)
+    constants = public._constants(robot, table, True, 1e-6, 100, 0, 0)
+    model = tree_tables(*constants[:2])
+    for damping in (1e-1, 1e-3, 1e-6):
+        q = np.clip(rng.normal(scale=0.4, size=9), -0.4, 0.4)
+        mimic, tasks, bounds, _, m = kernel.memory_for(model, *constants[2:], q)
+        pose = public._values(IKTarget(frame, treesim.frame_pose(robot, robot.random(rng), frame))).numbers[None]
+        m.q[:], m.desired[:] = q, 0
+        stepping.start(model, tasks, pose, bounds, m, np.empty(1))
+        stepping.put_derivatives(model, mimic, tasks, pose, m)
+        stepping.bounded_step(bounds, m, damping)
+        rows, right = np.vstack([m.J, np.sqrt(damping) * np.eye(9)]), np.concatenate([m.e, np.zeros(9)])
+        exact = optimize.lsq_linear(rows, right, (-0.4 - q - 1e-15, 0.4 - q + 1e-15), tol=1e-14).x
+        assert relative_error(m.d, exact) < 1e-6
+
+
 def test_without_restarts_solutions_are_connected_with_the_start():
     robot = arm(6, limit=3.0)
     frame, q = robot.frame_names[-1], robot.random(3)
@@ -166,6 +187,7 @@ def test_without_restarts_solutions_are_connected_with_the_start():
     assert result.iterations < 6
 
 
+@pytest.mark.nojit
 def test_half_a_turn_is_reached():
     ball = treesim.Body("ball", 0, treesim.Joint("ball", "spherical"), treesim.Inertia(1.0))
     robot = treesim.Tree("ball", [ball])
@@ -206,5 +228,13 @@ def test_invalid_options_are_refused():
         treesim.solve_ik(robot, target, np.zeros(2))
     with pytest.raises(NonFiniteError, match=r"q0\[0\] is nan"):
         treesim.solve_ik(robot, target, np.full(3, np.nan))
+    floating, wrong = trees.tree("free_random"), trees.tree("free_random").neutral()
+    wrong[3:7] *= 2
+    with pytest.raises(ArgumentError, match="length 2"):
+        treesim.solve_ik(floating, {floating.frame_names[0]: [0, 0, 0]}, wrong)
+    with pytest.raises(ArgumentError, match="posture"):
+        treesim.solve_ik(floating, {floating.frame_names[0]: [0, 0, 0]}, floating.neutral(), posture=wrong)
+    with pytest.raises(ModelError, match="has no joints"):
+        treesim.solve_ik(treesim.Tree("fixed", []), {"base": [0, 0, 0]}, [])
     with pytest.raises(ArgumentError, match="and CenterOfMassTask, not 3"):
         IKTarget(3, [0, 0, 0])

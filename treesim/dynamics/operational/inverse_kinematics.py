@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ...engine.call.evaluate import Argument, coerce, evaluate
 from ...engine.call.fast_entry import FastEntry
-from ...errors import ArgumentError, NonFiniteError, ReachWarning, listed
+from ...errors import ArgumentError, ModelError, NonFiniteError, ReachWarning, listed
 from ...kernels.entries.status import FINE
 from ...kernels.operational.inverse_kinematics import inverse_kinematics_states
 from ...kernels.operational.inverse_kinematics_tasks import CENTER, FIRST, FRAME, RELATIVE, WORLD
@@ -214,6 +214,8 @@ def solve_ik(
         If a frame is unknown.
     ArgumentError
         If a type or shape does not fit, or a pose is no rigid motion.
+    ModelError
+        If the robot has no joints, or no mass for a target of its centre of mass.
     NonFiniteError
         If an argument is not finite.
 
@@ -243,6 +245,8 @@ def solve_ik(
     (True, True)
     """
     robot = checked_robot(robot)
+    if robot.nq == 0:
+        raise ModelError(f"{robot.name!r} has no joints: inverse kinematics have nothing to move")
     several = _several(targets)
     values = [_values(target) for target in several]
     batch = _batch(several, values)

@@ -17,6 +17,7 @@ from ..stepping.external_forces import external_memory, nothing_around, under_ex
 from .collision import MESHES, PLANES
 from .constraint_rows import put_held
 from .contact_kinematics import SIZE, kinematics_of
+from .contact_points import POINT
 from .contact_step import SOLVER_INFO, make_contact_step
 from .rolling_friction import WITH_ROLLING
 from .workspace import contact_memory
@@ -35,12 +36,13 @@ def from_kinematics(contact_step):
 
     def placed_step(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, kinematics, q_new,
-        v_new, after, wrench, pairs, solver_info, work, m, memory, mimic_constraint,
+        v_new, after, wrench, pairs, solver_info, work, points, m, memory, mimic_constraint,
     ):  # fmt: skip
         """Compute a step with contact from the results of `contact_kinematics`, which are overwritten."""
         return contact_step(
             tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new,
-            after, wrench, pairs, solver_info, work, with_kinematics(tree, m, kinematics), memory, mimic_constraint,
+            after, wrench, pairs, solver_info, work, points, with_kinematics(tree, m, kinematics), memory,
+            mimic_constraint,
         )  # fmt: skip
 
     return placed_step
@@ -82,12 +84,13 @@ def contact_step_entry(solver, solver_memory, mimic, parts, pushed=False):
         {
             "R": "3 * layout[5] + layout[2] + layout[3] + layout[7] + rows[1 + 3 * rows[0]]"
             " + 3 * layout[5] * layout[11]",
-            "P": "layout[8]", "F": "layout[9]",
+            "P": "layout[8]", "F": "layout[9]", "Q": "1 + layout[12] * (layout[4] - 1)",
         }, returns_status=True, expands=mimic,
         q="nq", v="nv", q_free="nq", v_free="nv", force="nv'", **({"external": "nv'"} if pushed else {}),
         work_free="2", before="R | unchecked", external_contacts="F, 9",
         **({"kinematics": f"{SIZE} | unchecked"} if parts.placed else {}), q_new="-> nq", v_new="-> nv",
         after="-> R | unchecked",
         wrench="-> N + 1, 6", pairs="-> P, 12", solver_info=f"-> {SOLVER_INFO}", work="-> 2",
+        points=f"-> Q, {POINT} | unchecked",
     )  # fmt: skip
     return mimic_entry(made) if mimic else made

@@ -40,6 +40,7 @@ from .constraint_rows import (
     put_speeds,
     velocity_problem,
 )
+from .contact_points import put_points
 from .delassus import (
     articulate,
     assemble_delassus,
@@ -306,6 +307,8 @@ def make_contact_step(solver, with_rotors, hold, parts):
             missed = residual(problem, m.recovery, m.sigma)
             solver_info[POSITION_RESIDUAL] = maximum(solver_info[POSITION_RESIDUAL], missed)
             recover(m, n)
+        put_points(m, nc, n, s.dt)
+        rolling.put_point_torques(m, nc, s.dt)
         solver_info[PENETRATION], solver_info[ITERATIONS] = deepest(m, nc, s.dt), solver_info[ITERATIONS] + taken
         responses(moved, m.rows, blocks_of(m, nc), m.push, m.mean_change, m.impulse, m.end_change)
         return work
@@ -324,13 +327,13 @@ def make_contact_step(solver, with_rotors, hold, parts):
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new, after,
-        wrench, pairs, solver_info, work, room, memory, mimic_constraint,
+        wrench, pairs, solver_info, work, points, room, memory, mimic_constraint,
     ):  # fmt: skip
         """Compute (q, v) at the end of the step, warm-start impulses, wrenches, diagnostics, and work [J].
 
         The wrenches are those on bodies, and of pairs of bodies. work: of the control, and of damping, friction and
         contact. work_free: that of the unconstrained step. scheme: impulse fraction, tolerance, number of iterations,
-        exact, work, midpoint corrector.
+        exact, work, midpoint corrector. points: those of contact (`contact_points`).
         """
         s = settings_of(tree, settings)
         if moves_freely(room, q, q_free):
@@ -347,7 +350,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         if n == 0:
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             return FINE
-        m = room._replace(rows=compact(tree, room.rows, n))
+        m = room._replace(rows=compact(tree, room.rows, n), points=points)
         if not parts.placed:
             resist(tree, s, v, force, m.step)
         moved = with_rotors(with_armature(tree, m.step.diagonal), mimic_constraint)
@@ -363,7 +366,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         if parts.again and scheme[0] < 1 and needs_midpoint_correction(tree, m, s.dt):
             to_midpoint(tree, moved, s.dt, q, v, nc, n, m)
             nc, n, left_out = put_rows(tree, q, s.dt, external_contacts, room, parts)
-            m = room._replace(rows=compact(tree, room.rows, n))
+            m = room._replace(rows=compact(tree, room.rows, n), points=points)
             solver_info[LEFT_OUT] = maximum(solver_info[LEFT_OUT], left_out)
             start_gaps(tree, s.dt, m, nc)
             done = resolve(

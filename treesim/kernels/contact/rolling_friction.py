@@ -27,6 +27,7 @@ import numpy as np
 from ..algebra.linear import cross, dot, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
 from .constraint_rows import blocks_of, end_of_contacts, law_of, same_bodies
+from .contact_points import TORQUE
 from .delassus import put_turn
 from .problem import relative_velocities, residual
 from .signed_distance import across, vector_of
@@ -80,6 +81,7 @@ class RollingFriction(NamedTuple):
     store: Any
     load: Any
     put_torques: Any
+    put_point_torques: Any
 
 
 def put_rows(m, nc):
@@ -304,18 +306,36 @@ def put_torque(m, c, direction, torque, wrench, pairs):
         add_to_body(m, k, side, none, scale(direction, (1 - 2 * side) * torque), wrench, pairs)
 
 
+def put_point_torque(m, c, direction, torque, points, _):
+    """Add the torque of contact c about a direction to its point, if points are requested."""
+    if m.touch.reports_points == 1:
+        points[c, TORQUE] += direction.x * torque
+        points[c, TORQUE + 1] += direction.y * torque
+        points[c, TORQUE + 2] += direction.z * torque
+
+
+def put_point_torques(m, nc, dt):
+    """Add the torques of torsional and rolling friction to the contact points of `put_points`."""
+    put_each(m, nc, dt, put_point_torque, m.points, 0)
+
+
 def put_torques(m, nc, dt, wrench, pairs):
     """Add the mean torques of torsional and rolling friction to the wrenches of `put_wrenches`."""
+    put_each(m, nc, dt, put_torque, wrench, pairs)
+
+
+def put_each(m, nc, dt, put, total, pairs):
+    """Add each mean torque of torsional and rolling friction by put(m, contact, direction, torque, total, pairs)."""
     x, first = m.rolling, 3 * blocks_of(m, nc)
     for j in range(x.count[0]):
         c, r = x.first[x.rolling[j]], 3 * (nc + j)
         n = vector_of(m.contacts.normal, c)
         t = across(n)
-        put_torque(m, c, t, m.impulse[r] / dt, wrench, pairs)
-        put_torque(m, c, cross(n, t), m.impulse[r + 1] / dt, wrench, pairs)
+        put(m, c, t, m.impulse[r] / dt, total, pairs)
+        put(m, c, cross(n, t), m.impulse[r + 1] / dt, total, pairs)
     for j in range(x.count[1]):
         c = x.first[x.torsional[j]]
-        put_torque(m, c, vector_of(m.contacts.normal, c), m.impulse[first + j] / dt, wrench, pairs)
+        put(m, c, vector_of(m.contacts.normal, c), m.impulse[first + j] / dt, total, pairs)
 
 
 def no_rows(m, nc):
@@ -349,9 +369,31 @@ def no_torques(m, nc, dt, wrench, pairs):
     """Do nothing; variant of `put_torques`."""
 
 
+def no_point_torques(m, nc, dt):
+    """Do nothing; variant of `put_point_torques`."""
+
+
 WITH_ROLLING = RollingFriction(
-    put_rows, put_mobility, put_bounds, deactivate, without_third, repeated, store, load, put_torques
+    put_rows,
+    put_mobility,
+    put_bounds,
+    deactivate,
+    without_third,
+    repeated,
+    store,
+    load,
+    put_torques,
+    put_point_torques,
 )
 NO_ROLLING = RollingFriction(
-    no_rows, nothing, nothing_of, nothing, nothing_of, once, nothing_of, load_nothing, no_torques
+    no_rows,
+    nothing,
+    nothing_of,
+    nothing,
+    nothing_of,
+    once,
+    nothing_of,
+    load_nothing,
+    no_torques,
+    no_point_torques,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-NUMBERS = 12  # of counts in front of the table of integers
+NUMBERS = 13  # of counts in front of the table of integers
 COLUMNS = 17  # integers of a pair
 REALS = 26  # reals of a pair
 RIM = 8  # slots of a cylinder: four points on each rim
@@ -47,6 +47,7 @@ class Touch(NamedTuple):
     option: Any  # recovery, its highest speed, speed of restitution, allowed overlap
     reports_pairs: Any  # 1 if wrenches of pairs of bodies are returned
     resists: Any  # 1 if any pair has torsional or rolling friction
+    reports_points: Any  # 1 if contact points are returned
 
 
 def slot_of(touch, k, j):
@@ -73,5 +74,5 @@ def touch_tables(layout, geometry):
         pairs[:, 12:16], pairs[:, 16:22], pairs[:, 22:26], geometry[a:b].reshape((n, 4)), limit, friction,
         speed, geometry[b : b + limits], geometry[b + limits : c], geometry[c : c + speeds],
         geometry[c + speeds : c + 2 * speeds], geometry[c + 2 * speeds :], geometry[0:OPTIONS],
-        layout[10], layout[11],
+        layout[10], layout[11], layout[12],
     )  # fmt: skip

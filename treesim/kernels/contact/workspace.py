@@ -9,6 +9,7 @@ import numpy as np
 from ..constrained.constraints import constraint_tables
 from ..stepping.step import step_memory
 from .candidates import Contacts, contacts_memory
+from .contact_points import POINT
 from .delassus import VECTOR, Rows, padded, rows_memory
 from .midpoint_correction import again_memory
 from .rolling_friction import RollingMemory, rolling_memory
@@ -57,6 +58,7 @@ class ContactMemory(NamedTuple):
     factored: Any  # (1,) `problem.Problem.factored`
     again: Any
     rolling: RollingMemory
+    points: Any  # (C, 17) contact points, if they are returned (`contact_points`)
 
 
 def contact_memory(tree, layout, geometry, rows, frames, q, vector=VECTOR):
@@ -71,4 +73,5 @@ def contact_memory(tree, layout, geometry, rows, frames, q, vector=VECTOR):
         row[11], row[12], row[13], row[14], by[0], by[1], by[2],
         np.empty(M, np.int64), np.empty((2, tree.n_bodies + 1, 12), q.dtype),
         dof[4], np.empty(1, q.dtype), again_memory(tree, q), rolling_memory(resisting, q),
+        np.empty((0, POINT), q.dtype),
     )  # fmt: skip

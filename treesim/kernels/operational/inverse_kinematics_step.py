@@ -1,8 +1,8 @@
 """One step of inverse kinematics: bounded, damped least squares.
 
 A step d minimizes |e - J d|^2 + lambda |d - s|^2 within the bounds; e are the weighted errors of all tasks, -J is their
-derivative, and s is a desired step, or zero. Joints at a bound are left out if the gradient moves them beyond. Those
-that the step would move beyond a bound stop there, and the rest of the step is computed again.
+derivative, and s is a desired step, or zero. Joints that the step would move beyond a bound stop there, and the rest of
+the step is computed again; joints that would leave their bound are released (active set, Lawson and Hanson 1974).
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from ..kinematics.configuration import integrate
 from ..mimic.mimic import contract_columns, expand_motion
 from .inverse_kinematics_tasks import put_errors, put_rates
 
-FREE, FIXED = 0, 1
+FREE, AT_LOWER, AT_UPPER = 0, 1, 2  # states of joints in a step
+SMALLEST_RELEASE = 1e-9  # rad, m: joints that would move less from their limits stay there
 AT_BOUND = 1e-9  # rad, m: closer to a limit counts as being there
 LEAST_DAMPING = 1e-14  # of the trace of J J': where targets determine fewer rows, it has no inverse
 
@@ -50,7 +51,7 @@ class Workspace(NamedTuple):
     trial_errors: Any  # (k,)
     d: Any  # (n,) step
     desired: Any  # (n,) s
-    state: Any  # (n,) FREE or FIXED
+    state: Any  # (n,) FREE, AT_LOWER or AT_UPPER
 
 
 def into_bounds(bounds, q):
@@ -88,7 +89,7 @@ def solve_free(m, damping):
         m.A[r, r] += damping
     for j in range(n):
         for r in range(rows):
-            m.z[r] -= m.J[r, j] * (m.d[j] if m.state[j] == FIXED else m.desired[j])
+            m.z[r] -= m.J[r, j] * (m.desired[j] if m.state[j] == FREE else m.d[j])
             if m.state[j] == FREE:
                 for s in range(r + 1):
                     m.A[r, s] += m.J[r, j] * m.J[s, j]
@@ -114,19 +115,47 @@ def stop_at_bounds(bounds, m):
         if k >= 0 and m.state[j] == FREE:
             room = min(max(m.d[j], bounds.lower[j] - m.q[k]), bounds.upper[j] - m.q[k])
             if room != m.d[j]:
-                m.d[j], m.state[j] = room, FIXED
+                m.state[j] = AT_LOWER if room > m.d[j] else AT_UPPER
+                m.d[j] = room
                 count += 1
     return count
 
 
-def bounded_step(bounds, m, damping):
-    """Compute the step d within the bounds; returns its largest element."""
+def release(m):
+    """Release the fixed joint that would move farthest into the bounds; return the number of joints that would.
+
+    Without its limit, a joint would move by s + J' z, with the z of the other joints' step.
+    """
+    count, first, farthest = 0, 0, m.e[0] * 0
     for j in range(m.d.size):
-        m.state[j] = FIXED if blocked(bounds, m, j) else FREE
+        if m.state[j] != FREE:
+            inward = m.desired[j] - m.d[j]
+            for r in range(m.e.size):
+                inward = inward + m.J[r, j] * m.z[r]
+            inward = inward if m.state[j] == AT_LOWER else -inward
+            if inward > SMALLEST_RELEASE:
+                count += 1
+            if inward > farthest:
+                first, farthest = j, inward
+    if count > 0:
+        m.state[first] = FREE
+    return count
+
+
+def bounded_step(bounds, m, damping):
+    """Compute the step d within the bounds, by an active set; returns its largest element.
+
+    The step is the minimum if joints are released a few times; it is within the bounds in any case.
+    """
+    for j in range(m.d.size):
+        m.state[j] = FREE
         m.d[j] = m.e[0] * 0
-    solve_free(m, damping)
-    while stop_at_bounds(bounds, m) > 0:
+    released, ended = 0, 0
+    while ended == 0:
         solve_free(m, damping)
+        if stop_at_bounds(bounds, m) == 0:
+            released += 1
+            ended = 1 if released > m.d.size or release(m) == 0 else 0
     largest = m.e[0] * 0
     for j in range(m.d.size):
         largest = max(largest, absolute(m.d[j]))

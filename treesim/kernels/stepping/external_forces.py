@@ -129,13 +129,13 @@ def under_external_forces(contact_step):
 
     def pushed_step(
         tree, settings, scheme, q, v, q_free, v_free, force, external, work_free, before, external_contacts, q_new,
-        v_new, after, wrench, pairs, solver_info, work, m, memory, own,
+        v_new, after, wrench, pairs, solver_info, work, points, m, memory, own,
     ):  # fmt: skip
         """Compute a step with contact under motor forces `force` and forces `external`, (nv,) each."""
         put_external(tree, settings, force, external, own)
         return contact_step(
             tree, own.table, scheme, q, v, q_free, v_free, own.force, work_free, before, external_contacts, q_new,
-            v_new, after, wrench, pairs, solver_info, work, m, memory, own.mimic_constraint,
+            v_new, after, wrench, pairs, solver_info, work, points, m, memory, own.mimic_constraint,
         )  # fmt: skip
 
     return pushed_step

@@ -1,0 +1,401 @@
+"""Sensors of a world: what inertial units, force-torque sensors and others would measure in each step."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from ..dynamics.operational.frames import body_poses, frame_pose
+from ..dynamics.operational.motion import FrameMotion, frame_motions
+from ..errors import ArgumentError, quoted, unknown_name
+from ..model.inertia import Inertia
+from ..model.tree import Tree
+from ..system.display import ReprMixin
+from ..validation.values import checked_parts
+from .external_forces import wrenches_in_world
+
+AXES = ("x", "y", "z")
+
+
+class Steps(NamedTuple):
+    """What sensors measure: K steps of a robot, each from (q, v) to (q_next, v_next).
+
+    Parameters
+    ----------
+    robot : Tree
+        Robot.
+    gravity : ndarray, shape (3,)
+        Gravity [m/s^2].
+    dt : ndarray, shape (K,)
+        Lengths of the steps [s].
+    q, q_next : ndarray, shape (K, nq)
+        Configurations.
+    v, v_next : ndarray, shape (K, nv)
+        Velocities.
+    tau : ndarray, shape (K, nv)
+        Controls within their limits [N, N m].
+    contact : ndarray, shape (K, N + 1, 6)
+        Mean contact wrenches on the bodies, force first, along the world's axes about the bodies' origins at the start.
+    external : ndarray, shape (K, 21 N), optional
+        Tables of external forces (`external_forces.wrench_table`).
+    """
+
+    robot: Tree
+    gravity: np.ndarray
+    dt: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    q_next: np.ndarray
+    v_next: np.ndarray
+    tau: np.ndarray
+    contact: np.ndarray
+    external: np.ndarray | None = None
+
+    @property
+    def middle(self) -> np.ndarray:
+        """Configurations (K, nq) in the middle of the steps."""
+        return self.robot.integrate(self.q, self.robot.difference(self.q, self.q_next) / 2)
+
+    def motions(self, frames: Sequence[str]) -> FrameMotion:
+        """Return the motions of frames in the middle of the steps, with the mean accelerations; of order 2."""
+        rates = (self.v_next - self.v) / self.dt[:, None]
+        return frame_motions(self.robot, self.middle, (self.v + self.v_next) / 2, rates, frames)
+
+
+@dataclass(frozen=True, repr=False)
+class Sensor(ReprMixin, ABC):
+    """Sensor of a world. Its readings of K steps are arrays (K, n) whose columns are called `columns`."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """Name of the readings."""
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns; () for those of the robot's degrees of freedom."""
+
+    @abstractmethod
+    def read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, n)."""
+
+    @abstractmethod
+    def check(self, robot: Tree) -> None:
+        """Raise UnknownNameError if the robot does not have what the sensor is on."""
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.label!r}>"
+
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        return [("columns", ", ".join(self.columns))]
+
+
+@dataclass(frozen=True, repr=False)
+class Imu(Sensor):
+    """Inertial measurement unit: accelerometer and gyroscope.
+
+    A reading is the specific force a - g of the frame's origin [m/s^2], then the angular velocity [rad/s], along the
+    frame's axes: a_x, a_y, a_z, w_x, w_y, w_z. Both are those in the middle of a step, from the mean acceleration.
+
+    Parameters
+    ----------
+    frame : str
+        A link, or another frame of the robot.
+    name : str
+        Name of the readings, "imu_" and the frame's name by default.
+
+    Examples
+    --------
+    >>> world = treesim.World(treesim.load("ur5"), sensors=[treesim.Imu("tool0")])
+    >>> treesim.Simulation(world).run(0.01).sensors["imu_tool0"].shape
+    (11, 6)
+    """
+
+    frame: str
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name of the readings."""
+        return self.name or f"imu_{self.frame}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
+
+    def check(self, robot: Tree) -> None:
+        """Raise UnknownNameError if there is no such frame."""
+        robot.frame(self.frame)
+
+    def read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, 6)."""
+        motion = steps.motions([self.frame])
+        R = motion.rotation[:, 0]
+        return np.concatenate(
+            [_to_axes(R, motion.acceleration[:, 0, :3] - steps.gravity), _to_axes(R, motion.velocity[:, 0, 3:])], axis=1
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class ForceTorque(Sensor):
+    """Force-torque sensor in a joint.
+
+    A reading is the force [N] and the torque [N m] that the joint's parent exerts on its child through the joint, motor
+    and bearings together, along the child link's axes about its origin: the mean over a step, from the mean
+    acceleration of all links that the joint carries, and the forces of contact, gravity and external forces on them.
+    Rotor inertias (armature) are not part of it.
+
+    Parameters
+    ----------
+    joint : str
+        Name of a joint.
+    name : str
+        Name of the readings, "force_torque_" and the joint's name by default.
+
+    Examples
+    --------
+    >>> world = treesim.World(treesim.load("ur5"), sensors=[treesim.ForceTorque("wrist_3_joint")])
+    >>> treesim.Simulation(world).run(0.01).sensors["force_torque_wrist_3_joint"].shape
+    (11, 6)
+    """
+
+    joint: str
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name of the readings."""
+        return self.name or f"force_torque_{self.joint}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(f"{kind}{axis}" for kind in "fm" for axis in AXES)
+
+    def check(self, robot: Tree) -> None:
+        """Raise UnknownNameError if there is no such joint."""
+        if self.joint not in robot.joint_names:
+            raise unknown_name(f"joint of {robot.name!r}", self.joint, robot.joint_names)
+
+    def read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, 6)."""
+        robot = steps.robot
+        child = robot.joint_names.index(self.joint) + 1
+        carried = robot.topology.subtree(child)
+        motion = steps.motions([robot.body_names[i - 1] for i in carried])
+        at = motion.position[:, carried.index(child)]
+        force, moment = np.zeros((2, len(steps.dt), 3))
+        for k, i in enumerate(carried):
+            f, n, c = _newton_euler(robot.bodies[i - 1].inertia, motion, k, steps.gravity)
+            force += f
+            moment += n + np.cross(c - at, f)
+        acting = [(steps.q, steps.contact[:, 1:])]
+        if steps.external is not None:
+            acting.append((steps.middle, wrenches_in_world(robot, steps.middle, steps.external)))
+        for q, wrenches in acting:
+            origins = body_poses(robot, q)[:, 1:, :3, 3]
+            for i in carried:
+                f, n = wrenches[:, i - 1, :3], wrenches[:, i - 1, 3:]
+                force -= f
+                moment -= n + np.cross(origins[:, i - 1] - at, f)
+        R = motion.rotation[:, carried.index(child)]
+        return np.concatenate([_to_axes(R, force), _to_axes(R, moment)], axis=1)
+
+
+@dataclass(frozen=True, repr=False)
+class ContactForce(Sensor):
+    """Contact sensor of a link: the sum of the contact forces on it [N], along the world's axes, mean over a step.
+
+    Parameters
+    ----------
+    link : str
+        Name of a body.
+    name : str
+        Name of the readings, "contact_force_" and the link's name by default.
+
+    Examples
+    --------
+    >>> crate = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+    >>> world = treesim.World(crate, ground=treesim.Ground(), sensors=[treesim.ContactForce("crate")])
+    >>> run = treesim.Simulation(world).run(0.01, q0=[0, 0, 0.1, 0, 0, 0, 1])
+    >>> run.sensors["contact_force_crate"][0].round(6)
+    array([0.  , 0.  , 9.81])
+    """
+
+    link: str
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name of the readings."""
+        return self.name or f"contact_force_{self.link}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(f"f{axis}" for axis in AXES)
+
+    def check(self, robot: Tree) -> None:
+        """Raise UnknownNameError if there is no such body."""
+        if self.link not in robot.body_names:
+            raise unknown_name(f"body of {robot.name!r}", self.link, robot.body_names)
+
+    def read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, 3)."""
+        return steps.contact[:, steps.robot.body_names.index(self.link) + 1, :3]
+
+
+@dataclass(frozen=True, repr=False)
+class FramePose(Sensor):
+    """Pose of a frame in the world at the start of a step: position [m], then quaternion x, y, z, w.
+
+    Parameters
+    ----------
+    frame : str
+        A link, or another frame of the robot.
+    name : str
+        Name of the readings, "frame_pose_" and the frame's name by default.
+
+    Examples
+    --------
+    >>> world = treesim.World(treesim.load("ur5"), sensors=[treesim.FramePose("tool0", name="tool")])
+    >>> treesim.Simulation(world).run(0.01).sensors["tool"].shape
+    (11, 7)
+    """
+
+    frame: str
+    name: str = ""
+
+    @property
+    def label(self) -> str:
+        """Name of the readings."""
+        return self.name or f"frame_pose_{self.frame}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return (*AXES, *(f"q{part}" for part in "xyzw"))
+
+    def check(self, robot: Tree) -> None:
+        """Raise UnknownNameError if there is no such frame."""
+        robot.frame(self.frame)
+
+    def read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, 7)."""
+        pose = frame_pose(steps.robot, steps.q, self.frame)
+        return np.concatenate([pose[:, :3, 3], Rotation.from_matrix(pose[:, :3, :3]).as_quat()], axis=1)
+
+
+@dataclass(frozen=True, repr=False)
+class JointTorque(Sensor):
+    """Forces of all motors [N m, N] in a step, within the effort limits.
+
+    Parameters
+    ----------
+    name : str
+        Name of the readings, "joint_torque" by default.
+
+    Examples
+    --------
+    >>> world = treesim.World(treesim.load("ur5"), sensors=[treesim.JointTorque()])
+    >>> treesim.Simulation(world).run(0.01).sensors["joint_torque"].shape
+    (11, 6)
+    """
+
+    name: str = "joint_torque"
+
+    @property
+    def label(self) -> str:
+        """Name of the readings."""
+        return self.name
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """No names: the columns are those of the robot's degrees of freedom."""
+        return ()
+
+    def check(self, robot: Tree) -> None:
+        """Do nothing: every robot has joints."""
+
+    def read(self, steps: Steps) -> np.ndarray:
+        """Return the readings (K, nv)."""
+        return steps.tau
+
+
+def _to_axes(R: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Return vectors (K, 3) of the world along axes with the rotations R (K, 3, 3)."""
+    return np.einsum("kji,kj->ki", R, a)
+
+
+def _newton_euler(
+    inertia: Inertia, motion: FrameMotion, k: int, gravity: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the net force (K, 3) beyond gravity on a body, its moment about the centre of mass, and that centre."""
+    R, w, alpha = motion.rotation[:, k], motion.velocity[:, k, 3:], motion.acceleration[:, k, 3:]
+    c = R @ inertia.com
+    acceleration = motion.acceleration[:, k, :3] + np.cross(alpha, c) + np.cross(w, np.cross(w, c))
+    rotational = R @ inertia.rotational @ np.swapaxes(R, 1, 2)
+    turning = np.einsum("kij,kj->ki", rotational, alpha) + np.cross(w, np.einsum("kij,kj->ki", rotational, w))
+    return inertia.mass * (acceleration - gravity), turning, motion.position[:, k] + c
+
+
+def checked_sensors(robot: Tree, given: Any) -> tuple[Sensor, ...]:
+    """Return the sensors of a world as a tuple.
+
+    Raises ArgumentError for other values and equal names, UnknownNameError for what the robot does not have.
+    """
+    sensors = checked_parts("sensors", given, Sensor)  # type: ignore[type-abstract]
+    labels: dict[str, Sensor] = {}
+    for sensor in sensors:
+        sensor.check(robot)
+        other = labels.setdefault(sensor.label, sensor)
+        if other is not sensor:
+            raise ArgumentError(f"two sensors are called {quoted(sensor.label)}: give one of them another name=")
+    return sensors
+
+
+def readings_of(sensors: Sequence[Sensor], steps: Steps, states: int) -> dict[str, np.ndarray]:
+    """Return the readings (states, n) of each sensor by name; rows of states that start no step are NaN."""
+    found = {}
+    for sensor in sensors:
+        rows = sensor.read(steps)
+        found[sensor.label] = np.full((states, rows.shape[1]), np.nan)
+        found[sensor.label][: len(rows)] = rows
+    return found
+
+
+class Readings(Mapping[str, np.ndarray]):
+    """Readings of a step's sensors by name, computed when they are read.
+
+    made: function that returns the step.
+    """
+
+    def __init__(self, sensors: Sequence[Sensor], made: Callable[[], Steps], batch: tuple[int, ...]) -> None:
+        self._sensors, self._made, self._batch = {each.label: each for each in sensors}, made, batch
+
+    @cached_property
+    def _steps(self) -> Steps:
+        return self._made()
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._sensors:
+            raise unknown_name("sensor", name, self._sensors)
+        rows = self._sensors[name].read(self._steps)
+        return rows.reshape(*self._batch, rows.shape[1])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sensors)
+
+    def __len__(self) -> int:
+        return len(self._sensors)
+
+    def __repr__(self) -> str:
+        return f"<Readings of {', '.join(self._sensors) or 'no sensors'}>"
