@@ -352,7 +352,8 @@ class BatchStepper(ReprMixin):
         if steps_by is not None:
             if self._kept is not None and self._kept is not steps_by:
                 steps_by.take_over(self._kept)
-            self._kept, piece = steps_by, steps_by.carry
+            self._kept = steps_by
+            piece = piece if forces is None else steps_by.carry
         with use_threads(self.threads):
             # not steps from 0 on, which would reset the warm start
             steps = slice(self.steps, 2 * self.steps)

@@ -26,7 +26,7 @@ class RolloutForces:
         self.robot, self.dt, self.first, self.elapsed = robot, dt, first, elapsed
         self.counts: set[int] = set()
         self._timed: tuple[ExternalForce, ...] = ()
-        self._varied: dict[str, np.ndarray] = {}  # wrenches (B or 1, steps, 6) on links
+        self._of_steps: dict[str, np.ndarray] = {}  # wrenches (B or 1, steps, 6) on links
         self._of_times: dict[tuple[bool, ...], np.ndarray] = {}  # tables (1, 21 N), by which forces act
         constant: Any = {}
         if callable(f_ext):
@@ -37,8 +37,8 @@ class RolloutForces:
         if isinstance(f_ext, Mapping):
             given = {link: self._on_link(link, value) for link, value in f_ext.items()}
             constant = {link: x for link, x in given.items() if x.ndim < 3}
-            self._varied = {link: x for link, x in given.items() if x.ndim == 3}
-            wrench_table(robot, dict.fromkeys(self._varied, np.zeros(6)), 0.0)  # refuses unknown links
+            self._of_steps = {link: x for link, x in given.items() if x.ndim == 3}
+            wrench_table(robot, dict.fromkeys(self._of_steps, np.zeros(6)), 0.0)  # refuses unknown links
         elif isinstance(f_ext, ExternalForce) or holds_forces(f_ext):
             self._timed = checked_forces(robot, f_ext)
         else:
@@ -69,7 +69,7 @@ class RolloutForces:
 
     def check_steps(self, steps: int) -> None:
         """Raise ArgumentError if there are wrenches for another number of steps."""
-        for link, x in self._varied.items():
+        for link, x in self._of_steps.items():
             if x.shape[1] != steps:
                 raise ArgumentError(f"f_ext of {link!r} has wrenches for {x.shape[1]} steps, but there are {steps}")
 
@@ -86,8 +86,8 @@ class RolloutForces:
         table = _of(self._constant, rows)
         if self._timed:
             table = table + self._at_time(self.dt * (self.elapsed + step))
-        if self._varied:
-            now = {link: _of(x, rows)[:, step] for link, x in self._varied.items()}
+        if self._of_steps:
+            now = {link: _of(x, rows)[:, step] for link, x in self._of_steps.items()}
             count = max(len(x) for x in now.values())
             table = table + wrench_table(self.robot, now, 0.0, (count,)).reshape(count, -1)
         return table
