@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.contact.meshes import of_box, of_profile
-from tests.contact.scenes import at, cube
+from tests.contact.meshes import of_box, of_field, of_profile, of_torus, together
+from tests.contact.scenes import at, cube, turned
 from treesim import ArgumentError, Placement, ShapeWarning, StaticMesh
+from treesim.contact.buried import depth_of
 
 CORNERS = np.array([[0, 0, 0], [2, 0, 0], [2, 1, 0], [0, 1, 0], [1, 1, 0], [0, 2, 0], [2, 2, 0]], float)
 SQUARE = [[0, 1, 2], [0, 2, 3]]
@@ -76,6 +77,34 @@ def test_a_mesh_is_compared_by_its_numbers_and_pickled():
     assert repr(made[0]) == "<StaticMesh: 12 triangles at (0, 0, 0), friction 0.3, restitution 0, rigid>"
     with pytest.raises(ValueError, match="read-only"):
         made[0].vertices[0] = 0
+
+
+FLAT = of_field(treesim.HeightField(np.zeros((41, 41))))
+
+
+@pytest.mark.parametrize("mesh", [FLAT, of_box((4, 4, 4), (0, 0, -2))], ids=["open", "closed"])
+@pytest.mark.parametrize("z", [0.02, 0.0, -0.04, -0.06, -0.2, -1.5])
+def test_a_start_inside_a_mesh_is_refused_however_deep(mesh, z):
+    place = Placement(turned((0.6, 0.8, 0), 0.3), (1.0, 2.0, 3.0))
+    world = treesim.World(cube(), ground=StaticMesh(*mesh, place, name="rock"))
+    q0 = at(place.rotation @ (0.03, 0.02, z) + place.translation, place.rotation)
+    with pytest.raises(ArgumentError, match=r"'box' .* m inside 'rock'"):
+        treesim.Simulation(world).run(0.001, q0)
+
+
+def test_a_start_between_two_sheets_or_under_a_roof_is_none_inside():
+    roof = of_box((2, 2, 0.1), (0, 0, 1.0))
+    for mesh in (roof, together(FLAT, roof), together(FLAT, (FLAT[0] + (0, 0, 1), FLAT[1]))):
+        treesim.Simulation(treesim.World(cube(), ground=StaticMesh(*mesh))).run(0.001, at((0.03, 0.02, 0.5)))
+
+
+def test_points_inside_a_torus_are_told_from_those_outside():
+    mesh, rng = StaticMesh(*of_torus(0.5, 0.2, 60, 60)), np.random.default_rng(0)
+    points = rng.uniform((-0.8, -0.8, -0.25), (0.8, 0.8, 0.25), size=(300, 3))
+    distance = np.hypot(np.hypot(points[:, 0], points[:, 1]) - 0.5, points[:, 2])
+    clear = np.abs(distance - 0.2) > 1e-2
+    inside = np.array([depth_of(mesh, p) > 0 for p in points])
+    assert (inside == (distance < 0.2))[clear].all() and 30 < inside.sum() < 270
 
 
 def test_every_way_to_step_agrees_and_rollouts_of_several_states_too():

@@ -20,30 +20,34 @@ LARGEST_GRID = 1024  # cells along x, y
 ROUNDING = 1e-9  # of the mesh's size: triangles are listed in cells so far around them, too
 
 
+class Lists(NamedTuple):
+    """Items of the cells of a grid: of cell c, items[starts[c] : starts[c + 1]]."""
+
+    starts: np.ndarray
+    items: np.ndarray
+
+
 class MeshTable(NamedTuple):
     """Table of a mesh for kernels, whose grid lies around `center` (2,) [m] in the mesh's axes.
 
-    nodes (2,): of the grid. spacing (2,): of the nodes [m]. numbers (n,): the table.
+    nodes: numbers of the grid's nodes. spacing (2,): of the nodes [m]. numbers (n,): the table. faces: triangles of the
+    cells.
     """
 
     center: np.ndarray
     nodes: tuple[int, int]
     spacing: np.ndarray
     numbers: np.ndarray
+    faces: Lists
 
-
-class Cells(NamedTuple):
-    """Range of cells (n, 2) of each item of a grid: first ones, and last ones."""
-
-    first: np.ndarray
-    last: np.ndarray
-
-
-class Lists(NamedTuple):
-    """Items of the cells of a grid: of cell c, items[starts[c] : starts[c + 1]]."""
-
-    starts: np.ndarray
-    items: np.ndarray
+    def triangles_at(self, p: np.ndarray) -> np.ndarray:
+        """Return the triangles (k,) in the cell over and under a point (3,); none outside of the grid."""
+        cells = np.array(self.nodes) - 1
+        i, j = np.floor((p[:2] - self.center) / self.spacing + cells / 2).astype(int)
+        if not (0 <= i < cells[0] and 0 <= j < cells[1]):
+            return np.empty(0, int)
+        cell = i * cells[1] + j
+        return self.faces.items[self.faces.starts[cell] : self.faces.starts[cell + 1]]
 
 
 def has_area(points: np.ndarray) -> np.ndarray:
@@ -284,7 +288,7 @@ def mesh_table(edges: MeshEdges) -> MeshTable:
     numbers = np.concatenate([offsets, *(part.ravel() for part in parts)]).astype(float)
     numbers.setflags(write=False)
     nodes = int(grid.cells[0]) + 1, int(grid.cells[1]) + 1
-    return MeshTable(grid.center, nodes, grid.spacing, numbers)
+    return MeshTable(grid.center, nodes, grid.spacing, numbers, faces)
 
 
 def _heights(edges: MeshEdges, faces: Lists, which: np.ndarray) -> np.ndarray:

@@ -94,9 +94,8 @@ class StaticMesh(Surface):
             array.setflags(write=False)
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "triangles", triangles)
-        edges = MeshEdges(vertices, triangles, np.flatnonzero(sound))
-        object.__setattr__(self, "edges", edges)
-        self._warn(sound, edges.loose_vertices())
+        object.__setattr__(self, "_edges", MeshEdges(vertices, triangles, np.flatnonzero(sound)))
+        self._warn(sound, self.edges.loose_vertices())
 
     def _warn(self, sound: np.ndarray, loose: np.ndarray) -> None:
         if not sound.all():
@@ -153,16 +152,21 @@ class StaticMesh(Surface):
         triangles = np.concatenate([part.faces + start for part, start in zip(parts, starts[:-1], strict=True)])
         return cls(vertices, triangles, placement or Placement(), **parameters)
 
+    @property
+    def edges(self) -> MeshEdges:
+        """Vertices without doubles, and edges."""
+        found: MeshEdges = vars(self)["_edges"]
+        return found
+
     @cached_property
     def table(self) -> MeshTable:
         """Table for kernels."""
-        return mesh_table(self.edges)  # type: ignore[attr-defined]
+        return mesh_table(self.edges)
 
     @property
     def convex(self) -> bool:
         """True if the mesh is closed and none of its edges is concave."""
-        edges: MeshEdges = self.edges  # type: ignore[attr-defined]
-        return edges.closed and bool((edges.bends >= 0).all())
+        return self.edges.closed and bool((self.edges.bends >= 0).all())
 
     @property
     def world_vertices(self) -> np.ndarray:

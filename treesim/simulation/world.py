@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..contact.buried import buried
 from ..contact.convex_pairs import ConvexPairs
 from ..contact.ground import Ground, HeightField, StaticBox, Surface
 from ..contact.overlaps import overlapping
@@ -452,6 +453,8 @@ class World(ReprMixin):
         if (planes and not self.bodies) or not len(q):
             return
         depths = overlapping(self.robot, self.touching, q)
+        for k, depth in buried(self.robot, self.touching, self.ground, q).items():
+            depths[k] = max(depth, depths.get(k, 0.0))
         depths |= {self.touching.convex[0] + k: depth for k, depth in self.convex.depths(q).items()}
         for k, depth in depths.items():
             link, met = sorted(self.touching.links[k], key=lambda name: name in self.touching.surfaces)

@@ -222,6 +222,8 @@ def test_invalid_targets_are_refused(targets, error, message):
 def test_invalid_options_are_refused():
     robot = arm(3)
     target = {robot.frame_names[-1]: [0.1, 0, 0]}
+    with pytest.raises(ArgumentError, match="limits"):
+        treesim.solve_ik(robot, target, robot.neutral(), limits="yes")
     with pytest.raises(ArgumentError, match="tolerance"):
         treesim.solve_ik(robot, target, robot.neutral(), tolerance=0.0)
     with pytest.raises(ArgumentError, match=r"q0 has shape \(2,\)"):

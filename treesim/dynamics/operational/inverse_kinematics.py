@@ -17,12 +17,13 @@ from ...errors import ArgumentError, ModelError, NonFiniteError, ReachWarning, l
 from ...kernels.entries.status import FINE
 from ...kernels.operational.inverse_kinematics import inverse_kinematics_states
 from ...kernels.operational.inverse_kinematics_tasks import CENTER, FIRST, FRAME, RELATIVE, WORLD
+from ...model.matrices import is_rotation
 from ...model.quaternions import configuration, unit_quaternions
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin
 from ...validation.arrays import real_numbers
-from ...validation.values import checked_parts, positive_number, whole_number
+from ...validation.values import checked_flag, checked_parts, positive_number, whole_number
 from .frames import frame_tables, in_world_axes
 from .motion import massive
 from .rows import is_all, row_matrix
@@ -32,6 +33,7 @@ IKTask: TypeAlias = str | FrameTask | RelativeTask | CenterOfMassTask
 FAST, NO_POSTURE = FastEntry(inverse_kinematics_states), np.empty(0)
 UNLIMITED = 1e300  # instead of infinity, which entries do not accept
 ROTATED = 1e-6  # deviation of a pose's rotation from an orthogonal matrix
+LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])  # of a pose
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -255,7 +257,7 @@ def solve_ik(
         poses[..., k, :] = value.numbers
     table = tuple(_table(robot, *each) for each in zip(several, values, strict=True))
     settings = (
-        bool(limits),
+        checked_flag("limits", limits),
         positive_number("tolerance", tolerance),
         whole_number("max_iterations", max_iterations),
         whole_number("restarts", restarts),
@@ -316,8 +318,7 @@ def _values(target: IKTarget) -> TargetValues:
     numbers = np.empty((*value.shape[:-2], 12) if value.shape[-2:] == (4, 4) else (*value.shape[:-1], 12))
     if value.shape[-2:] == (4, 4):
         R = value[..., :3, :3]
-        apart = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
-        if apart > ROTATED or (np.linalg.det(R) < 0).any() or (value[..., 3, :] != [0, 0, 0, 1]).any():
+        if not _are_rotations(R) or (value[..., 3, :] != LAST_ROW).any():
             raise ArgumentError(f"{label} is no pose: its rotation is not orthogonal, or its last row is not 0 0 0 1")
         numbers[..., :9], numbers[..., 9:] = R.reshape(*R.shape[:-2], 9), value[..., :3, 3]
         return TargetValues(numbers, True)
@@ -325,6 +326,14 @@ def _values(target: IKTarget) -> TargetValues:
         raise ArgumentError(f"{label} has shape {value.shape}, but (..., 4, 4) or (..., 3) is needed")
     numbers[..., :9], numbers[..., 9:] = np.eye(3).ravel(), value
     return TargetValues(numbers, False)
+
+
+def _are_rotations(R: np.ndarray) -> bool:
+    """Return whether matrices (..., 3, 3) are rotations to 1e-6."""
+    if R.ndim == 2:
+        return is_rotation(R)
+    apart = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+    return bool(apart <= ROTATED and (np.linalg.det(R) > 0).all())
 
 
 def _batch(several: Sequence[IKTarget], values: Sequence[TargetValues]) -> tuple[int, ...]:

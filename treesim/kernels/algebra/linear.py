@@ -113,6 +113,16 @@ def matmul_transposed(A, B):
     )
 
 
+def transpose(A):
+    """Return A'."""
+    return Matrix(A.xx, A.yx, A.zx, A.xy, A.yy, A.zy, A.xz, A.yz, A.zz)
+
+
+def outer(a, b):
+    """Return a b'."""
+    return Matrix(a.x * b.x, a.x * b.y, a.x * b.z, a.y * b.x, a.y * b.y, a.y * b.z, a.z * b.x, a.z * b.y, a.z * b.z)
+
+
 def full(S):
     """Return a symmetric matrix as a Matrix with all nine entries."""
     return Matrix(S.xx, S.xy, S.xz, S.xy, S.yy, S.yz, S.xz, S.yz, S.zz)

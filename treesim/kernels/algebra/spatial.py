@@ -107,6 +107,11 @@ def motion_to_child(X, m):
     return Motion(to_child(X, m.ang), to_child(X, sub(m.lin, cross(X.p, m.ang))))
 
 
+def motion_cross(v, m):
+    """v x m of motions (RBDA section 2.9)."""
+    return Motion(cross(v.ang, m.ang), add(cross(v.ang, m.lin), cross(v.lin, m.ang)))
+
+
 def force_to_parent(X, f):
     """X' f: transform a force from the child's to the parent's coordinates (RBDA eq. 2.25)."""
     force = to_parent(X, f.f)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.linear import Matrix, Vector, add, cross, dot, matmul, rotate_back, scale, sub
+from ..algebra.linear import Vector, add, cross, dot, matmul, rotate_back, scale, sub, transpose
 from ..algebra.spatial import Force, Motion, force_add, force_dot, force_scale
 from ..algebra.tables import force_at, motion_at, put_force, put_motion, transform_at
 from ..entries.entry import entry
@@ -55,8 +55,7 @@ def world_to_axes(task, c, W):
     """Return the rotation from the world's axes to those of constraint c."""
     if task.reference[c] == WORLD_AXES:
         return transform_at(W, 0).R
-    R = matmul(transform_at(W, task.body[c, 0]).R, transform_at(task.offset, 2 * c).R)
-    return Matrix(R.xx, R.yx, R.zx, R.xy, R.yy, R.zy, R.xz, R.yz, R.zz)
+    return transpose(matmul(transform_at(W, task.body[c, 0]).R, transform_at(task.offset, 2 * c).R))
 
 
 def task_force(R, r, offset, axes):

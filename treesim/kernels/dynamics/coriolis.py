@@ -17,6 +17,7 @@ from ..algebra.linear import (
     cross,
     dot,
     matrix_add,
+    outer,
     rotate,
     rotate_back,
     scale,
@@ -61,11 +62,6 @@ class CoriolisFactor(NamedTuple):
 
     N: Matrix
     p: Vector
-
-
-def outer(a, b):
-    """Return a b'."""
-    return Matrix(a.x * b.x, a.x * b.y, a.x * b.z, a.y * b.x, a.y * b.y, a.y * b.z, a.z * b.x, a.z * b.y, a.z * b.z)
 
 
 def diagonal(s):

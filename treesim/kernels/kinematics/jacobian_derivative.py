@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from ..algebra.linear import add, cross, rotate, scale, sub
 from ..algebra.rotations import compose
-from ..algebra.spatial import Motion, motion_add, motion_to_child, unit_scaled_add
+from ..algebra.spatial import Motion, motion_add, motion_cross, motion_to_child, unit_scaled_add
 from ..algebra.tables import transform_at
 from ..entries.entry import entry
 from .bodies import body_transform, frames_for, path_placement, zero_motion
 from .frames import FRAMES
 from .jacobians import WORLD_AXES, frame_axes
-
-
-def motion_cross(v, m):
-    """v x m of motions (RBDA section 2.9)."""
-    return Motion(cross(v.ang, m.ang), add(cross(v.ang, m.lin), cross(v.lin, m.ang)))
 
 
 def screw_at(tree, k, s, toward, p):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..algebra.linear import Matrix, Vector, add, cross, rotate
+from ..algebra.linear import Matrix, Vector, add, cross, rotate, transpose
 from ..algebra.rotations import GENERAL, Transform, compose, to_parent
 from ..algebra.spatial import Motion, motion_to_child, unit_scaled_add
 from ..algebra.tables import body_transform_at, motion_at, put_motion, put_transform, transform_at
@@ -32,8 +32,7 @@ def frame_axes(W, offset, reference):
     """Rotation from body coordinates to the coordinates of a frame's rows, by `reference`."""
     if reference == WORLD_AXES:
         return W.R
-    R = offset.R
-    return Matrix(R.xx, R.yx, R.zx, R.xy, R.yy, R.zy, R.xz, R.yz, R.zz)
+    return transpose(offset.R)
 
 
 def frame_jacobian_rows(tree, transform, q, body, offset, W, reference, J, start):

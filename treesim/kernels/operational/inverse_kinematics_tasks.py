@@ -9,7 +9,20 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..algebra.linear import Matrix, Vector, add, cross, dot, matmul, matmul_transposed, rotate, rotate_back, scale, sub
+from ..algebra.linear import (
+    Matrix,
+    Vector,
+    add,
+    cross,
+    dot,
+    matmul,
+    matmul_transposed,
+    rotate,
+    rotate_back,
+    scale,
+    sub,
+    transpose,
+)
 from ..algebra.numbers import sqrt
 from ..algebra.rotations import Transform, compose
 from ..algebra.spatial import Motion, unit_scaled_add
@@ -51,11 +64,6 @@ def rotation_vector(R):
     return log_quaternion(scale(v, 1 / length), w / length)
 
 
-def transposed(R):
-    """R'."""
-    return Matrix(R.xx, R.yx, R.zx, R.xy, R.yy, R.zy, R.xz, R.yz, R.zz)
-
-
 class TaskState(NamedTuple):
     """State of one task: poses of its two frames, error in its base axes, and rotation to the axes of its rows.
 
@@ -76,10 +84,10 @@ def task_state(tree, tasks, t, target, W, G):
     identity = transform_at(tree.placement, 0).R
     if kind == FRAME:
         phi = rotation_vector(matmul_transposed(target.R, second.R))
-        axes = identity if aligned else transposed(second.R)
+        axes = identity if aligned else transpose(second.R)
         return TaskState(first, second, Motion(phi, sub(target.p, second.p)), axes)
     if kind == RELATIVE:
-        R = matmul(transposed(first.R), second.R)
+        R = matmul(transpose(first.R), second.R)
         phi = rotation_vector(matmul_transposed(target.R, R))
         seen = rotate_back(first.R, sub(second.p, first.p))
         return TaskState(first, second, Motion(phi, sub(target.p, seen)), first.R if aligned else identity)
