@@ -52,6 +52,35 @@ def test_a_stepper_warns_once_of_what_ends_deep(states):
     assert len([one for one in found if one.category is ContactWarning]) == 1
 
 
+@pytest.mark.parametrize("engine", ["auto", "generic"])
+def test_rollouts_warn_once_of_what_ends_deep(engine):
+    """The second rollout is the cube of the tests above; the others fly. The generic engine does not use lanes."""
+    simulation, q, v = thrown(0.02, 17, "semi_implicit_euler")
+    q, v = np.tile(q, (3, 1)), np.tile(v, (3, 1))
+    q[[0, 2], 2] += 50
+    with pytest.warns(
+        ContactWarning, match=r"'cube', of radius 0.0173 m, .* step \d+ of number 1, the worst of 1"
+    ) as found:
+        treesim.rollout(simulation.world, q, v, steps=30, integrator="semi_implicit_euler", engine=engine)
+    assert len([one for one in found if one.category is ContactWarning]) == 1
+
+
+def test_a_batch_stepper_warns_once_of_what_ends_deep():
+    simulation, q, v = thrown(0.02, 17, "semi_implicit_euler")
+    stepper = treesim.BatchStepper(simulation.world, 2, integrator="semi_implicit_euler")
+    stepper.put(slice(0, 2), q, v)
+    with pytest.warns(ContactWarning, match=r"'cube', of radius .* such states") as found:
+        for _ in range(30):
+            stepper.step()
+    assert len([one for one in found if one.category is ContactWarning]) == 1
+    q[2:], v[:] = (0.005, 0, 0, 0, 1), 0  # a start that overlaps is no growth
+    stepper = treesim.BatchStepper(simulation.world, 2, integrator="semi_implicit_euler")
+    stepper.step()
+    stepper.put(slice(0, 1), q, v)
+    stepper.step()
+    stepper.step()
+
+
 def test_soft_surfaces_and_starts_that_overlap_are_not_warned_of():
     simulation, *start = thrown(0.02, 17, "semi_implicit_euler", stiffness=1e5)
     simulation.run(0.03, *start)

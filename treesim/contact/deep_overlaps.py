@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import ContactWarning, quoted
 from ..kernels.contact.contact_step import PENETRATION
+from .checks import ContactChecks
 from .history import ContactHistory
 from .report import ContactReport
 from .tables import DEEP, Touching
@@ -44,14 +45,39 @@ def warn_of_step(report: ContactReport, names: Sequence[str], dt: float, stackle
     worst = int(depth.argmax()) if depth.size else 0
     if not depth.size or not depth[worst] > touching.largest_overlap:
         return False
-    forces = report.wrench.reshape(-1, *report.wrench.shape[-2:])[worst, list(touching.bodies), :3]
-    body = int(np.linalg.norm(forces, axis=-1).argmax())
-    radius = touching.radii[body]
+    body = int(deepest_bodies(report.wrench.reshape(-1, *report.wrench.shape[-2:])[worst], touching.bodies))
+    radius = touching.radii[touching.bodies.index(body)]
     deep = bool(depth[worst] > DEEP * radius)
     if deep:
         which = f"a step of state {worst}" if solver_info.ndim > 1 else "a step"
-        _warn(names[touching.bodies[body] - 1], depth[worst], radius, which, dt, stacklevel + 1)
+        _warn(names[body - 1], depth[worst], radius, which, dt, stacklevel + 1)
     return deep
+
+
+def deepest_bodies(wrench: np.ndarray, bodies: Sequence[int]) -> np.ndarray:
+    """Return those of the bodies (...) on which the largest contact forces act, of wrenches (..., N + 1, 6)."""
+    force = np.linalg.norm(wrench[..., list(bodies), :3], axis=-1)
+    return np.array(bodies)[force.argmax(axis=-1)]
+
+
+def warn_of_states(
+    touching: Touching, checks: ContactChecks, names: Sequence[str], dt: float, what: str, stacklevel: int
+) -> bool:
+    """Warn of rollouts or states in which an overlap became deep within a step; return whether there are any.
+
+    names: of the bodies. what: names the rollouts or states in the message.
+    """
+    if not (checks.growth > touching.largest_overlap).any():
+        return False
+    radii = np.full(len(names) + 1, np.inf)
+    radii[list(touching.bodies)] = touching.radii
+    deep = checks.growth > DEEP * radii[checks.body]
+    if deep.any():
+        worst = int(np.argmax(np.where(deep, checks.growth, 0.0)))
+        body = int(checks.body[worst])
+        when = f"step {checks.step[worst]} of number {worst}, the worst of {int(deep.sum())} such {what}"
+        _warn(names[body - 1], checks.growth[worst], radii[body], when, dt, stacklevel + 1)
+    return bool(deep.any())
 
 
 def _warn(body: str, depth: float, radius: float, when: str, dt: float, stacklevel: int) -> None:

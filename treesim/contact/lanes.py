@@ -7,16 +7,26 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
+from ..kernels.contact.contact_step import PENETRATION
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
 from ..kernels.contact.simd_collision import CAPACITY
-from ..kernels.contact.simd_contact_step import FOR_ONE
+from ..kernels.contact.simd_contact_step import (
+    BEFORE,
+    DEEPEST,
+    FOR_ONE,
+    OVERLAP,
+    SIMD_SOLVER_INFO,
+    UNSOLVED,
+    put_growth,
+)
 from ..kernels.contact.simd_groups import contact_step_on_lanes
 from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE
 from .contact_solve import CAPACITY_AT, ContactInput, ContactOutput, ContactSolve
 from .convex_pairs import nothing_found
+from .deep_overlaps import deepest_bodies
 from .unsolved import worst_residual
 
 SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that SIMD code supports
@@ -50,12 +60,12 @@ class ContactLanes:
         inputs (count, n): q, v, q_free, v_free, force, the unconstrained step's work, and impulses for the warm start.
         results (count, n), overwritten: q_new, v_new, impulses, work. All arrays are read and written at every call.
         Impulses are those of `simd_warm_start`, zero at first. solver_info (count, SIMD_SOLVER_INFO), overwritten:
-        diagnostics of the same states in an earlier step, or zeros.
+        diagnostics of the same states after an earlier step, or those of `begin_info`.
         """
         q_new, v_new, impulses, work = results
         given = [x.reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
         call = bound_call(contact_step_on_lanes, *self.constants, *given)
-        residual, unsolved, _ = solver_info.T
+        residual, unsolved = solver_info[:, 0], solver_info[:, UNSOLVED]
 
         def run() -> np.ndarray:
             if call() != FINE:
@@ -63,15 +73,18 @@ class ContactLanes:
             left = np.flatnonzero(unsolved == FOR_ONE)
             if left.size:
                 own = [np.zeros((left.size, x.shape[1])) for x in results]
-                residual[left] = self._one_by_one([x[left] for x in inputs], own)
+                residual[left], *overlaps = self._one_by_one([x[left] for x in inputs], own)
+                solver_info[left, OVERLAP], solver_info[left, DEEPEST] = overlaps
+                for k in left:
+                    put_growth(given[-2], k)
                 for x, found in zip(results, own, strict=True):
                     x[left] = found
             return residual
 
         return run
 
-    def _one_by_one(self, inputs: Arrays, results: Arrays) -> np.ndarray:
-        """Solve states one by one; of two residuals of a state it returns the larger."""
+    def _one_by_one(self, inputs: Arrays, results: Arrays) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Solve states one by one; return the larger of two residuals, the largest overlap, and its body, of each."""
         *others, before = inputs
         q_new, v_new, impulses, work = results
         rows, shapes = self.stage.touching.rows, self.stage.shapes
@@ -82,7 +95,15 @@ class ContactLanes:
         given = ContactInput(*[*others, np.ascontiguousarray(before[:, :rows]), nothing_found(q_new)])
         self.stage.run(given, ContactOutput(q_new, v_new, after, wrench, pairs, solver_info, work))
         impulses[:, :rows], impulses[:, rows] = after, ALL
-        return worst_residual(solver_info)
+        deepest = deepest_bodies(wrench, self.stage.touching.bodies)
+        return worst_residual(solver_info), solver_info[:, PENETRATION], deepest
+
+
+def begin_info(count: int) -> np.ndarray:
+    """Return diagnostics (count, SIMD_SOLVER_INFO) of states before their first step."""
+    info = np.zeros((count, SIMD_SOLVER_INFO))
+    info[:, BEFORE] = np.inf
+    return info
 
 
 def begin_lanes(stage: ContactSolve) -> bool:

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..contact import deep_overlaps
 from ..contact.base import ContactSolver
+from ..contact.checks import begin_checks
 from ..contact.unsolved import UNSOLVED, warn_of_states
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..dynamics.physics import Parameters
@@ -136,8 +138,9 @@ class BatchStepper(ReprMixin):
         self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
         self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
         self._control = np.zeros((self.count, nv))
-        self.residual = None if method.code is None else np.zeros(self.count)
-        self._has_warned = False  # of steps that were not solved
+        self._checks = None if method.code is None else begin_checks(self.count)
+        self.residual = None if self._checks is None else self._checks.residual
+        self._has_warned = self._has_warned_of_overlaps = False
         self._limits = own_limits(self.robot, fields)
         self._has_stepped = self._has_warned_of_start = False
         self.finite = np.ones(self.count, bool)
@@ -157,23 +160,23 @@ class BatchStepper(ReprMixin):
         """Return the rollout segment that steps the states, with the controls in `_control`."""
         held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
         start = Start(float, self._q, self._v, held, np.empty((self.count, 0)), None)
-        if self.residual is None:
+        if self._checks is None:
             how = method.substeps, batched_of(method, start, physics)
             return under_controls(method.entry, method.constants, method.sizes, held, float, engine, *how)
-        self._kept = under_contact(method, start, None, engine, self.residual, physics)
+        self._kept = under_contact(method, start, None, engine, self._checks, physics)
         return self._kept.carry
 
     def __reduce__(self) -> tuple[Any, ...]:
         with self._alone("copying"):
             impulses = None if self._kept is None else self._kept.impulses()
             arrays = self._q, self._v, self.finite, self.residual, impulses
-            flags = self._has_warned, self._has_stepped, self._has_warned_of_start
+            flags = self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start
             state = (*(x if x is None else x.copy() for x in arrays), flags)
         return unwarned, (self._again,), state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         q, v, finite, residual, impulses, flags = state
-        self._has_warned, self._has_stepped, self._has_warned_of_start = flags
+        self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start = flags
         self._q[...], self._v[...], self.finite[...] = q, v, finite
         if self.residual is not None:
             self.residual[...] = residual
@@ -233,10 +236,8 @@ class BatchStepper(ReprMixin):
                 self._warn_of_start(rows, q, stacklevel=2)
             self._q[rows], self._v[rows] = q, v
             self.finite[rows] = True
-            if self.residual is not None:
-                self.residual[rows] = 0.0
-            if self._kept is not None and self._kept.first == 0:
-                self._kept.kept[rows] = 0.0
+            if self._kept is not None:
+                self._kept.restart(rows)
 
     def step(self, control: ArrayLike | None = None) -> None:
         """Advance all states by `steps` steps under a constant control; `finite` marks states that are finite.
@@ -258,7 +259,7 @@ class BatchStepper(ReprMixin):
         Warns
         -----
         ContactWarning
-            Once, if contact was not solved.
+            Once if contact was not solved, and once if a step moves a body deep into another.
         """
         given = 0.0 if control is None else self._given(control)
         with self._alone("step"):
@@ -271,6 +272,11 @@ class BatchStepper(ReprMixin):
         if self.residual is not None and not self._has_warned and self.residual.max(initial=0.0) > UNSOLVED:
             self._has_warned = True
             warn_of_states(self.residual, "states", stacklevel=2)
+        if self._checks is not None and not self._has_warned_of_overlaps:
+            names, dt = self.robot.body_names, self.dt
+            self._has_warned_of_overlaps = deep_overlaps.warn_of_states(
+                self.world.touching, self._checks, names, dt, "states", stacklevel=2
+            )
 
     def _warn_of_start(self, rows: Any, q: np.ndarray, stacklevel: int) -> None:
         """Warn once of joints beyond their limits in the states q of some rows."""

@@ -10,14 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.lanes import ContactLanes, begin_lanes
+from ..contact.checks import ContactChecks
+from ..contact.deep_overlaps import deepest_bodies
+from ..contact.lanes import ContactLanes, begin_info, begin_lanes
 from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import lanes_for, run_states
 from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured
 from ..engine.graph.policies import Policy
 from ..engine.threads import over_threads, use_threads
-from ..kernels.contact.contact_step import RESIDUAL
+from ..kernels.contact.contact_step import PENETRATION, RESIDUAL
+from ..kernels.contact.simd_contact_step import BEFORE, DONE, GREW_IN, GREW_ON, GROWTH
 from ..kernels.contact.simd_warm_start import ALL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
@@ -50,14 +53,14 @@ class ContactSteps:
     """
 
     def __init__(
-        self, method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray,
+        self, method: Method, start: Start, policy: Policy | None, engine: str, checks: ContactChecks,
         physics: Physics | None = None, measured: Measured | None = None,
     ) -> None:  # fmt: skip
         assert method.code is not None
         assert method.code.bound is not None
         self.measured = measured
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
-        self.residual = residual
+        self.checks = checks
         assert method.code.stage is not None
         self.free, self.touching = self._batched(physics)
         # parameters of the current rollouts: inputs of unconstrained steps, and constants of the contact solve
@@ -71,6 +74,8 @@ class ContactSteps:
         self.part: LaneSteps | None = None  # of the rollouts that are stepped, if these are on SIMD lanes
         # first of the current rollouts, their impulses, and memory for those of the next step
         self.first, self.kept, self.next = -1, np.empty((0, 0)), np.empty((0, 0))
+        self.info = begin_info(0)  # diagnostics of the current rollouts, see `ContactLanes.bound`
+        self.overlaps = method.world.touching.largest_overlap < np.inf  # whether their growth is measured
         self.on_lanes: dict[tuple[int, int], LaneSteps] = {}  # of parts of the current rollouts
         self.wrench = np.empty(0)  # mean wrenches in the current step, times substeps
 
@@ -104,7 +109,9 @@ class ContactSteps:
         self._begin(rows, steps, count)
         if self.touch is None:
             controls, measured = partial(self._control, rows), self.measured and self.measured.of(rows)
-            return self._walk(controls, self.residual[rows], steps, states, results, every, measured)
+            carried = self._walk(controls, self.checks.residual[rows], steps, states, results, every, measured)
+            self._put_overlaps(rows)
+            return carried
         done: dict[int, Carried] = {}
 
         def carry_part(first: int, last: int) -> int:
@@ -113,6 +120,7 @@ class ContactSteps:
             return FINE
 
         over_threads(carry_part, count, STATES_PER_THREAD)
+        self._put_overlaps(rows)
         if (steps.stop - steps.start) * self.method.substeps % 2:
             self.kept, self.next = self.next, self.kept
         parts = [done[first] for first in sorted(done)]
@@ -128,7 +136,7 @@ class ContactSteps:
         measured = self.measured and self.measured.of(own)
         given = [x[part] for x in states], [x[part] for x in results]
         one.part = self._lane_steps(part, one._bound_free, given[0])
-        return one._walk(partial(self._control, own), self.residual[own], steps, *given, every, measured)
+        return one._walk(partial(self._control, own), self.checks.residual[own], steps, *given, every, measured)
 
     def _lane_steps(self, part: slice, free: BoundFree, states: Arrays) -> LaneSteps:
         """Return the substeps of a part of the current rollouts, with states like those given."""
@@ -136,7 +144,9 @@ class ContactSteps:
         key = part.start, part.stop
         if key not in self.on_lanes:
             q, v = states[:2]
-            self.on_lanes[key] = LaneSteps(free, self.touch, q.shape, v.shape, self.kept[part], self.next[part])
+            self.on_lanes[key] = LaneSteps(
+                free, self.touch, q.shape, v.shape, self.kept[part], self.next[part], self.info[part]
+            )
         return self.on_lanes[key]
 
     def _begin(self, rows: slice, steps: slice, count: int) -> None:
@@ -150,7 +160,30 @@ class ContactSteps:
         """Set all impulses of `count` rollouts from `first` on to zero."""
         size = self.method.world.touching.rows if self.touch is None else self.touch.warm_start
         self.first, self.kept, self.on_lanes = first, np.zeros((count, size)), {}
-        self.next = np.zeros_like(self.kept)
+        self.next, self.info = np.zeros_like(self.kept), begin_info(count)
+
+    def restart(self, rows: Any) -> None:
+        """Reset the warm start and the checks of some of the first rollouts, whose states are new."""
+        self.checks.reset(rows)
+        if self.first == 0:
+            self.kept[rows], self.info[rows, BEFORE], self.info[rows, GROWTH] = 0.0, np.inf, 0.0
+
+    def _put_overlaps(self, rows: slice) -> None:
+        """Write the largest growth of an overlap so far of each of the current rollouts."""
+        checks, info = self.checks.of(rows), self.info
+        checks.growth[...], checks.body[...] = info[:, GROWTH], info[:, GREW_ON]
+        checks.step[...] = info[:, GREW_IN] // self.method.substeps
+
+    def _grow(self, overlap: np.ndarray, wrench: np.ndarray) -> None:
+        """Update the growth of overlaps by those (B,) at the end of a substep; wrench (B, N + 1, 6): on bodies."""
+        info = self.info
+        grown = overlap - info[:, BEFORE]
+        larger = np.flatnonzero(grown > info[:, GROWTH])
+        if larger.size:
+            info[larger, GROWTH], info[larger, GREW_IN] = grown[larger], info[larger, DONE]
+            info[larger, GREW_ON] = deepest_bodies(wrench[larger], self.method.world.touching.bodies)
+        info[:, BEFORE] = overlap
+        info[:, DONE] += 1
 
     def impulses(self) -> np.ndarray | None:
         """Return the impulses (count, R) of the first rollouts for the warm start; None if they are not current."""
@@ -207,6 +240,8 @@ class ContactSteps:
         if self.wrenches:
             self.wrench = self.wrench + result.wrench.reshape(len(q), -1)
         np.maximum(worst, result.solver_info[:, RESIDUAL], out=worst)
+        if self.overlaps:
+            self._grow(result.solver_info[:, PENETRATION], result.wrench)
         return [result.q, result.v, *(x + result.work for x in total)]
 
     def _free(self, *arrays: Any) -> int:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..contact.lanes import ContactLanes
-from ..kernels.contact.simd_contact_step import SIMD_SOLVER_INFO
 from ..kernels.entries.status import FINE
 
 # returns the function that takes the unconstrained steps from (q, v, control) to (q, v, applied controls, work)
@@ -18,12 +17,13 @@ class LaneSteps:
     """Substeps of some rollouts, in arrays that exist for all of them: each call from Python serves all rollouts.
 
     q, v: shapes of the states. kept: impulses (count, n) for the warm start. following: memory for those of the next
-    substep; after an odd number of substeps these two have exchanged their roles.
+    substep; after an odd number of substeps these two have exchanged their roles. info: diagnostics of the states
+    (`ContactLanes.bound`), overwritten.
     """
 
     def __init__(
         self, free: BoundFree, touch: ContactLanes, q: tuple[int, ...], v: tuple[int, ...], kept: np.ndarray,
-        following: np.ndarray,
+        following: np.ndarray, info: np.ndarray,
     ) -> None:  # fmt: skip
         self.touch, self.turn, count = touch, 0, len(kept)
         self.states = [(np.empty(q), np.empty(v)) for _ in range(2)]
@@ -32,7 +32,7 @@ class LaneSteps:
         self.inputs = [(*self.states[0], *ends, kept), (*self.states[1], *ends, following)]
         self.results = [(*self.states[1], following, self.work), (*self.states[0], kept, self.work)]
         self._free = [free((*state, self.control, *ends)) for state in self.states]
-        info = np.zeros((count, SIMD_SOLVER_INFO))
+        self.info = info
         self._solve = [touch.bound(*each, info) for each in zip(self.inputs, self.results, strict=True)]
 
     @property
@@ -60,8 +60,9 @@ class LaneSteps:
         ends, done, (q_new, v_new, impulses, work) = inputs[2:4], inputs[5], results
         good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
         q_new[...], v_new[...], impulses[...], work[...] = *ends, 0.0, done
-        part, residuals = [x[good] for x in results], np.zeros(len(q_new))
-        residuals[good] = self.touch.bound([x[good] for x in inputs], part, np.zeros((good.sum(), SIMD_SOLVER_INFO)))()
+        part, residuals, info = [x[good] for x in results], np.zeros(len(q_new)), self.info[good]
+        residuals[good] = self.touch.bound([x[good] for x in inputs], part, info)()
+        self.info[good] = info
         for x, own in zip(results, part, strict=True):
             x[good] = own
         return residuals

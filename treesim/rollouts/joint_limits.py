@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..contact.checks import ContactChecks
 from ..engine.call.batched import BatchedTables
 from ..engine.call.specialized import BatchCode
 from ..engine.call.steps import Arrays, Carried, Measured, carried_on_lanes, held_controls, step_code
@@ -23,17 +24,16 @@ CROWDED = 0.5  # fraction of rollouts at their limits from which all are stepped
 
 
 def under_contact(
-    method: Method, start: Start, policy: Policy | None, engine: str, residual: np.ndarray,
+    method: Method, start: Start, policy: Policy | None, engine: str, checks: ContactChecks,
     physics: Physics | None = None, measured: Measured | None = None,
 ) -> ContactSteps:  # fmt: skip
     """Return the stepper of rollouts with contact, under controls or a policy.
 
-    residual (B,): overwritten by each rollout's largest complementarity residual. physics: batched model
-    parameters.
+    checks: overwritten. physics: batched model parameters.
     """
     world = method.world
     watched = world.touching.only_limits and world.robot.mimic_map is None and not world.m and policy is None
-    return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, residual, physics, measured)
+    return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, checks, physics, measured)
 
 
 @lru_cache(maxsize=64)
@@ -155,13 +155,13 @@ class WatchedSteps(ContactSteps):
         part.own_touching = None if self.own_touching is None else self.own_touching.of(near)
         part.kept, part.next = self.kept[near], np.empty_like(self.kept[near])
         recorded = results[: len(self.method.sizes)]
-        worst, own = self.residual[rows][near], [np.empty_like(x[near]) for x in recorded]
+        worst, own = self.checks.residual[rows][near], [np.empty_like(x[near]) for x in recorded]
         found = part._walk(
             lambda step, now: self.start.u[rows, step][near], worst, steps, [x[near] for x in states], own, every,
             self.measured and self.measured.of(rows).of(near),
         )  # fmt: skip
         self.kept[near] = part.kept
-        self.residual[rows.start + near] = worst
+        self.checks.residual[rows.start + near] = worst
         for result, x in zip(recorded, own, strict=True):
             result[near] = x
         for end, x in zip(ends, found.states, strict=True):

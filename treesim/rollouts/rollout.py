@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..contact.base import ContactSolver
+from ..contact.checks import ContactChecks, begin_checks
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..dynamics.physics import Parameters
 from ..engine.call.batched import BatchedTables
@@ -160,7 +161,7 @@ def rollout(
     LimitWarning
         If joints start beyond their position limits.
     ContactWarning
-        If contact was not solved in some rollouts.
+        If contact was not solved in some rollouts, and if steps move bodies deep into others.
     DivergedWarning
         If states are not finite; names the first such rollout.
     EnergyWarning
@@ -205,15 +206,15 @@ def rollout(
     measuring = measuring_of(measure, method, start)
     every, records = _kept(keep, every, start.steps, measuring is None, (work, out))
     count = len(start.q)
-    residual = None if method.code is None else np.zeros(count)
-    piece = _piece(method, start, every, engine, residual, physics, measuring)
+    checks = None if method.code is None else begin_checks(count)
+    piece = _piece(method, start, every, engine, checks, physics, measuring)
     shapes = [(count, records, n) for n in method.sizes]
     results = Results(
         out, shapes, start.number, (start.q, start.v, start.u, start.p), {"dt": method.dt, "every": every}
     )
     with use_threads(threads):
         own = None if physics is None else physics.of_robots(world.robot, count)
-        return _run(method, piece, start, results, progress, residual, own, measuring)
+        return _run(method, piece, start, results, progress, checks, own, measuring)
 
 
 def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[Any, Any]) -> tuple[int, int]:
@@ -232,18 +233,18 @@ def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[An
 
 
 def _piece(
-    method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, physics: Physics | None,
+    method: Method, start: Start, every: int, engine: str, checks: ContactChecks | None, physics: Physics | None,
     measuring: Measuring | None,
 ) -> RolloutSegment | None:  # fmt: skip
-    """Return the segment that steps and measures rollouts, and writes residuals; None if nothing moves."""
+    """Return the segment that steps and measures rollouts, and writes the checks of contact; None if nothing moves."""
     if measuring is None:
-        return _steps(method, start, every, engine, residual, physics, None)
-    piece = _steps(method, start, every, engine, residual, physics, measuring.measured)
+        return _steps(method, start, every, engine, checks, physics, None)
+    piece = _steps(method, start, every, engine, checks, physics, measuring.measured)
     return None if piece is None else measuring.over(piece)
 
 
 def _steps(
-    method: Method, start: Start, every: int, engine: str, residual: np.ndarray | None, physics: Physics | None,
+    method: Method, start: Start, every: int, engine: str, checks: ContactChecks | None, physics: Physics | None,
     measured: Measured | None,
 ) -> RolloutSegment | None:  # fmt: skip
     """Return the segment that steps rollouts; with measures its last state is their memory."""
@@ -254,8 +255,8 @@ def _steps(
             refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed
         if not moves:
             return None
-        if residual is not None:
-            return under_contact(method, start, None, engine, residual, physics, measured).carry
+        if checks is not None:
+            return under_contact(method, start, None, engine, checks, physics, measured).carry
         return under_controls(
             method.entry, method.constants, method.sizes, u, number, engine, method.substeps,
             batched_of(method, start, physics), measured,
@@ -264,8 +265,8 @@ def _steps(
     check_clock(start.steps, number)
     if not moves:
         return None
-    if residual is not None:
-        return under_contact(method, start, policy, engine, residual, physics, measured).carry
+    if checks is not None:
+        return under_contact(method, start, policy, engine, checks, physics, measured).carry
     entries = method.entry, policy_step_entry(method.entry)
     return under_policy(
         entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps,
@@ -322,7 +323,7 @@ def _run(
     start: Start,
     results: Results,
     progress: Callable[[int, int], None] | None,
-    residual: np.ndarray | None,
+    checks: ContactChecks | None,
     own: BatchedRobots | None,
     measuring: Measuring | None,
 ) -> Rollouts:
@@ -342,16 +343,16 @@ def _run(
         results.finish()
     except KeyboardInterrupt:
         ending = results.leave(done)
-        found = outcome(method, start, *begun(done, results.arrays, t), residual, own, measuring, stopped="interrupted")
+        found = outcome(method, start, *begun(done, results.arrays, t), checks, own, measuring, stopped="interrupted")
         _warn_of_stop(found, done, count, ending)
         return found
     except Exception as error:
         ending = results.leave(done)
         why = f"{type(error).__name__}: {error}"
-        found = outcome(method, start, *begun(done, results.arrays, t), residual, own, measuring, stopped=why)
+        found = outcome(method, start, *begun(done, results.arrays, t), checks, own, measuring, stopped=why)
         keep_with(error, "rollouts", found, f"{done.complete} of {count} rollouts were{ending}")
         raise
-    return outcome(method, start, t, results.arrays, np.full(count, records), residual, own, measuring, finite=finite)
+    return outcome(method, start, t, results.arrays, np.full(count, records), checks, own, measuring, finite=finite)
 
 
 def _slices(piece: RolloutSegment | None, start: Start, results: Results, measured: bool) -> Iterator[RolloutSlice]:

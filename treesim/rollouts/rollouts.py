@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from .. import plugins
+from ..contact import deep_overlaps
+from ..contact.checks import ContactChecks
 from ..contact.unsolved import warn_of_states
 from ..errors import ArgumentError, DivergedWarning
 from ..model.tree import Tree
@@ -217,7 +219,7 @@ def outcome(
     t: np.ndarray,
     arrays: Sequence[np.ndarray],
     done: np.ndarray,
-    residual: np.ndarray | None,
+    checks: ContactChecks | None,
     own: BatchedRobots | None,
     measuring: Measuring | None,
     stopped: str | None = None,
@@ -233,10 +235,12 @@ def outcome(
         diverged = measuring.seen_to_diverge(diverged)
     if not finite and (diverged >= 0).any():
         _warn_of_divergence(robot, diverged, t, v)
-    if residual is not None:
-        warn_of_states(residual[: len(q)], "rollouts", stacklevel=5)
+    if checks is not None:
+        checks, touching = checks.of(slice(len(q))), method.world.touching
+        warn_of_states(checks.residual, "rollouts", stacklevel=5)
+        deep_overlaps.warn_of_states(touching, checks, robot.body_names, method.dt, "rollouts", stacklevel=5)
     own = None if own is None else own.of(slice(len(q)))
-    details: dict[str, Any] = {"residual": None if residual is None else residual[: len(q)], "own": own}
+    details: dict[str, Any] = {"residual": None if checks is None else checks.residual, "own": own}
     if measuring is not None:
         details |= measuring.fields(len(q))
     if not work:

@@ -41,8 +41,13 @@ from .simd_collision import MOST, find_contacts
 from .simd_warm_start import clear_where, load_warm_start, store_warm_start
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 
-# numbers: residual, FOR_ONE for a state that is not solved, whose other results are invalid, and steps of the solver
-SIMD_SOLVER_INFO = 3
+# numbers of a step: residual, FOR_ONE for a state that is not solved, whose other results are invalid, steps of the
+# solver, largest overlap, and its body
+UNSOLVED, STEPS, OVERLAP, DEEPEST = 1, 2, 3, 4
+STEP_INFO = 5
+# numbers of all steps so far: overlap before, its largest growth in a step, that step and its body, and number of steps
+BEFORE, GROWTH, GREW_IN, GREW_ON, DONE = range(STEP_INFO, 10)
+SIMD_SOLVER_INFO = 10
 FOR_ONE = 1
 
 
@@ -145,7 +150,9 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     if nc > MOST and several:
         return False
     m, stored = room._replace(rows=compact(tree, room.rows, n)), stored_in_springs(room, nc)
-    solver_info[0], solver_info[1], solver_info[2] = 0.0, select(count[0] > MOST, FOR_ONE, 0), 0.0
+    for k in range(STEP_INFO):
+        solver_info[k] = 0.0
+    solver_info[UNSOLVED] = select(count[0] > MOST, FOR_ONE, 0)
     free = q_free[0] == q_free[0]
     if n > 0:
         resist(tree, s, v, force, m.step)
@@ -154,10 +161,10 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         store_warm_start(m, nc, n, after, R, lanes.states, active, q[0] == q[0])
         free = not (acts(m.impulse, n) or acts(m.push, n))
         if scheme[5] > 0:
-            needed = needs_midpoint_correction(tree, m, s.dt) and solver_info[1] != FOR_ONE
+            needed = needs_midpoint_correction(tree, m, s.dt) and solver_info[UNSOLVED] != FOR_ONE
             if some(needed):
                 if any_soft(room.touch):
-                    solver_info[1] = select(needed, FOR_ONE, solver_info[1])
+                    solver_info[UNSOLVED] = select(needed, FOR_ONE, solver_info[UNSOLVED])
                 else:
                     fits, done = correct(
                         moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, needed, done
@@ -165,7 +172,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
                     if several and not fits:
                         return False
                     if not fits:
-                        solver_info[1] = select(needed, FOR_ONE, solver_info[1])
+                        solver_info[UNSOLVED] = select(needed, FOR_ONE, solver_info[UNSOLVED])
         for k in range(tree.nv):
             m.mean[k] += m.mean_change[k]
             m.end[k] += m.end_change[k]
@@ -178,7 +185,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
         work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
         found, _ = find_rows(tree, q_new, s.dt, room, active, count)
         work[1] += stored - stored_in_springs(room, found)
-        solver_info[1] = select(count[0] > MOST, FOR_ONE, solver_info[1])
+        solver_info[UNSOLVED] = select(count[0] > MOST, FOR_ONE, solver_info[UNSOLVED])
     return True
 
 
@@ -216,13 +223,16 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
         start_gaps(moved, s.dt, m, nc)
         for r in range(n):
             lanes.active[r] = select(needed, lanes.active[r], 0)
-        missed, unsolved = solver_info[0], solver_info[1]
+        missed, unsolved = solver_info[0], solver_info[UNSOLVED]
+        overlap, deepest = solver_info[OVERLAP], solver_info[DEEPEST]
         again = resolve(moved, q, m.again.start, nc, n, s, scheme, after, R, solver_info, m, lanes)
         clear_where(after, R, m.touch.slots, lanes.states, needed)
         store_warm_start(m, nc, n, after, R, lanes.states, lanes.active, needed)
         from_midpoint(moved, s.dt, q, m)
         done, solver_info[0] = select(needed, again, done), select(needed, solver_info[0], missed)
-        solver_info[1] = select(needed, select(lanes.count[0] > MOST, FOR_ONE, solver_info[1]), unsolved)
+        solver_info[UNSOLVED] = select(needed, select(lanes.count[0] > MOST, FOR_ONE, solver_info[UNSOLVED]), unsolved)
+        solver_info[OVERLAP] = select(needed, solver_info[OVERLAP], overlap)
+        solver_info[DEEPEST] = select(needed, solver_info[DEEPEST], deepest)
         for k in range(moved.nv):
             m.mean[k], m.end[k] = select(needed, m.mean[k], x[0, k]), select(needed, m.end[k], x[1, k])
             m.mean_change[k] = select(needed, m.mean_change[k], x[2, k])
@@ -249,7 +259,7 @@ def solve_some(problem, impulse, sigma, tolerance, solver_info, memory, most):
         steps, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
     else:
         steps, left = solve_warm(problem, impulse, sigma, tolerance, memory)
-    solver_info[2] += steps
+    solver_info[STEPS] += steps
     return left
 
 
@@ -289,8 +299,30 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
         found = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, solver_info, memory, most)
         left, solver_info[0] = not found <= FINER * tolerance or left, maximum(worst, found)
         recover(m, n)
-    solver_info[1] = select(left, FOR_ONE, 0)
+    solver_info[UNSOLVED] = select(left, FOR_ONE, 0)
+    put_overlap(m, nc, dt, solver_info)
     return work
+
+
+def put_overlap(m, nc, dt, solver_info):
+    """Write the largest overlap at the end of the step, as `contact_step.deepest`, and its body."""
+    solver_info[OVERLAP], solver_info[DEEPEST] = m.g[0] * 0, m.g[0] * 0
+    for c in range(nc):
+        overlap = -(m.contacts.gap[c] + dt * m.moved[3 * c + 2])
+        larger, body = overlap > solver_info[OVERLAP], m.touch.pair[m.contacts.pair[c], 0]
+        solver_info[OVERLAP] = select(larger, overlap, solver_info[OVERLAP])
+        solver_info[DEEPEST] = select(larger, body, solver_info[DEEPEST])
+
+
+def put_growth(solver_info, state):
+    """Update the numbers of all steps of a state by those of its step."""
+    at = SIMD_SOLVER_INFO * state
+    overlap = solver_info[at + OVERLAP]
+    if overlap - solver_info[at + BEFORE] > solver_info[at + GROWTH]:
+        solver_info[at + GROWTH] = overlap - solver_info[at + BEFORE]
+        solver_info[at + GREW_IN], solver_info[at + GREW_ON] = solver_info[at + DONE], solver_info[at + DEEPEST]
+    solver_info[at + BEFORE] = overlap
+    solver_info[at + DONE] += 1
 
 
 def replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work):

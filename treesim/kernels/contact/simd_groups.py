@@ -17,7 +17,17 @@ from ..entries.status import status_of
 from ..stepping.step import settings_of
 from .candidates import contacts_memory
 from .simd_collision import CAPACITY
-from .simd_contact_step import FOR_ONE, SIMD_SOLVER_INFO, Lanes, contact_lanes, solver_memory
+from .simd_contact_step import (
+    FOR_ONE,
+    SIMD_SOLVER_INFO,
+    STEP_INFO,
+    STEPS,
+    UNSOLVED,
+    Lanes,
+    contact_lanes,
+    put_growth,
+    solver_memory,
+)
 from .simd_warm_start import clear_impulses
 from .workspace import contact_memory
 
@@ -62,16 +72,17 @@ def step_group(tree, s, scheme, x, room, lanes, coordinates, rates_, few):
     load_lanes(x.v, nv, states, rates_[0])
     load_lanes(x.v_free, nv, states, rates_[1])
     load_lanes(x.force, nv, states, rates_[2])
-    load_lanes(x.work_free, 2, states, few[6:8])
+    load_lanes(x.work_free, 2, states, few[8:10])
     done = contact_lanes(
-        tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[6:8], x.before, x.after,
-        x.size, coordinates[2], rates_[3], few[0:3], few[3:5], room, lanes,
+        tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[8:10], x.before, x.after,
+        x.size, coordinates[2], rates_[3], few[0:STEP_INFO], few[5:7], room, lanes,
     )  # fmt: skip
     if done:
         store_lanes(x.q_new, nq, states, coordinates[2])
         store_lanes(x.v_new, nv, states, rates_[3])
-        store_lanes(x.solver_info, SIMD_SOLVER_INFO, states, few[0:3])
-        store_lanes(x.work, 2, states, few[3:5])
+        for k in range(STEP_INFO):
+            scattered(x.solver_info, k, SIMD_SOLVER_INFO, states, few[k])
+        store_lanes(x.work, 2, states, few[5:7])
     return done
 
 
@@ -90,7 +101,7 @@ def step_groups(tree, s, scheme, x, room, lanes, coordinates, rates_, few, which
         group = lanes._replace(several=end > first + 1)
         if step_group(tree, s, scheme, x, room, group, coordinates, rates_, few):
             for k in range(first, end):
-                if x.solver_info[SIMD_SOLVER_INFO * which[k] + 1] == FOR_ONE:
+                if x.solver_info[SIMD_SOLVER_INFO * which[k] + UNSOLVED] == FOR_ONE:
                     which[left] = which[k]
                     left += 1
             first, wide = end, lane_count()
@@ -104,7 +115,7 @@ def put_alike(solver_info, which, count):
     n = 0
     for steps in range(MOST_STEPS + 1):
         for k in range(count):
-            if min(int(solver_info[SIMD_SOLVER_INFO * k + 2]), MOST_STEPS) == steps:
+            if min(int(solver_info[SIMD_SOLVER_INFO * k + STEPS]), MOST_STEPS) == steps:
                 which[n] = k
                 n += 1
 
@@ -120,12 +131,12 @@ def contact_step_on_lanes(
     The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
     again, with the solver's other steps up to where it stalls. `before` and `after` are impulses with their lists
     (`simd_warm_start`); those in `after` are cleared first. `solver_info` has SIMD_SOLVER_INFO numbers per state, which
-    at first are those of an earlier step, or zeros: they determine the groups.
+    at first are those of an earlier step, or zeros, with an infinite overlap before: they determine the groups.
     """
     tree = tree_tables(ints, reals)
     s = settings_of(tree, settings)
     nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
-    coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(8, OnLanes)
+    coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(10, OnLanes)
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0], 1)
     found = m.touch._replace(capacity=CAPACITY + m.touch.most)  # of a pair all points are, before four remain
     m = m._replace(contacts=contacts_memory(found, coordinates[0]))
@@ -137,6 +148,9 @@ def contact_step_on_lanes(
     put_alike(solver_info, which, count)
     left = count
     for turn in range(2):
-        lanes = Lanes(states, True, 1 if turn == 0 else int(scheme[2]), active, few[5:6], memory, solution)
+        lanes = Lanes(states, True, 1 if turn == 0 else int(scheme[2]), active, few[7:8], memory, solution)
         left = step_groups(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
+    for k in range(count):
+        if solver_info[SIMD_SOLVER_INFO * k + UNSOLVED] != FOR_ONE:
+            put_growth(solver_info, k)
     return max(status_of(q_new), status_of(v_new))
