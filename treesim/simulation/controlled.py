@@ -86,6 +86,7 @@ class ControlledRobot:
         self.contact = ContactReport.empty(robot, self.world.touching, ())
         self.records_points = contact_points
         self.external_forces = given_forces(robot, external_forces)
+        self.table: np.ndarray | None = None  # of the external forces in the current step
         self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
@@ -179,7 +180,7 @@ class ControlledRobot:
         tau = self.torque(t, q, v)
         if self._passive:
             tau = tau - self.robot.damping * v
-        table = self._wrenches(t, q, v)
+        self.table = table = self._wrenches(t, q, v)
         if table is not None:
             if self._joint_forces is None:
                 self._joint_forces = ExternalJointForces(self.robot)
@@ -197,6 +198,7 @@ class ControlledRobot:
         """
         tau, table = self.torque(t, q, v), self._wrenches(t, q, v)
         given = tau if table is None else np.concatenate([tau, table])
+        self.table = table
         code, count = self._step_code(rule, dt, table is not None)
         stateless = self._stateless
 

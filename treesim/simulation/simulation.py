@@ -370,7 +370,9 @@ class Simulation(ReprMixin):
             warn_of_run(made.contact, made.t, made.metadata["energy_range"], stacklevel=4)
             deep_overlaps.warn_of_run(self.world.touching, made.contact, made.t, self.dt, stacklevel=4)
             provenance.end = self._impulses()
-            return replace(made, provenance=provenance)
+            gravity = self.robot.gravity if self.gravity is None else self.gravity
+            readings = recording.readings(self.world.sensors, gravity)
+            return replace(made, provenance=provenance, sensors=readings)
 
         try:
             record_run(self, recording, steps, begin, progress)

@@ -41,9 +41,10 @@ from ..states.support import candidates, deep_gaps
 from ..system.display import ReprMixin
 from ..types import Engine
 from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, positive_number, short_repr
+from .sensors import Sensor, checked_sensors
 
 SWITCHES = ("self_collision", "use_loops", "use_limits", "use_joint_friction", "use_velocity_limits")
-OPTIONS = ("collision", "contact_tolerance")
+OPTIONS = ("collision", "contact_tolerance", "sensors")
 TOLERANCE = 1e-9  # m/s, rad/s: default residual of contact solvers
 CLOSED = 1e-6  # m, rad: starts with larger gaps are rejected
 CLOSE_STEPS = 100
@@ -91,6 +92,8 @@ class World(ReprMixin):
     contact_tolerance : float
         Largest complementarity residual [m/s, rad/s] at which the contact solver stops, at most 1e-5. At 1e-6 steps
         are faster, and bodies at rest creep by up to as much.
+    sensors : Imu, ForceTorque, ContactForce, FramePose, JointTorque, or a sequence of them, optional
+        Sensors, whose readings are in `Report.sensors` and `Trajectory.sensors` by name.
 
     Raises
     ------
@@ -134,6 +137,7 @@ class World(ReprMixin):
     use_velocity_limits: bool
     collision: str | None
     contact_tolerance: float
+    sensors: tuple[Sensor, ...]
     touching: Touching
     convex: ConvexPairs
 
@@ -153,6 +157,7 @@ class World(ReprMixin):
         use_velocity_limits: bool = False,
         collision: str | None = None,
         contact_tolerance: float = TOLERANCE,
+        sensors: Sensor | Sequence[Sensor] = (),
     ) -> None:
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
@@ -189,6 +194,7 @@ class World(ReprMixin):
         for array in self.constants:
             array.setflags(write=False)
         _check_names(surfaces, robot)
+        self._set("sensors", checked_sensors(robot, sensors))
         kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
         for name, value in (kept | flags | {"collision": collision, "contact_tolerance": tolerance}).items():
             self._set(name, value)
