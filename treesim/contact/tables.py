@@ -217,8 +217,7 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
     names = surface_names(grounds)
     for shape in shapes:
         for solid, ground, name in zip(solids, grounds, names, strict=True):
-            own = 0 if len(grounds) == 1 or solid.kind == MESH else len(made.ints) + 1
-            made.add(shape, solid, ground, name, internal_edges=own)
+            made.add(shape, solid, ground, name, internal_edges=len(made.ints) + 1 if len(grounds) > 1 else 0)
     for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
         if isinstance(ground, StaticBox):
             corners = CollisionShape(0, ground.placement, "box", size=tuple(np.asarray(ground.size)), link=name)
