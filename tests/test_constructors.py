@@ -27,6 +27,12 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
     "Frame": {"name": "tip", "body": 1},
     "FrameConstraint": FRAMES,
     "FrameTask": FRAMES,
+    "ContactForce": {"link": "pole"},
+    "ForceTorque": {"joint": "hinge"},
+    "FramePose": {"frame": "tip"},
+    "IKTarget": {"task": "tip", "value": [0.0, 0.0, 0.0]},
+    "Imu": {"frame": "tip"},
+    "JointTorque": {},
     "Ground": {},
     "HeightField": {"heights": np.zeros((3, 3))},
     "Inertia": {},
@@ -52,8 +58,8 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
     "free_body": {"name": "crate", "kind": "box", "size": (1, 1, 1), "mass": 1.0},
 }  # fmt: skip
 RESULTS = {  # which treesim's functions return
-    "ConstrainedAcceleration", "ContactReport", "Diagnosis", "Factorization", "OperationalSpace", "Repaired",
-    "Repetition", "Report", "Rollouts", "SparseJacobian", "State", "View",
+    "ConstrainedAcceleration", "ContactReport", "Diagnosis", "Factorization", "IKResult", "OperationalSpace",
+    "Repaired", "Repetition", "Report", "Rollouts", "SparseJacobian", "State", "View",
 }  # fmt: skip
 MACHINES = {  # whose arguments have tests of their own
     "BatchFunction", "BatchStepper", "Dynamics", "Player", "Simulation", "Stepper",

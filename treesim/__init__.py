@@ -87,6 +87,7 @@ from .simulation.control import PD, Pushed
 from .simulation.external_forces import ExternalForce
 from .simulation.player import Player
 from .simulation.report import Report
+from .simulation.sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque
 from .simulation.simulation import Simulation
 from .simulation.state import State
 from .simulation.stepper import Stepper
@@ -111,6 +112,7 @@ __all__ = [
     "CollisionShape",
     "ConstrainedAcceleration",
     "ConstraintError",
+    "ContactForce",
     "ContactReport",
     "ContactWarning",
     "ContinuationWarning",
@@ -123,16 +125,20 @@ __all__ = [
     "EnergyWarning",
     "ExternalForce",
     "Factorization",
+    "ForceTorque",
     "Frame",
     "FrameConstraint",
+    "FramePose",
     "FrameTask",
     "FrictionWarning",
     "Ground",
     "HeightField",
     "IKResult",
     "IKTarget",
+    "Imu",
     "Inertia",
     "Joint",
+    "JointTorque",
     "LightJointWarning",
     "LimitWarning",
     "Loop",

@@ -65,7 +65,8 @@ class StaticMesh(Surface):
 
     Notes
     -----
-    A mesh must not intersect itself. Between two surfaces of a world, such as two meshes, edges are not removed.
+    A mesh must not intersect itself. Faces that another surface of the world covers, such as those between two meshes
+    side by side, have no contacts.
 
     What is inside is known near the surface only: a point behind it, within the radius of the shape's bounding ball,
     touches the nearest triangle. An open mesh acts from both sides so near to it: nothing should move behind it.

@@ -9,6 +9,7 @@ import numpy as np
 
 from ..contact.history import ContactHistory
 from ..model.coordinates import distinct
+from ..simulation.sensors import recorded
 from ..simulation.trajectory import Trajectory
 from .description import Description
 from .units import configuration_units, force_units, velocity_units
@@ -20,6 +21,14 @@ CONTACT_UNITS = {
     "contact:penetration": "m",
     "contact:residual": "m/s",
     "contact:certificate": "J",
+}
+SENSOR_UNITS = {
+    **{f"a{axis}": "m/s^2" for axis in "xyz"},
+    **{f"w{axis}": "rad/s" for axis in "xyz"},
+    **{f"f{axis}": "N" for axis in "xyz"},
+    **{f"m{axis}": "N m" for axis in "xyz"},
+    **{axis: "m" for axis in "xyz"},
+    **{f"q{part}": "1" for part in "xyzw"},
 }
 
 
@@ -34,6 +43,8 @@ def table_of(trajectory: Trajectory) -> tuple[list[str], np.ndarray]:
     names += [f"v.{n}" for n in (*trajectory.v_names, *trajectory.mimic_joints)]
     names += [*(f"tau.{n}" for n in trajectory.v_names), "energy", *WORK]
     columns = [] if trajectory.contact is None else list(trajectory.contact.columns())
+    for sensor, readings in trajectory.sensors.items():
+        columns += zip(sensor_columns(sensor, trajectory.sensors.columns[sensor]), readings.T, strict=True)
     last = np.stack([x for _, x in columns], axis=1) if columns else np.empty((len(trajectory), 0))
     q, v = ((getattr(trajectory, label), *(getattr(joint, label) for joint in led)) for label in ("q", "v"))
     table = np.column_stack((trajectory.t, *q, *v, trajectory.tau, trajectory.energy, trajectory.work, last))
@@ -46,7 +57,14 @@ def units_of(trajectory: Trajectory) -> list[str]:
     of = dict(zip(trajectory.joint_names, types, strict=True))
     led = [of[mimicked] for mimicked, *_ in trajectory.mimic_joints.values()]
     moved = ["s", *configuration_units((*types, *led)), *velocity_units((*types, *led)), *force_units(types)]
-    return [*moved, "J", "J", "J", *_contact_units(trajectory.contact)]
+    parts = [part for columns in trajectory.sensors.columns.values() for part in columns]
+    sensors = [SENSOR_UNITS.get(part, "N m") for part in parts]  # others are torques of joints
+    return [*moved, "J", "J", "J", *_contact_units(trajectory.contact), *sensors]
+
+
+def sensor_columns(sensor: str, columns: Sequence[str]) -> list[str]:
+    """Return the names of a sensor's columns in a table."""
+    return [f"sensor.{sensor}.{column}" for column in columns]
 
 
 def _contact_units(contact: ContactHistory | None) -> Iterator[str]:
@@ -68,6 +86,10 @@ def arrays_of(description: Description, names: Sequence[str], table: np.ndarray)
         led = len(description.mimic_joints) if label in ("q", "v") else 0
         return table[:, own[: len(own) - led]]
 
+    def readings(sensor: str, columns: Sequence[str]) -> np.ndarray:
+        return table[:, [names.index(name) for name in sensor_columns(sensor, columns)]]
+
+    sensors = {sensor: readings(sensor, columns) for sensor, columns in description.sensors.items()}
     return {
         "t": table[:, names.index("t")],
         **{label: block(label) for label in ("q", "v", "tau")},
@@ -76,4 +98,5 @@ def arrays_of(description: Description, names: Sequence[str], table: np.ndarray)
         "contact": ContactHistory.from_columns(
             names, table, description.touching, description.surfaces, description.pairs
         ),
+        "sensors": recorded(description.sensors, sensors),
     }

@@ -40,6 +40,7 @@ def described(trajectory: Trajectory) -> str:
         "states": len(trajectory),
         **({"mimic_joints": trajectory.mimic_joints} if trajectory.mimic_joints else {}),
         **({} if provenance is None else {"provenance": provenance}),
+        **({"sensors": trajectory.sensors.columns} if trajectory.sensors else {}),
         **({"touching": []} if trajectory.contact is None else trajectory.contact.description()),
     }
     try:
@@ -56,8 +57,9 @@ def described(trajectory: Trajectory) -> str:
 class Description:
     """Parsed and type-checked output of `described`; files of older versions lack some fields.
 
-    mimic_joints: with mimicked joint, multiplier and offset. provenance: of the run, to repeat it.
-    touching, surfaces, pairs: names of a ContactHistory. digests: as `formats.digests` computes them.
+    mimic_joints: with mimicked joint, multiplier and offset. provenance: of the run, to repeat it. touching,
+    surfaces, pairs: names of a ContactHistory. sensors: names of their columns. digests: as `formats.digests`
+    computes them.
     """
 
     robot_name: str
@@ -70,6 +72,7 @@ class Description:
     touching: tuple[str, ...] = ()
     surfaces: tuple[str, ...] = ()
     pairs: tuple[tuple[str, str], ...] = ()
+    sensors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
 
     def contact(self, wrench: np.ndarray, solver_info: np.ndarray, pair_wrench: np.ndarray | None) -> ContactHistory:

@@ -10,6 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from ..simulation.sensors import recorded
 from ..simulation.trajectory import Trajectory
 from .bounds import STORED, check_unpacked
 from .description import described, read_description, restored
@@ -31,6 +32,7 @@ def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
         arrays |= {"wrench": contact.wrench, "solver_info": contact.solver_info, "pairs": contact.pair_wrench}
         if contact.points is not None:
             arrays |= {"contact_points": contact.points, "first_point": contact.first_point}
+    arrays |= {f"sensor_{k}": readings for k, readings in enumerate(trajectory.sensors.values())}
     np.savez(stream, description=np.array(described(trajectory)), **arrays)
 
 
@@ -52,4 +54,6 @@ def read(source: Path | BytesIO) -> Trajectory:
             if "contact_points" in archive:
                 contact = replace(contact, points=archive["contact_points"], first_point=archive["first_point"])
             arrays["contact"] = contact
+        found = {name: archive[f"sensor_{k}"] for k, name in enumerate(description.sensors)}
+        arrays["sensors"] = recorded(description.sensors, found)
         return restored(description, arrays)

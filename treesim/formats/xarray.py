@@ -14,6 +14,7 @@ import numpy as np
 from ..contact.history import PARTS, SOLVER_INFO_NAMES, ContactHistory
 from ..errors import ArgumentError
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
+from ..simulation.sensors import recorded
 from ..simulation.trajectory import Trajectory
 from .description import Description, described, read_description, restored
 from .libraries import required
@@ -53,6 +54,10 @@ def dataset_of(trajectory: Trajectory) -> Any:
     if trajectory.contact is not None:
         contact_variables, contact_names = _contact(trajectory.contact)
         variables, names = variables | contact_variables, names | contact_names
+    for sensor, columns in trajectory.sensors.columns.items():
+        axis = f"{sensor}.column"
+        variables[f"sensor.{sensor}"] = ("time", axis), trajectory.sensors[sensor]
+        names[axis] = axis, _texts(columns)
     attributes = {"robot_name": trajectory.robot_name, "treesim": described(trajectory)}
     return required("xarray", "datasets").Dataset(variables, names, attributes)
 
@@ -108,6 +113,8 @@ def trajectory_of(dataset: Any) -> Trajectory:
             dataset = dataset.rename({OLD_SOLVER_INFO: "contact_solver_info"})
         if "contact_solver_info" in dataset:
             arrays["contact"] = _contact_of(dataset, description)
+        found = {sensor: np.asarray(dataset[f"sensor.{sensor}"].values) for sensor in description.sensors}
+        arrays["sensors"] = recorded(description.sensors, found)
         return restored(description, arrays)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise ArgumentError(f"the dataset is not one of Trajectory.to_xarray: {error}") from error

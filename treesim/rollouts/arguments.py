@@ -123,6 +123,11 @@ def _method(
 ) -> Method:
     """Return the settings of the steps from validated arguments."""
     check_rows(world, integrator)
+    if world.sensors:
+        raise UnsupportedError(
+            f"rollouts and batch steppers do not read sensors, as {world.sensors[0]!r}: take a World without sensors=, "
+            "and Stepper or Simulation for readings"
+        )
     robot, dynamics, rule = world.robot, forward_kernel(world.robot, backend), compiled_rule(integrator)
     substeps = substeps_of(robot, rule, dt, substeps)
     touching = touches(world, rule)

@@ -15,7 +15,7 @@ from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
 from ..states.arguments import short_repr
 from ..types import Engine
-from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own
+from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
 from .external_forces import ExternalForces, ExternalJointForces, given_forces, wrench_table
 from .robot_warnings import warn_of_limits
 from .step import StepCode, forward_solver
@@ -86,13 +86,14 @@ class ControlledRobot:
         self.contact = ContactReport.empty(robot, self.world.touching, ())
         self.records_points = contact_points
         self.external_forces = given_forces(robot, external_forces)
+        self.table: np.ndarray | None = None  # of the external forces in the current step
         self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
         self.latest: GivenTorque | None = None  # of a controller that may have a state
         self.repeated: GivenTorque | None = None  # the next torque, if it is that of this state
-        self._own = is_own(self.controller)
+        self._own, self._sees_contact = is_own(self.controller), sees_contact(self.controller)
         self._shape, self._limit = (robot.nv,), robot.effort_limit
         if controller is not None and not isinstance(controller, Zero):
             warn_of_limits(robot, stacklevel=5)
@@ -141,7 +142,7 @@ class ControlledRobot:
     def _given(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the controller's torque (nv,), checked and clipped to the effort limits."""
         try:
-            given = self.controller.torque(t, q, v)
+            given = self.controller.torque(t, q, v, *([self.contact] if self._sees_contact else []))  # type: ignore[call-arg]
         except Exception as error:
             self.failure = error
             raise
@@ -179,7 +180,7 @@ class ControlledRobot:
         tau = self.torque(t, q, v)
         if self._passive:
             tau = tau - self.robot.damping * v
-        table = self._wrenches(t, q, v)
+        self.table = table = self._wrenches(t, q, v)
         if table is not None:
             if self._joint_forces is None:
                 self._joint_forces = ExternalJointForces(self.robot)
@@ -197,6 +198,7 @@ class ControlledRobot:
         """
         tau, table = self.torque(t, q, v), self._wrenches(t, q, v)
         given = tau if table is None else np.concatenate([tau, table])
+        self.table = table
         code, count = self._step_code(rule, dt, table is not None)
         stateless = self._stateless
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,8 +12,10 @@ from ..contact.history import ContactHistory, no_contact
 from ..contact.points import no_points
 from ..contact.report import ContactReport
 from ..contact.tables import Touching
+from ..kernels.stepping.external_forces import WRENCHES
 from ..model.tree import Tree
 from .energy_balance import energies, work_of
+from .sensors import NO_READINGS, Readings, Sensor, Steps, readings_of
 from .trajectory import Trajectory
 
 BLOCK = 256  # states whose contact pairs are compressed together
@@ -37,6 +40,7 @@ class Recording:
         self.work = np.empty((capacity, 2))
         self._bodies = np.array([] if touching is None else touching.bodies, int)
         kept = 0 if touching is None else capacity
+        self._tables: list[np.ndarray | None] = []  # of external forces in each step
         self.wrench, self.solver_info = np.zeros((kept, len(self._bodies), 6)), no_contact(kept)
         self._latest: list[tuple[int, np.ndarray]] = []  # states, and wrenches (P, 12) of all pairs
         self._met: list[tuple[list[int], np.ndarray, np.ndarray]] = []  # states, pairs that touch, (states, pairs, 12)
@@ -60,6 +64,28 @@ class Recording:
             self._latest.append((k, contact.pairs))
             if len(self._latest) == BLOCK:
                 self._keep_what_touched()
+
+    def add_forces(self, table: np.ndarray | None) -> None:
+        """Record the table (21 N,) of the external forces in the step that starts at the last state; None for none."""
+        self._tables.append(table)
+
+    def readings(self, sensors: Sequence[Sensor], gravity: np.ndarray) -> Readings:
+        """Return the readings of sensors in all steps so far."""
+        robot, n = self.robot, max(self.count - 1, 0)
+        if not sensors:
+            return NO_READINGS
+        wrench = np.zeros((n, robot.n_bodies + 1, 6))
+        if self._touching is not None:
+            wrench[:, self._bodies] = self.wrench[:n]
+        external = None
+        if any(table is not None for table in self._tables):
+            external = np.zeros((n, WRENCHES * robot.n_bodies))
+            for k, table in enumerate(self._tables[:n]):
+                if table is not None:
+                    external[k] = table
+        states = self.q[:n], self.v[:n], self.q[1 : n + 1], self.v[1 : n + 1], self.tau[:n]
+        steps = Steps(robot, gravity, np.diff(self.t[: n + 1]), *states, wrench, external)
+        return readings_of(sensors, steps, self.count)
 
     def _keep_what_touched(self) -> None:
         """Compress the wrenches of the latest block of states: only pairs that touched are stored.

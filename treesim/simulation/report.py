@@ -15,6 +15,7 @@ from ..errors import ConvergenceError
 from ..kernels.contact.contact_step import SOLVER_INFO
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..system.display import ReprMixin, arrays
+from .sensors import Readings, Steps, step_readings
 from .state import State
 from .step_result import StepResult
 from .step_sequence import results_in
@@ -45,6 +46,8 @@ class Report(ReprMixin):
         rad/s].
     contact : ContactReport
         Results of contacts, joint limits and joint friction.
+    sensors : mapping of str to ndarray, shape (..., n)
+        Readings of the world's sensors by name.
 
     Examples
     --------
@@ -132,6 +135,25 @@ class Report(ReprMixin):
             found.append(self._stepper._contact_points(*start[:2], self._control, start[2]))
             start = part.q, part.v, part.warm_start
         return found
+
+    @property
+    def sensors(self) -> Readings:
+        """Readings (..., n) of the world's sensors in the step, by name; computed when they are read."""
+        stepper, before, after = self._stepper, self._before, self._after
+        robot, batch = stepper.robot, after.q.shape[:-1]
+
+        def step() -> Steps:
+            q, v, q_next, v_next, tau, control = (
+                np.reshape(x, (-1, np.shape(x)[-1]))
+                for x in (before.q, before.v, after.q, after.v, self.force, self._control)
+            )
+            gravity = robot.gravity if stepper.gravity is None else stepper.gravity
+            wrench = self.contact.wrench.reshape(len(q), robot.n_bodies + 1, 6)
+            external = control[:, robot.nv :] if control.shape[1] > robot.nv else None
+            dt = np.full(len(q), stepper.dt)
+            return Steps(robot, gravity, dt, q, v, q_next, v_next, tau, wrench, external)
+
+        return step_readings(stepper.world.sensors, robot, step, batch)
 
     @property
     def ok(self) -> bool:

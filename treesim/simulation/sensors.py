@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..errors import ArgumentError, quoted, unknown_name
 from ..model.inertia import Inertia
 from ..model.tree import Tree
 from ..system.display import ReprMixin
-from ..validation.values import checked_parts
+from ..validation.values import checked_parts, checked_text
 from .external_forces import wrenches_in_world
 
 AXES = ("x", "y", "z")
@@ -70,31 +70,36 @@ class Steps(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class Sensor(ReprMixin, ABC):
-    """Sensor of a world. Its readings of K steps are arrays (K, n) whose columns are called `columns`."""
+    """Sensor of a world, whose readings of K steps are arrays (K, n)."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            checked_text(each.name, getattr(self, each.name))
+        if not self.label:
+            raise ArgumentError(f"name of {type(self).__name__} is empty: leave it out, or give one")
 
     @property
     @abstractmethod
     def label(self) -> str:
         """Name of the readings."""
 
-    @property
     @abstractmethod
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns; () for those of the robot's degrees of freedom."""
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the n columns."""
 
     @abstractmethod
-    def read(self, steps: Steps) -> np.ndarray:
+    def _read(self, steps: Steps) -> np.ndarray:
         """Return the readings (K, n)."""
 
     @abstractmethod
-    def check(self, robot: Tree) -> None:
+    def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if the robot does not have what the sensor is on."""
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.label!r}>"
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [("columns", ", ".join(self.columns))]
+        return [(each.name, getattr(self, each.name)) for each in fields(self) if each.name != "name"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -126,16 +131,15 @@ class Imu(Sensor):
         """Name of the readings."""
         return self.name or f"imu_{self.frame}"
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the columns."""
         return tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
 
-    def check(self, robot: Tree) -> None:
+    def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such frame."""
         robot.frame(self.frame)
 
-    def read(self, steps: Steps) -> np.ndarray:
+    def _read(self, steps: Steps) -> np.ndarray:
         """Return the readings (K, 6)."""
         motion = steps.motions([self.frame])
         R = motion.rotation[:, 0]
@@ -175,17 +179,16 @@ class ForceTorque(Sensor):
         """Name of the readings."""
         return self.name or f"force_torque_{self.joint}"
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the columns."""
         return tuple(f"{kind}{axis}" for kind in "fm" for axis in AXES)
 
-    def check(self, robot: Tree) -> None:
+    def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such joint."""
         if self.joint not in robot.joint_names:
             raise unknown_name(f"joint of {robot.name!r}", self.joint, robot.joint_names)
 
-    def read(self, steps: Steps) -> np.ndarray:
+    def _read(self, steps: Steps) -> np.ndarray:
         """Return the readings (K, 6)."""
         robot = steps.robot
         child = robot.joint_names.index(self.joint) + 1
@@ -226,8 +229,8 @@ class ContactForce(Sensor):
     >>> crate = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
     >>> world = treesim.World(crate, ground=treesim.Ground(), sensors=[treesim.ContactForce("crate")])
     >>> run = treesim.Simulation(world).run(0.01, q0=[0, 0, 0.1, 0, 0, 0, 1])
-    >>> run.sensors["contact_force_crate"][0].round(6)
-    array([0.  , 0.  , 9.81])
+    >>> float(run.sensors["contact_force_crate"][0, 2].round(6))
+    9.81
     """
 
     link: str
@@ -238,17 +241,16 @@ class ContactForce(Sensor):
         """Name of the readings."""
         return self.name or f"contact_force_{self.link}"
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the columns."""
         return tuple(f"f{axis}" for axis in AXES)
 
-    def check(self, robot: Tree) -> None:
+    def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such body."""
         if self.link not in robot.body_names:
             raise unknown_name(f"body of {robot.name!r}", self.link, robot.body_names)
 
-    def read(self, steps: Steps) -> np.ndarray:
+    def _read(self, steps: Steps) -> np.ndarray:
         """Return the readings (K, 3)."""
         return steps.contact[:, steps.robot.body_names.index(self.link) + 1, :3]
 
@@ -279,16 +281,15 @@ class FramePose(Sensor):
         """Name of the readings."""
         return self.name or f"frame_pose_{self.frame}"
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the columns."""
         return (*AXES, *(f"q{part}" for part in "xyzw"))
 
-    def check(self, robot: Tree) -> None:
+    def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such frame."""
         robot.frame(self.frame)
 
-    def read(self, steps: Steps) -> np.ndarray:
+    def _read(self, steps: Steps) -> np.ndarray:
         """Return the readings (K, 7)."""
         pose = frame_pose(steps.robot, steps.q, self.frame)
         return np.concatenate([pose[:, :3, 3], Rotation.from_matrix(pose[:, :3, :3]).as_quat()], axis=1)
@@ -317,15 +318,14 @@ class JointTorque(Sensor):
         """Name of the readings."""
         return self.name
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """No names: the columns are those of the robot's degrees of freedom."""
-        return ()
+    def _columns(self, robot: Tree) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return tuple(robot.dof_name(k) for k in range(robot.nv))
 
-    def check(self, robot: Tree) -> None:
+    def _check(self, robot: Tree) -> None:
         """Do nothing: every robot has joints."""
 
-    def read(self, steps: Steps) -> np.ndarray:
+    def _read(self, steps: Steps) -> np.ndarray:
         """Return the readings (K, nv)."""
         return steps.tau
 
@@ -355,47 +355,70 @@ def checked_sensors(robot: Tree, given: Any) -> tuple[Sensor, ...]:
     sensors = checked_parts("sensors", given, Sensor)  # type: ignore[type-abstract]
     labels: dict[str, Sensor] = {}
     for sensor in sensors:
-        sensor.check(robot)
+        sensor._check(robot)
         other = labels.setdefault(sensor.label, sensor)
         if other is not sensor:
             raise ArgumentError(f"two sensors are called {quoted(sensor.label)}: give one of them another name=")
     return sensors
 
 
-def readings_of(sensors: Sequence[Sensor], steps: Steps, states: int) -> dict[str, np.ndarray]:
-    """Return the readings (states, n) of each sensor by name; rows of states that start no step are NaN."""
-    found = {}
-    for sensor in sensors:
-        rows = sensor.read(steps)
-        found[sensor.label] = np.full((states, rows.shape[1]), np.nan)
-        found[sensor.label][: len(rows)] = rows
-    return found
-
-
 class Readings(Mapping[str, np.ndarray]):
-    """Readings of a step's sensors by name, computed when they are read.
+    """Readings of sensors by name.
 
-    made: function that returns the step.
+    columns: names of each sensor's columns. read: function that returns the readings of a name.
     """
 
-    def __init__(self, sensors: Sequence[Sensor], made: Callable[[], Steps], batch: tuple[int, ...]) -> None:
-        self._sensors, self._made, self._batch = {each.label: each for each in sensors}, made, batch
+    __eq__ = object.__eq__  # of arrays there is no single truth
+    __hash__ = object.__hash__
 
-    @cached_property
-    def _steps(self) -> Steps:
-        return self._made()
+    def __init__(self, columns: Mapping[str, Sequence[str]], read: Callable[[str], np.ndarray]) -> None:
+        self.columns, self._read = {name: tuple(parts) for name, parts in columns.items()}, read
 
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self._sensors:
-            raise unknown_name("sensor", name, self._sensors)
-        rows = self._sensors[name].read(self._steps)
-        return rows.reshape(*self._batch, rows.shape[1])
+        if name not in self.columns:
+            raise unknown_name("sensor", name, self.columns)
+        return self._read(name)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sensors)
+        return iter(self.columns)
 
     def __len__(self) -> int:
-        return len(self._sensors)
+        return len(self.columns)
 
     def __repr__(self) -> str:
-        return f"<Readings of {', '.join(self._sensors) or 'no sensors'}>"
+        return f"<Readings of {', '.join(self.columns) or 'no sensors'}>"
+
+
+_NONE: dict[str, np.ndarray] = {}
+NO_READINGS = Readings({}, _NONE.__getitem__)
+
+
+def recorded(columns: Mapping[str, tuple[str, ...]], arrays: Mapping[str, np.ndarray]) -> Readings:
+    """Return the readings of a trajectory from arrays (K, n); raises ArgumentError for other shapes."""
+    for name, array in arrays.items():
+        if array.ndim != 2 or array.shape[1] != len(columns[name]):
+            raise ArgumentError(f"sensor {quoted(name)} has {len(columns[name])} columns, but shape {array.shape}")
+    return Readings(columns, dict(arrays).__getitem__)
+
+
+def readings_of(sensors: Sequence[Sensor], steps: Steps, states: int) -> Readings:
+    """Return the readings of a run of so many states; those of a last state, which starts no step, are NaN."""
+    found = {}
+    for sensor in sensors:
+        rows = sensor._read(steps)
+        found[sensor.label] = np.full((states, rows.shape[1]), np.nan)
+        found[sensor.label][: len(rows)] = rows
+    return recorded({sensor.label: sensor._columns(steps.robot) for sensor in sensors}, found)
+
+
+def step_readings(
+    sensors: Sequence[Sensor], robot: Tree, made: Callable[[], Steps], batch: tuple[int, ...]
+) -> Readings:
+    """Return the readings (*batch, n) of one step, computed when they are read; made: returns the step."""
+    by_name, steps = {sensor.label: sensor for sensor in sensors}, cache(made)
+
+    def read(name: str) -> np.ndarray:
+        rows = by_name[name]._read(steps())
+        return rows.reshape(*batch, rows.shape[1])
+
+    return Readings({name: sensor._columns(robot) for name, sensor in by_name.items()}, read)

@@ -24,13 +24,14 @@ from ..model.tree import Tree
 from ..validation.values import checked_parts, is_name_of, short_repr, whole_number
 from .control import PD, ExtendedController, Pushed, Zero
 from .external_forces import ExternalForce
+from .sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque
 from .world import World
 
 RECORDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         Body, ExternalForce, Frame, FrameConstraint, Ground, HeightField, Inertia, Joint, Loop, LoopConstraint, Mimic,
-        Placement, StaticBox, StaticMesh, Surface,
+        Placement, Imu, ForceTorque, ContactForce, FramePose, JointTorque, StaticBox, StaticMesh, Surface,
     )
 }  # fmt: skip
 OLDER: dict[str, dict[str, str]] = {  # arguments' names in files of older versions

@@ -61,7 +61,8 @@ class Simulation(ReprMixin):
         A name of `available("dynamics")`, or a backend.
     controller : Controller, callable or None
         An object with `torque(t, q, v)`, see treesim.simulation.control; or a function of (t, q, v) that
-        returns the torque (nv,) [N m, N]; or None for no torque.
+        returns the torque (nv,) [N m, N]; or None for no torque. Both may take a fourth argument, the
+        `ContactReport` of the step before.
     gravity : array_like, shape (3,), optional
         Gravity [m/s^2], the robot's by default.
     engine : str
@@ -109,7 +110,7 @@ class Simulation(ReprMixin):
         *,
         integrator: str = "implicit_midpoint",
         backend: str | DynamicsBackend = "aba",
-        controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
+        controller: Controller | Callable[..., ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         engine: Engine = "auto",
         substeps: int | None = None,
@@ -370,7 +371,9 @@ class Simulation(ReprMixin):
             warn_of_run(made.contact, made.t, made.metadata["energy_range"], stacklevel=4)
             deep_overlaps.warn_of_run(self.world.touching, made.contact, made.t, self.dt, stacklevel=4)
             provenance.end = self._impulses()
-            return replace(made, provenance=provenance)
+            gravity = self.robot.gravity if self.gravity is None else self.gravity
+            readings = recording.readings(self.world.sensors, gravity)
+            return replace(made, provenance=provenance, sensors=readings)
 
         try:
             record_run(self, recording, steps, begin, progress)

@@ -32,6 +32,7 @@ from ..validation.values import (
     index_or_none,
     short_repr,
 )
+from .sensors import NO_READINGS, Readings
 
 if TYPE_CHECKING:
     from ..model.tree import Tree
@@ -96,6 +97,10 @@ class Trajectory(ReprMixin):
     provenance : str or callable, optional
         Provenance, from which `treesim.replay` repeats the run: one line of text, or a function that returns
         it.
+    sensors : Readings, optional
+        Arrays (K, n) by name, with names of their columns in `sensors.columns`. Readings of the world's
+        sensors in the step that starts at each state, by name: see `treesim.Imu` and others. Those of a last
+        state, which starts no step, are NaN.
 
     Raises
     ------
@@ -122,6 +127,7 @@ class Trajectory(ReprMixin):
     contact: ContactHistory | None = None
     mimic_joints: Mapping[str, tuple[str, float, float]] = field(default_factory=dict)
     provenance: str | Callable[[], str] | None = None
+    sensors: Readings = NO_READINGS
 
     def __post_init__(self) -> None:
         checked_text("robot_name", self.robot_name)
@@ -133,6 +139,10 @@ class Trajectory(ReprMixin):
             checked_text("metadata: stopped", self.metadata["stopped"])
         if self.contact is not None:
             checked_part("contact", self.contact, ContactHistory)
+        checked_part("sensors", self.sensors, Readings)
+        for name, readings in self.sensors.items():
+            if len(readings) != len(self):
+                raise ArgumentError(f"readings of sensor {quoted(name)} are {len(readings)} rows, not {len(self)}")
         if self.provenance is not None and not (isinstance(self.provenance, str) or callable(self.provenance)):
             raise ArgumentError(
                 f"provenance must be a text, or a function that returns one, got {short_repr(self.provenance)}"

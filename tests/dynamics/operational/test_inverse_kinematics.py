@@ -208,7 +208,11 @@ def test_half_a_turn_is_reached():
         ([IKTarget("body_3", [0, 0, 0])] * 2, ArgumentError, "two targets have the name 'body_3'"),
         ([IKTarget(FrameTask("body_3", "angular"), [0, 0, 0])], ArgumentError, "its rows select angles: give a pose"),
         ([IKTarget(CenterOfMassTask(), np.eye(4))], ArgumentError, "the centre of mass is a pose"),
-        ([IKTarget("body_3", [0, 0, 0], weight=-1.0)], ArgumentError, "weight of 'body_3' must be a positive number"),
+        (
+            [IKTarget("body_3", [0, 0, 0], weight=[1.0, 2.0])],
+            ArgumentError,
+            "weight of .body_3. must be a positive number",
+        ),
         ([IKTarget("body_3", np.zeros((2, 3))), IKTarget("body_2", np.zeros((3, 3)))], ArgumentError, "leading axes"),
         ("body_3", ArgumentError, "targets"),
     ],
@@ -238,5 +242,5 @@ def test_invalid_options_are_refused():
         treesim.solve_ik(floating, {floating.frame_names[0]: [0, 0, 0]}, floating.neutral(), posture=wrong)
     with pytest.raises(ModelError, match="has no joints"):
         treesim.solve_ik(treesim.Tree("fixed", []), {"base": [0, 0, 0]}, [])
-    with pytest.raises(ArgumentError, match="and CenterOfMassTask, not 3"):
+    with pytest.raises(ArgumentError, match="or CenterOfMassTask, got 3"):
         IKTarget(3, [0, 0, 0])

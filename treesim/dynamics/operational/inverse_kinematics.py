@@ -23,7 +23,7 @@ from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...system.display import ReprMixin
 from ...validation.arrays import real_numbers
-from ...validation.values import checked_flag, checked_parts, positive_number, whole_number
+from ...validation.values import checked_flag, checked_parts, checked_text, positive_number, short_repr, whole_number
 from .frames import frame_tables, in_world_axes
 from .motion import massive
 from .rows import is_all, row_matrix
@@ -66,13 +66,18 @@ class IKTarget(ReprMixin):
     name: str = ""
 
     def __post_init__(self) -> None:
-        task = FrameTask(self.task) if isinstance(self.task, str) else self.task
+        task = FrameTask(checked_text("task", self.task)) if isinstance(self.task, str) else self.task
         if type(task) not in (FrameTask, RelativeTask, CenterOfMassTask):
             raise ArgumentError(
-                f"inverse kinematics have targets of frames, FrameTask, RelativeTask and CenterOfMassTask, not {task!r}"
+                "task must be a frame's name, a FrameTask, RelativeTask or CenterOfMassTask, got " + short_repr(task)
             )
+        checked_text("name", self.name)
         object.__setattr__(self, "task", task)
         object.__setattr__(self, "name", self.name or _name_of(task))
+        _values(self)
+        weight = real_numbers(f"weight of {self.name!r}", self.weight)
+        if weight.ndim > 1 or not (np.isfinite(weight) & (weight > 0)).all():
+            raise ArgumentError(f"weight of {self.name!r} must be a positive number, or one for each row")
 
     def __repr__(self) -> str:
         return f"<IKTarget {self.name!r}>"
@@ -311,7 +316,7 @@ def _several(targets: Any) -> list[IKTarget]:
 
 def _values(target: IKTarget) -> TargetValues:
     """Return the numbers of a target's value; raises ArgumentError for what is neither poses nor positions."""
-    label = f"the target of {target.name!r}"
+    label = f"value of the target of {target.name!r}"
     value = real_numbers(label, target.value)
     if not np.isfinite(value).all():
         raise NonFiniteError(f"{label} contains NaN or infinity")

@@ -21,10 +21,15 @@ def solid_distance(touch, k, x):
     return gap
 
 
-def within_another(touch, k, x):
+def is_within(touch, k, x):
+    """Return whether a world point is inside the solid of pair k, which is fixed to the world."""
+    return solid_distance(touch, k, x) < -EDGE_MARGIN / 2
+
+
+def within_another(touch, k, x, is_within):
     """Return whether a world point is inside another solid of the world than that of pair k.
 
-    The other solids are those of adjacent pairs in the table with the same points.
+    The other solids are those of adjacent pairs in the table with the same points. is_within: of one solid.
     """
     found = False
     for way in range(2):
@@ -32,7 +37,7 @@ def within_another(touch, k, x):
         other = k + step
         while other >= 0 and other < touch.pair.shape[0] and touch.pair[other, 3] == touch.pair[k, 3]:
             if touch.pair[other, 13] == other + 1:
-                found = found or solid_distance(touch, other, x) < -EDGE_MARGIN / 2
+                found = found or is_within(touch, other, x)
             other += step
     return found
 
@@ -64,11 +69,10 @@ def no_internal_edge(touch, k, x, gap, n):
     return False
 
 
-def on_internal_edge(touch, k, x, gap, n):
-    """Return whether a contact of pair k at x, with gap and normal n, is on an internal face, edge or corner.
+def on_internal_face(touch, k, x, gap, n, is_within):
+    """Return whether a contact of pair k at x, with gap and normal n, is on an internal face of a static box.
 
-    An internal face belongs to a static box, and another solid of the world covers it. False for soft surfaces, which
-    shapes penetrate.
+    is_within: returns whether a point is inside a solid of the world.
     """
     found, own = False, touch.pair[k, 13] - 1
     if own >= 0 and touch.pair[own, 2] == BOX and touch.law[own, 2] == 0:
@@ -80,5 +84,14 @@ def on_internal_edge(touch, k, x, gap, n):
         for axis in range(3):
             if absolute(part(out, axis)) > TILT:
                 probe = add(S.p, rotate(S.R, beyond_face(p, out, size, axis)))
-                found = found or within_another(touch, own, probe)
+                found = found or within_another(touch, own, probe, is_within)
     return found
+
+
+def on_internal_edge(touch, k, x, gap, n):
+    """Return whether a contact of pair k at x, with gap and normal n, is on an internal face, edge or corner.
+
+    An internal face belongs to a static box, and another solid of the world covers it. False for soft surfaces, which
+    shapes penetrate.
+    """
+    return on_internal_face(touch, k, x, gap, n, is_within)

@@ -40,6 +40,7 @@ from .edges import (
     part,
 )
 from .height_field import meet_height_field, no_height_field
+from .mesh_internal_edges import on_internal_edge_of_meshes
 from .signed_distance import BOX, CONVEX, FAR, GRID, MESH, ROUND, box_face, from_plane, from_solid, vector_of
 from .static_features import Query, meet_box_features
 from .static_mesh import meet_terrain
@@ -208,7 +209,7 @@ class Solids(NamedTuple):
 
 PLANES = Solids(from_plane, no_face, meet_no_more, no_internal_edge, no_height_field, all_distinct)
 SOLIDS = Solids(from_solid, box_on_which, meet_between, on_internal_edge, meet_height_field, drop_coincident)
-MESHES = SOLIDS._replace(terrain=meet_terrain)
+MESHES = SOLIDS._replace(terrain=meet_terrain, internal_edge=on_internal_edge_of_meshes)
 
 
 def is_terrain(touch, k):

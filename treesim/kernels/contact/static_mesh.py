@@ -189,7 +189,9 @@ def face_distance(n, one, two, three, p):
 
 
 def nearest_height(touch, k, p, radius):
-    """Return distance from the plane, and normal, of the triangle that is nearest to p, within a radius of it.
+    """Return the distance of the triangle nearest to p, and the distance of its plane and its normal.
+
+    It is right if it is below the radius, else there is no triangle within it.
 
     Among equally near ones, which share an edge or a vertex, it is the one whose plane is farthest from p: its sign is
     that of the surface.
@@ -209,7 +211,7 @@ def nearest_height(touch, k, p, radius):
                     farther = absolute(height) > absolute(found)
                     if distance < nearest - ON_BORDER or (distance < nearest + ON_BORDER and farther):
                         nearest, found, normal = minimum(distance, nearest), height, n
-    return found, normal
+    return nearest, found, normal
 
 
 def meet_behind(query, count, point, up):
@@ -220,7 +222,7 @@ def meet_behind(query, count, point, up):
     """
     touch, k, S = query.touch, query.k, query.S
     world, rho = shape_point(query, point, up)
-    height, n = nearest_height(touch, k, rotate_back(S.R, sub(world, S.p)), touch.ball[k, 3])
+    _, height, n = nearest_height(touch, k, rotate_back(S.R, sub(world, S.p)), touch.ball[k, 3])
     if height <= -BEHIND:
         n = rotate(S.R, n)
         count = offer_new(query, count, point, sub(world, scale(n, rho)), height - rho, n)
