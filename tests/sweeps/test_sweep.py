@@ -185,9 +185,11 @@ def test_a_replay_has_the_same_bits(whole, tmp_path):
     assert runs.q.shape == (1, STEPS, 2)
     assert runs.v[0, :, 1].max() == float(whole.summary["fastest"][33])
     other = run(tmp_path / "run.zarr", keep="last")
+    assert np.array_equal(other.summary["q"][33], runs.q[0, -1])
     pushed = run(tmp_path / "pushed.zarr", f_ext=treesim.ExternalForce(LINK, torque=(1, 2, 3.0), start=0.003))
     change = np.abs(pushed.replay(33).v[0] - runs.v[0]).max(axis=1)
     assert change[2] < 1e-12 and change[3] > 1e-4
+    sweeps.study.Store(other.path).group["fastest"][33] = 3.0
     with pytest.raises(SweepError, match=r"sample 33 has other bits.*they do not have the checksum in the manifest"):
         other.replay(33)
     with pytest.raises(ArgumentError, match="sample must be a whole number between 0 and 39"):
