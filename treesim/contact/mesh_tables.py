@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from ..errors import ArgumentError
 from ..kernels.contact.static_features import BETWEEN
@@ -119,6 +118,8 @@ class MeshEdges:
         The triangles on both sides of such an edge are no neighbours: it is an edge for shapes that move over it.
         Those of walls that stand on a border are left out.
         """
+        from scipy.spatial import cKDTree
+
         border = np.flatnonzero(self.others < 0)
         if not border.size:
             return np.empty((0, 3))
