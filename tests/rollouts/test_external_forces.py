@@ -140,6 +140,8 @@ def test_steps_with_and_without_forces_share_the_warm_start():
     for each in (twin, stepper):
         each.step(None, {"box": np.stack([WRENCH, -WRENCH])})
     assert np.array_equal(twin.v, stepper.v)
+    stepper.put([0], q, np.zeros(6))
+    assert not stepper.contact_wrench[0].any() and stepper.contact_wrench[1].any()
     plain = treesim.BatchStepper(world, 2, DT)
     plain.put(slice(None), q, np.zeros(6))
     plain.step()

@@ -80,6 +80,11 @@ def test_ways_of_giving_the_same_forces():
     every[2] = WRENCH
     one = ExternalForce(link, WRENCH[:3], torque=WRENCH[3:], frame="local")
     first, _ = stepped(robot, {link: WRENCH})
+    R = treesim.frame_pose(robot, some_state(robot)[0], link)[:3, :3]
+    world = {(link, "world"): np.concatenate([R @ WRENCH[:3], R @ WRENCH[3:]])}
+    how = {"integrator": "semi_implicit_euler", "substeps": 1}  # evaluates forces at the start of the step
+    turned, same = stepped(robot, world, **how)[0], stepped(robot, {link: WRENCH}, **how)[0]
+    np.testing.assert_allclose(turned.v, same.v, rtol=0, atol=1e-13)
     for given_as in (every, one, [one], [ExternalForce(link, WRENCH[:3], frame="local"), one_of(link)]):
         np.testing.assert_allclose(stepped(robot, given_as)[0].v, first.v, rtol=0, atol=1e-13)
 
@@ -234,6 +239,7 @@ BAD = {
     "bodies": (lambda: np.zeros((5, 6)), treesim.ArgumentError, "f_ext"),
     "not finite of a body": (lambda: np.diag([np.inf] * 6), treesim.NonFiniteError, "shoulder_link"),
     "text": (lambda: "up", treesim.ArgumentError, "f_ext"),
+    "frame": (lambda: {("wrist_3_link", "body"): WRENCH}, treesim.ArgumentError, r'pairs \(name, "world"\)'),
     "of the world": (lambda: {"world": WRENCH}, (treesim.ArgumentError, treesim.UnknownNameError), "world"),
 }
 

@@ -84,7 +84,7 @@ class BatchStepper(ReprMixin):
         Sum of the times of all calls of `step` [s]; `put` does not change it.
     contact_wrench : ndarray, shape (B, N + 1, 6), or None
         Mean contact wrenches on all bodies, the base first, during the last step before the current time, as in
-        `ContactReport.wrench`; 0 at first. None unless they are requested.
+        `ContactReport.wrench`; 0 after `put`. None unless they are requested.
     finite : ndarray of bool, shape (B,)
         States that are finite.
     residual : ndarray, shape (B,)
@@ -289,6 +289,8 @@ class BatchStepper(ReprMixin):
             self.finite[rows] = True
             if self._kept is not None:
                 self._kept.restart(rows)
+            if self.contact_wrench is not None:
+                self.contact_wrench[rows] = 0.0
 
     def step(self, control: ArrayLike | None = None, f_ext: Wrenches | None = None) -> None:
         """Advance all states by `steps` steps under a constant control; `finite` marks states that are finite.

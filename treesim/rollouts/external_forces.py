@@ -26,7 +26,7 @@ class RolloutForces:
         self.robot, self.dt, self.first, self.elapsed = robot, dt, first, elapsed
         self.counts: set[int] = set()
         self._timed: tuple[ExternalForce, ...] = ()
-        self._of_steps: dict[str, np.ndarray] = {}  # wrenches (B or 1, steps, 6) on links
+        self._of_steps: dict[Any, np.ndarray] = {}  # wrenches (B or 1, steps, 6) on links
         self._of_times: dict[tuple[bool, ...], np.ndarray] = {}  # tables (1, 21 N), by which forces act
         constant: Any = {}
         if callable(f_ext):
@@ -83,7 +83,7 @@ class RolloutForces:
     @property
     def description(self) -> dict[str, Any]:
         """Plain values that determine the forces."""
-        of_steps = {link: x.tolist() for link, x in self._of_steps.items()}
+        of_steps = {str(link): x.tolist() for link, x in self._of_steps.items()}
         return {"constant": self._constant.tolist(), "of steps": of_steps, "timed": described_forces(self._timed)}
 
     def at(self, rows: slice, step: int) -> np.ndarray:

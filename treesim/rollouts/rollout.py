@@ -137,9 +137,10 @@ def rollout(
         alone.
     f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
         External forces, to which effort limits do not apply. A mapping {link: wrench} of wrenches (6,), (B, 6) or (B,
-        steps, 6): force [N] first, then moment [N m], in the link's axes about its origin. Or such wrenches on all
-        bodies, (N, 6) or (B, N, 6). Or `ExternalForce` objects, which act from their start to their stop. Their work
-        counts as the controls'. They take the slower code that steps one by one, in double precision.
+        steps, 6): force [N] first, then moment [N m], in the link's axes about its origin, or along the world's axes
+        for keys (link, "world"). Or such wrenches on all bodies, (N, 6) or (B, N, 6). Or `ExternalForce` objects, which
+        act from their start to their stop. Their work counts as the controls'. They take the slower code that steps one
+        by one, in double precision.
 
     Returns
     -------

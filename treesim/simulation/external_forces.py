@@ -119,7 +119,7 @@ class ExternalForce(ReprMixin):
 
 
 # values of `f_ext` and of `external_forces`
-Wrenches: TypeAlias = Mapping[str, ArrayLike] | ArrayLike | ExternalForce | Sequence[ExternalForce]
+Wrenches: TypeAlias = Mapping[Any, ArrayLike] | ArrayLike | ExternalForce | Sequence[ExternalForce]
 ExternalForces: TypeAlias = (
     ExternalForce | Sequence[ExternalForce] | Callable[[float, np.ndarray, np.ndarray], Wrenches | None]
 )
@@ -176,13 +176,15 @@ def wrench_table(robot: Tree, f_ext: Wrenches, t: float, batch: tuple[int, ...] 
     """Return the table (*batch, N, 21) of external forces in kernel coordinates (`kernels.stepping.external_forces`).
 
     f_ext: wrenches (N, 6) or (*batch, N, 6) in the bodies' own axes, force first; a mapping of links, or other frames,
-    to wrenches (6,) or (*batch, 6) in their axes about their origins; or `ExternalForce`, one or several, of which
+    to wrenches (6,) or (*batch, 6) in their axes about their origins, or of pairs (link, "world") to those along the
+    world's axes; or `ExternalForce`, one or several, of which
     those count that act at the time t [s]. Raises ArgumentError for other values, NonFiniteError, UnknownNameError.
     """
     table = np.zeros((*batch, robot.n_bodies, WRENCHES))
     if isinstance(f_ext, Mapping):
         for link, wrench in f_ext.items():
-            _add_local(robot, table, link, _wrench(f"f_ext of {link!r}", wrench, batch))
+            add = _add_local if isinstance(link, str) else _add_world
+            add(robot, table, _link_of(link), _wrench(f"f_ext of {link!r}", wrench, batch))
     elif isinstance(f_ext, ExternalForce) or holds_forces(f_ext):
         for force in checked_forces(robot, f_ext):
             if force.acts(t):
@@ -223,10 +225,18 @@ def _broadcast(label: str, value: Any, shape: tuple[int, ...], batch: tuple[int,
         raise ArgumentError(f"{label} has shape {given.shape}, but {(*batch, *shape)} or {shape} is needed") from None
 
 
-def _placed(robot: Tree, link: Any) -> tuple[int, np.ndarray, np.ndarray]:
+def _link_of(key: Any) -> str:
+    """Return the link of a key of a mapping of wrenches: a name, or (name, "world")."""
+    link, frame = key if isinstance(key, tuple) and len(key) == 2 else (key, "world")
+    if not isinstance(link, str) or frame != "world":
+        raise ArgumentError(
+            f'f_ext must map names of links, or pairs (name, "world"), to wrenches, got {short_repr(key)}'
+        )
+    return link
+
+
+def _placed(robot: Tree, link: str) -> tuple[int, np.ndarray, np.ndarray]:
     """Return the row of the body that carries a frame, and the frame's rotation and position on it."""
-    if not isinstance(link, str):
-        raise ArgumentError(f"f_ext must map names of links to wrenches, got the name {short_repr(link)}")
     (body,), placement = frame_tables(robot, (link,))
     if not body:
         raise ArgumentError(f"frame {link!r} of {robot.name!r} is fixed to the world: a force on it moves nothing")
@@ -241,15 +251,22 @@ def _add_local(robot: Tree, table: np.ndarray, link: str, wrench: np.ndarray) ->
     table[..., row, LOCAL + 3 : LOCAL + 6] += force
 
 
+def _add_world(robot: Tree, table: np.ndarray, link: str, wrench: np.ndarray, point: np.ndarray | float = 0.0) -> None:
+    """Add a wrench (..., 6), force first, along the world's axes, about a point of a frame in the frame's axes."""
+    row, R, p = _placed(robot, link)
+    f, n = wrench[..., :3], wrench[..., 3:]
+    table[..., row, WORLD : WORLD + 3] += n
+    table[..., row, WORLD + 3 : WORLD + 6] += f
+    arm = R @ np.broadcast_to(point, 3) + p
+    table[..., row, AT_POINTS:] += (arm[:, None] * f[..., None, :]).reshape(*f.shape[:-1], 9)
+
+
 def _add_force(robot: Tree, table: np.ndarray, force: ExternalForce) -> None:
     f, n, point = (np.asarray(x) for x in (force.force, force.torque, force.point))
     if force.frame == "local":
         _add_local(robot, table, force.link, np.concatenate([f, n + np.cross(point, f)]))
         return
-    row, R, p = _placed(robot, force.link)
-    table[..., row, WORLD : WORLD + 3] += n
-    table[..., row, WORLD + 3 : WORLD + 6] += f
-    table[..., row, AT_POINTS:] += np.outer(R @ point + p, f).ravel()
+    _add_world(robot, table, force.link, np.concatenate([f, n]), point)
 
 
 class ExternalJointForces:

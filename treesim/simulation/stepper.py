@@ -246,9 +246,10 @@ class Stepper(ReprMixin):
             Constant control over the step: forces [N, N m] or, with gains, targets. None is 0.
         f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
             External forces, constant over the step, to which effort limits do not apply. A mapping {link: wrench} of
-            wrenches (6,) or (B, 6): force [N] first, then moment [N m], in the link's axes about its origin. Or such
-            wrenches on all bodies, (N, 6) or (B, N, 6), as in `forward_dynamics`. Or `ExternalForce` objects. The work
-            of external forces is part of `Report.control_work`.
+            wrenches (6,) or (B, 6): force [N] first, then moment [N m], in the link's axes about its origin, or along
+            the world's axes for keys (link, "world"). Or such wrenches on all bodies, (N, 6) or (B, N, 6), as in
+            `forward_dynamics`. Or `ExternalForce` objects. The work of external forces is part of
+            `Report.control_work`.
 
         Returns
         -------

@@ -1,12 +1,13 @@
 """Gymnasium environments on treesim's compiled steps; the import registers "treesim/Balance-v0" and others."""
 
 from .balance import balance
+from .pushes import Pushes
 from .reach import reach
 from .single import TreesimEnv
 from .task import Task
 from .tasks import register
 from .vector import TreesimVectorEnv
 
-__all__ = ["Task", "TreesimEnv", "TreesimVectorEnv", "balance", "reach"]
+__all__ = ["Pushes", "Task", "TreesimEnv", "TreesimVectorEnv", "balance", "reach"]
 
 register()

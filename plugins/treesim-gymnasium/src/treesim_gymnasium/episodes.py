@@ -13,7 +13,7 @@ import treesim
 from treesim.errors import ArgumentError, NonFiniteError, quoted
 from treesim.types import Engine
 
-from .functions import Seen, functions_of
+from .functions import WRENCH, Seen, functions_of
 from .philox import uniform
 from .task import Task
 
@@ -41,11 +41,14 @@ class Episodes:
         self.stepper = treesim.BatchStepper(
             task.world, count, task.dt, steps=task.steps, kp=kp, kd=kd, integrator=task.integrator,
             backend=task.backend, substeps=task.substeps, contact_solver=task.contact_solver, engine=engine,
-            threads=threads, model_parameters=model_parameters,
+            threads=threads, model_parameters=model_parameters, contact_wrenches=bool(task.contact_links),
         )  # fmt: skip
         self._driven, (low, high) = task.driven, task.range
         self._middle, self._half = (low + high) / 2, (high - low) / 2
         self._control = np.zeros((count, task.robot.nv))
+        self._touched = task.touched
+        if task.pushes is not None:
+            task.robot.frame(task.pushes.link)  # raises UnknownNameError
         self._p = np.zeros((count, task.parameters))
         self._a = np.zeros((count, len(self._driven)))
         self.elapsed = np.zeros(count, int)
@@ -77,8 +80,18 @@ class Episodes:
             raise ArgumentError(f"actions must be {self._a.shape} finite numbers, got {_actions_text(actions)}")
         np.clip(actions, -1.0, 1.0, out=self._a)
         self._control[:, self._driven] = self._middle + self._half * self._a
-        self.stepper.step(self._control)
+        self.stepper.step(self._control, self._forces())
         self.elapsed += 1
+
+    def _forces(self) -> dict[tuple[str, str], np.ndarray] | None:
+        """Return the random pushes in the next steps; also where none acts, so that all steps take the same code."""
+        task, pushes = self.task, self.task.pushes
+        if pushes is None:
+            return None
+        t = task.dt * (task.steps * self.elapsed[:, None] + np.arange(task.steps))
+        wrenches = np.zeros((self.count, task.steps, WRENCH))
+        wrenches[..., :3] = pushes.forces(self._seeds, self._streams, self._episodes, t)
+        return {(pushes.link, "world"): wrenches}
 
     def look(self, rows: slice | np.ndarray = slice(None)) -> Seen:
         """Return observation, reward and termination of environments.
@@ -86,7 +99,9 @@ class Episodes:
         Raises NonFiniteError if one is not finite although the state is.
         """
         t = self.task.dt * self.task.steps * self.elapsed[rows]
-        seen = self.functions.look(t, self.stepper.q[rows], self.stepper.v[rows], self._p[rows], self._a[rows])
+        stepper, wrench = self.stepper, self.stepper.contact_wrench
+        c = np.empty((len(t), 0, WRENCH)) if wrench is None else wrench[rows][:, self._touched]
+        seen = self.functions.look(t, stepper.q[rows], stepper.v[rows], self._p[rows], self._a[rows], c)
         for what, values in (("observe", seen.observation.T), ("reward", seen.reward)):
             if not np.isfinite(values).all():
                 self._check_finite(what, values, np.arange(self.count)[rows])

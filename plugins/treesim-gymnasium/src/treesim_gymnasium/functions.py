@@ -13,6 +13,8 @@ from treesim.types import Engine
 
 from .task import Task
 
+WRENCH = 6  # numbers of a contact wrench
+
 
 class Seen(NamedTuple):
     """Observation (n, m), reward (n,), and termination (n,) of n environments."""
@@ -27,8 +29,11 @@ class TaskFunctions(Protocol):
 
     size: int
 
-    def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray) -> Seen:
-        """Return observation, reward and termination of states (n, ...) at times t (n,)."""
+    def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray, c: np.ndarray) -> Seen:
+        """Return observation, reward and termination of states (n, ...) at times t (n,).
+
+        c (n, m, 6): contact wrenches.
+        """
         ...
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -51,6 +56,8 @@ class Compiled:
         self._given = task, engine
         robot = task.robot
         sizes = {"t": 1, "q": robot.nq, "v": robot.nv, "p": task.parameters, "a": len(task.driven)}
+        if task.contact_links:
+            sizes["c"] = WRENCH * len(task.contact_links)
         parts = {"observe": task.observe, "terminated": task.terminated, "reward": task.reward}
         self._look = self._batch(
             _seen_of(*parts.values()), sizes, "what is seen, by observe, reward and terminated,", engine
@@ -69,9 +76,9 @@ class Compiled:
     def _batch(function: Callable[..., Any], sizes: dict[str, int], what: str, engine: Engine) -> treesim.BatchFunction:
         return treesim.BatchFunction(function, tuple(sizes.values()), what=what, named=tuple(sizes), engine=engine)
 
-    def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray) -> Seen:
-        """Return observation, reward and termination of states (n, ...) at times t (n,)."""
-        found = self._look(t[:, None], q, v, p, a)
+    def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray, c: np.ndarray) -> Seen:
+        """Return observation, reward and termination of states (n, ...) at times t (n,); c (n, m, 6): wrenches."""
+        found = self._look(t[:, None], q, v, p, a, *([c.reshape(len(c), -1)] if c.size else []))
         return Seen(found[:, :-2], found[:, -2].copy(), _ends(found[:, -1], q))
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -83,13 +90,14 @@ class Compiled:
 def _seen_of(
     observe: Callable[..., Any], terminated: Callable[..., Any], reward: Callable[..., Any]
 ) -> Callable[..., list[Any]]:
-    """Return one function of t, q, v, p and a that computes observation, reward and termination."""
+    """Return one function of t, q, v, p, a and, if there are, c, that computes observation, reward and termination."""
 
     def look(*given: Any) -> list[Any]:
-        t, *others = given
+        t, *others = given[:5]
+        wrenches = [c.reshape(-1, WRENCH) for c in given[5:]]
 
         def called(function: Callable[..., Any], count: int) -> Any:
-            return function(t[0], *(x.copy() for x in others[:count]))  # copies, which it may modify
+            return function(t[0], *(x.copy() for x in (*others[:count], *wrenches)))  # copies, which it may modify
 
         seen = called(observe, 3)
         if isinstance(seen, str) or not isinstance(seen, Sequence | np.ndarray) or getattr(seen, "ndim", 1) != 1:
@@ -134,21 +142,23 @@ class OnArrays:
     def __init__(self, task: Task) -> None:
         self.task, self.size = task, -1
         q, v, p = self.begin(np.full((1, task.random), 0.5))
-        self.size = self.look(np.zeros(1), q, v, p, np.zeros((1, len(task.driven)))).observation.shape[1]
+        a, c = np.zeros((1, len(task.driven))), np.zeros((1, len(task.contact_links), WRENCH))
+        self.size = self.look(np.zeros(1), q, v, p, a, c).observation.shape[1]
 
-    def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray) -> Seen:
-        """Return observation, reward and termination of states (n, ...) at times t (n,)."""
+    def look(self, t: np.ndarray, q: np.ndarray, v: np.ndarray, p: np.ndarray, a: np.ndarray, c: np.ndarray) -> Seen:
+        """Return observation, reward and termination of states (n, ...) at times t (n,); c (n, m, 6): wrenches."""
         task, n = self.task, len(t)
-        t, q, v, p, a = (_read_only(x) for x in (t, q, v, p, a))
-        observation = _array("observe", task.observe(t, q, v, p)).astype(float)
+        t, q, v, p, a, c = (_read_only(x) for x in (t, q, v, p, a, c))
+        wrenches = [c] if task.contact_links else []
+        observation = _array("observe", task.observe(t, q, v, p, *wrenches)).astype(float)
         if observation.ndim != 2 or len(observation) != n or self.size not in (-1, observation.shape[1]):
             columns = "..." if self.size < 0 else self.size
             raise ArgumentError(
                 f"observe returned shape {observation.shape}, but ({n}, {columns}) is needed: "
                 "one row for each environment"
             )
-        reward = _column("reward", task.reward(t, q, v, p, a), n).astype(float)
-        return Seen(observation, reward, _ends(_column("terminated", task.terminated(t, q, v, p), n), q))
+        reward = _column("reward", task.reward(t, q, v, p, a, *wrenches), n).astype(float)
+        return Seen(observation, reward, _ends(_column("terminated", task.terminated(t, q, v, p, *wrenches), n), q))
 
     def begin(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return q (n, nq), v (n, nv) and p (n, k) at the start of episodes, from random numbers (n, r)."""

@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike
 import treesim
 from treesim.errors import ArgumentError, quoted, unknown_name
 
+from .pushes import Pushes
+
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
@@ -19,7 +21,8 @@ class Task:
 
     Its functions take t [s], the time since the episode began, the state q (nq,) and v (nv,), the episode's
     parameters p (k,), and the last action a (n,), 0 at the start. An action from -1 to 1 is mapped to low ...
-    high. It is constant for `steps` steps of dt.
+    high. It is constant for `steps` steps of dt. With `contact_links`, observe, reward and terminated take a further
+    last argument c (m, 6): the contact wrenches on these links.
 
     Parameters
     ----------
@@ -69,6 +72,12 @@ class Task:
         As in `treesim.rollout`.
     contact_solver : str
         As in `treesim.rollout`.
+    contact_links : sequence of str
+        Links whose mean contact wrenches in the last step are passed to the functions, as in
+        `treesim.BatchStepper.contact_wrench`: force [N] first, then moment [N m], in world axes at the link's origin; 0
+        at the start of an episode.
+    pushes : Pushes, optional
+        Random forces on a link.
 
     Examples
     --------
@@ -102,6 +111,8 @@ class Task:
     backend: str = "aba"
     substeps: int | None = None
     contact_solver: str = "pgs"
+    contact_links: Sequence[str] = ()
+    pushes: Pushes | None = None
 
     def __post_init__(self) -> None:
         """Raise ArgumentError for a field that is invalid by itself."""
@@ -116,13 +127,25 @@ class Task:
                 raise ArgumentError(f"{label} must be a whole number from 0 on, got {quoted(value)}")
         if not isinstance(self.compiled, bool):
             raise ArgumentError(f"compiled must be True or False, got {quoted(self.compiled)}")
-        if isinstance(self.joints, str):
-            raise ArgumentError(f"joints must be a list of names, got {quoted(self.joints)}")
+        for label in ("joints", "contact_links"):
+            if isinstance(getattr(self, label), str):
+                raise ArgumentError(f"{label} must be a list of names, got {quoted(getattr(self, label))}")
+        if self.pushes is not None and not isinstance(self.pushes, Pushes):
+            raise ArgumentError(f"pushes must be treesim_gymnasium.Pushes, got {quoted(self.pushes)}")
 
     @property
     def robot(self) -> treesim.Tree:
         """Tree of the robot and all bodies of its world."""
         return self.world.robot if isinstance(self.world, treesim.World) else self.world
+
+    @property
+    def touched(self) -> list[int]:
+        """Rows of `contact_links` among the wrenches on bodies; raises UnknownNameError for an unknown link."""
+        names = self.robot.body_names
+        for name in self.contact_links:
+            if name not in names:
+                raise unknown_name(f"link of {self.robot.name!r} that moves", name, names)
+        return [names.index(name) + 1 for name in self.contact_links]
 
     @property
     def driven(self) -> np.ndarray:
