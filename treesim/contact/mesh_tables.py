@@ -6,6 +6,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 
 from ..errors import ArgumentError
@@ -134,6 +136,13 @@ class MeshEdges:
         loose = (away < near) & (vertex[:, None] != ends[edge]).all(axis=1)
         loose &= (normals[edge] * normals[other]).sum(axis=1) > 0.5
         return self.vertices[np.unique(vertex[loose])]
+
+    @cached_property
+    def has_internal_edges(self) -> bool:
+        """True if the mesh has several parts, or triangles side by side that do not share vertices."""
+        m, pairs = len(self.triangles), self.others >= 0
+        joined = coo_matrix((np.ones(pairs.sum()), (self.sides[pairs] // 3, self.others[pairs] // 3)), (m, m))
+        return connected_components(joined, directed=False)[0] > 1 or len(self.loose_vertices()) > 0
 
     @cached_property
     def bends(self) -> np.ndarray:
