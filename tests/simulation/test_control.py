@@ -221,3 +221,46 @@ def test_a_standing_humanoid_is_pushed_over_and_comes_to_rest() -> None:
     assert fallen.contact.wrench[-2, :, 2].sum() == pytest.approx(weight, rel=1e-2)
     # Of first order in dt at each impact, and a fall is chaotic: what it may be is what a run does not warn of.
     assert np.abs(fallen.energy_error).max() < 1e-2 * fallen.metadata["energy_range"]
+
+
+def test_controllers_see_the_contact_of_the_step_before():
+    """Weights in hand: a function and an object that push with what the ground pushes."""
+    box = treesim.free_body("box", "box", (0.2, 0.2, 0.2), 1.0)
+    world = treesim.World(box, ground=treesim.Ground())
+    seen = []
+
+    def lift(t, q, v, contact):
+        seen.append(contact.wrench[1, 2])
+        return [0, 0, 0.5 * seen[-1], 0, 0, 0]
+
+    class Lift:
+        def torque(self, t, q, v, contact):
+            return lift(t, q, v, contact)
+
+    start = [0, 0, 0.1, 0, 0, 0, 1]
+    run = treesim.Simulation(world, 1e-3, controller=lift).run(0.02, start)
+    weight = 9.81 * 2 / 3 * (1 - (-0.5) ** np.arange(1, 21))  # of w' = mg - w / 2
+    np.testing.assert_allclose(run.contact_wrench("box")[:-1, 2], weight, rtol=1e-9)
+    np.testing.assert_allclose(seen[1:21], run.contact_wrench("box")[:-1, 2], rtol=1e-12)
+    assert np.array_equal(treesim.Simulation(world, 1e-3, controller=Lift()).run(0.02, start).q, run.q)
+    simulation = treesim.Simulation(world, 1e-3, controller=lift)
+    first = simulation.run(0.01, start)
+    assert np.array_equal(simulation.run_from(0.01, first).q[-1], run.q[-1])
+
+
+def test_controllers_beside_bodies_see_contact():
+    arm, box = treesim.load("ur5"), treesim.free_body("box", "box", (0.1, 0.1, 0.1), 1.0)
+    world = treesim.World(arm, bodies=box, ground=treesim.Ground(height=-1.0))
+    reports = []
+
+    def watch(t, q, v, contact):
+        reports.append(contact.count)
+        return np.zeros(6) if len(q) == 6 else np.zeros(12)
+
+    treesim.Simulation(world, 1e-3, controller=watch).run(0.003, [*arm.neutral(), 2, 0, -0.95, 0, 0, 0, 1])
+    assert reports[0] == 0 and reports[-1] == 4
+
+
+def test_functions_of_other_arguments_are_refused():
+    with pytest.raises(treesim.ArgumentError, match=r"must take \(t, q, v\), or \(t, q, v, contact\)"):
+        treesim.Simulation(treesim.load("ur5"), controller=lambda t, q: q)

@@ -6,9 +6,6 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
-from scipy.spatial import cKDTree
 
 from ..errors import ArgumentError
 from ..kernels.contact.static_features import BETWEEN
@@ -121,6 +118,8 @@ class MeshEdges:
         The triangles on both sides of such an edge are no neighbours: it is an edge for shapes that move over it.
         Those of walls that stand on a border are left out.
         """
+        from scipy.spatial import cKDTree
+
         border = np.flatnonzero(self.others < 0)
         if not border.size:
             return np.empty((0, 3))
@@ -140,6 +139,9 @@ class MeshEdges:
     @cached_property
     def has_internal_edges(self) -> bool:
         """True if the mesh has several parts, or triangles side by side that do not share vertices."""
+        from scipy.sparse import coo_matrix
+        from scipy.sparse.csgraph import connected_components
+
         m, pairs = len(self.triangles), self.others >= 0
         joined = coo_matrix((np.ones(pairs.sum()), (self.sides[pairs] // 3, self.others[pairs] // 3)), (m, m))
         return connected_components(joined, directed=False)[0] > 1 or len(self.loose_vertices()) > 0

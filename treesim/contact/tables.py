@@ -27,6 +27,7 @@ from .ground import Ground, HeightField, StaticBox, Surface
 from .hull_faces import face_planes
 from .solid import Solid
 from .static_mesh import StaticMesh
+from .surfaces import Surfaces
 
 SHARED_SLOTS = 32  # of a hull with more points, and of a shape on a height field or mesh
 CANDIDATES = 96  # on a height field or mesh: of more, those with the largest gaps are left out
@@ -138,7 +139,7 @@ def touching(
     friction: bool,
     held: tuple[np.ndarray, np.ndarray],
     pairs: Sequence[Shapes] = (),
-    surface: Surface | None = None,
+    surfaces: Surfaces | None = None,
     speed_limits: bool = False,
     convex: Sequence[Shapes] = (),
 ) -> Touching:
@@ -146,15 +147,16 @@ def touching(
 
     grounds: surfaces of the world. limits, friction, speed_limits: include joint limits, joint friction, limits of
     joint speeds. held: layout and geometry of the constrained rows of frames and loops. pairs: shapes whose points
-    collide with the solids of others, all with the parameters `surface`. convex: pairs with external contacts.
+    collide with the solids of others. surfaces: contact parameters of all pairs; by default those of each ground, and
+    of `Surface()`. convex: pairs with external contacts.
     """
-    made = _Pairs(robot, bool(pairs) or any(not isinstance(ground, Ground) for ground in grounds))
+    made = _Pairs(robot, bool(pairs) or any(not isinstance(ground, Ground) for ground in grounds), surfaces)
     _add_grounds(made, robot, grounds)
     for one, other in pairs:
-        made.add(one, cast("Solid", solid_of_shape(other)), surface or Surface(), other.link)
+        made.add(one, cast("Solid", solid_of_shape(other)), Surface(), other.link)
     first_convex = len(made.ints)
     for one, other in convex:
-        made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), surface or Surface(), other.link)
+        made.add(one, Solid(other.body, CONVEX, (0.0,) * 4, other.placement), Surface(), other.link)
     limit, bound = _limits(robot) if limits else ([], [])
     rough = np.flatnonzero(robot.joint_friction) if friction else np.empty(0, np.int64)
     _, independent_v = robot.kept()
@@ -253,7 +255,8 @@ def solid_of_surface(surface: Surface) -> Solid:
 class _Pairs:
     """Builder of the tables of pairs of points and solids."""
 
-    def __init__(self, robot: Tree, with_planes: bool) -> None:
+    def __init__(self, robot: Tree, with_planes: bool, surfaces: Surfaces | None = None) -> None:
+        self.surfaces = surfaces
         self.robot, self.with_planes = robot, with_planes  # the planes of faces are for edges of solids to meet
         self.ints: list[list[int]] = []
         self.reals: list[np.ndarray] = []
@@ -280,6 +283,7 @@ class _Pairs:
         shared = min(slots, SHARED_SLOTS) if shape.kind == "hull" or terrain else slots
         row += [between, group, flipped, internal_edges, shared, KINDS[shape.kind], planes]
         assert len(row) == COLUMNS
+        surface = surface if self.surfaces is None else self.surfaces.of(shape.link, met)
         stiffness = 0.0 if surface.stiffness is None else surface.stiffness / min(PER_PAIR, max(len(points), 1))
         angular = [surface.torsional_friction, surface.rolling_friction]
         law = [surface.friction, surface.restitution, stiffness, surface.dissipation_time, *angular]

@@ -16,8 +16,11 @@ from .static_mesh import StaticMesh
 from .tables import surface_names
 
 
-def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], stacklevel: int) -> None:
-    """Warn of flat hulls, which edges of solids may penetrate, and of link friction in the URDF."""
+def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], with_links: bool, stacklevel: int) -> None:
+    """Warn of flat hulls, which edges of solids may penetrate, and of link friction in the URDF.
+
+    with_links: whether the world has surfaces of links.
+    """
     if not surfaces:
         return
     try:
@@ -37,5 +40,5 @@ def warn_of_uncovered(robot: Tree, surfaces: Sequence[Surface], stacklevel: int)
         )
     notes: tuple[Any, ...] = robot.notes
     for note in notes:
-        if getattr(note, "code", "") == LINK_FRICTION:
+        if getattr(note, "code", "") == LINK_FRICTION and not with_links:
             warnings.warn(f"{note.message} ({note.hint})", ShapeWarning, stacklevel=stacklevel + 1)

@@ -15,7 +15,8 @@ def joined(trees: Sequence[Tree]) -> Tree:
     """Return one tree with the bodies of several trees, in order.
 
     Name, gravity and notes are those of the first tree. A name of a body, joint or frame that an earlier tree has
-    already is prefixed with its own tree's name and a dot. Raises ModelError if that name is taken, too.
+    already is prefixed with its own tree's name and a dot; of the third tree of a name on, with "NAME_2.", "NAME_3."
+    and so on. Raises ModelError if that name is taken, too.
     """
     first, *others = trees
     whole = _Parts(first)
@@ -40,12 +41,16 @@ class _Parts:
         frames = list(first.frames.values())
         self.bodies, self.frames = list(first.bodies), frames[first.n_bodies :]
         self.visuals, self.shapes, self.loops = list(first.visuals), list(first.shapes), list(first.loops)
+        self.trees, self.prefix = [first.name], first.name
         loops = {loop.name for loop in first.loops}
         self.names = {"link": set(first.frames), "joint": set(first.joint_names), "loop": loops}
 
     def add(self, tree: Tree) -> None:
         """Add the bodies, frames, shapes and loops of one more tree."""
         count = len(self.bodies)
+        times = self.trees.count(tree.name)
+        self.prefix = f"{tree.name}_{times}" if times > 1 else tree.name
+        self.trees.append(tree.name)
         links = {name: self._free_name("link", tree, name) for name in tree.frames}
         joints = {name: self._free_name("joint", tree, name) for name in tree.joint_names}
         for body in tree.bodies:
@@ -64,7 +69,7 @@ class _Parts:
 
     def _free_name(self, what: str, tree: Tree, name: str) -> str:
         known = self.names[what]
-        found = name if name not in known else f"{tree.name}.{name}"
+        found = name if name not in known else f"{self.prefix}.{name}"
         if found in known:
             raise ModelError(
                 f"two trees have a {what} {name!r} and the name {tree.name!r}: give one another name with "

@@ -103,7 +103,7 @@ class CollisionShape(Immutable, ReprMixin):
     def __reduce__(self) -> tuple[Any, ...]:
         return self._maker(self.body, self.link), ()
 
-    def attached_to(self, body: int, link: str) -> Self:
+    def attached_to(self, body: int, link: str, placement: Placement | None = None) -> Self:
         """Return the same shape on another body and link.
 
         Parameters
@@ -112,16 +112,19 @@ class CollisionShape(Immutable, ReprMixin):
             Number of the other body, from 1; 0 is the fixed base.
         link : str
             Name of the other link.
+        placement : Placement, optional
+            Pose in the other body's frame, the same as in its own by default.
 
         Returns
         -------
         CollisionShape
-            Shape with the same placement in the other body's frame.
+            The shape.
         """
-        return self._maker(body, link)()
+        return self._maker(body, link, placement)()
 
-    def _maker(self, body: int, link: str) -> partial[Self]:
-        made = partial(type(self), body, self.placement, self.kind, size=self.size, vertices=self._vertices)
+    def _maker(self, body: int, link: str, placement: Placement | None = None) -> partial[Self]:
+        at = self.placement if placement is None else placement
+        made = partial(type(self), body, at, self.kind, size=self.size, vertices=self._vertices)
         return partial(made, link=link, file=self.file, scale=self.scale)
 
     @property

@@ -15,8 +15,10 @@ from ..system.display import html_table
 from ..types import Base
 from ..validation.arrays import Argument, coerce, real_numbers
 from ..validation.values import checked_parts, checked_text, short_repr
+from .base_pose import moved_base
 from .coordinates import position_of
 from .frozen import Immutable, frozen
+from .inertia import Placement
 from .joints import Joint
 from .loops import Loop, checked_loops
 from .mimic import MimicMap, Withheld, mimic_map_of, no_mimic_joints
@@ -412,6 +414,32 @@ class Tree(Immutable):
             Renamed tree.
         """
         return type(self)(name, **self._parts())
+
+    def with_base_pose(self, pose: Placement | ArrayLike) -> Self:
+        """Return the same tree with its fixed base elsewhere in the world.
+
+        Parameters
+        ----------
+        pose : Placement or array_like, shape (4, 4)
+            Pose of the new base in the frame of the old one. Whatever was fixed to the world moves with it.
+
+        Returns
+        -------
+        Tree
+            The tree.
+
+        Raises
+        ------
+        ModelError
+            If a joint at the base is floating: its pose is part of q. Also if `pose` is no pose.
+
+        Examples
+        --------
+        >>> arm = treesim.load("ur5").with_base_pose(treesim.Placement(translation=(0, 0, 0.7)))
+        >>> treesim.frame_pose(arm, arm.neutral(), "base_link")[:3, 3]
+        array([0. , 0. , 0.7])
+        """
+        return type(self)(self.name, **moved_base(self, pose, self._parts()))
 
     def _parts(self) -> dict[str, Any]:
         """Arguments of the constructor besides the name."""

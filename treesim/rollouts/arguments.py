@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..states.arguments import whole_number
 from ..states.states import mimic_constants
 from ..types import Engine
 from ..validation.arrays import Argument, coerce, precision, refuse_non_finite
+from .external_forces import RolloutForces
 
 # by whether there are rows, and whether the work is counted
 ENTRIES: dict[tuple[bool, bool], Callable[..., Any]] = {
@@ -51,13 +52,23 @@ class Method(NamedTuple):
     work: bool
     rule: str
     dynamics: Any  # the entry of forward dynamics
-    code: StepCode | None  # of steps with contact; SIMD code takes their unconstrained part
+    code: StepCode | None  # of steps with contact or external forces; SIMD code takes their unconstrained part
+    code_of: Callable[[bool], StepCode]  # returns the code of steps without or with external forces
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Sizes of the arrays passed from step to step: q, v, and the work if it is integrated."""
         robot = self.world.robot
         return (robot.nq, robot.nv, 2) if self.work else (robot.nq, robot.nv)
+
+    @property
+    def touches(self) -> bool:
+        """Whether steps solve contact, joint limits or joint friction."""
+        return self.code is not None and self.code.stage is not None
+
+    def under_forces(self) -> Method:
+        """Return the settings of the same steps under external forces."""
+        return self._replace(code=self.code_of(True))
 
 
 def method_of(
@@ -124,11 +135,14 @@ def _method(
     check_diagonal(dynamics, robot, settings)
     step_entry = ENTRIES[bool(world.m), work]
     constants = (*mimic_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
-    code = None
-    if touching:
-        code = StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work)
-    entry = step_entry(rule, dynamics.entry_for(robot))
-    return Method(world, dt, integrator, substeps, entry, constants, work, rule, dynamics.entry_for(robot), code)
+
+    @cache
+    def code_of(pushed: bool) -> StepCode:
+        return StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work, pushed)
+
+    forward, code = dynamics.entry_for(robot), code_of(False) if touching else None
+    entry = step_entry(rule, forward)
+    return Method(world, dt, integrator, substeps, entry, constants, work, rule, forward, code, code_of)
 
 
 _remembered = lru_cache(maxsize=16)(_method)  # short rollouts are called repeatedly
@@ -138,7 +152,7 @@ class Start(NamedTuple):
     """Initial states and controls of B rollouts.
 
     number: type of all numbers. q (B, nq), v (B, nv). u: controls (B, steps, nv), 0 under a policy. p:
-    parameters (B, k). law: the policy, None for controls.
+    parameters (B, k). law: the policy, None for controls. forces: external forces.
     """
 
     number: Any
@@ -147,6 +161,7 @@ class Start(NamedTuple):
     u: np.ndarray
     p: np.ndarray
     law: Callable[..., None] | None
+    forces: RolloutForces | None = None
 
     @property
     def steps(self) -> int:
@@ -163,11 +178,12 @@ def start_of(
     steps: int | None,
     counts: Iterable[int] = (),
     measures: bool = False,
+    f_ext: Any = None,
 ) -> Start:
     """Return the initial states and controls; warns the caller of `rollout` of a robot whose effort limits are all 0.
 
     counts: numbers of rollouts in model_parameters. measures: whether there are measures, which may take
-    parameters.
+    parameters. f_ext: external forces.
     """
     world = method.world
     law = control if callable(control) else None
@@ -182,8 +198,12 @@ def start_of(
     number = precision(*(x for x in (q0, v0, control, parameters) if x is not None))
     if world.m and number == np.float32:
         raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
+    forces = None if f_ext is None else RolloutForces(world.robot, f_ext, method.dt)
+    counts = {*counts, *(forces.counts if forces else ())}
     q, v, u, p = state_arrays(world.robot, q0, v0, control, parameters, steps, number, counts)
-    return Start(number, world.start(q), v, u, p, law)
+    if forces:
+        forces.check_steps(u.shape[1])
+    return Start(number, world.start(q), v, u, p, law, forces)
 
 
 def state_arrays(
@@ -198,7 +218,7 @@ def state_arrays(
 ) -> list[np.ndarray]:
     """Return q0 (B, nq), v0 (B, nv), controls (B, steps, nv), parameters (B, k); shared values are broadcast.
 
-    number: type of the arrays. counts: numbers of rollouts in model_parameters.
+    number: type of the arrays. counts: numbers of rollouts in model_parameters and external forces.
     """
     if steps is not None:
         steps = whole_number("steps", steps)
@@ -225,7 +245,7 @@ def state_arrays(
         axes.append((_policy_parameters(parameters, number), 1))
     sizes = {x.shape[0] for x, own in axes if x.ndim > own and x.shape[0] != 1}.union(counts)
     if len(sizes) > 1:
-        also = ", model_parameters" if counts else ""
+        also = ", model_parameters, f_ext" if counts else ""
         raise ArgumentError(
             f"q0, v0, control{also} and parameters are for different numbers of rollouts: {sorted(sizes)}"
         )

@@ -24,6 +24,7 @@ from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
+from ..simulation.external_forces import Wrenches
 from ..simulation.robot_warnings import unwarned
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
@@ -32,6 +33,8 @@ from ..system.display import ReprMixin, arrays
 from ..types import Engine
 from ..validation.arrays import Argument, coerce, refuse_non_finite
 from .arguments import Method, Start, method_of
+from .contact import ContactSteps
+from .external_forces import RolloutForces
 from .joint_limits import under_contact
 from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .rollout import batched_of
@@ -42,7 +45,7 @@ class BatchStepper(ReprMixin):
 
     Under the same controls the states equal those of `treesim.rollout` to the bit, for any division into calls.
     A copy or pickle continues from the same states with the same bits, and shares no array with the original.
-    At the start the robot is neutral and at rest.
+    At the start the robot is neutral and at rest, and the time is 0.
 
     Parameters
     ----------
@@ -72,9 +75,16 @@ class BatchStepper(ReprMixin):
         As in `treesim.rollout`.
     model_parameters : mapping, optional
         As in `treesim.rollout`, for B states.
+    contact_wrenches : bool
+        Whether to compute `contact_wrench`. Contact is then solved by slower code, state by state.
 
     Attributes
     ----------
+    t : float
+        Sum of the times of all calls of `step` [s]; `put` does not change it.
+    contact_wrench : ndarray, shape (B, N + 1, 6), or None
+        Mean contact wrenches on all bodies, the base first, during the last step before the current time, as in
+        `ContactReport.wrench`; 0 at first. None unless they are requested.
     finite : ndarray of bool, shape (B,)
         States that are finite.
     residual : ndarray, shape (B,)
@@ -117,6 +127,7 @@ class BatchStepper(ReprMixin):
         engine: Engine = "auto",
         threads: int | None = None,
         model_parameters: Parameters | None = None,
+        contact_wrenches: bool = False,
     ) -> None:
         world = as_world(robot)
         check_engine(engine)
@@ -124,7 +135,10 @@ class BatchStepper(ReprMixin):
             {"kp": kp, "kd": kd, "model_parameters": model_parameters}
         )  # the caller may change its arrays
         made = partial(type(self), world, count, dt, steps=steps, integrator=integrator, backend=backend, engine=engine)
-        self._again = partial(made, substeps=substeps, contact_solver=contact_solver, threads=threads, **own)
+        self._again = partial(
+            made, substeps=substeps, contact_solver=contact_solver, threads=threads, **own,
+            contact_wrenches=contact_wrenches,
+        )  # fmt: skip
         fields = given_fields(world, model_parameters, integrator)
         self.world = world = world_with_rows(world, fields)
         self.robot = world.robot
@@ -138,15 +152,30 @@ class BatchStepper(ReprMixin):
         self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
         self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
         self._control = np.zeros((self.count, nv))
-        self._checks = None if method.code is None else begin_checks(self.count)
+        self._checks = begin_checks(self.count) if method.touches else None
         self.residual = None if self._checks is None else self._checks.residual
         self._has_warned = self._has_warned_of_overlaps = False
         self._limits = own_limits(self.robot, fields)
         self._has_stepped = self._has_warned_of_start = False
         self.finite = np.ones(self.count, bool)
-        self._kept: Any = None
+        self.contact_wrench = self._first_wrench(method) if contact_wrenches else None
+        self._taken = 0  # steps
         self._used = threading.Lock()
-        self._piece = self._piece_of(method, engine, physics) if nv else None
+        self._how = method, engine, physics
+        self._kept: ContactSteps | None = None  # the steps that took the last one, if these are step by step
+        self._steps: dict[bool, ContactSteps] = {}  # by whether there are external forces
+        self._piece = self._piece_of(*self._how) if nv else None
+
+    def _first_wrench(self, method: Method) -> np.ndarray:
+        """Return `contact_wrench` before the first step; raises ArgumentError if nothing can touch."""
+        if not method.touches or self.world.touching.only_limits:
+            raise ArgumentError("contact_wrenches is True, but nothing in this world can touch: give World a ground")
+        return np.zeros((self.count, self.robot.n_bodies + 1, 6))
+
+    @property
+    def t(self) -> float:
+        """Time [s]."""
+        return self.dt * self._taken
 
     def _check_physics(self, physics: Physics | None, backend: str | DynamicsBackend) -> None:
         if physics is None:
@@ -158,29 +187,51 @@ class BatchStepper(ReprMixin):
 
     def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> RolloutSegment:
         """Return the rollout segment that steps the states, with the controls in `_control`."""
-        held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
-        start = Start(float, self._q, self._v, held, np.empty((self.count, 0)), None)
+        start = self._start(None)
         if self._checks is None:
             how = method.substeps, batched_of(method, start, physics)
-            return under_controls(method.entry, method.constants, method.sizes, held, float, engine, *how)
-        self._kept = under_contact(method, start, None, engine, self._checks, physics)
+            return under_controls(method.entry, method.constants, method.sizes, start.u, float, engine, *how)
+        wrenches = self.contact_wrench is not None
+        self._kept = self._steps[False] = under_contact(
+            method, start, None, engine, self._checks, physics, None, wrenches
+        )
         return self._kept.carry
+
+    def _start(self, forces: RolloutForces | None) -> Start:
+        held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
+        return Start(float, self._q, self._v, held, np.empty((self.count, 0)), None, forces)
+
+    def _steps_under(self, forces: RolloutForces) -> ContactSteps:
+        """Return the steps under external forces, which are made when they are needed."""
+        if True not in self._steps:
+            method, engine, physics = self._how
+            how = None, engine, self._checks, physics, None, self.contact_wrench is not None
+            self._steps[True] = under_contact(method.under_forces(), self._start(forces), *how)
+        self._steps[True].forces = forces
+        return self._steps[True]
+
+    def _forces(self, f_ext: Wrenches) -> RolloutForces:
+        forces = RolloutForces(self.robot, f_ext, self.dt, first=self.steps, elapsed=self._taken)
+        forces.check_steps(self.steps)
+        if forces.counts - {self.count}:
+            raise ArgumentError(f"f_ext is for {min(forces.counts)} states, but there are {self.count}")
+        return forces
 
     def __reduce__(self) -> tuple[Any, ...]:
         with self._alone("copying"):
             impulses = None if self._kept is None else self._kept.impulses()
-            arrays = self._q, self._v, self.finite, self.residual, impulses
+            arrays = self._q, self._v, self.finite, self.residual, impulses, self.contact_wrench
             flags = self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start
-            state = (*(x if x is None else x.copy() for x in arrays), flags)
+            state = (*(x if x is None else x.copy() for x in arrays), flags, self._taken)
         return unwarned, (self._again,), state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        q, v, finite, residual, impulses, flags = state
+        q, v, finite, residual, impulses, self.contact_wrench, flags, self._taken = state
         self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start = flags
         self._q[...], self._v[...], self.finite[...] = q, v, finite
         if self.residual is not None:
             self.residual[...] = residual
-        if impulses is not None:
+        if impulses is not None and self._kept is not None:
             self._kept.restore(impulses)
 
     def __repr__(self) -> str:
@@ -239,7 +290,7 @@ class BatchStepper(ReprMixin):
             if self._kept is not None:
                 self._kept.restart(rows)
 
-    def step(self, control: ArrayLike | None = None) -> None:
+    def step(self, control: ArrayLike | None = None, f_ext: Wrenches | None = None) -> None:
         """Advance all states by `steps` steps under a constant control; `finite` marks states that are finite.
 
         Cost: 20 us plus the steps.
@@ -248,13 +299,19 @@ class BatchStepper(ReprMixin):
         ----------
         control : array_like, shape (nv,) or (B, nv), optional
             Forces [N, N m] or, with gains, targets. None is 0.
+        f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
+            External forces, as in `treesim.rollout`: {link: wrench} of wrenches (6,), (B, 6) or (B, steps, 6); or
+            wrenches on all bodies, (N, 6) or (B, N, 6); or `ExternalForce` objects, whose start and stop are times
+            `t` of this stepper. Calls with external forces take slower code, and may differ by rounding.
 
         Raises
         ------
         ArgumentError
             For a wrong shape.
         NonFiniteError
-            For a control that is not finite.
+            For a control or external force that is not finite.
+        UnknownNameError
+            For a link that the robot does not have.
 
         Warns
         -----
@@ -263,12 +320,14 @@ class BatchStepper(ReprMixin):
         """
         given = 0.0 if control is None else self._given(control)
         with self._alone("step"):
+            forces = None if f_ext is None else self._forces(f_ext)
             self._control[...] = given
             if not self._has_stepped:
                 self._has_stepped = True
                 self._warn_of_start(slice(None), self._q, stacklevel=2)
             if self._piece is not None:
-                self._carry(self._piece)
+                self._carry(self._piece, forces)
+            self._taken += self.steps
         if self.residual is not None and not self._has_warned and self.residual.max(initial=0.0) > UNSOLVED:
             self._has_warned = True
             warn_of_states(self.residual, "states", stacklevel=2)
@@ -280,7 +339,7 @@ class BatchStepper(ReprMixin):
 
     def _warn_of_start(self, rows: Any, q: np.ndarray, stacklevel: int) -> None:
         """Warn once of joints beyond their limits in the states q of some rows."""
-        if self._kept is None or self._has_warned_of_start:
+        if self._checks is None or self._has_warned_of_start:
             return
         own = self._limits
         if own is not None:
@@ -288,11 +347,19 @@ class BatchStepper(ReprMixin):
             own = lower, upper
         self._has_warned_of_start = warn_of_start(self.world, q, stacklevel + 1, None, own)
 
-    def _carry(self, piece: RolloutSegment) -> None:
+    def _carry(self, piece: RolloutSegment, forces: RolloutForces | None) -> None:
+        steps_by = self._steps.get(False) if forces is None else self._steps_under(forces)
+        if steps_by is not None:
+            if self._kept is not None and self._kept is not steps_by:
+                steps_by.take_over(self._kept)
+            self._kept = steps_by
+            piece = piece if forces is None else steps_by.carry
         with use_threads(self.threads):
             # not steps from 0 on, which would reset the warm start
             steps = slice(self.steps, 2 * self.steps)
             _, finite = piece(slice(0, self.count), steps, (self._q, self._v), self._next, self.steps)
+        if self.contact_wrench is not None and steps_by is not None:
+            self.contact_wrench = steps_by.mean_wrench
         before = self._q[:, None], self._v[:, None]
         self._q, self._v = (x[:, 0] for x in self._next)
         self._next = before

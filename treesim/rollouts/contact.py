@@ -1,4 +1,7 @@
-"""Rollouts with contact: in each step the unconstrained motion of all rollouts by SIMD, then their contact solves."""
+"""Rollouts with contact or external forces, step by step.
+
+In each step the unconstrained motion of all rollouts is computed by SIMD code, then their contact is solved.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..contact.checks import ContactChecks
+from ..contact.checks import ContactChecks, begin_checks
 from ..contact.deep_overlaps import deepest_bodies
 from ..contact.lanes import ContactLanes, begin_info, begin_lanes
 from ..engine.call.batched import BatchedTables
@@ -47,35 +50,39 @@ def free_code(code: StepCode, engine: str) -> BatchCode | None:
 
 
 class ContactSteps:
-    """Steps with contact of many rollouts in double precision, and the impulses of their warm start.
+    """Steps with contact or external forces of many rollouts in double precision, and the impulses of their warm start.
 
     A rollout's bits depend neither on other rollouts nor on their number.
     """
 
     def __init__(
-        self, method: Method, start: Start, policy: Policy | None, engine: str, checks: ContactChecks,
-        physics: Physics | None = None, measured: Measured | None = None,
+        self, method: Method, start: Start, policy: Policy | None, engine: str, checks: ContactChecks | None,
+        physics: Physics | None = None, measured: Measured | None = None, wrenches: bool = False,
     ) -> None:  # fmt: skip
         assert method.code is not None
         assert method.code.bound is not None
         self.measured = measured
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
-        self.checks = checks
-        assert method.code.stage is not None
+        self.checks = begin_checks(len(start.q)) if checks is None else checks
+        self.forces = start.forces
+        if self.code.forces is not None and engine != "generic":
+            self.code.forces.use_simd()
         self.free, self.touching = self._batched(physics)
         # parameters of the current rollouts: inputs of unconstrained steps, and constants of the contact solve
         self.own: list[np.ndarray] = []
         self.own_touching: BatchedTables | None = None
-        self.wrenches = measured is not None and measured.reduction.contact  # which SIMD contact solves do not return
-        simd_reports = self.touching is None and not self.wrenches
-        on_lanes = engine != "generic" and simd_reports and begin_lanes(method.code.stage)
+        # SIMD contact solves neither return wrenches nor include external forces
+        self.wrenches = wrenches or (measured is not None and measured.reduction.contact)
+        stage = method.code.stage
+        plain = self.touching is None and not self.wrenches and self.forces is None and engine != "generic"
         self.lanes = None if engine == "generic" else self._lane_code(engine)
-        self.touch = ContactLanes(method.code.stage) if on_lanes else None
+        self.touch = ContactLanes(stage) if stage is not None and plain and begin_lanes(stage) else None
         self.part: LaneSteps | None = None  # of the rollouts that are stepped, if these are on SIMD lanes
         # first of the current rollouts, their impulses, and memory for those of the next step
         self.first, self.kept, self.next = -1, np.empty((0, 0)), np.empty((0, 0))
         self.info = begin_info(0)  # diagnostics of the current rollouts, see `ContactLanes.bound`
-        self.overlaps = method.world.touching.largest_overlap < np.inf  # whether their growth is measured
+        # whether their growth is measured
+        self.overlaps = stage is not None and method.world.touching.largest_overlap < np.inf
         self.on_lanes: dict[tuple[int, int], LaneSteps] = {}  # of parts of the current rollouts
         self.wrench = np.empty(0)  # mean wrenches in the current step, times substeps
 
@@ -85,8 +92,9 @@ class ContactSteps:
             return None, None
         bound, stage, count = self.code.bound, self.code.stage, len(self.start.q)
         assert bound is not None
-        assert stage is not None
         free = physics.within(bound.entry, "reals", "settings", count=count)
+        if stage is None:
+            return free, None
         return free, physics.within(stage.entry, "reals", "geometry", "settings", count=count)
 
     def _free_code(self) -> tuple[Any, tuple[Any, ...], list[int], list[int]]:
@@ -185,6 +193,20 @@ class ContactSteps:
         info[:, BEFORE] = overlap
         info[:, DONE] += 1
 
+    @property
+    def mean_wrench(self) -> np.ndarray:
+        """Mean wrenches (count, N + 1, 6) on the bodies of the current rollouts in the last step, if requested."""
+        return (self.wrench / self.method.substeps).reshape(len(self.kept), -1, 6)
+
+    def take_over(self, other: ContactSteps) -> None:
+        """Continue from the impulses and diagnostics of the first rollouts of other steps."""
+        impulses = other.impulses()
+        if impulses is None:
+            self.first = -1
+            return
+        self.restore(impulses)
+        self.info[...] = other.info
+
     def impulses(self) -> np.ndarray | None:
         """Return the impulses (count, R) of the first rollouts for the warm start; None if they are not current."""
         return self.kept[:, : self.method.world.touching.rows].copy() if self.first == 0 else None
@@ -226,8 +248,13 @@ class ContactSteps:
 
     def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
         if self.policy is None:
-            return self.start.u[rows, step]
-        return self.policy.columns(self.method.dt * step, *now[:2], self.start.p[rows].astype(float))
+            u = self.start.u[rows, step]
+        else:
+            u = self.policy.columns(self.method.dt * step, *now[:2], self.start.p[rows].astype(float))
+        if self.forces is None:
+            return u
+        table = self.forces.at(rows, step)
+        return np.concatenate([u, np.broadcast_to(table, (len(u), table.shape[1]))], axis=1)
 
     def _substep(self, control: np.ndarray, now: Arrays, worst: np.ndarray) -> list[np.ndarray]:
         q, v, *total = now
@@ -236,13 +263,16 @@ class ContactSteps:
             return [*self.part.state, *(x + self.part.work for x in total)]
         result = self.code.new_result((len(q),))
         self.code.step_with(self._free, q, v, control, self.kept, result, batched=self.own_touching)
+        total = [x + result.work for x in total]
+        if self.code.stage is None:
+            return [result.q, result.v, *total]
         self.kept = result.warm_start
         if self.wrenches:
             self.wrench = self.wrench + result.wrench.reshape(len(q), -1)
         np.maximum(worst, result.solver_info[:, RESIDUAL], out=worst)
         if self.overlaps:
             self._grow(result.solver_info[:, PENETRATION], result.wrench)
-        return [result.q, result.v, *(x + result.work for x in total)]
+        return [result.q, result.v, *total]
 
     def _free(self, *arrays: Any) -> int:
         """Take the unconstrained step of a batch, by the same code for any number of states."""
@@ -251,7 +281,8 @@ class ContactSteps:
     def _bound_free(self, arrays: Sequence[np.ndarray]) -> Callable[[], int]:
         """Return the function that takes the unconstrained step of a batch, in the same arrays at every call."""
         count = len(arrays[0])
-        flat = [x.reshape(count, -1) for x in (*arrays[:3], *self.own, *arrays[3:])]
+        n = 3 if self.forces is None else 4
+        flat = [x.reshape(count, -1) for x in (*arrays[:n], *self.own, *arrays[n:])]
         if self.lanes is not None:
             return self.lanes.bound(flat, count)
         entry, constants, sizes, _ = self._free_code()

@@ -24,16 +24,24 @@ CROWDED = 0.5  # fraction of rollouts at their limits from which all are stepped
 
 
 def under_contact(
-    method: Method, start: Start, policy: Policy | None, engine: str, checks: ContactChecks,
-    physics: Physics | None = None, measured: Measured | None = None,
+    method: Method, start: Start, policy: Policy | None, engine: str, checks: ContactChecks | None,
+    physics: Physics | None = None, measured: Measured | None = None, wrenches: bool = False,
 ) -> ContactSteps:  # fmt: skip
-    """Return the stepper of rollouts with contact, under controls or a policy.
+    """Return the stepper of rollouts with contact or external forces, under controls or a policy.
 
-    checks: overwritten. physics: batched model parameters.
+    checks: overwritten. physics: batched model parameters. wrenches: whether wrenches on bodies are requested.
     """
     world = method.world
-    watched = world.touching.only_limits and world.robot.mimic_map is None and not world.m and policy is None
-    return (WatchedSteps if watched else ContactSteps)(method, start, policy, engine, checks, physics, measured)
+    watched = (
+        world.touching.only_limits
+        and world.robot.mimic_map is None
+        and not world.m
+        and policy is None
+        and start.forces is None
+    )
+    return (WatchedSteps if watched else ContactSteps)(
+        method, start, policy, engine, checks, physics, measured, wrenches
+    )
 
 
 @lru_cache(maxsize=64)

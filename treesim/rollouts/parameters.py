@@ -133,6 +133,11 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
     for name, there in (*parts, ("ground_friction", bool(world.ground))):
         if name in fields and not there:
             raise ArgumentError(f"model_parameters[{name!r}]: {world!r} has none; take a World(robot, ...) with it")
+    if "ground_friction" in fields and (world.surfaces or world.pairs):
+        raise ArgumentError(
+            "model_parameters['ground_friction'] would replace the friction of links: take a World without surfaces "
+            "and pairs"
+        )
     _check_gains(world.robot, fields)
     _check_limits(world.robot, fields)
     return fields

@@ -161,7 +161,7 @@ def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None
     if not robot.nv:
         raise UnsupportedError(f"{robot.name!r} cannot move: there is nothing to measure")
     check_clock(start.steps, start.number)
-    touching = method.code is not None and not world.touching.only_limits
+    touching = method.touches and not world.touching.only_limits
     bodies = robot.n_bodies + 1 if touching else 0
     reduction = Reduction(measures, robot.nq, robot.nv, k, bodies, method.dt, start.number)
     return Measuring(reduction, start.p, start.number)

@@ -121,7 +121,7 @@ class Repetition(ReprMixin):
 def replay(
     run: str | os.PathLike[str] | Trajectory,
     *,
-    controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
+    controller: Controller | Callable[..., ArrayLike] | None = None,
     progress: Callable[[int, int], None] | None = None,
     source: Source | None = None,
 ) -> Repetition:

@@ -22,6 +22,7 @@ from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError, StoppedWarning, keep_with, unknown_name
 from ..kernels.stepping.step import policy_step_entry
 from ..model.tree import Tree
+from ..simulation.external_forces import Wrenches
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
 from ..states.arguments import checked_progress, positive_number, whole_number
@@ -65,6 +66,7 @@ def rollout(
     model_parameters: Parameters | None = None,
     measure: Mapping[str, Measure] | None = None,
     keep: Keep = "all",
+    f_ext: Wrenches | None = None,
 ) -> Rollouts:
     """Simulate B rollouts of a robot in compiled code.
 
@@ -133,6 +135,11 @@ def rollout(
     keep : {"all", "last", "none"}
         Recorded states: one after every `every` steps, the last one of each rollout, or none, for measures
         alone.
+    f_ext : mapping, array_like, ExternalForce or sequence of ExternalForce, optional
+        External forces, to which effort limits do not apply. A mapping {link: wrench} of wrenches (6,), (B, 6) or (B,
+        steps, 6): force [N] first, then moment [N m], in the link's axes about its origin. Or such wrenches on all
+        bodies, (N, 6) or (B, N, 6). Or `ExternalForce` objects, which act from their start to their stop. Their work
+        counts as the controls'. They take the slower code that steps one by one, in double precision.
 
     Returns
     -------
@@ -196,17 +203,19 @@ def rollout(
         world, positive_number("dt", dt), integrator, backend, substeps, kp, kd, work, engine, contact_solver,
         bool(fields),
     )  # fmt: skip
+    if f_ext is not None:
+        method = method.under_forces()
     physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
     if physics is not None and physics.needs_armature:
         check_supported(chosen_backend(backend), world.robot, 1.0)
     counts = () if physics is None else physics.counts
-    start = start_of(method, q0, v0, control, policy_parameters, steps, counts, measures=bool(measure))
-    if method.code is not None:
+    start = start_of(method, q0, v0, control, policy_parameters, steps, counts, bool(measure), f_ext)
+    if method.touches:
         warn_of_start(world, start.q, 2, own=own_limits(world.robot, fields))
     measuring = measuring_of(measure, method, start)
     every, records = _kept(keep, every, start.steps, measuring is None, (work, out))
     count = len(start.q)
-    checks = None if method.code is None else begin_checks(count)
+    checks = begin_checks(count) if method.touches else None
     piece = _piece(method, start, every, engine, checks, physics, measuring)
     shapes = [(count, records, n) for n in method.sizes]
     results = Results(
@@ -255,7 +264,7 @@ def _steps(
             refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed
         if not moves:
             return None
-        if checks is not None:
+        if method.code is not None:
             return under_contact(method, start, None, engine, checks, physics, measured).carry
         return under_controls(
             method.entry, method.constants, method.sizes, u, number, engine, method.substeps,
@@ -265,7 +274,7 @@ def _steps(
     check_clock(start.steps, number)
     if not moves:
         return None
-    if checks is not None:
+    if method.code is not None:
         return under_contact(method, start, policy, engine, checks, physics, measured).carry
     entries = method.entry, policy_step_entry(method.entry)
     return under_policy(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,6 +16,9 @@ from ..states.arguments import checked_robot, positive_number, short_repr
 from ..system.display import ReprMixin, span, vector
 from ..types import ControllerName
 from ..validation.arrays import Argument, coerce
+
+if TYPE_CHECKING:
+    from ..contact.report import ContactReport
 
 CONTROLLERS = get_args(ControllerName)
 SAME_TIME = 1e-9  # s: times of steps are products, and contain rounding errors
@@ -29,6 +32,9 @@ class Controller(Protocol):
     A controller may also have `stiffness` and `damping`, (nv,) each [N m/rad, N m s/rad]: the derivatives of
     its torque with respect to position and velocity, sign reversed. An integrator may then add dt * damping +
     dt^2 * stiffness to the diagonal of the mass matrix. This keeps stiff gains stable at large steps.
+
+    A controller that needs contact has `torque(t, q, v, contact)` instead, with the `ContactReport` of the step before;
+    so may a function.
     """
 
     def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
@@ -48,9 +54,9 @@ class StatelessController:
 
 
 class Function(ReprMixin):
-    """Controller that wraps a function of (t, q, v) returning the torque."""
+    """Controller that wraps a function of (t, q, v), or of (t, q, v, contact), returning the torque."""
 
-    def __init__(self, function: Callable[[float, np.ndarray, np.ndarray], ArrayLike]) -> None:
+    def __init__(self, function: Callable[..., ArrayLike]) -> None:
         self.function = function
 
     def __repr__(self) -> str:
@@ -59,15 +65,29 @@ class Function(ReprMixin):
     def _repr_fields(self) -> list[tuple[str, Any]]:
         return [("function", self.function)]
 
-    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
-        """Return the function's result."""
-        return self.function(t, q, v)
+    @property
+    def torque(self) -> Callable[..., ArrayLike]:
+        """The function."""
+        return self.function
+
+
+def sees_contact(controller: Any) -> bool:
+    """Return whether a controller takes the contact report of the step before, as its fourth argument."""
+    if isinstance(controller, (ExtendedController, Pushed)):
+        return sees_contact(controller.controller)
+    try:
+        inspect.signature(controller.torque).bind(0.0, None, None)
+    except TypeError:
+        return True
+    except ValueError:  # a C function without a signature
+        pass
+    return False
 
 
 def as_controller(robot: Tree, given: Any) -> Controller:
     """Return a controller from an object with `torque`, a function of (t, q, v), or None (no torque).
 
-    Raises ArgumentError for anything else, and for a callable that does not take (t, q, v).
+    Raises ArgumentError for anything else, and for a callable that takes neither (t, q, v) nor (t, q, v, contact).
     """
     if given is None:
         return Zero(robot)
@@ -87,11 +107,19 @@ def as_controller(robot: Tree, given: Any) -> Controller:
         )
     controller: Controller = Function(given) if torque is given else given
     try:
-        inspect.signature(torque).bind(0.0, None, None)
-    except TypeError as error:
-        raise ArgumentError(f"the controller {controller_name(controller)!r} must take (t, q, v): {error}") from None
+        signature = inspect.signature(torque)
     except ValueError:  # a C function without a signature
-        pass
+        return controller
+    try:
+        signature.bind(0.0, None, None)
+    except TypeError as error:
+        try:
+            signature.bind(0.0, None, None, None)
+        except TypeError:
+            name = controller_name(controller)
+            raise ArgumentError(
+                f"the controller {name!r} must take (t, q, v), or (t, q, v, contact): {error}"
+            ) from None
     return controller
 
 
@@ -240,7 +268,7 @@ class Pushed(ReprMixin):
 
     def __init__(
         self,
-        controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None,
+        controller: Controller | Callable[..., ArrayLike] | None,
         robot: Tree,
         force: ArrayLike,
         *,
@@ -266,7 +294,7 @@ class Pushed(ReprMixin):
         when = [("start [s]", self.start), ("duration [s]", self.duration)]
         return [("robot", self.robot), ("force [N]", vector(self.force)), *when, ("controller", self.controller)]
 
-    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> ArrayLike:
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray, *contact: ContactReport) -> ArrayLike:
         """Return the other controller's torque plus the generalised force of the push while it acts.
 
         Parameters
@@ -277,13 +305,15 @@ class Pushed(ReprMixin):
             Configuration.
         v : ndarray, shape (nv,)
             Velocity.
+        *contact : ContactReport
+            Report of the step before, where the other controller takes it.
 
         Returns
         -------
         array_like, shape (nv,)
             Generalised forces [N m, N].
         """
-        given = self.controller.torque(t, q, v)
+        given = self.controller.torque(t, q, v, *contact)  # type: ignore[call-arg]
         acts = -SAME_TIME <= t - self.start < self.duration - SAME_TIME
         if not acts or np.shape(given) != (self.robot.nv,):  # the caller rejects an invalid torque
             return given
@@ -320,9 +350,10 @@ class ExtendedController(ReprMixin):
         """Velocity gains (nv,) [N m s/rad, N s/m], 0 for the bodies."""
         return self._extended(getattr(self.controller, "damping", 0.0))
 
-    def torque(self, t: float, q: np.ndarray, v: np.ndarray) -> Any:
+    def torque(self, t: float, q: np.ndarray, v: np.ndarray, *contact: ContactReport) -> Any:
         """Return the controller's torque (nv,) [N m, N], 0 for the bodies."""
-        return self._extended(self.controller.torque(t, q[: self.alone.nq], v[: self.alone.nv]))
+        state = q[: self.alone.nq], v[: self.alone.nv]
+        return self._extended(self.controller.torque(t, *state, *contact))  # type: ignore[call-arg]
 
     def _extended(self, given: Any) -> Any:
         """Append zeros for the bodies to the robot's values; values of another shape are returned unchanged."""

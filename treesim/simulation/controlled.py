@@ -15,7 +15,7 @@ from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
 from ..states.arguments import short_repr
 from ..types import Engine
-from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own
+from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
 from .external_forces import ExternalForces, ExternalJointForces, given_forces, wrench_table
 from .robot_warnings import warn_of_limits
 from .step import StepCode, forward_solver
@@ -93,7 +93,7 @@ class ControlledRobot:
         self.failure: Exception | None = None  # what the controller itself raised
         self.latest: GivenTorque | None = None  # of a controller that may have a state
         self.repeated: GivenTorque | None = None  # the next torque, if it is that of this state
-        self._own = is_own(self.controller)
+        self._own, self._sees_contact = is_own(self.controller), sees_contact(self.controller)
         self._shape, self._limit = (robot.nv,), robot.effort_limit
         if controller is not None and not isinstance(controller, Zero):
             warn_of_limits(robot, stacklevel=5)
@@ -142,7 +142,7 @@ class ControlledRobot:
     def _given(self, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Return the controller's torque (nv,), checked and clipped to the effort limits."""
         try:
-            given = self.controller.torque(t, q, v)
+            given = self.controller.torque(t, q, v, *([self.contact] if self._sees_contact else []))  # type: ignore[call-arg]
         except Exception as error:
             self.failure = error
             raise

@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 from ..dynamics.operational.frames import body_poses, frame_tables
 from ..dynamics.tables import constants_of, kernel_wrenches
 from ..engine.call.bound_entry import BoundEntry
-from ..engine.call.evaluate import run_states
+from ..engine.call.evaluate import lanes_for, run_states
+from ..engine.call.specialized import BatchCode
 from ..engine.frontend.fastcall import BAD_LAYOUT
 from ..errors import ArgumentError, NonFiniteError, unknown_name
 from ..kernels.stepping.external_forces import AT_POINTS, LOCAL, WORLD, WRENCHES, external_joint_forces_states
@@ -182,7 +183,7 @@ def wrench_table(robot: Tree, f_ext: Wrenches, t: float, batch: tuple[int, ...] 
     if isinstance(f_ext, Mapping):
         for link, wrench in f_ext.items():
             _add_local(robot, table, link, _wrench(f"f_ext of {link!r}", wrench, batch))
-    elif isinstance(f_ext, ExternalForce) or _holds_forces(f_ext):
+    elif isinstance(f_ext, ExternalForce) or holds_forces(f_ext):
         for force in checked_forces(robot, f_ext):
             if force.acts(t):
                 _add_force(robot, table, force)
@@ -191,7 +192,8 @@ def wrench_table(robot: Tree, f_ext: Wrenches, t: float, batch: tuple[int, ...] 
     return table
 
 
-def _holds_forces(value: Any) -> bool:
+def holds_forces(value: Any) -> bool:
+    """Return whether a value is a sequence with external forces."""
     return isinstance(value, Sequence) and any(isinstance(each, ExternalForce) for each in value)
 
 
@@ -265,11 +267,22 @@ class ExternalJointForces:
         ahead.setflags(write=False)
         inputs = (robot.nq,), (robot.nv,), (self.size,)
         self.bound = BoundEntry(entry, (*tables, ahead), inputs, ((robot.nv,),), engine=engine)
+        self._lanes: BatchCode | None = None
+
+    def use_simd(self) -> None:
+        """Compute batches of any size by SIMD code, if there is some: a state's bits then do not depend on the size."""
+        bound, nv = self.bound, self.bound.inputs[1][0]
+        if self._lanes is None and bound.engine != "generic":
+            sizes = [shape[0] for shape in bound.inputs]
+            self._lanes = lanes_for(bound.entry, bound.constants, sizes, [nv], np.dtype(float), bound.engine)
 
     def __call__(self, q: np.ndarray, v: np.ndarray, table: np.ndarray) -> np.ndarray:
         """Return the joint forces (..., nv) of the table (..., 21 N) at states q (..., nq), v (..., nv)."""
         external = np.empty(v.shape)
         arrays = [np.ascontiguousarray(x) for x in (q, v, table)]
+        if q.ndim > 1 and self._lanes is not None:
+            self._lanes.run([*arrays, external], len(q))
+            return external
         if (self.bound.call if q.ndim == 1 else self.bound.batch)(*arrays, external) == BAD_LAYOUT:
             given, result = (
                 [x.reshape(-1, x.shape[-1]).astype(float) for x in arrays],

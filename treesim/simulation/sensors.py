@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from ..dynamics.operational.frames import body_poses, frame_pose
 from ..dynamics.operational.motion import FrameMotion, frame_motions
@@ -291,6 +290,8 @@ class FramePose(Sensor):
 
     def _read(self, steps: Steps) -> np.ndarray:
         """Return the readings (K, 7)."""
+        from scipy.spatial.transform import Rotation
+
         pose = frame_pose(steps.robot, steps.q, self.frame)
         return np.concatenate([pose[:, :3, 3], Rotation.from_matrix(pose[:, :3, :3]).as_quat()], axis=1)
 

@@ -61,7 +61,8 @@ class Simulation(ReprMixin):
         A name of `available("dynamics")`, or a backend.
     controller : Controller, callable or None
         An object with `torque(t, q, v)`, see treesim.simulation.control; or a function of (t, q, v) that
-        returns the torque (nv,) [N m, N]; or None for no torque.
+        returns the torque (nv,) [N m, N]; or None for no torque. Both may take a fourth argument, the
+        `ContactReport` of the step before.
     gravity : array_like, shape (3,), optional
         Gravity [m/s^2], the robot's by default.
     engine : str
@@ -109,7 +110,7 @@ class Simulation(ReprMixin):
         *,
         integrator: str = "implicit_midpoint",
         backend: str | DynamicsBackend = "aba",
-        controller: Controller | Callable[[float, np.ndarray, np.ndarray], ArrayLike] | None = None,
+        controller: Controller | Callable[..., ArrayLike] | None = None,
         gravity: ArrayLike | None = None,
         engine: Engine = "auto",
         substeps: int | None = None,

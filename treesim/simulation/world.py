@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from ..contact.overlaps import overlapping
 from ..contact.pairs import GROUND
 from ..contact.shape_pairs import shape_pairs
 from ..contact.static_mesh import StaticMesh
+from ..contact.surfaces import surfaces_of
 from ..contact.tables import Shapes, Touching, surface_names, touching
 from ..contact.uncovered import warn_of_uncovered
 from ..contact.unsolved import UNSOLVED
@@ -75,7 +76,12 @@ class World(ReprMixin):
         Other trees: free bodies (see `treesim.free_body`), robots or furniture. Shapes of fixed bases are
         static. `World.robot` is then one tree of all, the robot's bodies and coordinates first.
     surface : Surface, optional
-        Contact properties between bodies.
+        Contact properties of two links without `surfaces`.
+    surfaces : mapping of str to Surface, optional
+        Contact properties of links by name. Where two surfaces touch, they are mixed, see docs/contact.md.
+    pairs : mapping of (str, str) to Surface, optional
+        Contact properties of pairs of links, or of a link and a surface of the ground, by names in any order. They
+        are not mixed. "ground" is all surfaces of the ground.
     self_collision : bool
         Whether bodies of the robot can touch each other, except neighbours.
     use_loops : bool
@@ -100,7 +106,7 @@ class World(ReprMixin):
     ArgumentError
         For an invalid argument.
     UnknownNameError
-        For an unknown frame.
+        For an unknown frame, link or surface.
     NonFiniteError
         For a number that is not finite.
 
@@ -130,6 +136,8 @@ class World(ReprMixin):
     ground: tuple[Surface, ...]
     bodies: tuple[Tree, ...]
     surface: Surface
+    surfaces: Mapping[str, Surface]
+    pairs: Mapping[tuple[str, str], Surface]
     self_collision: bool
     use_loops: bool
     use_limits: bool
@@ -150,6 +158,8 @@ class World(ReprMixin):
         ground: Surface | Sequence[Surface] | None = None,
         bodies: Tree | Sequence[Tree] = (),
         surface: Surface | None = None,
+        surfaces: Mapping[str, Surface] | None = None,
+        pairs: Mapping[tuple[str, str], Surface] | None = None,
         self_collision: bool = False,
         use_loops: bool = True,
         use_limits: bool = True,
@@ -163,7 +173,7 @@ class World(ReprMixin):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
         alone, free = checked_robot(robot), checked_parts("bodies", bodies, Tree)
         kinds = (Ground, StaticBox, HeightField, StaticMesh)
-        surfaces = checked_parts("ground", () if ground is None else ground, kinds)
+        grounds = checked_parts("ground", () if ground is None else ground, kinds)
         if surface is not None:
             checked_part("surface", surface, Surface)
         if collision is not None and not is_name_of(collision, ("coal",)):
@@ -193,22 +203,26 @@ class World(ReprMixin):
         self._set("constants", (tables.layout, geometry, closure_table(held, tables)))
         for array in self.constants:
             array.setflags(write=False)
-        _check_names(surfaces, robot)
+        _check_names(grounds, robot)
+        default = surface or Surface()
+        surfaces, pairs = {} if surfaces is None else surfaces, {} if pairs is None else pairs
+        laws = surfaces_of(robot, surface_names(grounds), grounds, default, surfaces, pairs)
         self._set("sensors", checked_sensors(robot, sensors))
-        kept = {"ground": surfaces, "bodies": free, "surface": surface or Surface(), "alone": alone}
+        kept = {"ground": grounds, "bodies": free, "surface": default, "alone": alone}
+        kept |= {"surfaces": dict(surfaces), "pairs": dict(pairs)}
         for name, value in (kept | flags | {"collision": collision, "contact_tolerance": tolerance}).items():
             self._set(name, value)
-        warn_of_uncovered(robot, surfaces, stacklevel=2)
+        warn_of_uncovered(robot, grounds, bool(self.surfaces or self.pairs), stacklevel=2)
         compiled, convex = self._shape_pairs() if free or self_collision else ((), ())
         how = (
             self.use_limits,
             self.use_joint_friction,
             self.constants[:2],
             compiled,
-            self.surface,
+            laws,
             self.use_velocity_limits,
         )
-        self._set("touching", touching(robot, surfaces, *how, convex))
+        self._set("touching", touching(robot, grounds, *how, convex))
         self._set("convex", ConvexPairs(robot, convex, self.touching.convex[0]))
 
     def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
@@ -229,7 +243,8 @@ class World(ReprMixin):
         return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.use_loops else 0)]
 
     def _options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("ground", "bodies", "surface", *SWITCHES, *OPTIONS)}
+        laws = {name: tuple(getattr(self, name).items()) for name in ("surfaces", "pairs") if getattr(self, name)}
+        return {name: getattr(self, name) for name in ("ground", "bodies", "surface", *SWITCHES, *OPTIONS)} | laws
 
     def with_robot(self, robot: Tree) -> World:
         """Return the same world with another robot, for example one with other limits.

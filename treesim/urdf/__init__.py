@@ -15,6 +15,9 @@ from .repairs import REPAIRS
 from .resolve import open_source
 
 if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from ..model.inertia import Placement
     from ..model.tree import Tree
     from ..types import BaseChoice, Mimic, Repairs
     from .read import Source
@@ -40,6 +43,7 @@ def load(
     strict: bool = False,
     repair: Repairs = False,
     xacro: bool = False,
+    base_pose: Placement | ArrayLike | None = None,
 ) -> Tree:
     """Read a robot description (URDF) into a kinematic tree; mesh files are located, not read.
 
@@ -72,6 +76,8 @@ def load(
         Expand the file with the installed program xacro, whatever the file's name. By default only files whose
         names end in `.xacro` are expanded. xacro evaluates the file's expressions and reads the files that they
         name.
+    base_pose : Placement or array_like, shape (4, 4), optional
+        Pose of the root link in the world, of a fixed base; the world's frame by default.
 
     Returns
     -------
@@ -84,6 +90,8 @@ def load(
         With all errors, each with its line.
     UnknownNameError
         If no installed robot has this name.
+    ModelError
+        If `base_pose` is no pose, or the base floats.
 
     Warns
     -----
@@ -111,4 +119,4 @@ def load(
         given = with_repairs(open_source(source, findings), repair, base, mimic, findings)
         tree = build_tree(given, base, mimic, findings)
     findings.warn(stacklevel=2)
-    return tree
+    return tree if base_pose is None else tree.with_base_pose(base_pose)

@@ -29,7 +29,5 @@ def report_link_friction(root: _Element, findings: Findings) -> None:
             found.setdefault(gazebo.get("reference") or "", own[0])
     if found:
         what = f"friction of links is left out: that of {listed(list(found))}"
-        hint = (
-            "friction belongs to what they meet: treesim.Ground(friction=...), or surface=treesim.Surface(friction=...)"
-        )
+        hint = "give it to the world: treesim.World(robot, surfaces={link: treesim.Surface(friction=...)})"
         findings.add(LINK_FRICTION, what, next(iter(found.values())), hint)

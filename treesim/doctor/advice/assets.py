@@ -63,8 +63,8 @@ ASSETS = {
         COLOR,
     ),
     "U511": Advice(
-        "treesim uses the friction of the ground, or of the surface that all bodies share.",
-        "Nothing is wrong if one coefficient serves all contacts; else give the ground that of the links in contact.",
+        "treesim uses the friction of the ground, and of surfaces of links that are given to the world.",
+        "Nothing is wrong if one coefficient serves all contacts; else give the world surfaces of these links.",
         '<contact><lateral_friction value="0.3"/></contact>',
         "",
         before='<collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision>',

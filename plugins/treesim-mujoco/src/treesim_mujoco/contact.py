@@ -116,6 +116,8 @@ def contact_model(scene: ContactScene) -> Any:
 
     Raises UnsupportedError if MuJoCo does not support the bodies, shapes or ground.
     """
+    if scene.world.surfaces or scene.world.pairs:
+        raise UnsupportedError("contact scenes for MuJoCo have no surfaces of links and pairs")
     collide = int(bool(scene.world.bodies))
 
     def furnish(spec: Any) -> None:
