@@ -108,6 +108,7 @@ def test_another_sweep_in_the_store_is_refused_and_what_differs_named(whole):
         ({"chunk": 8}, "chunk is 16 in it, 8 here"),
         ({"vary": {**VARY, "q0": around(sd=0.3)}}, r"vary\['q0'\] is around"),
         ({"measure": {"fastest": measures.minimum(fastest)}}, r"measure\['fastest'\] is"),
+        ({"f_ext": {LINK: np.ones(6)}}, "f_ext is"),
     ):
         with pytest.raises(ArgumentError, match=text):
             run(whole.path, **options)
@@ -185,6 +186,9 @@ def test_a_replay_has_the_same_bits(whole, tmp_path):
     assert runs.v[0, :, 1].max() == float(whole.summary["fastest"][33])
     other = run(tmp_path / "run.zarr", keep="last")
     assert np.array_equal(other.summary["q"][33], runs.q[0, -1])
+    pushed = run(tmp_path / "pushed.zarr", f_ext=treesim.ExternalForce(LINK, torque=(1, 2, 3.0), start=0.003))
+    change = np.abs(pushed.replay(33).v[0] - runs.v[0]).max(axis=1)
+    assert change[2] < 1e-12 and change[3] > 1e-4
     sweeps.study.Store(other.path).group["fastest"][33] = 3.0
     with pytest.raises(SweepError, match=r"sample 33 has other bits.*they do not have the checksum in the manifest"):
         other.replay(33)
@@ -329,6 +333,7 @@ def test_means_over_bins():
         ({"vary": [1]}, "vary must be a dict"),
         ({"q0": np.zeros((3, 2))}, r"q0 has shape \(3, 2\), but \(2,\) is needed: samples differ by vary="),
         ({"measure": {"q": MEASURE["where"]}}, r"measure\['q'\]: a name of its own"),
+        ({"f_ext": {LINK: np.ones((SAMPLES, 6))}}, "f_ext of a sweep must be the same for all samples"),
         ({"chunk": 0}, "chunk must be a whole number"),
         ({"workers": 0}, "workers must be a whole number"),
         ({"client": 3, "workers": None}, "client must be a dask.distributed.Client"),

@@ -217,7 +217,8 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
     names = surface_names(grounds)
     for shape in shapes:
         for solid, ground, name in zip(solids, grounds, names, strict=True):
-            made.add(shape, solid, ground, name, internal_edges=len(made.ints) + 1 if len(grounds) > 1 else 0)
+            several = len(grounds) > 1 or (isinstance(ground, StaticMesh) and ground.edges.has_internal_edges)
+            made.add(shape, solid, ground, name, internal_edges=len(made.ints) + 1 if several else 0)
     for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
         if isinstance(ground, StaticBox):
             corners = CollisionShape(0, ground.placement, "box", size=tuple(np.asarray(ground.size)), link=name)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import ArgumentError, NonFiniteError
 from ..model.tree import Tree
-from ..simulation.external_forces import ExternalForce, checked_forces, holds_forces, wrench_table
+from ..simulation.external_forces import ExternalForce, checked_forces, described_forces, holds_forces, wrench_table
 from ..states.arguments import short_repr
 from ..validation.arrays import Argument, coerce
 
@@ -79,6 +79,12 @@ class RolloutForces:
             self.counts.add(len(given))
         if len(self.counts) > 1:
             raise ArgumentError(f"{label} has {len(given)} rows, but other wrenches have {min(self.counts)}")
+
+    @property
+    def description(self) -> dict[str, Any]:
+        """Plain values that determine the forces."""
+        of_steps = {link: x.tolist() for link, x in self._of_steps.items()}
+        return {"constant": self._constant.tolist(), "of steps": of_steps, "timed": described_forces(self._timed)}
 
     def at(self, rows: slice, step: int) -> np.ndarray:
         """Return the table (n, 21 N) of the rollouts `rows` in a step, or (1, 21 N) if it is the same for all."""

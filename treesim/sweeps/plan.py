@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from ..engine.graph.policies import Policy
 from ..errors import ArgumentError, listed, quoted
 from ..model.tree import Tree
+from ..rollouts.external_forces import RolloutForces
 from ..rollouts.measures import Measure
 from ..rollouts.reduction import Reduction, checked_measures
 from ..simulation.provenance import surroundings
@@ -112,7 +113,10 @@ class Plan:
         identity |= {f"measure[{name!r}]": self._measure_identity(name) for name in self.measure}
         nominals = {"parameters" if name == "p" else name: self.fields[name] for name in (*STARTS, "kp", "kd")}
         identity |= {name: _digest(field.nominal.tolist()) for name, field in nominals.items()}
-        identity |= {name: str(value) for name, value in self.settings.items()}
+        identity |= {name: str(value) for name, value in self.settings.items() if name != "f_ext"}
+        if self.settings.get("f_ext") is not None:
+            forces = RolloutForces(self.world.robot, self.settings["f_ext"], self.dt)
+            identity["f_ext"] = _digest(forces.description)
         return identity | {name: versions[name] for name in VERSIONS}
 
     def _policy_identity(self) -> str:
@@ -177,6 +181,8 @@ def plan_of(
     measures = checked_measures(measure)
     _check_names(vary, measures)
     steps = whole_number("steps", counts["steps"], 1)
+    if settings.get("f_ext") is not None and (rows := RolloutForces(tree, settings["f_ext"], 1.0).counts):
+        raise ArgumentError(f"f_ext of a sweep must be the same for all samples, got wrenches for {min(rows)} rollouts")
     known = fields(world, starts, {"kp": kp, "kd": kd})
     return Plan(
         world,

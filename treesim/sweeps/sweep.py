@@ -116,7 +116,7 @@ def sweep(
     announce : callable, optional
         Called with an Estimate of time and size before the work begins; an exception ends the sweep.
     **settings
-        integrator, substeps, backend, contact_solver, engine of `rollout`.
+        integrator, substeps, backend, contact_solver, engine, f_ext of `rollout`; f_ext is the same for all samples.
 
     Returns
     -------
