@@ -159,8 +159,7 @@ def test_bodies_beside_a_robot_keep_their_names_or_get_others():
     world = treesim.World(robot, bodies=[first, second], ground=treesim.Ground())
     assert world.robot.body_names[-2:] == ("crate", "two.crate")
     assert world.robot.nq == robot.nq + 14 and world.robot.name == robot.name
-    with pytest.raises(treesim.ModelError, match="with_name"):
-        treesim.World(robot, bodies=[first, first, first])
+    assert treesim.World(robot, bodies=[first] * 3).robot.body_names[-3:] == ("crate", "one.crate", "one_2.crate")
 
 
 def test_neighbours_of_a_robot_do_not_meet_unless_other_bodies_do():

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.contact.meshes import of_field
 from tests.contact.scenes import G, at, free_body, shape, simulate, turned, world_velocity
-from treesim import HeightField, Placement, StaticBox
+from treesim import HeightField, Placement, StaticBox, StaticMesh
 
 X, Y = turned((0, 1, 0), np.pi / 2), turned((1, 0, 0), np.pi / 2)
 HULL = np.array(list(product((-0.2, 0.2), (-0.2, 0.2), (-0.05, 0.05))))
@@ -90,6 +91,16 @@ def test_a_fall_onto_a_ridge_ends_at_its_height_without_energy_gain(name):
     run = simulate(treesim.World(body(name), ground=surface), q0, duration=0.3)
     assert run.q[-1, 2] == pytest.approx(q0[2] - 0.05, abs=1e-6)
     assert np.diff(run.energy).max() < 1e-9 and run.solver_info[:, 0].max() < 1e-6
+
+
+@pytest.mark.parametrize("name", ["slab", "hull", "disc"])
+@pytest.mark.parametrize("mesh", [False, True], ids=["field", "mesh"])
+def test_nothing_stops_what_slides_along_a_ridge_over_its_nodes(name, mesh):
+    """Where the ends of the ridge's edges lie under the body, normals are those of its lower face."""
+    ground = HeightField(RIDGE, friction=0)
+    ground = StaticMesh(*of_field(ground), friction=0) if mesh else ground
+    run = simulate(treesim.World(body(name), ground=ground), on(name, (0, 0.03), 0.1), [0, 1, 0, 0, 0, 0], duration=0.3)
+    np.testing.assert_allclose(run.q[-1, :3], on(name, (0, 0.33), 0.1)[:3], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("name", ["slab", "hull", "disc", "ball"])

@@ -1,7 +1,6 @@
 """Static meshes: what they are made of, which are refused, and robots, rollouts and files with them."""
 
 import pickle
-import warnings
 
 import numpy as np
 import pytest
@@ -41,13 +40,12 @@ def test_triangles_without_area_are_dropped_and_counted():
     assert np.array_equal(mesh.triangles, SQUARE)
 
 
-def test_vertices_on_edges_of_other_triangles_are_reported_but_not_those_of_walls():
-    with pytest.warns(ShapeWarning, match=r"such as \(1, 1, 0\), 1 in all.*Divide the triangles"):
-        StaticMesh(CORNERS, [*SQUARE, [3, 4, 5], [4, 2, 6], [4, 6, 5]])
+def test_triangles_side_by_side_without_common_vertices_are_noticed_but_not_walls():
+    assert StaticMesh(CORNERS, [*SQUARE, [3, 4, 5], [4, 2, 6], [4, 6, 5]]).edges.has_internal_edges
+    assert StaticMesh(*together(of_box((1, 1, 1)), of_box((1, 1, 1), (3, 0, 0)))).edges.has_internal_edges
     wall = np.vstack([CORNERS[:4], [[0, 1, 1], [2, 1, 1], [1, 1, 0]]])
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        StaticMesh(wall, [*SQUARE, [6, 4, 3], [6, 5, 4], [6, 2, 5]])
+    assert not StaticMesh(wall, [*SQUARE, [3, 2, 5], [3, 5, 4]]).edges.has_internal_edges
+    assert not StaticMesh(*of_box((1, 1, 1))).edges.has_internal_edges
 
 
 def test_equal_vertices_are_one_so_that_a_file_of_single_triangles_is_a_surface(tmp_path):

@@ -137,6 +137,16 @@ class MeshEdges:
         return self.vertices[np.unique(vertex[loose])]
 
     @cached_property
+    def has_internal_edges(self) -> bool:
+        """True if the mesh has several parts, or triangles side by side that do not share vertices."""
+        from scipy.sparse import coo_matrix
+        from scipy.sparse.csgraph import connected_components
+
+        m, pairs = len(self.triangles), self.others >= 0
+        joined = coo_matrix((np.ones(pairs.sum()), (self.sides[pairs] // 3, self.others[pairs] // 3)), (m, m))
+        return connected_components(joined, directed=False)[0] > 1 or len(self.loose_vertices()) > 0
+
+    @cached_property
     def bends(self) -> np.ndarray:
         """1 for convex edges and those at the border, -1 for concave ones, 0 for flat ones (e,)."""
         t, (u, third) = self.sides // 3, self._opposite(self.others)

@@ -61,12 +61,12 @@ class StaticMesh(Surface):
     Warns
     -----
     ShapeWarning
-        If there are triangles without area, or vertices on the edges of triangles that do not share them.
+        If there are triangles without area.
 
     Notes
     -----
-    A mesh must not intersect itself. Faces that another surface of the world covers, such as those between two meshes
-    side by side, have no contacts.
+    A mesh must not intersect itself. Faces that another part of it or another surface of the world covers, such as
+    those between two boxes side by side, have no contacts.
 
     What is inside is known near the surface only: a point behind it, within the radius of the shape's bounding ball,
     touches the nearest triangle. An open mesh acts from both sides so near to it: nothing should move behind it.
@@ -90,30 +90,19 @@ class StaticMesh(Surface):
         sound = has_area(vertices[triangles])
         if not sound.any():
             raise ArgumentError("none of the triangles has an area: their vertices are equal or on one line")
+        if not sound.all():
+            warnings.warn(
+                f"{np.count_nonzero(~sound)} of {len(sound)} triangles of the mesh have no area and are dropped, the "
+                f"first is triangle {int(np.flatnonzero(~sound)[0])}",
+                ShapeWarning,
+                stacklevel=3,
+            )
         triangles = triangles[sound]
         for array in (vertices, triangles):
             array.setflags(write=False)
         object.__setattr__(self, "vertices", vertices)
         object.__setattr__(self, "triangles", triangles)
         object.__setattr__(self, "_edges", MeshEdges(vertices, triangles, np.flatnonzero(sound)))
-        self._warn(sound, self.edges.loose_vertices())
-
-    def _warn(self, sound: np.ndarray, loose: np.ndarray) -> None:
-        if not sound.all():
-            warnings.warn(
-                f"{np.count_nonzero(~sound)} of {len(sound)} triangles of the mesh have no area and are dropped, the "
-                f"first is triangle {int(np.flatnonzero(~sound)[0])}",
-                ShapeWarning,
-                stacklevel=4,
-            )
-        if len(loose):
-            warnings.warn(
-                "vertices of the mesh lie on border edges of triangles without being corners of these, such as "
-                f"{vector(loose[0])}, {len(loose)} in all: shapes may catch there. Divide the triangles so that they "
-                "share these vertices, with equal coordinates",
-                ShapeWarning,
-                stacklevel=4,
-            )
 
     @classmethod
     def from_file(

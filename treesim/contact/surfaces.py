@@ -27,12 +27,15 @@ class Surfaces(NamedTuple):
 
     def of(self, one: str, other: str) -> Surface:
         """Return the contact parameters of two links, or of a link and a surface, by their names."""
-        wide = [GROUND if name in self.grounds else name for name in (one, other)]
-        for names in ((one, other), (wide[0], wide[1])):
-            if names in self.pairs:
-                return self.pairs[names]
-        own = [self.sides[name] for name in (one, other) if name in self.sides]
-        return mixed(*own) if len(own) == 2 else own[0] if own else self.default
+        if self.pairs:
+            wide = [GROUND if name in self.grounds else name for name in (one, other)]
+            for names in ((one, other), (wide[0], wide[1])):
+                if names in self.pairs:
+                    return self.pairs[names]
+        first, second = self.sides.get(one), self.sides.get(other)
+        if first is None or second is None:
+            return first or second or self.default
+        return mixed(first, second)
 
 
 def mixed(one: Surface, other: Surface) -> Surface:

@@ -217,7 +217,8 @@ def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
     names = surface_names(grounds)
     for shape in shapes:
         for solid, ground, name in zip(solids, grounds, names, strict=True):
-            made.add(shape, solid, ground, name, internal_edges=len(made.ints) + 1 if len(grounds) > 1 else 0)
+            several = len(grounds) > 1 or (isinstance(ground, StaticMesh) and ground.edges.has_internal_edges)
+            made.add(shape, solid, ground, name, internal_edges=len(made.ints) + 1 if several else 0)
     for g, (ground, name) in enumerate(zip(grounds, names, strict=True)):
         if isinstance(ground, StaticBox):
             corners = CollisionShape(0, ground.placement, "box", size=tuple(np.asarray(ground.size)), link=name)
@@ -275,7 +276,7 @@ class _Pairs:
         """
         first, points, planes = self._points(shape)
         cylinder, between, slots = int(shape.kind == "cylinder"), _between(shape, solid), _slots(shape, solid, points)
-        (nx, ny), start = solid.nodes, self._start(solid.heights)
+        (nx, ny), start = solid.nodes, 0 if solid.heights is None else self._start(solid.heights)
         group, flipped = self._group(shape, solid, met)
         row = [shape.body, solid.body, solid.kind, first, len(points), self.slots, cylinder, nx, ny, start]
         terrain = solid.kind in (GRID, MESH)
@@ -295,17 +296,17 @@ class _Pairs:
         self.links.append((shape.link, met))
         self.slots += shared
         self.most = max(self.most, slots)
-        self.capacity += min(slots, PER_PAIR * {GRID: GROUPS, MESH: MESH_GROUPS}.get(solid.kind, 1))
+        groups = (MESH_GROUPS if solid.kind == MESH else GROUPS) if terrain else 1
+        self.capacity += min(slots, PER_PAIR * groups)
 
-    def _start(self, heights: np.ndarray | None) -> int:
+    def _start(self, heights: np.ndarray) -> int:
         """Return the place of the numbers of a height field or mesh in the table, to which they are added once."""
         start = 0
         for known in self.heights:
             if known is heights:
                 return start
             start += known.size
-        if heights is not None:
-            self.heights.append(heights)
+        self.heights.append(heights)
         return start
 
     def _group(self, shape: CollisionShape, solid: Solid, met: str) -> tuple[int, int]:

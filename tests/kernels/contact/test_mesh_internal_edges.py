@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import treesim
-from tests.contact.meshes import of_box, of_profile
+from tests.contact.meshes import of_box, of_profile, together
 from tests.contact.scenes import at, ball, cube, simulate, turned
 from treesim import Ground, Placement, StaticBox, StaticMesh
 
@@ -21,12 +21,19 @@ def sheet(first, last, z=0.0):
 
 
 LEFT = Placement(translation=(-1, 0, -0.1))
+STRIPES = [(-2.0, 0.0), (-1.0, 0.0), (0.0, 0.0)]
 PAIRS = {
     "two meshes": (mesh(LEFT), mesh(RIGHT)),
     "a mesh and a box": (mesh(LEFT), StaticBox((2, 1, 0.2), RIGHT, friction=MU)),
     "a box and a mesh": (StaticBox((2, 1, 0.2), LEFT, friction=MU), mesh(RIGHT)),
     "two open meshes": (sheet(-2, 0), sheet(0, 2)),
     "a mesh in a plane": (Ground(friction=MU), mesh(RIGHT)),
+    "a mesh of two boxes": StaticMesh(
+        *together(of_box((2, 1, 0.2), LEFT.translation), of_box((2, 2, 0.4), (1, 0.1, -0.2))), friction=MU
+    ),
+    "triangles without common vertices": StaticMesh(
+        *together(of_profile(STRIPES, np.linspace(-1, 1, 8)), of_profile([(0, 0), (2, 0)], (-1, 0, 1))), friction=MU
+    ),
     "two meshes of other heights": (mesh(LEFT), mesh(Placement(translation=(1, 0, -0.05)), (2, 0.5, 0.1))),
 }
 

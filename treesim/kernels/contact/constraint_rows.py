@@ -8,7 +8,7 @@ with friction, rows of constrained frames and loops, and speed limits.
 from __future__ import annotations
 
 from ..algebra.linear import cross, dot, scale, sub
-from ..algebra.numbers import maximum, minimum, sqrt
+from ..algebra.numbers import maximum, minimum, select, some, sqrt
 from ..constrained.constraints import constraint_rows
 from .candidates import put_row
 from .delassus import put_joint, put_pair
@@ -104,9 +104,10 @@ def put_limits(m, q, dt, n):
     for j in range(m.touch.limits):
         k = m.touch.limit[j, 0]
         closing = -m.touch.limit[j, 2] * m.mean[k]
-        if limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0):
+        near = limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0)
+        if some(near):
             put_joint(m.rows, n, k)
-            m.limit[n] = j
+            m.limit[n], m.active[n] = j, select(near, 1, 0)
             n += 1
     return n
 
@@ -115,7 +116,7 @@ def put_frictions(m, n):
     """Add rows of the joints with friction, from row n on; return the number of rows."""
     for j in range(m.touch.frictions):
         put_joint(m.rows, n, m.touch.friction[j])
-        m.limit[n] = m.touch.limits + j
+        m.limit[n], m.active[n] = m.touch.limits + j, 1.0
         n += 1
     return n
 
@@ -125,9 +126,10 @@ def put_speeds(m, n):
     first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
     for j in range(m.touch.speeds):
         k = m.touch.speed[j, 0]
-        if m.touch.speed[j, 1] * m.end[k] > NEAR * m.touch.fastest[j]:
+        fast = m.touch.speed[j, 1] * m.end[k] > NEAR * m.touch.fastest[j]
+        if some(fast):
             put_joint(m.rows, n, k)
-            m.limit[n] = first + j
+            m.limit[n], m.active[n] = first + j, select(fast, 1, 0)
             n += 1
     return n
 

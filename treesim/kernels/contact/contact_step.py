@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..algebra.numbers import maximum, minimum, select, some, sqrt
+from ..algebra.numbers import maximum, minimum
 from ..algebra.tables import with_armature
 from ..entries.status import FINE
 from ..kinematics.configuration import advance, retrace
@@ -54,6 +54,7 @@ from .delassus import (
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .problem import Problem, accepted_by, regularize_immobile_rows, relative_velocities, residual, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
+from .restitution import solve_within_energy, work_of
 from .rolling_friction import NO_ROLLING, WITH_ROLLING
 from .work import (
     any_soft,
@@ -69,22 +70,6 @@ from .wrenches import put_wrenches
 # diagnostics of a step; RESIDUAL is that of velocities
 PENETRATION, RESIDUAL, CERTIFICATE, CONTACTS, ITERATIONS, LEFT_OUT, POSITION_RESIDUAL = range(7)
 SOLVER_INFO = 7
-
-
-def work_of(m, impulse, n):
-    """Return the energy change T(v+) - T(v_f) = lambda' (sigma+ + sigma_f) / 2 of velocities without bias.
-
-    v_f includes the impulses of soft surfaces' springs, which are conservative.
-    """
-    total = impulse[0] * 0
-    for r in range(n):
-        total += impulse[r] * (m.sigma[r] - m.bias[r] + m.end_rate[r]) / 2
-    for s in range(n):
-        if some(m.soft[s] > 0):
-            total -= impulse[s] * (m.sigma[s] - m.bias[s] + m.end_rate[s]) / 2
-            for r in range(n):
-                total += select(m.soft[r] > 0, 0, impulse[r] * m.rows.G[r, s] * impulse[s] / 2)
-    return total
 
 
 def reset_warm_start(after):
@@ -229,101 +214,91 @@ def parts_of(on_planes, on_meshes, held, resists, again, placed):
     return Parts(PLANES if on_planes else MESHES if on_meshes else SOLIDS, rows, rolling, again, placed)
 
 
+class Solving(NamedTuple):
+    """Functions that solve the problem of a step.
+
+    solver: kernel of a contact solver. solve: the same with torsional and rolling friction, `rolling`. hold: applies
+    the constraints of mimic joints to the rows (`contact_mimic`).
+    """
+
+    solver: Any
+    solve: Any
+    hold: Any
+    rolling: Any
+
+
+def resolve(f, moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, placed):
+    """Solve for all sets of impulses, their changes of velocity and the diagnostics.
+
+    f: see `Solving`. placed: whether the kinematics are known. Returns the work of the velocity impulses.
+    """
+    share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
+    rates(moved, v, m, n, placed)
+    if not placed:
+        articulate(moved, m.rows)
+    backward_sweep(moved, m.rows, n)
+    f.hold(moved, q, m.rows, n, mimic_constraint)
+    assemble_delassus(moved, m.rows, n)
+    accepted = accepted_by(tolerance / share, nc)  # a velocity that lasts is so much faster in the next positions
+    problem = Problem(blocks_of(m, nc), n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
+    position_problem(m, nc, n, q, s.dt, share)
+    f.rolling.put_mobility(m, nc)
+    regularize_immobile_rows(problem)
+    problem.factored[0] = 0.0
+    load_warm_start(m, nc, n, share, before)
+    f.rolling.load(m, nc, share, before)
+    f.rolling.put_bounds(m, nc, m.push)
+    scale_along_ray(problem, m.push, m.sigma)
+    taken = f.solve(problem, m.push, m.sigma, tolerance, most, memory, m, nc)
+    solver_info[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
+    put_moved(m, nc, n)
+    velocity_problem(m, nc, n, q, s.dt, share)
+    problem = problem._replace(accepted=accepted_by(tolerance, nc))
+    for r in range(n):
+        m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
+    f.rolling.put_bounds(m, nc, m.impulse)
+    scale_along_ray(problem, m.impulse, m.sigma)
+    taken += solve_within_energy(f, problem, m, nc, n, tolerance, most, memory)
+    relative_velocities(problem, m.impulse, m.sigma)
+    solver_info[RESIDUAL] = residual(problem, m.impulse, m.sigma)
+    solver_info[CERTIFICATE], solver_info[CONTACTS] = work_of(m, m.impulse, n), nc
+    work = work_of_impulses(nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
+    if has_overlaps(m, nc, n, q, s.dt):
+        recovery_problem(m, nc, n, q, s.dt)
+        problem = problem._replace(accepted=0.0)
+        f.rolling.deactivate(m, nc)
+        scale_along_ray(problem, m.recovery, m.sigma)
+        taken += f.solver(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)
+        missed = residual(problem, m.recovery, m.sigma)
+        solver_info[POSITION_RESIDUAL] = maximum(solver_info[POSITION_RESIDUAL], missed)
+        recover(m, n)
+    put_points(m, nc, n, s.dt)
+    f.rolling.put_point_torques(m, nc, s.dt)
+    solver_info[PENETRATION], solver_info[ITERATIONS] = deepest(m, nc, s.dt), solver_info[ITERATIONS] + taken
+    responses(moved, m.rows, blocks_of(m, nc), m.push, m.mean_change, m.impulse, m.end_change)
+    return work
+
+
+def lost_by_springs(tree, q_new, nc, dt, external_contacts, stored, m, parts):
+    """Return the energy that the springs of soft surfaces lose in a step to q_new, of the `stored` energy.
+
+    Overwrites the contacts of the step by those at q_new.
+    """
+    lost = stored
+    if any_soft(m.touch):
+        lost += lost_outside(m, nc, dt)
+        found, _, _ = find_rows(tree, q_new, dt, external_contacts, m, parts)
+        lost -= stored_in_springs(m, found)
+    return lost
+
+
 def make_contact_step(solver, with_rotors, hold, parts):
     """Return the kernel of a step with contact by a solver (see `treesim.contact.base`).
 
-    with_rotors: function that returns the tree with distributed rotor inertias. hold: function that applies the
-    constraints of mimic joints to the rows (`contact_mimic`).
+    with_rotors: function that returns the tree with distributed rotor inertias. hold: see `Solving`.
     """
     rolling = parts.rolling
-    solve = rolling.solver(solver)
-
-    def solve_within_energy(problem, m, nc, n, dt, tolerance, most, memory):
-        """Solve for the velocity impulses; scale restitution if it would add energy. Return the number of iterations.
-
-        Newton's restitution may add energy in the presence of friction. Then the impulses are on the line from those
-        without restitution, as far as no energy is added.
-        """
-        taken = solve(problem, m.impulse, m.sigma, tolerance, most, memory, m, nc)
-        bounces = False
-        for c in range(problem.contacts):
-            bounces = bounces or m.rebound[c] > 0
-        if bounces and work_of(m, m.impulse, n) > 0:
-            for r in range(n):
-                m.inelastic[r] = m.impulse[r]
-            for c in range(problem.contacts):
-                m.g[3 * c + 2] += m.rebound[c]
-            taken += solve(problem, m.inelastic, m.sigma, tolerance, most, memory, m, nc)
-            for c in range(problem.contacts):
-                m.g[3 * c + 2] -= m.rebound[c]
-            rolling.without_third(m, nc, m.impulse)
-            rolling.without_third(m, nc, m.inelastic)
-            scale_restitution(problem, m, n)
-            rolling.put_bounds(m, nc, m.impulse)
-        return taken
-
-    def resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, placed):
-        """Solve for all sets of impulses, their changes of velocity and the diagnostics.
-
-        Returns the work of the velocity impulses. placed: whether the kinematics are known.
-        """
-        share, tolerance, most = scheme[0], scheme[1], int(scheme[2])
-        rates(moved, v, m, n, placed)
-        if not placed:
-            articulate(moved, m.rows)
-        backward_sweep(moved, m.rows, n)
-        hold(moved, q, m.rows, n, mimic_constraint)
-        assemble_delassus(moved, m.rows, n)
-        accepted = accepted_by(tolerance / share, nc)  # a velocity that lasts is so much faster in the next positions
-        problem = Problem(blocks_of(m, nc), n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
-        position_problem(m, nc, n, q, s.dt, share)
-        rolling.put_mobility(m, nc)
-        regularize_immobile_rows(problem)
-        problem.factored[0] = 0.0
-        load_warm_start(m, nc, n, share, before)
-        rolling.load(m, nc, share, before)
-        rolling.put_bounds(m, nc, m.push)
-        scale_along_ray(problem, m.push, m.sigma)
-        taken = solve(problem, m.push, m.sigma, tolerance, most, memory, m, nc)
-        solver_info[POSITION_RESIDUAL] = residual(problem, m.push, m.sigma)
-        put_moved(m, nc, n)
-        velocity_problem(m, nc, n, q, s.dt, share)
-        problem = problem._replace(accepted=accepted_by(tolerance, nc))
-        for r in range(n):
-            m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
-        rolling.put_bounds(m, nc, m.impulse)
-        scale_along_ray(problem, m.impulse, m.sigma)
-        taken += solve_within_energy(problem, m, nc, n, s.dt, tolerance, most, memory)
-        relative_velocities(problem, m.impulse, m.sigma)
-        solver_info[RESIDUAL] = residual(problem, m.impulse, m.sigma)
-        solver_info[CERTIFICATE], solver_info[CONTACTS] = work_of(m, m.impulse, n), nc
-        work = work_of_impulses(nc, n, s.dt, m) if scheme[4] > 0 else s.dt * 0
-        if has_overlaps(m, nc, n, q, s.dt):
-            recovery_problem(m, nc, n, q, s.dt)
-            problem = problem._replace(accepted=0.0)
-            rolling.deactivate(m, nc)
-            scale_along_ray(problem, m.recovery, m.sigma)
-            taken += solver(problem, m.recovery, m.sigma, FINER * tolerance, most, memory)
-            missed = residual(problem, m.recovery, m.sigma)
-            solver_info[POSITION_RESIDUAL] = maximum(solver_info[POSITION_RESIDUAL], missed)
-            recover(m, n)
-        put_points(m, nc, n, s.dt)
-        rolling.put_point_torques(m, nc, s.dt)
-        solver_info[PENETRATION], solver_info[ITERATIONS] = deepest(m, nc, s.dt), solver_info[ITERATIONS] + taken
-        responses(moved, m.rows, blocks_of(m, nc), m.push, m.mean_change, m.impulse, m.end_change)
-        return work
-
-    def lost_by_springs(tree, q_new, nc, dt, external_contacts, stored, m):
-        """Return the energy that the springs of soft surfaces lose in a step to q_new, of the `stored` energy.
-
-        Overwrites the contacts of the step by those at q_new.
-        """
-        lost = stored
-        if any_soft(m.touch):
-            lost += lost_outside(m, nc, dt)
-            found, _, _ = find_rows(tree, q_new, dt, external_contacts, m, parts)
-            lost -= stored_in_springs(m, found)
-        return lost
+    f = Solving(solver, rolling.solver(solver), hold, rolling)
 
     def contact_step(
         tree, settings, scheme, q, v, q_free, v_free, force, work_free, before, external_contacts, q_new, v_new, after,
@@ -354,14 +329,14 @@ def make_contact_step(solver, with_rotors, hold, parts):
         if not parts.placed:
             resist(tree, s, v, force, m.step)
         moved = with_rotors(with_armature(tree, m.step.diagonal), mimic_constraint)
-        done = resolve(moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, parts.placed)
+        done = resolve(f, moved, q, v, nc, n, s, scheme, before, solver_info, m, memory, mimic_constraint, parts.placed)
         store_warm_start(m, nc, n, after)
         rolling.store(m, nc, after)
         if not (acts(m.impulse, n) or acts(m.push, n)):
             copy_unconstrained_step(q_free, v_free, q_new, v_new)
             if scheme[4] > 0:
                 stored -= taken_by_dampers(m, nc, s.dt)
-                work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m)
+                work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m, parts)
             return FINE
         if parts.again and scheme[0] < 1 and needs_midpoint_correction(tree, m, s.dt):
             to_midpoint(tree, moved, s.dt, q, v, nc, n, m)
@@ -370,7 +345,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
             solver_info[LEFT_OUT] = maximum(solver_info[LEFT_OUT], left_out)
             start_gaps(tree, s.dt, m, nc)
             done = resolve(
-                moved, q, m.again.start, nc, n, s, scheme, after, solver_info, m, memory, mimic_constraint, False
+                f, moved, q, m.again.start, nc, n, s, scheme, after, solver_info, m, memory, mimic_constraint, False
             )
             reset_warm_start(after)
             store_warm_start(m, nc, n, after)
@@ -385,33 +360,7 @@ def make_contact_step(solver, with_rotors, hold, parts):
         work_at(tree, s, v, force, m, work)
         if scheme[4] > 0:
             work[1] += done + work_of_corrections(tree, q, q_new, s.dt, scheme, m, parts.placed)
-            work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m)
+            work[1] += lost_by_springs(tree, q_new, nc, s.dt, external_contacts, stored, m, parts)
         return FINE
 
     return contact_step
-
-
-def scale_restitution(problem, m, n):
-    """impulse <- inelastic + s (impulse - inelastic) with the largest s in [0, 1] that adds no energy."""
-    linear, square, start = m.g[0] * 0, m.g[0] * 0, work_of_impulse(problem, m, m.inelastic, n)
-    for r in range(n):
-        m.bounce[r] = m.impulse[r] - m.inelastic[r]
-    relative_velocities(problem, m.bounce, m.sigma)
-    for r in range(n):
-        square += m.bounce[r] * (m.sigma[r] - m.g[r]) / 2
-        linear += m.inelastic[r] * (m.sigma[r] - m.g[r]) + m.bounce[r] * m.end_rate[r]
-    root = sqrt(maximum(linear * linear - 4 * square * start, 0))
-    part = m.g[0] * 0
-    if square > 0:
-        part = minimum(maximum((root - linear) / (2 * square), 0), 1)
-    for r in range(n):
-        m.impulse[r] = m.inelastic[r] + part * m.bounce[r]
-
-
-def work_of_impulse(problem, m, impulse, n):
-    """Return lambda' G lambda / 2 + lambda' sigma_f; m.sigma is scratch memory."""
-    relative_velocities(problem, impulse, m.sigma)
-    total = impulse[0] * 0
-    for r in range(n):
-        total += impulse[r] * ((m.sigma[r] - m.g[r]) / 2 + m.end_rate[r])
-    return total

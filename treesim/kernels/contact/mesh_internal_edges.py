@@ -1,4 +1,7 @@
-"""Internal edges between surfaces with meshes: faces and borders that another solid covers must not cause contacts."""
+"""Internal edges of meshes: faces and borders that another part or another solid covers must not cause contacts.
+
+They are searched for where there are several surfaces, or a mesh with several parts.
+"""
 
 from __future__ import annotations
 
@@ -69,7 +72,20 @@ def face_covered(touch, k, face, p, out):
         q = pulled_in(touch, k, face.neighbour_one, n, face.one, face.two, q)
         q = pulled_in(touch, k, face.neighbour_two, n, face.two, face.three, q)
         q = pulled_in(touch, k, face.neighbour_three, n, face.three, face.one, q)
-        found = covered(touch, k, add(q, scale(n, EDGE_MARGIN)))
+        found = covered(touch, k, add(q, scale(n, EDGE_MARGIN))) or on_inner_wall(touch, k, n, q)
+    return found
+
+
+def on_inner_wall(touch, k, n, p):
+    """Return whether a triangle of the same mesh faces that of p, with normal n, without a gap between them."""
+    found, window = False, window_about(touch, k, p, n.x * 0 + EDGE_MARGIN)
+    for i in range(window.i, window.i_end):
+        for j in range(window.j, window.j_end):
+            for c in range(list_start(touch, k, TRIANGLES, i, j), list_end(touch, k, TRIANGLES, i, j)):
+                face = face_at(touch, k, record_at(touch, k, TRIANGLES, c, TRIANGLE_SIZE))
+                if dot(face.normal, n) < BENT - 1:
+                    distance = face_distance(face.normal, face.one, face.two, face.three, p)
+                    found = found or distance < EDGE_MARGIN / 2
     return found
 
 
@@ -79,7 +95,9 @@ def border_covered(touch, k, neighbour, n, one, other, p, out):
     if neighbour == BORDER and absolute(past_side(n, one, other, p)) < ON_FACE:
         side = outward_of(n, one, other)
         if dot(side, out) > TILT:
-            found = covered(touch, k, add(p, scale(sub(side, n), EDGE_MARGIN)))
+            probe = add(p, scale(sub(side, n), EDGE_MARGIN))
+            S = transform_at(touch.solid, k)
+            found = covered(touch, k, probe) or is_within_any(touch, k, add(S.p, rotate(S.R, probe)))
     return found
 
 

@@ -156,7 +156,12 @@ def nearest_stretch(touch, k, one, d, reach):
         if least.falling >= -level or least.rising <= level:
             start, end = least_along(touch, k, one, d, level), least_along(touch, k, one, d, -level)
         if (end.along - start.along) * length >= NARROW:
-            found = Stretch(start.along, start.gap, start.behind, end.along, end.gap, end.before)
+            first, last = start.behind, end.before
+            if start.falling >= 0:  # at an end of the segment, whose normal is that of the point there
+                first = start.before
+            if end.rising <= 0:
+                last = end.behind
+            found = Stretch(start.along, start.gap, first, end.along, end.gap, last)
         elif least.falling <= 0 and least.rising >= 0:
             gap, n = across_segment(least)
             found = Stretch(least.along, gap, n, least.along, far, n)

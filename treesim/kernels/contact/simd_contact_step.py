@@ -22,20 +22,21 @@ from .constraint_rows import (
     MARGIN,
     UNBOUNDED,
     level_points,
-    limit_gap,
     position_problem,
     put_contact,
     put_frictions,
+    put_limits,
     put_moved,
+    put_speeds,
     velocity_problem,
 )
-from .constraint_rows import NEAR as NEAR_FASTEST
-from .contact_step import acts, rates, work_of
-from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, put_joint, responses
+from .contact_step import acts, rates
+from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, responses
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
 from .pgs import PgsMemory, solve_warm, solve_without_stalls
 from .problem import Problem, accepted_by, regularize_immobile_rows, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
+from .restitution import work_of
 from .simd_active_set import solve_lanes
 from .simd_collision import MOST, find_contacts
 from .simd_warm_start import clear_where, load_warm_start, store_warm_start
@@ -51,43 +52,16 @@ SIMD_SOLVER_INFO = 10
 FOR_ONE = 1
 
 
-def put_limits(m, q, dt, n, active):
-    """Add rows of the limits that any state can reach in the step, from row n on; return the number of rows."""
-    for j in range(m.touch.limits):
-        k = m.touch.limit[j, 0]
-        closing = -m.touch.limit[j, 2] * m.mean[k]
-        near = limit_gap(m, j, q) < MARGIN + 2 * dt * maximum(closing, 0)
-        if some(near):
-            put_joint(m.rows, n, k)
-            m.limit[n] = j
-            active[n] = select(near, 1, 0)
-            n += 1
-    return n
-
-
-def put_speeds(m, n, active):
-    """Add rows of the joints that exceed NEAR_FASTEST of their speed limit in any state; return the number of rows."""
-    first = m.touch.limits + m.touch.frictions + m.held.R.shape[0]
-    for j in range(m.touch.speeds):
-        k = m.touch.speed[j, 0]
-        fast = m.touch.speed[j, 1] * m.end[k] > NEAR_FASTEST * m.touch.fastest[j]
-        if some(fast):
-            put_joint(m.rows, n, k)
-            m.limit[n] = first + j
-            active[n] = select(fast, 1, 0)
-            n += 1
-    return n
-
-
-def find_rows(tree, q, dt, m, active, count):
-    """Find the rows of all states; return the numbers of contacts and of rows. active: mask of active rows."""
+def find_rows(tree, q, dt, m, count):
+    """Find the rows of all states; return the numbers of contacts and of rows. count: see `simd_collision`."""
     place(tree, q, m.rows)
     move_bodies(tree, m.rows, m.mean)
-    return put_rows(q, dt, m, active, count)
+    return put_rows(q, dt, m, count)
 
 
-def put_rows(q, dt, m, active, count):
+def put_rows(q, dt, m, count):
     """Write the rows of all states, for poses and velocities of bodies in m.rows; returns as `find_rows` does."""
+    active = m.active
     nc = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts, active, count)
     for c in range(nc):  # no gap or overlap of an inactive contact counts
         m.contacts.gap[c] = select(active[c] > 0, m.contacts.gap[c], 1)
@@ -95,11 +69,7 @@ def put_rows(q, dt, m, active, count):
     for c in range(nc - 1, -1, -1):
         put_contact(m, c)
         active[3 * c], active[3 * c + 1], active[3 * c + 2] = active[c], active[c], active[c]
-    n = put_limits(m, q, dt, 3 * nc, active)
-    end = put_frictions(m, n)
-    for r in range(n, end):
-        active[r] = 1.0
-    return nc, put_speeds(m, end, active)
+    return nc, put_speeds(m, put_frictions(m, put_limits(m, q, dt, 3 * nc)))
 
 
 def mask_inactive_rows(tree, r, n, active):
@@ -121,7 +91,7 @@ def mask_inactive(problem, active):
 
 
 class Lanes(NamedTuple):
-    """States of a group, one per lane; mask of active rows, contacts of each state, and the solver's memory.
+    """States of a group, one per lane; contacts of each state, and the solver's memory.
 
     states: indices; lanes after the last state repeat it. several: whether there is more than one. most: number of
     iterations. first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction.
@@ -130,7 +100,6 @@ class Lanes(NamedTuple):
     states: Any
     several: Any
     most: Any
-    active: Any
     count: Any
     solver: Any
     first_solution: Any
@@ -143,9 +112,9 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     work: of the control, and of damping, friction and contact. work_free: that of the unconstrained step. Returns
     False, without results, if several states together have too many contacts.
     """
-    active, count = lanes.active, lanes.count
+    active, count = room.active, lanes.count
     retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
-    nc, n = find_rows(tree, q, s.dt, room, active, count)
+    nc, n = find_rows(tree, q, s.dt, room, count)
     several = lanes.several
     if nc > MOST and several:
         return False
@@ -183,7 +152,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work)
     if scheme[4] > 0 and any_soft(room.touch):
         work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
-        found, _ = find_rows(tree, q_new, s.dt, room, active, count)
+        found, _ = find_rows(tree, q_new, s.dt, room, count)
         work[1] += stored - stored_in_springs(room, found)
         solver_info[UNSOLVED] = select(count[0] > MOST, FOR_ONE, solver_info[UNSOLVED])
     return True
@@ -197,7 +166,7 @@ def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
     rates(moved, v, m, n)
     articulate(moved, m.rows)
     backward_sweep(moved, m.rows, n, 0)
-    mask_inactive_rows(moved, m.rows, n, lanes.active)
+    mask_inactive_rows(moved, m.rows, n, m.active)
     assemble_delassus(moved, m.rows, n)
     accepted = accepted_by(scheme[1] / scheme[0], lanes.count[0])
     problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
@@ -216,18 +185,18 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
     for k in range(moved.nv):
         x[0, k], x[1, k], x[2, k], x[3, k] = m.mean[k], m.end[k], m.mean_change[k], m.end_change[k]
     to_midpoint(moved, moved, s.dt, q, v, nc, n, m)
-    nc, n = put_rows(q, s.dt, room, lanes.active, lanes.count)
+    nc, n = put_rows(q, s.dt, room, lanes.count)
     fits = nc <= MOST
     if fits:
         m = room._replace(rows=compact(moved, room.rows, n))
         start_gaps(moved, s.dt, m, nc)
         for r in range(n):
-            lanes.active[r] = select(needed, lanes.active[r], 0)
+            m.active[r] = select(needed, m.active[r], 0)
         missed, unsolved = solver_info[0], solver_info[UNSOLVED]
         overlap, deepest = solver_info[OVERLAP], solver_info[DEEPEST]
         again = resolve(moved, q, m.again.start, nc, n, s, scheme, after, R, solver_info, m, lanes)
         clear_where(after, R, m.touch.slots, lanes.states, needed)
-        store_warm_start(m, nc, n, after, R, lanes.states, lanes.active, needed)
+        store_warm_start(m, nc, n, after, R, lanes.states, m.active, needed)
         from_midpoint(moved, s.dt, q, m)
         done, solver_info[0] = select(needed, again, done), select(needed, solver_info[0], missed)
         solver_info[UNSOLVED] = select(needed, select(lanes.count[0] > MOST, FOR_ONE, solver_info[UNSOLVED]), unsolved)
@@ -268,7 +237,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
 
     Returns the work of the velocity impulses.
     """
-    share, tolerance, most, active = scheme[0], scheme[1], lanes.most, lanes.active
+    share, tolerance, most, active = scheme[0], scheme[1], lanes.most, m.active
     position_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
     regularize_immobile_rows(problem)

@@ -140,7 +140,7 @@ def contact_step_on_lanes(
     m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0], 1)
     found = m.touch._replace(capacity=CAPACITY + m.touch.most)  # of a pair all points are, before four remain
     m = m._replace(contacts=contacts_memory(found, coordinates[0]))
-    memory, active = solver_memory(m.g.size, coordinates[0]), np.empty(m.g.size + m.touch.most, OnLanes)
+    memory = solver_memory(m.g.size, coordinates[0])
     states, which, solution = np.empty(lane_count(), np.int64), np.empty(count, np.int64), np.empty((4, nv), OnLanes)
     x = States(
         q, v, q_free, v_free, force, work_free, before, q_new, v_new, after, solver_info, work, before.size // count
@@ -148,7 +148,7 @@ def contact_step_on_lanes(
     put_alike(solver_info, which, count)
     left = count
     for turn in range(2):
-        lanes = Lanes(states, True, 1 if turn == 0 else int(scheme[2]), active, few[7:8], memory, solution)
+        lanes = Lanes(states, True, 1 if turn == 0 else int(scheme[2]), few[7:8], memory, solution)
         left = step_groups(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
     for k in range(count):
         if solver_info[SIMD_SOLVER_INFO * k + UNSOLVED] != FOR_ONE:

@@ -188,13 +188,21 @@ def face_distance(n, one, two, three, p):
     return found
 
 
+def is_beyond(face, p):
+    """Return whether p is beyond a border of the mesh, at a side of a triangle."""
+    n, one, two, three = face.normal, face.one, face.two, face.three
+    found = face.neighbour_one == BORDER and past_side(n, one, two, p) > ON_BORDER
+    found = found or (face.neighbour_two == BORDER and past_side(n, two, three, p) > ON_BORDER)
+    return found or (face.neighbour_three == BORDER and past_side(n, three, one, p) > ON_BORDER)
+
+
 def nearest_height(touch, k, p, radius):
     """Return the distance of the triangle nearest to p, and the distance of its plane and its normal.
 
     It is right if it is below the radius, else there is no triangle within it.
 
-    Among equally near ones, which share an edge or a vertex, it is the one whose plane is farthest from p: its sign is
-    that of the surface.
+    Triangles at whose borders p is beyond do not count. Among equally near ones, which share an edge or a vertex,
+    it is the one whose plane is farthest from p: its sign is that of the surface.
     """
     window, o = window_about(touch, k, p, radius), p.x * 0
     nearest, found, normal = o + FAR, o, Vector(o, o, o + 1)
@@ -204,12 +212,12 @@ def nearest_height(touch, k, p, radius):
                 for c in range(list_start(touch, k, TRIANGLES, i, j), list_end(touch, k, TRIANGLES, i, j)):
                     record = record_at(touch, k, TRIANGLES, c, TRIANGLE_SIZE)
                     n, one = vector_at(touch, k, record + 11), vector_at(touch, k, record + 2)
-                    distance = face_distance(
-                        n, one, vector_at(touch, k, record + 5), vector_at(touch, k, record + 8), p
-                    )
+                    two, three = vector_at(touch, k, record + 5), vector_at(touch, k, record + 8)
+                    distance = face_distance(n, one, two, three, p)
                     height = dot(n, sub(p, one))
                     farther = absolute(height) > absolute(found)
-                    if distance < nearest - ON_BORDER or (distance < nearest + ON_BORDER and farther):
+                    nearer = distance < nearest - ON_BORDER or (distance < nearest + ON_BORDER and farther)
+                    if nearer and not is_beyond(face_at(touch, k, record), p):
                         nearest, found, normal = minimum(distance, nearest), height, n
     return nearest, found, normal
 

@@ -53,6 +53,7 @@ class ContactMemory(NamedTuple):
     settled: Any
     rebound: Any
     limit: Any  # index of the limit of a scalar row; friction follows
+    active: Any  # of rows 1, and 0 on the SIMD lanes of states without them; at first of contacts
     W: Any  # (2, N + 1, 12), of the end without what corrects positions, and of the end
     lift: Any  # (nv,) dU/dq
     factored: Any  # (1,) `problem.Problem.factored`
@@ -71,7 +72,7 @@ def contact_memory(tree, layout, geometry, rows, frames, q, vector=VECTOR):
         touch, held, contacts_memory(touch, q), rows_memory(tree, M, q, vector), step_memory(tree, q), dof[0], dof[1],
         dof[2], dof[3], row[0], row[1], row[2], row[3], row[4], row[5], row[6], row[7], row[8], row[9], row[10],
         row[11], row[12], row[13], row[14], by[0], by[1], by[2],
-        np.empty(M, np.int64), np.empty((2, tree.n_bodies + 1, 12), q.dtype),
+        np.empty(M, np.int64), np.empty(M + touch.most, q.dtype), np.empty((2, tree.n_bodies + 1, 12), q.dtype),
         dof[4], np.empty(1, q.dtype), again_memory(tree, q), rolling_memory(resisting, q),
         np.empty((0, POINT), q.dtype),
     )  # fmt: skip
