@@ -17,7 +17,7 @@ from treesim_gymnasium.tasks import STEPS
 
 ENVIRONMENTS, ROLLOUT = 64, 64
 RATE = 1e-3  # at the start; it falls to 0
-DISCOUNT = {"balance": 0.99, "reach": 0.95}
+DISCOUNT = {"balance": 0.99, "reach": 0.95, "stand": 0.97, "walk": 0.99}
 
 
 class Curve(BaseCallback):

@@ -2,12 +2,13 @@
 
 from .balance import balance
 from .pushes import Pushes
+from .quadruped import stand, walk
 from .reach import reach
 from .single import TreesimEnv
 from .task import Task
 from .tasks import register
 from .vector import TreesimVectorEnv
 
-__all__ = ["Pushes", "Task", "TreesimEnv", "TreesimVectorEnv", "balance", "reach"]
+__all__ = ["Pushes", "Task", "TreesimEnv", "TreesimVectorEnv", "balance", "reach", "stand", "walk"]
 
 register()

@@ -9,11 +9,12 @@ import gymnasium
 from treesim.errors import ArgumentError, unknown_name
 
 from .balance import balance
+from .quadruped import stand, walk
 from .reach import reach
 from .task import Task
 
-TASKS: dict[str, Callable[[], Task]] = {"balance": balance, "reach": reach}
-STEPS = {"balance": 1000, "reach": 100}  # time limit of an episode
+TASKS: dict[str, Callable[[], Task]] = {"balance": balance, "reach": reach, "stand": stand, "walk": walk}
+STEPS = {"balance": 1000, "reach": 100, "stand": 200, "walk": 500}  # time limit of an episode
 
 
 def task_of(task: Task | str) -> Task:
