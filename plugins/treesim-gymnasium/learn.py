@@ -12,7 +12,7 @@ from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecMonitor, VecNormalize
 from treesim_gymnasium import TreesimVectorEnv
-from treesim_gymnasium.stable_baselines import StableBaselinesEnv
+from treesim_gymnasium.stable_baselines import StableBaselinesEnv, network_of
 from treesim_gymnasium.tasks import STEPS
 
 ENVIRONMENTS, ROLLOUT = 64, 64
@@ -64,6 +64,7 @@ def main() -> None:
     parser.add_argument("task", choices=DISCOUNT)
     parser.add_argument("steps", type=int)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", help="write the network to this .npz file, for treesim_gymnasium.network")
     given = parser.parse_args()
     torch.set_num_threads(1)
     normalized = VecNormalize(VecMonitor(environments(given.task, ENVIRONMENTS)), gamma=DISCOUNT[given.task])
@@ -77,6 +78,8 @@ def main() -> None:
     returns, lengths = evaluated(model, normalized, given.task)
     print(f"100 new episodes by the mean action: return {returns.mean():.1f} +- {returns.std():.1f}, ", end="")
     print(f"{lengths.mean():.1f} steps of at most {STEPS[given.task]}")
+    if given.out:
+        network_of(model, normalized).save(given.out)
 
 
 if __name__ == "__main__":

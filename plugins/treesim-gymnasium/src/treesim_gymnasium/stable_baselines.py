@@ -11,7 +11,31 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from treesim.errors import ArgumentError
 
+from .network import Network, checked
 from .vector import TreesimVectorEnv
+
+
+def network_of(model: Any, normalized: Any = None) -> Network:
+    """Return the mean action of a trained PPO or A2C model with an MlpPolicy and tanh, as a network.
+
+    normalized: VecNormalize whose statistics it was trained with, None for none. Raises ArgumentError for policies of
+    other kinds.
+    """
+    actor = getattr(model.policy.mlp_extractor, "policy_net", None)
+    if actor is None or not hasattr(model.policy.action_net, "weight"):
+        raise ArgumentError(f"{type(model.policy).__name__} is no MlpPolicy with continuous actions")
+    kinds = [type(each).__name__ for each in actor]
+    if kinds != ["Linear", "Tanh"] * (len(kinds) // 2):
+        raise ArgumentError(f"the network must be linear layers with tanh after each, not {', '.join(kinds)}")
+    layers = [
+        (each.weight.detach().double().cpu().numpy(), each.bias.detach().double().cpu().numpy())
+        for each in (*(each for each in actor if hasattr(each, "weight")), model.policy.action_net)
+    ]
+    count = layers[0][0].shape[1]
+    mean, scale = np.zeros(count), np.ones(count)
+    if normalized is not None:
+        mean, scale = normalized.obs_rms.mean, np.sqrt(normalized.obs_rms.var + normalized.epsilon)
+    return checked(Network(layers, np.asarray(mean, float), np.asarray(scale, float)))
 
 
 class StableBaselinesEnv(VecEnv):
