@@ -123,6 +123,18 @@ LINES = {
     "<Frame 'tool': on body 1 at (0, 0, 2)>": Frame("tool", 1, Placement(translation=np.array([0, 0, 2.0]))),
     "<Topology: 2 bodies, 2 degrees of freedom, depth 2>": ROBOT.topology,
     "<Dynamics of 'chain_2': aba, float32, engine 'auto'>": treesim.Dynamics(ROBOT, dtype=np.float32),
+    "<ExternalForce on 'arm': force (0, 0, 50) N, world axes, from 1 s to 2 s>": treesim.ExternalForce(
+        "arm", (0, 0, 50), start=1.0, stop=2.0
+    ),
+    "<Imu 'imu_arm'>": treesim.Imu("arm"),
+    "<ForceTorque 'force_torque_elbow'>": treesim.ForceTorque("elbow"),
+    "<ContactForce 'foot'>": treesim.ContactForce("arm", name="foot"),
+    "<FramePose 'frame_pose_arm'>": treesim.FramePose("arm"),
+    "<JointTorque 'joint_torque'>": treesim.JointTorque(),
+    "<IKTarget 'arm'>": treesim.IKTarget("arm", np.zeros(3)),
+    "<IKResult: 1 of 2 converged, largest error 0.5 of 'arm'>": treesim.IKResult(
+        np.zeros((2, 2)), np.array([True, False]), {"arm": np.array([0.0, 0.5])}, np.array([3, 100]), {}
+    ),
     "<Simulation of 'chain_2': aba, rk4, dt 0.01 s, controller Zero>": treesim.Simulation(
         ROBOT, backend="aba", integrator="rk4", dt=1e-2
     ),
@@ -243,7 +255,7 @@ def returned():
     members = [member for kind in filter(own, public()) for member in inspect.getmembers(kind, inspect.isfunction)]
     methods = [method for name, method in members if name.startswith("__") or not name.startswith("_")]
     for function in [*filter(inspect.isfunction, public()), *methods]:
-        yield vars(sys.modules[function.__module__]).get(function.__annotations__.get("return"))
+        yield vars(sys.modules.get(function.__module__, treesim)).get(function.__annotations__.get("return"))
 
 
 def test_everything_public_shows_itself():

@@ -70,7 +70,7 @@ class ContactLanes:
         def run() -> np.ndarray:
             if call() != FINE:
                 unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
-            left = np.flatnonzero(unsolved == FOR_ONE)
+            left = (unsolved == FOR_ONE).nonzero()[0]
             if left.size:
                 own = [np.zeros((left.size, x.shape[1])) for x in results]
                 residual[left], *overlaps = self._one_by_one([x[left] for x in inputs], own)

@@ -91,7 +91,7 @@ def _touching(history: ContactHistory, step: int) -> str:
 
 def warn_of_states(residual: np.ndarray, what: str, stacklevel: int) -> None:
     """Warn once of states or rollouts (B,) with steps of too large residual; `what` names them in the message."""
-    wrong = np.flatnonzero(residual > UNSOLVED)
+    wrong = (residual > UNSOLVED).nonzero()[0]
     if len(wrong):
         worst = int(np.argmax(residual))
         warnings.warn(

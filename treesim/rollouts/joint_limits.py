@@ -122,7 +122,7 @@ class WatchedSteps(ContactSteps):
             return carried
         self._begin(rows, steps, len(states[0]))
         ends, near = self._freely(rows, steps, states, results, every)
-        again = np.flatnonzero(near)
+        again = near.nonzero()[0]
         self.crowded = again.size > CROWDED * near.size
         if not again.size:
             self.kept[...] = 0.0

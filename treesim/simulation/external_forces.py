@@ -97,6 +97,10 @@ class ExternalForce(ReprMixin):
         when = f", from {self.start:g} s{end}" if self.start or end else ""
         return f"<ExternalForce on {self.link!r}: {', '.join(parts)}, {self.frame} axes{when}>"
 
+    def _repr_fields(self) -> list[tuple[str, Any]]:
+        vectors = [(label, vector(np.asarray(getattr(self, label)))) for label in ("force", "torque", "point")]
+        return [("link", self.link), ("axes", self.frame), *vectors, ("start [s]", self.start), ("stop [s]", self.stop)]
+
     def acts(self, t: float) -> bool:
         """Return whether the force acts in a step.
 

@@ -98,7 +98,7 @@ class Sensor(ReprMixin, ABC):
         return f"<{type(self).__name__} {self.label!r}>"
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
-        return [(each.name, getattr(self, each.name)) for each in fields(self) if each.name != "name"]
+        return [(each.name, getattr(self, each.name)) for each in fields(self)]
 
 
 @dataclass(frozen=True, repr=False)

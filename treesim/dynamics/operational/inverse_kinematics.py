@@ -21,7 +21,7 @@ from ...model.matrices import is_rotation
 from ...model.quaternions import configuration, unit_quaternions
 from ...model.tree import Tree
 from ...states.arguments import checked_robot
-from ...system.display import ReprMixin
+from ...system.display import ReprMixin, arrays, html_table, span
 from ...validation.arrays import real_numbers
 from ...validation.values import checked_flag, checked_parts, checked_text, positive_number, short_repr, whole_number
 from .frames import frame_tables, in_world_axes
@@ -127,6 +127,11 @@ class IKResult(NamedTuple):
     def __repr__(self) -> str:
         count = self.converged.size
         return f"<IKResult: {int(self.converged.sum())} of {count} converged, {self._worst()}>"
+
+    def _repr_html_(self) -> str:
+        errors = [(f"error of {name!r}", span(np.ravel(error).tolist())) for name, error in self.error.items()]
+        limits = ", ".join(self.limiting_joints) or "none"
+        return html_table(repr(self), [*arrays(self, "q", "iterations"), *errors, ("limiting joints", limits)])
 
     def _worst(self) -> str:
         largest = {name: float(np.max(error, initial=0.0)) for name, error in self.error.items()}
