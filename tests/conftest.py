@@ -95,7 +95,9 @@ ADVICE = re.compile(r"`python -m pip install ([^`]+)` brings")
 
 def _missing(error: BaseException | None) -> str | None:
     """Return what is not installed if that is why an error was raised."""
-    while error is not None:
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:  # an error may be raised from itself
+        seen.add(id(error))
         name = (getattr(error, "name", None) or "").partition(".")[0] if isinstance(error, ImportError) else ""
         if name and name not in ("treesim", "tests", "plugins") and importlib.util.find_spec(name) is None:
             return name

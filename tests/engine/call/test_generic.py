@@ -16,6 +16,9 @@ from treesim.engine import threads
 from treesim.engine.call import evaluate as evaluation
 from treesim.engine.call import generic
 from treesim.engine.trigonometry import LARGEST, sincos
+from treesim.kernels.contact.contact_entry import contact_step_entry
+from treesim.kernels.contact.contact_step import parts_of
+from treesim.kernels.contact.pgs import pgs_memory
 from treesim.kernels.operational.sparse_jacobian import product_states
 
 
@@ -178,3 +181,14 @@ def test_machine_code_turns_down_what_is_not_its_arrays(wrong):
         pytest.skip("kernels run as plain Python, which takes any array")
     with pytest.raises(TypeError, match="product_states"):
         generic.compiled(product_states)(*[wrong] * len(product_states.__annotations__.keys() - {"return"}))
+
+
+def own_solver(problem, impulse, sigma, tolerance, most, memory):
+    """A contact solver of another file than treesim's, which a step calls through a tuple of functions."""
+    return 0
+
+
+def test_kernels_of_other_files_are_found_in_tuples_of_functions():
+    parts = parts_of(True, False, False, False, False, False)
+    step = contact_step_entry(own_solver, pgs_memory, False, parts)
+    assert own_solver.__code__.co_filename in generic._files(step)

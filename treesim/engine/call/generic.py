@@ -192,11 +192,13 @@ def _optimized(module: Module, text: str) -> Code:
 
 
 def _functions(entry: Any) -> list[FunctionType]:
-    """Return the functions of an entry: itself, and those referred to by generated functions and closures."""
+    """Return the functions of an entry: itself, and those, also in tuples, of generated functions and closures."""
     found: dict[FunctionType, None] = {}
     left: list[Any] = [entry, getattr(entry, "kernel", entry)]
     while left:
         function = left.pop()
+        if isinstance(function, tuple):  # variants of a step are tuples of functions
+            left += function
         if not isinstance(function, FunctionType) or function in found:
             continue
         found[function] = None

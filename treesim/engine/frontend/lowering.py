@@ -114,6 +114,8 @@ def compile_function(
             wider[found.name] = found.kind
             continue
         except UnsupportedError as error:
+            if getattr(error, "placed", False):  # by a called kernel
+                raise
             raise _placed(error, function, body.node) from error
         if _holds_arrays(result.type) == returns_arrays:
             compiled = Compiled(symbol, result, body.takes(types, result), body.allocates and returns_arrays)
@@ -124,9 +126,7 @@ def compile_function(
 
 
 def _placed(error: UnsupportedError, function: FunctionType, node: ast.AST) -> UnsupportedError:
-    """Return the error with file and line of the kernel, unless it already has those of a called kernel."""
-    if getattr(error, "placed", False):
-        return error
+    """Return the error with file and line of the kernel."""
     place = f"{function.__code__.co_filename}:{getattr(node, 'lineno', '?')}"
     placed = UnsupportedError(f"{place}: in kernel {function.__name__!r}: {error}")
     placed.placed = True  # type: ignore[attr-defined]
