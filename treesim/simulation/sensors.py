@@ -20,6 +20,7 @@ from ..validation.values import checked_parts, checked_text
 from .external_forces import wrenches_in_world
 
 AXES = ("x", "y", "z")
+PREFIXES = {"Imu": "imu", "ForceTorque": "force_torque", "ContactForce": "contact_force", "FramePose": "frame_pose"}
 
 
 class Steps(NamedTuple):
@@ -74,13 +75,12 @@ class Sensor(ReprMixin, ABC):
     def __post_init__(self) -> None:
         for each in fields(self):
             checked_text(each.name, getattr(self, each.name))
-        if not self.label:
-            raise ArgumentError(f"name of {type(self).__name__} is empty: leave it out, or give one")
 
     @property
-    @abstractmethod
     def label(self) -> str:
-        """Name of the readings."""
+        """Name of the readings: `name`, or the kind of sensor and what it is on."""
+        place, name = (getattr(self, each.name) for each in (fields(self)[0], fields(self)[-1]))
+        return str(name or f"{PREFIXES[type(self).__name__]}_{place}")
 
     @abstractmethod
     def _columns(self, robot: Tree) -> tuple[str, ...]:
@@ -125,11 +125,6 @@ class Imu(Sensor):
     frame: str
     name: str = ""
 
-    @property
-    def label(self) -> str:
-        """Name of the readings."""
-        return self.name or f"imu_{self.frame}"
-
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
         return tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
@@ -154,7 +149,8 @@ class ForceTorque(Sensor):
     A reading is the force [N] and the torque [N m] that the joint's parent exerts on its child through the joint, motor
     and bearings together, along the child link's axes about its origin: the mean over a step, from the mean
     acceleration of all links that the joint carries, and the forces of contact, gravity and external forces on them.
-    Rotor inertias (armature) are not part of it.
+    Rotor inertias (armature) are not part of it. Where closed loops or constrained frames act on these links, their
+    forces are: the reading is that of a joint which transmits them, too.
 
     Parameters
     ----------
@@ -172,11 +168,6 @@ class ForceTorque(Sensor):
 
     joint: str
     name: str = ""
-
-    @property
-    def label(self) -> str:
-        """Name of the readings."""
-        return self.name or f"force_torque_{self.joint}"
 
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
@@ -235,11 +226,6 @@ class ContactForce(Sensor):
     link: str
     name: str = ""
 
-    @property
-    def label(self) -> str:
-        """Name of the readings."""
-        return self.name or f"contact_force_{self.link}"
-
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
         return tuple(f"f{axis}" for axis in AXES)
@@ -275,11 +261,6 @@ class FramePose(Sensor):
     frame: str
     name: str = ""
 
-    @property
-    def label(self) -> str:
-        """Name of the readings."""
-        return self.name or f"frame_pose_{self.frame}"
-
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
         return (*AXES, *(f"q{part}" for part in "xyzw"))
@@ -314,10 +295,10 @@ class JointTorque(Sensor):
 
     name: str = "joint_torque"
 
-    @property
-    def label(self) -> str:
-        """Name of the readings."""
-        return self.name
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.name:
+            raise ArgumentError("name of JointTorque is empty: leave it out, or give one")
 
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
