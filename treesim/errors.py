@@ -250,7 +250,7 @@ class ContinuationWarning(TreesimWarning):
 
 
 class ConversionWarning(TreesimWarning):
-    """Warning of parts of a robot without a counterpart in the model made for another engine.
+    """Warning of parts of a robot or recording without a counterpart in the model or file that it is converted to.
 
     Examples
     --------

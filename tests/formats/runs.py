@@ -41,3 +41,11 @@ def assert_same(read: Trajectory, written: Trajectory) -> None:
             assert getattr(read.contact, label) == getattr(written.contact, label), label
         for label in ("wrench", "solver_info", "pair_wrench"):
             np.testing.assert_array_equal(getattr(read.contact, label), getattr(written.contact, label), err_msg=label)
+    for label in ("points", "first_point"):
+        one, other = (None if run.contact is None else getattr(run.contact, label) for run in (read, written))
+        assert (one is None) == (other is None), label
+        if one is not None and other is not None:
+            assert np.array_equal(one, other), label
+    assert read.sensors.columns == written.sensors.columns
+    for name in written.sensors:
+        assert np.array_equal(read.sensors[name], written.sensors[name], equal_nan=True), name

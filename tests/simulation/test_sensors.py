@@ -123,25 +123,6 @@ def test_steps_have_the_readings_of_runs():
     assert np.array_equal(again.sensors["tool"], report.sensors["tool"])
 
 
-@pytest.mark.parametrize("suffix", [".npz", ".csv", ".parquet", ".nc"])
-def test_files_hold_readings(suffix, tmp_path):
-    if suffix == ".parquet":
-        pytest.importorskip("pyarrow")
-    if suffix == ".nc":
-        pytest.importorskip("xarray")
-    run = run_of(treesim.load("ur5"), [treesim.Imu("tool0"), treesim.JointTorque("torque")], 0.005)
-    path = tmp_path / f"run{suffix}"
-    run.save(path)
-    again = treesim.Trajectory.load(path)
-    assert again.sensors.columns == run.sensors.columns
-    for name in run.sensors:
-        assert np.array_equal(again.sensors[name], run.sensors[name], equal_nan=True)
-    assert treesim.replay(again).same
-    assert np.array_equal(
-        pickle.loads(pickle.dumps(run)).sensors["imu_tool0"], run.sensors["imu_tool0"], equal_nan=True
-    )
-
-
 @pytest.mark.parametrize(
     ("sensors", "error", "message"),
     [

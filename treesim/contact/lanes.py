@@ -23,16 +23,17 @@ from ..kernels.contact.simd_contact_step import (
 from ..kernels.contact.simd_groups import contact_step_on_lanes
 from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.contact.tables import COLUMNS, NUMBERS
-from ..kernels.entries.status import FINE
+from ..kernels.entries.status import FINE, NOT_FINITE
 from .contact_solve import CAPACITY_AT, ContactInput, ContactOutput, ContactSolve
 from .convex_pairs import nothing_found
 from .deep_overlaps import deepest_bodies
 from .unsolved import worst_residual
 
-SMOOTH = (PLANE, SPHERE, CAPSULE)  # solids that SIMD code supports
+SMOOTH = {PLANE, SPHERE, CAPSULE}  # solids that SIMD code supports
 BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
 Arrays = Sequence[np.ndarray]
+AddContact = Callable[[], tuple[np.ndarray, bool]]  # returns residuals (count,), and whether all states are finite
 
 
 class ContactLanes:
@@ -54,8 +55,8 @@ class ContactLanes:
         """Number of impulses of a state for the warm start, with their list."""
         return self.stage.touching.rows + LISTED
 
-    def bound(self, inputs: Arrays, results: Arrays, solver_info: np.ndarray) -> Callable[[], np.ndarray]:
-        """Return the function that adds contact to a batch of unconstrained steps; it returns the residuals (count,).
+    def bound(self, inputs: Arrays, results: Arrays, solver_info: np.ndarray) -> AddContact:
+        """Return the function that adds contact to a batch of unconstrained steps.
 
         inputs (count, n): q, v, q_free, v_free, force, the unconstrained step's work, and impulses for the warm start.
         results (count, n), overwritten: q_new, v_new, impulses, work. All arrays are read and written at every call.
@@ -67,8 +68,11 @@ class ContactLanes:
         call = bound_call(contact_step_on_lanes, *self.constants, *given)
         residual, unsolved = solver_info[:, 0], solver_info[:, UNSOLVED]
 
-        def run() -> np.ndarray:
-            if call() != FINE:
+        def run() -> tuple[np.ndarray, bool]:
+            status = call()
+            if status == FINE:
+                return residual, True
+            if status == NOT_FINITE:
                 unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
             left = (unsolved == FOR_ONE).nonzero()[0]
             if left.size:
@@ -79,7 +83,7 @@ class ContactLanes:
                     put_growth(given[-2], k)
                 for x, found in zip(results, own, strict=True):
                     x[left] = found
-            return residual
+            return residual, bool(np.isfinite(q_new).all() and np.isfinite(v_new).all())
 
         return run
 
@@ -117,7 +121,7 @@ def begin_lanes(stage: ContactSolve) -> bool:
     if touching.only_limits or touching.resists or not runs_compiled():
         return False
     pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
-    smooth = bool(np.isin(pairs[:, 2], SMOOTH).all()) and not pairs[:, BETWEEN_POINTS].any()
+    smooth = set(pairs[:, 2].tolist()) <= SMOOTH and not pairs[:, BETWEEN_POINTS].any()
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
     plain = stage.robot.mimic_map is None and not touching.held[0][0]
     found = smooth and by_pgs and plain

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..contact.history import ContactHistory
+from ..errors import ConversionWarning
 from ..model.coordinates import distinct
 from ..simulation.sensors import Readings, recorded
 from ..simulation.trajectory import Trajectory
@@ -30,6 +33,23 @@ SENSOR_UNITS = {
     **{axis: "m" for axis in "xyz"},
     **{f"q{part}": "1" for part in "xyzw"},
 }
+
+
+def without_points(trajectory: Trajectory, stacklevel: int) -> Trajectory:
+    """Return the trajectory without contact points, which a table with one row per state has no place for.
+
+    Issues a ConversionWarning if it has any; stacklevel: as of `warnings.warn` in the calling function.
+    """
+    contact = trajectory.contact
+    if contact is None or contact.points is None:
+        return trajectory
+    warnings.warn(
+        f"tables and CSV and Parquet files hold no contact points: {len(contact.points)} points are left out; "
+        "take .npz, .nc or .mcap to keep them",
+        ConversionWarning,
+        stacklevel=stacklevel + 1,
+    )
+    return replace(trajectory, contact=replace(contact, points=None, first_point=None))
 
 
 def table_of(trajectory: Trajectory) -> tuple[list[str], np.ndarray]:

@@ -10,7 +10,7 @@ from typing import IO
 import numpy as np
 
 from ..simulation.trajectory import Trajectory
-from .columns import arrays_of, table_of
+from .columns import arrays_of, table_of, without_points
 from .description import described, read_description, restored
 
 HEADING = "# treesim trajectory: "
@@ -18,6 +18,7 @@ HEADING = "# treesim trajectory: "
 
 def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     """Write the table to a stream of bytes."""
+    trajectory = without_points(trajectory, stacklevel=6)
     header, table = table_of(trajectory)
     stream.write((HEADING + described(trajectory) + "\r\n").encode())
     writer = csv.writer(_Encoded(stream))

@@ -6,7 +6,7 @@ Digests cover the bits of every number; all NaN count as equal, since text forma
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -59,7 +59,19 @@ def array_digests(trajectory: Trajectory) -> dict[str, str]:
     if trajectory.contact is not None:
         for label, name in CONTACT_LABELS.items():
             found[f"contact.{label}"] = _digest(f"contact.{label}", getattr(trajectory.contact, name))
+        if trajectory.contact.points is not None:
+            for label, x in _fields(trajectory.contact.points):
+                found[f"contact.points.{label}"] = _digest(f"contact.points.{label}", x)
+    for name, readings in trajectory.sensors.items():
+        found[f"sensor.{name}"] = _digest(f"sensor.{name}", readings)
     return found
+
+
+def _fields(points: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the label and the numbers of every field of contact points; names as code points."""
+    for label in points.dtype.names or ():
+        x = points[label]
+        yield label, np.array([ord(c) for name in x for c in f"{name}\0"]) if x.dtype.kind == "U" else x
 
 
 def _digest(label: str, array: np.ndarray) -> str:

@@ -2,8 +2,9 @@
 
 Layout: meta/info.json, meta/stats.json, meta/tasks.parquet, and one file each of meta/episodes and data, as
 `lerobot` 0.4 reads and writes them. Frames are states at a constant rate. A frame's "observation.state" is
-q, then v; its "action" is the generalised force of the step that starts there. Numbers are in single
-precision. Quantiles in the statistics are exact; lerobot's come from a histogram.
+q, then v; its "action" is the generalised force of the step that starts there; readings of a sensor in that
+step are "observation.NAME". Numbers are in single precision. Quantiles in the statistics are exact; lerobot's
+come from a histogram.
 
 Source: Hugging Face, lerobot, LeRobotDataset v3.0.
 """
@@ -140,7 +141,9 @@ def _episodes(trajectories: Sequence[Trajectory], fps: int) -> list[Frames]:
                 f"trajectory {k} is of {quoted(run.robot_name)}, which has no joints: it makes no frames"
             )
         kept = _kept(run, fps, k)
-        for label, x in (("q", run.q), ("v", run.v), ("tau", run.tau)):
+        if run.sensors.columns != first.sensors.columns:
+            raise ArgumentError(f"trajectory {k} has {run.sensors}, but the first has {first.sensors}")
+        for label, x in (("q", run.q), ("v", run.v), ("tau", run.tau), *_readings(run)):
             wrong = kept[~(np.abs(x[kept]) <= LARGEST).all(axis=1)]
             if wrong.size:
                 raise ArgumentError(f"trajectory {k}: {label} of state {wrong[0]} is not finite in single precision")
@@ -148,12 +151,19 @@ def _episodes(trajectories: Sequence[Trajectory], fps: int) -> list[Frames]:
         numbers = np.arange(count)
         episodes.append({
             "observation.state": np.concatenate((run.q[kept], run.v[kept]), axis=1, dtype=np.float32),
-            "action": run.tau[kept].astype(np.float32), "timestamp": (numbers / fps).astype(np.float32),
+            "action": run.tau[kept].astype(np.float32),
+            **{label: x[kept].astype(np.float32) for label, x in _readings(run)},
+            "timestamp": (numbers / fps).astype(np.float32),
             "frame_index": numbers, "episode_index": np.full(count, k), "index": start + numbers,
             "task_index": np.zeros(count, int),
         })  # fmt: skip
         start += count
     return episodes
+
+
+def _readings(run: Trajectory) -> list[tuple[str, np.ndarray]]:
+    """Return the feature and the readings (K, n) of every sensor."""
+    return [(f"observation.{name}", readings) for name, readings in run.sensors.items()]
 
 
 def _kept(run: Trajectory, fps: int, k: int) -> np.ndarray:
@@ -179,6 +189,7 @@ def _info(run: Trajectory, episodes: Sequence[Frames], fps: int) -> dict[str, An
     names = {
         "observation.state": [*(f"q.{n}" for n in run.q_names), *(f"v.{n}" for n in run.v_names)],
         "action": [f"tau.{n}" for n in run.v_names],
+        **{f"observation.{name}": list(parts) for name, parts in run.sensors.columns.items()},
     }
     features = {
         name: {"dtype": str(x.dtype), "shape": list(x.shape[1:]) or [1], "names": names.get(name)}

@@ -4,8 +4,8 @@
 /tf_static: every link. JointState cannot represent joints of several coordinates, such as a floating base;
 they are in /tf only. /odom: pose and velocity of a floating base, the velocity in the base's axes.
 /contact/LINK: mean contact force and moment on a link in the step that starts there, at the link's origin,
-in its axes. Times are whole nanoseconds. The attachment "trajectory.npz" contains the trajectory with every
-bit, from which it is read back.
+in its axes. /sensor/NAME: readings of a sensor in that step. Times are whole nanoseconds. The attachment
+"trajectory.npz" contains the trajectory with every bit, from which it is read back.
 
 Source: MCAP format specification 1.x; messages and their encoding are those of ROS 2 Jazzy, by rosbags. An
 empty metadata record "rosbag2" makes all releases of rosbag2 read QoS profiles as numbers.
@@ -16,7 +16,7 @@ from __future__ import annotations
 import io
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -24,10 +24,22 @@ from typing import IO, Any
 import numpy as np
 
 from ..dynamics.operational.frames import body_poses
-from ..errors import ArgumentError
+from ..errors import ArgumentError, UnsupportedError
 from ..model.tree import Tree
 from ..simulation.provenance import DeferredProvenance, unpacked, world_of
+from ..simulation.sensors import (
+    FORCE_COLUMNS,
+    IMU_COLUMNS,
+    POSE_COLUMNS,
+    WRENCH_COLUMNS,
+    ContactForce,
+    ForceTorque,
+    FramePose,
+    Imu,
+    Sensor,
+)
 from ..simulation.trajectory import Trajectory
+from ..simulation.world import World
 from ..states.arguments import checked_robot
 from ..system.files import checked_output, write_whole
 from ..urdf.document import Document, child_of, parent_of
@@ -89,8 +101,9 @@ def write_mcap(trajectory: Trajectory, path: str | PathLike[str], robot: Tree | 
 
 def write(trajectory: Trajectory, stream: IO[bytes], robot: Tree | None = None) -> None:
     """Write the file to a stream of bytes. O(N) per state."""
-    robot = _robot_of(checked_part("trajectory", trajectory, Trajectory)) if robot is None else checked_robot(robot)
-    motion = _Motion(trajectory, robot)
+    world = _world_of(checked_part("trajectory", trajectory, Trajectory), robot)
+    robot = checked_robot(world.robot if robot is None and world is not None else robot)
+    motion = _Motion(trajectory, robot, () if world is None else world.sensors)
     stamps = _stamps(trajectory.t)
     ros = _Ros()
     writer = required("mcap.writer", "MCAP files").Writer(stream)
@@ -134,18 +147,24 @@ class _Bounded:
         return found
 
 
-def _robot_of(trajectory: Trajectory) -> Tree:
-    """Return the robot that moved; without visuals if the trajectory was read from a file, which stores none."""
+def _world_of(trajectory: Trajectory, robot: Tree | None) -> World | None:
+    """Return the world of a simulation; its robot has no visuals if the trajectory was read from a file.
+
+    None if it is unknown; raises an error for that where no robot is given.
+    """
     if isinstance(trajectory.provenance, DeferredProvenance):
-        return trajectory.provenance.world.robot
-    if trajectory.provenance is None:
-        raise ArgumentError(
-            "an MCAP file holds the robot, which this trajectory does not have, as no simulation made it: "
-            "treesim.formats.write_mcap(trajectory, path, robot) takes it"
-        )
-    return world_of(
-        unpacked(trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance)
-    ).robot
+        return trajectory.provenance.world
+    try:
+        if trajectory.provenance is None:
+            raise ArgumentError(
+                "an MCAP file holds the robot, which this trajectory does not have, as no simulation made it: "
+                "treesim.formats.write_mcap(trajectory, path, robot) takes it"
+            )
+        return world_of(unpacked(trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance))
+    except (ArgumentError, UnsupportedError):
+        if robot is None:
+            raise
+        return None
 
 
 def _stamps(t: np.ndarray) -> np.ndarray:
@@ -208,13 +227,14 @@ class _Ros:
 class _Motion:
     """Contents of the messages of a trajectory."""
 
-    def __init__(self, trajectory: Trajectory, robot: Tree) -> None:
+    def __init__(self, trajectory: Trajectory, robot: Tree, sensors: Sequence[Sensor]) -> None:
         if tuple(joint for joint in robot.q_index if robot.joint(joint).mimic is None) != trajectory.joint_names:
             raise ArgumentError(f"the trajectory is of {trajectory.robot_name!r}, whose joints {robot.name!r} has not")
         self.urdf = to_urdf(robot, shapes=False, visuals=True)
         self._set_joints(trajectory)
         self._set_links(trajectory, robot)
         self._set_contacts(trajectory, robot)
+        self._set_sensors(trajectory, robot, sensors)
 
     def _set_joints(self, trajectory: Trajectory) -> None:
         found = {name: trajectory[name] for name in (*trajectory.joint_names, *trajectory.mimic_joints)}
@@ -255,6 +275,17 @@ class _Motion:
             if wrench.any():
                 self.contacts.append((body, np.einsum("kji,knj->kni", R, wrench)))
 
+    def _set_sensors(self, trajectory: Trajectory, robot: Tree, sensors: Sequence[Sensor]) -> None:
+        """Find the frame of each sensor's readings; "" if the trajectory's world is unknown."""
+        links = dict(zip(robot.joint_names, robot.body_names, strict=True))
+        frames = {each.label: each.frame for each in sensors if isinstance(each, Imu)}
+        frames |= {each.label: links[each.joint] for each in sensors if isinstance(each, ForceTorque)}
+        frames |= {each.label: self.world for each in sensors if isinstance(each, (ContactForce, FramePose))}
+        self.sensors = [
+            (name, columns, frames.get(name, ""), trajectory.sensors[name][:-1])  # the last state starts no step
+            for name, columns in trajectory.sensors.columns.items()
+        ]
+
     def latched(self, ros: _Ros, stamp: Any) -> Iterator[RosMessage]:
         """Yield the messages written once: the robot, and links fixed to their parents."""
         yield "/robot_description", "std_msgs/msg/String", ros.new("std_msgs/String", self.urdf)
@@ -272,7 +303,11 @@ class _Motion:
         for body, wrench in self.contacts:
             details = ros.new("geometry_msgs/Wrench", *map(ros.vector, wrench[k]))
             message = ros.new("geometry_msgs/WrenchStamped", ros.header(stamp, body), details)
-            yield f"/contact/{re.sub(r'[^A-Za-z0-9_]', '_', body)}", "geometry_msgs/msg/WrenchStamped", message
+            yield f"/contact/{_topic_name(body)}", "geometry_msgs/msg/WrenchStamped", message
+        for name, columns, frame, readings in self.sensors:
+            if k < len(readings):
+                message = _reading(ros, ros.header(stamp, frame), columns, readings[k])
+                yield f"/sensor/{_topic_name(name)}", message.__msgtype__, message
 
     def _odometry(self, ros: _Ros, stamp: Any, k: int) -> Any:
         q, v = self.odometry.q[k], self.odometry.v[k]  # type: ignore[union-attr]
@@ -283,6 +318,31 @@ class _Motion:
         pose = ros.new("geometry_msgs/PoseWithCovariance", pose, unknown)
         twist = ros.new("geometry_msgs/TwistWithCovariance", twist, unknown)
         return ros.new("nav_msgs/Odometry", ros.header(stamp, self.world), self.base, pose, twist)
+
+
+def _topic_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_]", "_", name)
+
+
+def _reading(ros: _Ros, header: Any, columns: Sequence[str], numbers: np.ndarray) -> Any:
+    """Return the reading of a sensor as the message that ROS has for its columns."""
+    unknown = np.zeros(9)  # covariances
+    if columns == IMU_COLUMNS:
+        turn = ros.quaternion(np.array([0.0, 0.0, 0.0, 1.0]))
+        rates = ros.vector(numbers[3:]), unknown, ros.vector(numbers[:3]), unknown
+        return ros.new("sensor_msgs/Imu", header, turn, np.append(-1.0, np.zeros(8)), *rates)  # -1: no orientation
+    if columns == WRENCH_COLUMNS:
+        wrench = ros.new("geometry_msgs/Wrench", ros.vector(numbers[:3]), ros.vector(numbers[3:]))
+        return ros.new("geometry_msgs/WrenchStamped", header, wrench)
+    if columns == FORCE_COLUMNS:
+        return ros.new("geometry_msgs/Vector3Stamped", header, ros.vector(numbers))
+    if columns == POSE_COLUMNS:
+        place = ros.new("geometry_msgs/Point", *map(float, numbers[:3]))
+        return ros.new(
+            "geometry_msgs/PoseStamped", header, ros.new("geometry_msgs/Pose", place, ros.quaternion(numbers[3:]))
+        )
+    none = np.zeros(0)
+    return ros.new("sensor_msgs/JointState", header, list(columns), none, none, numbers)
 
 
 def _links_of(urdf: str) -> tuple[list[tuple[str, str]], str]:

@@ -16,7 +16,7 @@ import numpy as np
 from ..model.coordinates import configuration_names, distinct, velocity_names
 from ..simulation.trajectory import Trajectory
 from .bounds import COMPRESSED, check_unpacked
-from .columns import WORK, arrays_of, sensor_columns, sensor_units, table_of, units_of
+from .columns import WORK, arrays_of, sensor_columns, sensor_units, table_of, units_of, without_points
 from .description import described, read_description, restored
 from .libraries import required
 from .units import configuration_units, velocity_units
@@ -29,6 +29,10 @@ KEY = b"treesim"  # of the description in a schema's metadata
 
 def table_of_trajectory(trajectory: Trajectory) -> Any:
     """Return the table documented at `Trajectory.to_arrow`."""
+    return _table_of_columns(without_points(trajectory, stacklevel=3))
+
+
+def _table_of_columns(trajectory: Trajectory) -> Any:
     names, table = table_of(trajectory)
     return _table(names, units_of(trajectory), list(table.T), {KEY: described(trajectory)})
 
@@ -76,7 +80,8 @@ def _table(names: Sequence[str], units: Sequence[str], columns: Sequence[np.ndar
 
 def write(trajectory: Trajectory, stream: IO[bytes]) -> None:
     """Write the table of a trajectory to a stream of bytes."""
-    parquet, table = required("pyarrow.parquet", "Parquet files"), table_of_trajectory(trajectory)
+    parquet = required("pyarrow.parquet", "Parquet files")
+    table = _table_of_columns(without_points(trajectory, stacklevel=6))
     parquet.write_table(table, stream, compression="zstd", use_dictionary=False, use_byte_stream_split=True)
 
 

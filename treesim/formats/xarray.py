@@ -6,12 +6,14 @@ A Dataset can be written to Zarr by its own `to_zarr`, and read back by `xarray.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..contact.history import PARTS, SOLVER_INFO_NAMES, ContactHistory
+from ..contact.points import point_type
 from ..errors import ArgumentError
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
 from ..simulation.sensors import recorded
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from ..rollouts.rollout import Rollouts
 
 LARGEST = 1 << 31  # bytes of one variable in a file of netCDF 3 with 64-bit offsets
+POINTS = "contact_points"  # their number in every step
 OLD_SOLVER_INFO = "contact_told"  # its name in files of older versions
 NUMBERS = {  # of a trajectory: axes and attributes
     "q": (("time", "coordinate"), {"long_name": "configuration"}),
@@ -97,7 +100,20 @@ def _contact(contact: ContactHistory) -> tuple[dict[str, Any], dict[str, Any]]:
         variables["contact_pair_wrench"] = ("time", "pair", "side", "part"), forces, axes
         pairs = [f"{one}, {other}" for one, other in contact.pairs]
         names |= {"pair": pairs, "side": ("on_first", "on_second"), "part": PARTS}
+    if contact.points is not None and contact.first_point is not None:
+        variables |= _points(contact.points, contact.first_point)
     return variables, {axis: (axis, _texts(texts)) for axis, texts in names.items()}
+
+
+def _points(points: np.ndarray, first: np.ndarray) -> dict[str, Any]:
+    """Return the variables of contact points: a contiguous ragged array of the CF conventions, one block a state."""
+    counts = np.diff(first)
+    variables: dict[str, Any] = {POINTS: ("time", counts, {"sample_dimension": "contact_point"})}
+    for label in (points.dtype.names or ()) if len(points) else ():  # netCDF has no axes of length 0
+        field = points[label]
+        axes = ("contact_point", "axis")[: field.ndim]
+        variables[f"contact_point_{label}"] = axes, _texts(field.tolist()) if field.dtype.kind == "U" else field
+    return variables
 
 
 def trajectory_of(dataset: Any) -> Trajectory:
@@ -126,7 +142,24 @@ def _contact_of(dataset: Any, description: Description) -> ContactHistory:
     forces = (
         dataset["contact_pair_wrench"].values.reshape(len(solver_info), len(pairs), 2 * len(PARTS)) if pairs else None
     )
-    return description.contact(wrench, solver_info, forces)
+    contact = description.contact(wrench, solver_info, forces)
+    if POINTS not in dataset:
+        return contact
+    first = np.concatenate([[0], np.cumsum(dataset[POINTS].values)])
+    names = ["body", "other"] if first[-1] else []
+    found = {label: _text_of(dataset[f"contact_point_{label}"].values) for label in names}
+    longest = max((x.dtype.itemsize // 4 for x in found.values()), default=1)
+    points = np.zeros(int(first[-1]), point_type(longest))
+    for label in (points.dtype.names or ()) if len(points) else ():
+        points[label] = found[label] if label in found else dataset[f"contact_point_{label}"].values
+    return replace(contact, points=points, first_point=first)
+
+
+def _text_of(names: np.ndarray) -> np.ndarray:
+    """Return names, which netCDF holds as arrays of bytes, as text."""
+    if names.ndim == 2:
+        names = np.char.decode(np.ascontiguousarray(names).view(f"S{names.shape[1]}")[:, 0], "utf-8")
+    return np.asarray(names, dtype="U")
 
 
 def dataset_of_rollouts(rollouts: Rollouts) -> Any:

@@ -233,20 +233,21 @@ class ContactSteps:
         """
         now = [np.array(x, dtype=float, order="C") for x in states]
         kept = [now.pop()] if measured else []
-        finite = True
+        finite, residuals = True, worst
         for step in range(steps.start, steps.stop):
-            control = np.array(controls(step, now), dtype=float, order="C")
+            control = self._stored(controls(step, now))
             finite = bool(np.isfinite(control).all()) and finite
-            before, self.wrench = [x.copy() for x in now] if measured else now, np.zeros(1)
-            residuals = np.zeros_like(worst)
+            self.wrench = np.zeros(1)
+            if measured:
+                before, residuals = [x.copy() for x in now], np.zeros_like(worst)
             for _ in range(self.method.substeps):
                 now = self._substep(control, now, residuals)
             if measured:
                 residuals[kept[0][:, ENDED] != 0] = 0.0
                 now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
-            np.maximum(worst, residuals, out=worst)
+                np.maximum(worst, residuals, out=worst)
             if (step - steps.start + 1) % every == 0:
-                finite = all(np.isfinite(x).all() for x in now) and finite
+                finite = self._is_finite(now) and finite
                 for result, x in zip(results, now, strict=not kept):
                     result[:, (step - steps.start) // every] = x
         return Carried([*now, *kept], finite)
@@ -261,10 +262,23 @@ class ContactSteps:
         table = self.forces.at(rows, step)
         return np.concatenate([u, np.broadcast_to(table, (len(u), table.shape[1]))], axis=1)
 
+    def _stored(self, control: np.ndarray) -> np.ndarray:
+        """Store a control where the steps read it."""
+        if self.part is None:
+            return np.array(control, dtype=float, order="C")
+        self.part.control[...] = control
+        return self.part.control
+
+    def _is_finite(self, now: Arrays) -> bool:
+        """Return whether the states after a step are finite."""
+        if self.part is not None:
+            return self.part.finite
+        return all(np.isfinite(x).all() for x in now)
+
     def _substep(self, control: np.ndarray, now: Arrays, worst: np.ndarray) -> list[np.ndarray]:
         q, v, *total = now
         if self.part is not None:
-            np.maximum(worst, self.part.step(q, v, control), out=worst)
+            np.maximum(worst, self.part.step(q, v), out=worst)
             return [*self.part.state, *(x + self.part.work for x in total)]
         result = self.code.new_result((len(q),))
         self.code.step_with(self._free, q, v, control, self.kept, result, batched=self.own_touching)

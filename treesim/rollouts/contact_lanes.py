@@ -25,7 +25,7 @@ class LaneSteps:
         self, free: BoundFree, touch: ContactLanes, q: tuple[int, ...], v: tuple[int, ...], kept: np.ndarray,
         following: np.ndarray, info: np.ndarray,
     ) -> None:  # fmt: skip
-        self.touch, self.turn, count = touch, 0, len(kept)
+        self.touch, self.turn, self.finite, count = touch, 0, True, len(kept)
         self.states = [(np.empty(q), np.empty(v)) for _ in range(2)]
         self.control, self.work = np.empty(v), np.empty((count, 2))
         ends = np.empty(q), np.empty(v), np.empty(v), np.empty((count, 2))
@@ -41,19 +41,20 @@ class LaneSteps:
         """Current q and v, valid until the second substep from now."""
         return self.states[self.turn]
 
-    def step(self, q: np.ndarray, v: np.ndarray, control: np.ndarray) -> np.ndarray:
-        """Take a substep; return the residuals (count,). `work`: that of the substep.
+    def step(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Take a substep under `control`; return the residuals (count,). `work`, `finite`: those of the substep.
 
         States that are not finite keep the unconstrained step.
         """
-        self.control[...] = control
         for own, x in zip(self.state, (q, v), strict=True):
             if own is not x:
                 own[...] = x
         turn = self.turn
         self.turn = 1 - turn
         if self._free[turn]() == FINE:
-            return self._solve[turn]()
+            residuals, self.finite = self._solve[turn]()
+            return residuals
+        self.finite = False
         return self._step_finite(self.inputs[turn], self.results[turn])
 
     def _step_finite(self, inputs: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> np.ndarray:
@@ -62,7 +63,7 @@ class LaneSteps:
         good = np.isfinite(ends[0]).all(axis=1) & np.isfinite(ends[1]).all(axis=1)
         q_new[...], v_new[...], impulses[...], work[...] = *ends, 0.0, done
         part, residuals, info = [x[good] for x in results], np.zeros(len(q_new)), self.info[good]
-        residuals[good] = self.touch.bound([x[good] for x in inputs], part, info)()
+        residuals[good], _ = self.touch.bound([x[good] for x in inputs], part, info)()
         self.info[good] = info
         for x, own in zip(results, part, strict=True):
             x[good] = own

@@ -19,6 +19,10 @@ from ..validation.values import checked_parts, checked_text
 from .external_forces import wrenches_in_world
 
 AXES = ("x", "y", "z")
+IMU_COLUMNS = tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
+FORCE_COLUMNS = tuple(f"f{axis}" for axis in AXES)
+WRENCH_COLUMNS = (*FORCE_COLUMNS, *(f"m{axis}" for axis in AXES))
+POSE_COLUMNS = (*AXES, *(f"q{part}" for part in "xyzw"))
 PREFIXES = {"Imu": "imu", "ForceTorque": "force_torque", "ContactForce": "contact_force", "FramePose": "frame_pose"}
 ENGINE: Final = "generic"  # of readings: with "auto" their last bits would depend on the number of steps
 
@@ -167,7 +171,7 @@ class Imu(Sensor):
 
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
-        return tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
+        return IMU_COLUMNS
 
     def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such frame."""
@@ -212,7 +216,7 @@ class ForceTorque(Sensor):
 
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
-        return tuple(f"{kind}{axis}" for kind in "fm" for axis in AXES)
+        return WRENCH_COLUMNS
 
     def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such joint."""
@@ -271,7 +275,7 @@ class ContactForce(Sensor):
 
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
-        return tuple(f"f{axis}" for axis in AXES)
+        return FORCE_COLUMNS
 
     def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such body."""
@@ -306,7 +310,7 @@ class FramePose(Sensor):
 
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
-        return (*AXES, *(f"q{part}" for part in "xyzw"))
+        return POSE_COLUMNS
 
     def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such frame."""

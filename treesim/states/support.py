@@ -156,17 +156,17 @@ def deep_gaps(
     It omits the bodies whose ball is not so deep in any state. Other arguments are those of `gaps`.
     """
     touching, along = candidates(robot), _along(robot, q, normal)
-    lowest = (along[..., :3] * touching.centers).sum(axis=-1) + along[..., 3] - touching.reach - height
-    deep = (lowest < -depth).reshape(-1, lowest.shape[-1]).any(axis=0)
-    which = np.flatnonzero(deep[touching.bodies])
+    lowest = np.einsum("...k, ...k", along[..., :3], touching.centers) + along[..., 3] - touching.reach - height
+    deep = lowest < -depth
+    if not deep.any():
+        return np.empty(0, int), np.empty((*lowest.shape[:-1], 0))
+    which = np.flatnonzero(deep.reshape(-1, lowest.shape[-1]).any(axis=0)[touching.bodies])
     return which, _gaps_of(touching, which, along) - height
 
 
 def _along(robot: Tree, q: ArrayLike, normal: np.ndarray) -> np.ndarray:
     """Return the normal n in the axes of each body, and n . p of its origin p, (..., N + 1, 4)."""
-    poses = _poses(robot, q)
-    x, y, z = (poses[..., k, :] * normal[k] for k in range(3))
-    return np.asarray(x + y + z)
+    return np.einsum("...kj, k -> ...j", _poses(robot, q)[..., :3, :], normal)
 
 
 def _gaps_of(touching: Candidates, which: Any, along: np.ndarray) -> np.ndarray:

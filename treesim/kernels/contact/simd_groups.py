@@ -13,10 +13,9 @@ import numpy as np
 from ..algebra.state_lanes import OnLanes, gathered, lane_count, scattered
 from ..algebra.tables import tree_tables
 from ..entries.annotations import Reals, TableOfIntegers, TableOfReals
-from ..entries.status import status_of
+from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..stepping.step import settings_of
-from .candidates import contacts_memory
-from .simd_collision import CAPACITY
+from .simd_collision import CAPACITY, simd_contacts_memory
 from .simd_contact_step import (
     FOR_ONE,
     SIMD_SOLVER_INFO,
@@ -131,15 +130,16 @@ def contact_step_on_lanes(
     The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
     again, with the solver's other steps up to where it stalls. `before` and `after` are impulses with their lists
     (`simd_warm_start`); those in `after` are cleared first. `solver_info` has SIMD_SOLVER_INFO numbers per state, which
-    at first are those of an earlier step, or zeros, with an infinite overlap before: they determine the groups.
+    at first are those of an earlier step, or zeros, with an infinite overlap before: they determine the groups. Returns
+    NOT_CONVERGED if states are left unsolved.
     """
     tree = tree_tables(ints, reals)
     s = settings_of(tree, settings)
     nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(10, OnLanes)
-    m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0], 1)
-    found = m.touch._replace(capacity=CAPACITY + m.touch.most)  # of a pair all points are, before four remain
-    m = m._replace(contacts=contacts_memory(found, coordinates[0]))
+    made = contact_memory(tree, layout, geometry, rows, frames, coordinates[0], 1)
+    # all points of a pair are contacts, before four remain
+    m = made._replace(contacts=simd_contacts_memory(CAPACITY + made.touch.most, coordinates[0]))
     memory = solver_memory(m.g.size, coordinates[0])
     states, which, solution = np.empty(lane_count(), np.int64), np.empty(count, np.int64), np.empty((4, nv), OnLanes)
     x = States(
@@ -153,4 +153,4 @@ def contact_step_on_lanes(
     for k in range(count):
         if solver_info[SIMD_SOLVER_INFO * k + UNSOLVED] != FOR_ONE:
             put_growth(solver_info, k)
-    return max(status_of(q_new), status_of(v_new))
+    return max(NOT_CONVERGED if left > 0 else FINE, status_of(q_new), status_of(v_new))
