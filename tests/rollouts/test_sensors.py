@@ -188,3 +188,28 @@ def test_measures_of_readings_need_sensors():
     measure = {"m": measures.last(lambda t, q, v, p, c, s: s["imu"][0])}
     with pytest.raises(treesim.ArgumentError, match="'m' takes readings s, but the world has no sensors"):
         treesim.rollout(world.robot, q0, v0, steps=2, measure=measure)
+
+
+def lift(t, q, v, p, u, c):
+    """Force that grows with that of the ground in the step before, and decays."""
+    u[2] = 0.9 * u[2] + p[0] * c[1, 2] - v[2]
+    u[0] = 0.1 * t
+
+
+@pytest.mark.parametrize("every", [1, 5])
+def test_policies_see_contact_and_their_last_control(every):
+    world, q0, v0 = drops()
+    gains = np.array([[0.2], [0.5], [0.4]])
+    runs = treesim.rollout(world, q0, v0, lift, steps=60, every=every, policy_parameters=gains)
+    stepper = treesim.Stepper(world)
+    state, u, c = stepper.reset(q0, np.tile(v0, (3, 1))), np.zeros((3, 6)), np.zeros((3, 2, 6))
+    for k in range(60):
+        for one in zip(state.q, state.v, gains, u, c, strict=True):
+            lift(state.t, *one)
+        state, report = stepper.step(state, u)
+        c = report.contact.wrench
+        if (k + 1) % every == 0:
+            np.testing.assert_allclose(runs.q[:, k // every], state.q, rtol=0, atol=1e-9)
+    assert np.abs(runs.v[:, -1, 2]).max() > 0.1  # it has bounced off
+    single = treesim.rollout(world, q0[2:].astype(np.float32), v0, lift, steps=60, policy_parameters=gains[2:])
+    np.testing.assert_allclose(single.q[0, -1], runs.q[2, -1], rtol=0, atol=1e-5)

@@ -71,6 +71,12 @@ class Method(NamedTuple):
         return self._replace(code=self.code_of(True))
 
 
+def bodies_in_contact(method: Method) -> int:
+    """Return the number of bodies, including the base, that contact wrenches are of; 0 if nothing can touch."""
+    world = method.world
+    return world.robot.n_bodies + 1 if method.touches and not world.touching.only_limits else 0
+
+
 def method_of(
     world: World,
     dt: float,

@@ -75,6 +75,7 @@ class ContactSteps:
         self.own_touching: BatchedTables | None = None
         # SIMD contact solves neither return wrenches nor include external forces
         self.wrenches = wrenches or (measured is not None and measured.reduction.contact)
+        self.wrenches = self.wrenches or (policy is not None and policy.takes_contact)
         stage = method.code.stage
         plain = self.touching is None and not self.wrenches and self.forces is None and engine != "generic"
         self.lanes = None if engine == "generic" else self._lane_code(engine)
@@ -87,6 +88,7 @@ class ContactSteps:
         self.overlaps = stage is not None and method.world.touching.largest_overlap < np.inf
         self.on_lanes: dict[tuple[int, int], LaneSteps] = {}  # of parts of the current rollouts
         self.wrench = np.empty(0)  # mean wrenches in the current step, times substeps
+        self.control = np.empty((0, 0))  # of a policy that takes contact, in the last step
         self.applied = np.empty((0, 0))  # controls (count, nv) of the last substep, within their limits
 
     def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
@@ -174,6 +176,8 @@ class ContactSteps:
         size = self.method.world.touching.rows if self.touch is None else self.touch.warm_start
         self.first, self.kept, self.on_lanes = first, np.zeros((count, size)), {}
         self.next, self.info = np.zeros_like(self.kept), begin_info(count)
+        robot = self.method.world.robot
+        self.wrench, self.control = np.zeros((count, 6 * (robot.n_bodies + 1))), np.zeros((count, robot.nv))
 
     def restart(self, rows: Any) -> None:
         """Reset the warm start and the checks of some of the first rollouts, whose states are new."""
@@ -256,7 +260,9 @@ class ContactSteps:
         if self.policy is None:
             u = self.start.u[rows, step]
         else:
-            u = self.policy.columns(self.method.dt * step, *now[:2], self.start.p[rows].astype(float))
+            given = self.method.dt * step, *now[:2], self.start.p[rows].astype(float)
+            before = (self.control, self.mean_wrench.reshape(len(now[0]), -1)) if self.policy.takes_contact else ()
+            u = self.control = self.policy.columns(*given, *before)
         if self.forces is None:
             return u
         table = self.forces.at(rows, step)

@@ -16,7 +16,7 @@ from ..kernels.algebra.numbers import absolute, less, select
 from ..kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
 from ..simulation.world import World
 from ..states.arguments import short_repr
-from .arguments import Method, Start, check_clock
+from .arguments import Method, Start, bodies_in_contact, check_clock
 from .measures import Measure
 
 WRENCH = 6
@@ -198,8 +198,7 @@ def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None
     if not robot.nv:
         raise UnsupportedError(f"{robot.name!r} cannot move: there is nothing to measure")
     check_clock(start.steps, start.number)
-    touching = method.touches and not world.touching.only_limits
-    bodies = robot.n_bodies + 1 if touching else 0
+    bodies = bodies_in_contact(method)
     reduction = Reduction(measures, robot.nq, robot.nv, k, bodies, method.dt, start.number, sensor_sizes(world))
     return Measuring(reduction, start.p, start.number)
 

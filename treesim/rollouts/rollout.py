@@ -28,7 +28,7 @@ from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
 from ..states.arguments import checked_progress, positive_number, whole_number
 from ..types import Engine, Keep
-from .arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
+from .arguments import Method, Start, bodies_in_contact, check_clock, method_of, refuse_non_finite_controls, start_of
 from .contact import ContactSteps
 from .energy import BatchedRobots
 from .files import read_record
@@ -190,6 +190,10 @@ def rollout(
     integer powers, NumPy's sin, cos, sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less,
     select and atan2 of treesim.numbers. It cannot branch on its arguments.
 
+    In a policy(t, q, v, p, u, c), c (N + 1, 6) are the mean contact wrenches on the bodies in the step before,
+    the base first, as in `ContactReport.wrench`, and u is the control of the step before; both are 0 at the start.
+    Contact is then solved by slower code, state by state.
+
     Examples
     --------
     >>> robot = treesim.load("ur5")
@@ -298,7 +302,7 @@ def _steps(
     moves = bool(len(start.q) and start.steps and robot.nv)
     policy = None
     if start.law is not None:
-        policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1])
+        policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1], bodies_in_contact(method))
         check_clock(start.steps, number)
     elif measured is None and start.steps % every:
         refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed

@@ -13,7 +13,7 @@ from ..kernels.stepping.measured_step import ENDED, SEEN
 from ..model.tree import Tree
 from ..simulation.sensors import Inertias, Readings, Steps
 from ..states.physics import Given
-from .arguments import Method, Start
+from .arguments import Method, Start, bodies_in_contact
 from .contact import ContactSteps
 from .energy import LARGEST
 from .external_forces import RolloutForces
@@ -55,7 +55,7 @@ class SensorSteps:
         self.columns = {sensor.label: sensor._columns(self.robot) for sensor in self.sensors}
         self.sizes = [len(columns) for columns in self.columns.values()]
         takes_contact = any(sensor.takes_contact for sensor in self.sensors)
-        self.contact = takes_contact and method.touches and not world.touching.only_limits
+        self.contact = takes_contact and bodies_in_contact(method) > 0
         self.controls = any(sensor.takes_controls for sensor in self.sensors)
         self.external = takes_contact  # whether readings depend on external forces
         self._inertias = _inertias(self.robot, fields)

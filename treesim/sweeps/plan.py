@@ -124,7 +124,7 @@ class Plan:
         if not callable(self.policy):
             return "none" if self.policy is None else _digest(np.asarray(self.policy).tolist())
         robot = self.world.robot
-        return str(Policy(self.policy, robot.nq, robot.nv, len(self.fields["p"].nominal)))
+        return str(Policy(self.policy, robot.nq, robot.nv, len(self.fields["p"].nominal), robot.n_bodies + 1))
 
     def _measure_identity(self, name: str) -> str:
         """Return a digest of a measure's computation, independent of its source code."""
