@@ -176,8 +176,9 @@ class ContactSteps:
         size = self.method.world.touching.rows if self.touch is None else self.touch.warm_start
         self.first, self.kept, self.on_lanes = first, np.zeros((count, size)), {}
         self.next, self.info = np.zeros_like(self.kept), begin_info(count)
-        robot = self.method.world.robot
-        self.wrench, self.control = np.zeros((count, 6 * (robot.n_bodies + 1))), np.zeros((count, robot.nv))
+        if self.policy is not None and self.policy.takes_contact:
+            robot = self.method.world.robot
+            self.wrench, self.control = np.zeros((count, 6 * (robot.n_bodies + 1))), np.zeros((count, robot.nv))
 
     def restart(self, rows: Any) -> None:
         """Reset the warm start and the checks of some of the first rollouts, whose states are new."""
