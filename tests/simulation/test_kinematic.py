@@ -158,7 +158,7 @@ def test_a_quadruped_stands_on_a_lift():
         (lambda: treesim.Waypoints([0, 1], np.zeros((2, 3)), np.zeros((2, 4))), ArgumentError, "quaternion"),
         (lambda: treesim.Conveyor((1, 2)), ArgumentError, "velocity of Conveyor"),
         (
-            lambda: treesim.Simulation(world_of(LIFT), external_forces=[treesim.ExternalForce("belt", force=(1, 0, 0))]),
+            lambda: treesim.Simulation(world_of(LIFT), external_forces=[treesim.ExternalForce("belt", (1, 0, 0))]),
             ArgumentError, "no force moves",
         ),
     ],

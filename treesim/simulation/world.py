@@ -100,7 +100,8 @@ class World(ReprMixin):
         Largest complementarity residual [m/s, rad/s] at which the contact solver stops, at most 1e-5. At 1e-6 steps
         are faster, and bodies at rest creep by up to as much.
     sensors : Imu, ForceTorque, ContactForce, FramePose, JointTorque, or a sequence of them, optional
-        Sensors, whose readings are in `Report.sensors` and `Trajectory.sensors` by name.
+        Sensors, whose readings are in `Report.sensors`, `Trajectory.sensors`, `Rollouts.sensors` and
+        `BatchStepper.sensors` by name.
     kinematic : mapping of str to Waypoints, Conveyor or callable, optional
         Motions of free bodies by name, which nothing that touches them changes: lifts, doors, conveyor belts. A
         function of the time [s] returns the body's position (3,), position and quaternion (7,), or pose (4, 4). In each

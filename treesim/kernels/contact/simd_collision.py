@@ -1,14 +1,19 @@
 """Collision detection for several states at once, one per SIMD lane: contacts of any state, with active masks.
 
-Points and pairs are those of `collision`, for planes, spheres and capsules. A contact is the same for all lanes, at its
-slot. `active` is 1 on the lanes of states that have it and 0 on the others, where it must have no effect. The result of
-a lane does not depend on the others.
+Points and pairs are those of `collision`, for planes, spheres and capsules. Contact i of a pair on any lane is one
+contact of all, with points and slots that differ. `active` is 1 on the lanes of states that have it and 0 on the
+others, where it must have no effect. The result of a lane does not depend on the others.
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import numpy as np
+
 from ..algebra.linear import rotate, rotate_back, scale, sub
 from ..algebra.numbers import maximum, select, some
+from ..algebra.state_lanes import lane_count
 from ..algebra.tables import motion_at, transform_at
 from .candidates import ball_of, put_row, reach_of, rim_point, solid_in_world, velocity_along, world_point
 from .collision import gap_price, worth
@@ -19,6 +24,30 @@ MOST = 32  # contacts of one state, and of all states together, that are looked 
 CAPACITY = (
     MOST + 8 * PER_PAIR
 )  # contacts of all states together after the last pair: four of it of each of eight states
+
+
+class SimdContacts(NamedTuple):
+    """Contacts of several states; pairs are the same on all lanes."""
+
+    pair: Any  # (C,)
+    slot: Any
+    gap: Any
+    point: Any  # (C, 3)
+    normal: Any
+    own: Any  # (lanes,): 0, 1, ..., and scratch memory for a number of each state, and for a place in an array
+    number: Any
+    place: Any
+
+
+def simd_contacts_memory(capacity, q):
+    """Scratch memory for `capacity` contacts, with the dtype of q."""
+    found, lanes = np.empty((capacity, 8), q.dtype), np.empty((2, lane_count()), np.int64)
+    for lane in range(lane_count()):
+        lanes[0, lane] = lane
+    return SimdContacts(
+        np.empty(capacity, np.int64), found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:8], lanes[0],
+        np.empty(lane_count(), np.float64), lanes[1],
+    )  # fmt: skip
 
 
 def find_contacts(touch, r, dt, margin, m, active, count):
@@ -107,14 +136,28 @@ def choose(m, active, first, end, found, price):
 
 
 def keep(m, active, first, end, count):
-    """Move contacts that are active in some state, and within MOST, to consecutive places; return their end."""
-    n = first
+    """Move the contacts of each lane that are active, and within MOST, to consecutive places; return their end."""
+    found = count[0] * 0
     for j in range(first, end):
         count[0] += active[j]
-        active[j] = select(count[0] > MOST, 0, active[j])
-        if some(active[j] > 0):
-            m.pair[n], m.slot[n], m.gap[n], active[n] = m.pair[j], m.slot[j], m.gap[j], active[j]
-            put_row(m.point, n, vector_of(m.point, j))
-            put_row(m.normal, n, vector_of(m.normal, j))
-            n += 1
+        kept = select(count[0] > MOST, 0, active[j])
+        active[j] = kept * 0
+        for i in range(first, min(j + 1, first + PER_PAIR)):
+            here = kept > 0 and found == i - first
+            if some(here):
+                m.pair[i] = m.pair[j]
+                if here:
+                    move(m, active, j, i)
+        found += kept
+    n = first
+    for i in range(first, min(end, first + PER_PAIR)):
+        if some(active[i] > 0):
+            n = i + 1
     return n
+
+
+def move(m, active, j, i):
+    """Make contact j contact i, and active."""
+    m.slot[i], m.gap[i], active[i] = m.slot[j], m.gap[j], 1
+    put_row(m.point, i, vector_of(m.point, j))
+    put_row(m.normal, i, vector_of(m.normal, j))

@@ -195,7 +195,7 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
         missed, unsolved = solver_info[0], solver_info[UNSOLVED]
         overlap, deepest = solver_info[OVERLAP], solver_info[DEEPEST]
         again = resolve(moved, q, m.again.start, nc, n, s, scheme, after, R, solver_info, m, lanes)
-        clear_where(after, R, m.touch.slots, lanes.states, needed)
+        clear_where(m, after, R, lanes.states, needed)
         store_warm_start(m, nc, n, after, R, lanes.states, m.active, needed)
         from_midpoint(moved, s.dt, q, m)
         done, solver_info[0] = select(needed, again, done), select(needed, solver_info[0], missed)

@@ -15,8 +15,7 @@ from ..algebra.tables import tree_tables
 from ..entries.annotations import Reals, TableOfIntegers, TableOfReals
 from ..entries.status import FINE, NOT_CONVERGED, status_of
 from ..stepping.step import settings_of
-from .candidates import contacts_memory
-from .simd_collision import CAPACITY
+from .simd_collision import CAPACITY, simd_contacts_memory
 from .simd_contact_step import (
     FOR_ONE,
     SIMD_SOLVER_INFO,
@@ -138,9 +137,9 @@ def contact_step_on_lanes(
     s = settings_of(tree, settings)
     nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(10, OnLanes)
-    m = contact_memory(tree, layout, geometry, rows, frames, coordinates[0], 1)
-    found = m.touch._replace(capacity=CAPACITY + m.touch.most)  # of a pair all points are, before four remain
-    m = m._replace(contacts=contacts_memory(found, coordinates[0]))
+    made = contact_memory(tree, layout, geometry, rows, frames, coordinates[0], 1)
+    # all points of a pair are contacts, before four remain
+    m = made._replace(contacts=simd_contacts_memory(CAPACITY + made.touch.most, coordinates[0]))
     memory = solver_memory(m.g.size, coordinates[0])
     states, which, solution = np.empty(lane_count(), np.int64), np.empty(count, np.int64), np.empty((4, nv), OnLanes)
     x = States(

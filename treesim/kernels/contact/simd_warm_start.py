@@ -7,16 +7,18 @@ impulses may not be zero, and these slots. So impulses of an earlier step are cl
 from __future__ import annotations
 
 from ..algebra.numbers import select
-from ..algebra.state_lanes import gathered, scattered
+from ..algebra.state_lanes import gathered, lane_count, scattered
 from .simd_collision import MOST
 
 LISTED = 1 + MOST  # numbers of the list: its length, or ALL for a state whose slots may all be in use, and the slots
 ALL = -1
 
 
-def place_of(m, nc, r):
-    """Return the index of impulse r in the warm-start array."""
-    return 3 * m.contacts.slot[r // 3] + r % 3 if r < 3 * nc else 3 * m.touch.slots + m.limit[r]
+def put_places(m, slot, size, states):
+    """Write the index of the impulse of a slot, which differs between lanes, in the warm-start array of all states."""
+    scattered(m.contacts.number, 0, 1, m.contacts.own, slot)
+    for lane in range(lane_count()):
+        m.contacts.place[lane] = states[lane] * size + 3 * int(m.contacts.number[lane])
 
 
 def clear_impulses(after, state, size, slots):
@@ -37,20 +39,27 @@ def clear_impulses(after, state, size, slots):
 
 def load_warm_start(m, nc, n, share, before, size, states, active):
     """Load impulses of the previous step, times the impulse fraction `share`, into m.push."""
-    for r in range(n):
-        m.push[r] = select(active[r] > 0, share * gathered(before, place_of(m, nc, r), size, states), 0)
+    for c in range(nc):
+        put_places(m, m.contacts.slot[c], size, states)
+        for j in range(3):
+            loaded = share * gathered(before, j, 1, m.contacts.place)
+            m.push[3 * c + j] = select(active[3 * c + j] > 0, loaded, 0)
+    for r in range(3 * nc, n):
+        loaded = share * gathered(before, 3 * m.touch.slots + m.limit[r], size, states)
+        m.push[r] = select(active[r] > 0, loaded, 0)
 
 
-def clear_where(after, size, slots, states, where):
+def clear_where(m, after, size, states, where):
     """Set the warm-start impulses that the last call of `store_warm_start` stored to zero, on the lanes of a mask."""
-    at, rows = states[0] * size, size - LISTED  # the list of the first state is that of all
-    listed, every = int(after[at + rows]), 3 * slots
+    at, rows = states[0] * size, size - LISTED  # all states list as many
+    listed, every = int(after[at + rows]), 3 * m.touch.slots
     if listed < 0:
         listed, every = 0, 0
     for j in range(listed):
-        slot = int(after[at + rows + 1 + j])
-        for k in range(3 * slot, 3 * slot + 3):
-            scattered(after, k, size, states, select(where, 0, gathered(after, k, size, states)))
+        put_places(m, gathered(after, rows + 1 + j, size, states), size, states)
+        for i in range(3):
+            kept = gathered(after, i, 1, m.contacts.place)
+            scattered(after, i, 1, m.contacts.place, select(where, 0, kept))
     for k in range(every, rows):
         scattered(after, k, size, states, select(where, 0, gathered(after, k, size, states)))
 
@@ -60,10 +69,14 @@ def store_warm_start(m, nc, n, after, size, states, active, where):
 
     Inactive rows store nothing: they may share their slot with an active row. where: mask of the lanes that store.
     """
-    for r in range(n):
-        k = place_of(m, nc, r)
-        kept = select(active[r] > 0, m.impulse[r], gathered(after, k, size, states))
-        scattered(after, k, size, states, kept)
+    for c in range(nc):
+        put_places(m, m.contacts.slot[c], size, states)
+        for j in range(3):
+            kept = select(active[3 * c + j] > 0, m.impulse[3 * c + j], gathered(after, j, 1, m.contacts.place))
+            scattered(after, j, 1, m.contacts.place, kept)
+    for r in range(3 * nc, n):
+        k = 3 * m.touch.slots + m.limit[r]
+        scattered(after, k, size, states, select(active[r] > 0, m.impulse[r], gathered(after, k, size, states)))
     rows, listed = size - LISTED, nc
     if nc > MOST:
         listed = ALL
