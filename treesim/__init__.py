@@ -85,6 +85,7 @@ from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
 from .simulation.external_forces import ExternalForce
+from .simulation.kinematic import Conveyor, Waypoints
 from .simulation.player import Player
 from .simulation.report import Report
 from .simulation.sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque
@@ -118,6 +119,7 @@ __all__ = [
     "ContinuationWarning",
     "ConvergenceError",
     "ConversionWarning",
+    "Conveyor",
     "Diagnosis",
     "DivergedWarning",
     "Dynamics",
@@ -180,6 +182,7 @@ __all__ = [
     "UrdfWarning",
     "View",
     "Visual",
+    "Waypoints",
     "World",
     "__version__",
     "available",

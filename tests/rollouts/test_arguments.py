@@ -74,7 +74,8 @@ def writing_nan(t, q, v, p, u):
     "policy, error, message",
     [
         (branching, treesim.UnsupportedError, "'branching' cannot be compiled: .*depends on .*and select of"),
-        (lambda t, q: None, treesim.ArgumentError, r"must take \(t, q, v, p, u\)"),
+        (lambda t, q: None, treesim.ArgumentError, r"must take \(t, q, v, p, u\) or \(t, q, v, p, u, c\)"),
+        (lambda t, q, v, p, u, c: None, treesim.ArgumentError, "takes wrenches of contact c, but nothing .* a ground"),
         (returning, treesim.ArgumentError, "'returning' must write to u and return nothing"),
         (writing_text, treesim.ArgumentError, r"writes 'fast' to u\[1\]"),
         (writing_nan, treesim.ArgumentError, r"writes nan to u\[1\]"),

@@ -286,6 +286,17 @@ def test_states_are_kept_where_they_are_asked_for(tmp_path):
     assert np.array_equal(study.summary["q"][3], study.replay(3, every=5).q[0])
 
 
+def test_readings_are_stored_with_states(tmp_path):
+    world = treesim.World(ROBOT, sensors=[treesim.Imu(LINK), treesim.ForceTorque(ROBOT.joint_names[0])])
+    measure = {"most": measures.maximum(lambda t, q, v, p, c, s: s[f"imu_{LINK}"][0])}
+    study = treesim.sweep(world, steps=4, samples=3, vary=VARY, measure=measure, store=tmp_path / "a", keep="all")
+    found = study.summary[f"sensor.imu_{LINK}"].values
+    assert np.array_equal(study.summary["most"], found[:, :, 0].max(axis=1)) and found.shape == (3, 4, 6)
+    assert np.array_equal(study.replay(1).sensors[f"imu_{LINK}"][0], found[1])
+    with pytest.raises(ArgumentError, match=r"other than those in vary and .*'sensor\.'"):
+        treesim.sweep(world, steps=4, samples=3, measure={"sensor.a": measure["most"]}, store=tmp_path / "b")
+
+
 def test_an_estimate_comes_first_and_an_exception_ends_all(tmp_path):
     class Enough(Exception):
         pass

@@ -12,7 +12,7 @@ import numpy as np
 from ..contact.history import ContactHistory
 from ..errors import ConversionWarning
 from ..model.coordinates import distinct
-from ..simulation.sensors import recorded
+from ..simulation.sensors import Readings, recorded
 from ..simulation.trajectory import Trajectory
 from .description import Description
 from .units import configuration_units, force_units, velocity_units
@@ -77,14 +77,18 @@ def units_of(trajectory: Trajectory) -> list[str]:
     of = dict(zip(trajectory.joint_names, types, strict=True))
     led = [of[mimicked] for mimicked, *_ in trajectory.mimic_joints.values()]
     moved = ["s", *configuration_units((*types, *led)), *velocity_units((*types, *led)), *force_units(types)]
-    parts = [part for columns in trajectory.sensors.columns.values() for part in columns]
-    sensors = [SENSOR_UNITS.get(part, "N m") for part in parts]  # others are torques of joints
-    return [*moved, "J", "J", "J", *_contact_units(trajectory.contact), *sensors]
+    return [*moved, "J", "J", "J", *_contact_units(trajectory.contact), *sensor_units(trajectory.sensors)]
 
 
 def sensor_columns(sensor: str, columns: Sequence[str]) -> list[str]:
     """Return the names of a sensor's columns in a table."""
     return [f"sensor.{sensor}.{column}" for column in columns]
+
+
+def sensor_units(readings: Readings) -> list[str]:
+    """Return the units of all columns of readings."""
+    parts = [part for columns in readings.columns.values() for part in columns]
+    return [SENSOR_UNITS.get(part, "N m") for part in parts]  # others are torques of joints
 
 
 def _contact_units(contact: ContactHistory | None) -> Iterator[str]:

@@ -16,7 +16,7 @@ import numpy as np
 from ..model.coordinates import configuration_names, distinct, velocity_names
 from ..simulation.trajectory import Trajectory
 from .bounds import COMPRESSED, check_unpacked
-from .columns import WORK, arrays_of, table_of, units_of, without_points
+from .columns import WORK, arrays_of, sensor_columns, sensor_units, table_of, units_of, without_points
 from .description import described, read_description, restored
 from .libraries import required
 from .units import configuration_units, velocity_units
@@ -61,9 +61,11 @@ def _joint_columns(rollouts: Rollouts) -> tuple[list[str], list[str], list[np.nd
         names = [f"q.{name}" for name in configuration_names(joints, types)]
         names = distinct([*names, *(f"v.{name}" for name in velocity_names(joints, types))])
         units = [*configuration_units(types), *velocity_units(types)]
-    if rollouts.work is None:
-        return names, units, blocks
-    return [*names, *WORK], [*units, "J", "J"], [*blocks, rollouts.work]
+    if rollouts.work is not None:
+        names, units, blocks = [*names, *WORK], [*units, "J", "J"], [*blocks, rollouts.work]
+    read = rollouts.sensors
+    named = [name for sensor, columns in read.columns.items() for name in sensor_columns(sensor, columns)]
+    return [*names, *named], [*units, *sensor_units(read)], [*blocks, *read.values()]
 
 
 def _table(names: Sequence[str], units: Sequence[str], columns: Sequence[np.ndarray], details: dict[bytes, str]) -> Any:

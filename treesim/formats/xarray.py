@@ -171,10 +171,14 @@ def dataset_of_rollouts(rollouts: Rollouts) -> Any:
         for label, array in arrays.items()
         if array is not None
     }
+    names: dict[str, Any] = {"time": ("time", rollouts.t, {"units": "s"}), "rollout": np.arange(len(rollouts.q))}
+    for sensor, columns in rollouts.sensors.columns.items():
+        axis = f"{sensor}.column"
+        variables[f"sensor.{sensor}"] = ("rollout", "time", axis), rollouts.sensors[sensor]
+        names[axis] = (axis, _texts(columns))
     for name, x in rollouts.measures.items():  # (rollout) or (rollout, bins)
         label = name if name not in variables else f"measure {name}"
         variables[label] = ("rollout", f"{name} bin")[: x.ndim], x, None
-    names: dict[str, Any] = {"time": ("time", rollouts.t, {"units": "s"}), "rollout": np.arange(len(rollouts.q))}
     attributes = {"stopped": rollouts.stopped or ""}
     if rollouts.work is not None:
         names["account"] = ("account", _texts(ACCOUNTS))

@@ -71,6 +71,12 @@ class Method(NamedTuple):
         return self._replace(code=self.code_of(True))
 
 
+def bodies_in_contact(method: Method) -> int:
+    """Return the number of bodies, including the base, that contact wrenches are of; 0 if nothing can touch."""
+    world = method.world
+    return world.robot.n_bodies + 1 if method.touches and not world.touching.only_limits else 0
+
+
 def method_of(
     world: World,
     dt: float,
@@ -123,11 +129,6 @@ def _method(
 ) -> Method:
     """Return the settings of the steps from validated arguments."""
     check_rows(world, integrator)
-    if world.sensors:
-        raise UnsupportedError(
-            f"rollouts and batch steppers do not read sensors, as {world.sensors[0]!r}: take a World without sensors=, "
-            "and Stepper or Simulation for readings"
-        )
     robot, dynamics, rule = world.robot, forward_kernel(world.robot, backend), compiled_rule(integrator)
     substeps = substeps_of(robot, rule, dt, substeps)
     touching = touches(world, rule)
@@ -140,7 +141,7 @@ def _method(
     def code_of(pushed: bool) -> StepCode:
         return StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work, pushed)
 
-    forward, code = dynamics.entry_for(robot), code_of(False) if touching else None
+    forward, code = dynamics.entry_for(robot), code_of(False) if touching or world.kinematic else None
     entry = step_entry(rule, forward)
     return Method(world, dt, integrator, substeps, entry, constants, work, rule, forward, code, code_of)
 
@@ -198,11 +199,15 @@ def start_of(
     number = precision(*(x for x in (q0, v0, control, parameters) if x is not None))
     if world.m and number == np.float32:
         raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
+    if world.sensors and number == np.float32:
+        raise UnsupportedError(f"sensors, as {world.sensors[0]!r}, are read in double precision: give float64 arrays")
     forces = None if f_ext is None else RolloutForces(world.robot, f_ext, method.dt)
     counts = {*counts, *(forces.counts if forces else ())}
     q, v, u, p = state_arrays(world.robot, q0, v0, control, parameters, steps, number, counts)
     if forces:
         forces.check_steps(u.shape[1])
+    if world.kinematic:
+        q, v = world.kinematic_bodies.begin(0.0, method.dt, q, v)
     return Start(number, world.start(q), v, u, p, law, forces)
 
 

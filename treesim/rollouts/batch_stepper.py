@@ -26,6 +26,7 @@ from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..simulation.external_forces import Wrenches
 from ..simulation.robot_warnings import unwarned
+from ..simulation.sensors import NO_READINGS, Readings
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
 from ..states.arguments import positive_number, whole_number
@@ -38,6 +39,7 @@ from .external_forces import RolloutForces
 from .joint_limits import under_contact
 from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .rollout import batched_of
+from .sensors import LastStep, method_for_sensors
 
 
 class BatchStepper(ReprMixin):
@@ -85,6 +87,8 @@ class BatchStepper(ReprMixin):
     contact_wrench : ndarray, shape (B, N + 1, 6), or None
         Mean contact wrenches on all bodies, the base first, during the last step before the current time, as in
         `ContactReport.wrench`; 0 after `put`. None unless they are requested.
+    sensors : mapping of str to ndarray, shape (B, n)
+        Readings of the world's sensors by name, in the last step; NaN before the first one and after `put`.
     finite : ndarray of bool, shape (B,)
         States that are finite.
     residual : ndarray, shape (B,)
@@ -145,11 +149,12 @@ class BatchStepper(ReprMixin):
         self.count, self.steps = whole_number("count", count, 1), whole_number("steps", steps, 1)
         self.dt, self.threads = positive_number("dt", dt), checked_threads(threads)
         how = engine, contact_solver, bool(fields)
-        method = method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, *how)
+        method = method_for_sensors(method_of(world, self.dt, integrator, backend, substeps, kp, kd, False, *how))
         physics = physics_of_rollouts(world, fields, method.rule, method.dt / method.substeps, kp, kd)
         self._check_physics(physics, backend)
         nq, nv = self.robot.nq, self.robot.nv
         self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
+        self._q, self._v = self.world.kinematic_bodies.begin(0.0, self.dt, self._q, self._v)
         self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
         self._control = np.zeros((self.count, nv))
         self._checks = begin_checks(self.count) if method.touches else None
@@ -162,6 +167,7 @@ class BatchStepper(ReprMixin):
         self._taken = 0  # steps
         self._used = threading.Lock()
         self._how = method, engine, physics
+        self._last = LastStep(method, self._start(None), fields) if world.sensors else None
         self._kept: ContactSteps | None = None  # the steps that took the last one, if these are step by step
         self._steps: dict[bool, ContactSteps] = {}  # by whether there are external forces
         self._piece = self._piece_of(*self._how) if nv else None
@@ -188,14 +194,19 @@ class BatchStepper(ReprMixin):
     def _piece_of(self, method: Method, engine: Engine, physics: Physics | None) -> RolloutSegment:
         """Return the rollout segment that steps the states, with the controls in `_control`."""
         start = self._start(None)
-        if self._checks is None:
+        if method.code is None:
             how = method.substeps, batched_of(method, start, physics)
             return under_controls(method.entry, method.constants, method.sizes, start.u, float, engine, *how)
-        wrenches = self.contact_wrench is not None
         self._kept = self._steps[False] = under_contact(
-            method, start, None, engine, self._checks, physics, None, wrenches
+            method, start, None, engine, self._checks, physics, None, *self._requested
         )
         return self._kept.carry
+
+    @property
+    def _requested(self) -> tuple[bool, bool]:
+        """Whether wrenches on bodies, and controls within their limits are requested."""
+        contact, controls = (False, False) if self._last is None else (self._last.contact, self._last.controls)
+        return contact or self.contact_wrench is not None, controls
 
     def _start(self, forces: RolloutForces | None) -> Start:
         held = np.broadcast_to(self._control[:, None], (self.count, 2 * self.steps, self.robot.nv))
@@ -205,7 +216,7 @@ class BatchStepper(ReprMixin):
         """Return the steps under external forces, which are made when they are needed."""
         if True not in self._steps:
             method, engine, physics = self._how
-            how = None, engine, self._checks, physics, None, self.contact_wrench is not None
+            how = None, engine, self._checks, physics, None, *self._requested
             self._steps[True] = under_contact(method.under_forces(), self._start(forces), *how)
         self._steps[True].forces = forces
         return self._steps[True]
@@ -222,17 +233,20 @@ class BatchStepper(ReprMixin):
             impulses = None if self._kept is None else self._kept.impulses()
             arrays = self._q, self._v, self.finite, self.residual, impulses, self.contact_wrench
             flags = self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start
-            state = (*(x if x is None else x.copy() for x in arrays), flags, self._taken)
+            last = None if self._last is None else copy.deepcopy(self._last.last)
+            state = (*(x if x is None else x.copy() for x in arrays), last, flags, self._taken)
         return unwarned, (self._again,), state
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        q, v, finite, residual, impulses, self.contact_wrench, flags, self._taken = state
+        q, v, finite, residual, impulses, self.contact_wrench, last, flags, self._taken = state
         self._has_warned, self._has_warned_of_overlaps, self._has_stepped, self._has_warned_of_start = flags
         self._q[...], self._v[...], self.finite[...] = q, v, finite
         if self.residual is not None:
             self.residual[...] = residual
         if impulses is not None and self._kept is not None:
             self._kept.restore(impulses)
+        if self._last is not None:
+            self._last.last = last
 
     def __repr__(self) -> str:
         return f"<BatchStepper of {self.robot.name!r}: {self.count} states, {self.steps} steps of {self.dt:g} s a call>"
@@ -249,6 +263,11 @@ class BatchStepper(ReprMixin):
     def v(self) -> np.ndarray:
         """Velocities (B, nv), read-only; valid until the second call of `step` from now."""
         return _read_only(self._v)
+
+    @property
+    def sensors(self) -> Readings:
+        """Readings (B, n) of the world's sensors in the last step, by name; computed when they are read."""
+        return NO_READINGS if self._last is None else self._last.readings()
 
     def put(self, rows: slice | ArrayLike, q: ArrayLike, v: ArrayLike) -> None:
         """Set the states of some rows, and reset the warm start of their contact.
@@ -281,6 +300,7 @@ class BatchStepper(ReprMixin):
             raise ArgumentError(f"q and v have shapes {q.shape} and {v.shape}, for {count} states") from None
         if not count:
             return
+        q, v = self.world.kinematic_bodies.begin(self.t, self.dt, q, v)
         q = self.world.start(np.ascontiguousarray(q))
         with self._alone("put"):
             if self._has_stepped:  # else the first step checks all starts at once
@@ -291,6 +311,8 @@ class BatchStepper(ReprMixin):
                 self._kept.restart(rows)
             if self.contact_wrench is not None:
                 self.contact_wrench[rows] = 0.0
+            if self._last is not None:
+                self._last.forget(rows)
 
     def step(self, control: ArrayLike | None = None, f_ext: Wrenches | None = None) -> None:
         """Advance all states by `steps` steps under a constant control; `finite` marks states that are finite.
@@ -355,10 +377,13 @@ class BatchStepper(ReprMixin):
             if self._kept is not None and self._kept is not steps_by:
                 steps_by.take_over(self._kept)
             self._kept = steps_by
+            steps_by.elapsed = self._taken - self.steps
             piece = piece if forces is None else steps_by.carry
         with use_threads(self.threads):
             # not steps from 0 on, which would reset the warm start
             steps = slice(self.steps, 2 * self.steps)
+            if self._last is not None:
+                piece = self._last.through(piece, steps_by, forces)
             _, finite = piece(slice(0, self.count), steps, (self._q, self._v), self._next, self.steps)
         if self.contact_wrench is not None and steps_by is not None:
             self.contact_wrench = steps_by.mean_wrench

@@ -58,11 +58,13 @@ class ContactSteps:
     def __init__(
         self, method: Method, start: Start, policy: Policy | None, engine: str, checks: ContactChecks | None,
         physics: Physics | None = None, measured: Measured | None = None, wrenches: bool = False,
+        controls: bool = False,
     ) -> None:  # fmt: skip
         assert method.code is not None
         assert method.code.bound is not None
         self.measured = measured
         self.method, self.start, self.policy, self.code = method, start, policy, method.code
+        self.reports_controls = controls
         self.checks = begin_checks(len(start.q)) if checks is None else checks
         self.forces = start.forces
         if self.code.forces is not None and engine != "generic":
@@ -72,7 +74,10 @@ class ContactSteps:
         self.own: list[np.ndarray] = []
         self.own_touching: BatchedTables | None = None
         # SIMD contact solves neither return wrenches nor include external forces
-        self.wrenches = wrenches or (measured is not None and measured.reduction.contact)
+        self.kinematic, self.elapsed = method.world.kinematic_bodies, 0  # elapsed: steps before the step of number 0
+        moving = bool(self.kinematic) and method.work
+        self.wrenches = wrenches or moving or (measured is not None and measured.reduction.contact)
+        self.wrenches = self.wrenches or (policy is not None and policy.takes_contact)
         stage = method.code.stage
         plain = self.touching is None and not self.wrenches and self.forces is None and engine != "generic"
         self.lanes = None if engine == "generic" else self._lane_code(engine)
@@ -85,6 +90,8 @@ class ContactSteps:
         self.overlaps = stage is not None and method.world.touching.largest_overlap < np.inf
         self.on_lanes: dict[tuple[int, int], LaneSteps] = {}  # of parts of the current rollouts
         self.wrench = np.empty(0)  # mean wrenches in the current step, times substeps
+        self.control = np.empty((0, 0))  # of a policy that takes contact, in the last step
+        self.applied = np.empty((0, 0))  # controls (count, nv) of the last substep, within their limits
 
     def _batched(self, physics: Physics | None) -> tuple[BatchedTables | None, BatchedTables | None]:
         """Return the batched model parameters in the constants of unconstrained steps, and of the contact solve."""
@@ -120,19 +127,21 @@ class ContactSteps:
             carried = self._walk(controls, self.checks.residual[rows], steps, states, results, every, measured)
             self._put_overlaps(rows)
             return carried
-        done: dict[int, Carried] = {}
+        done: dict[tuple[int, int], Carried] = {}
 
         def carry_part(first: int, last: int) -> int:
             with use_threads(1):
-                done[first] = self._carry_part(slice(first, last), rows, steps, states, results, every)
+                done[first, last] = self._carry_part(slice(first, last), rows, steps, states, results, every)
             return FINE
 
         over_threads(carry_part, count, STATES_PER_THREAD)
         self._put_overlaps(rows)
         if (steps.stop - steps.start) * self.method.substeps % 2:
             self.kept, self.next = self.next, self.kept
-        parts = [done[first] for first in sorted(done)]
+        parts = [done[part] for part in sorted(done)]
         ends = [np.concatenate(x) for x in zip(*(part.states for part in parts), strict=True)]
+        if self.reports_controls:
+            self.applied = np.concatenate([self.on_lanes[part].applied for part in sorted(done)])
         return Carried(ends, all(part.finite for part in parts))
 
     def _carry_part(
@@ -169,6 +178,9 @@ class ContactSteps:
         size = self.method.world.touching.rows if self.touch is None else self.touch.warm_start
         self.first, self.kept, self.on_lanes = first, np.zeros((count, size)), {}
         self.next, self.info = np.zeros_like(self.kept), begin_info(count)
+        if self.policy is not None and self.policy.takes_contact:
+            robot = self.method.world.robot
+            self.wrench, self.control = np.zeros((count, 6 * (robot.n_bodies + 1))), np.zeros((count, robot.nv))
 
     def restart(self, rows: Any) -> None:
         """Reset the warm start and the checks of some of the first rollouts, whose states are new."""
@@ -235,8 +247,13 @@ class ContactSteps:
             self.wrench = np.zeros(1)
             if measured:
                 before, residuals = [x.copy() for x in now], np.zeros_like(worst)
+            recorded = now[:2]
+            if self.kinematic:
+                now[:2] = self.kinematic.begin(self._time(step), self.method.dt, *recorded)
             for _ in range(self.method.substeps):
                 now = self._substep(control, now, residuals)
+            if self.kinematic:
+                self._end_motion(step, recorded, control, now)
             if measured:
                 residuals[kept[0][:, ENDED] != 0] = 0.0
                 now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
@@ -247,11 +264,26 @@ class ContactSteps:
                     result[:, (step - steps.start) // every] = x
         return Carried([*now, *kept], finite)
 
+    def _time(self, step: int) -> float:
+        """Return the time [s] at which a step begins."""
+        return self.method.dt * (step + self.elapsed)
+
+    def _end_motion(self, step: int, before: Sequence[np.ndarray], control: np.ndarray, now: Arrays) -> None:
+        """Write the poses of kinematic bodies at the end of a step, and add the work of their motion."""
+        q, v, *total = now
+        self.kinematic.end(self._time(step + 1), q)
+        if total:
+            wrench = self.mean_wrench if self.code.stage is not None else None
+            force = control[:, : v.shape[1]]
+            total[0][:, 0] += self.kinematic.work(self.method.dt, (before[0], before[1]), (q, v), force, wrench, None)
+
     def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
         if self.policy is None:
             u = self.start.u[rows, step]
         else:
-            u = self.policy.columns(self.method.dt * step, *now[:2], self.start.p[rows].astype(float))
+            given = self._time(step), *now[:2], self.start.p[rows].astype(float)
+            before = (self.control, self.mean_wrench.reshape(len(now[0]), -1)) if self.policy.takes_contact else ()
+            u = self.control = self.policy.columns(*given, *before)
         if self.forces is None:
             return u
         table = self.forces.at(rows, step)
@@ -277,7 +309,7 @@ class ContactSteps:
             return [*self.part.state, *(x + self.part.work for x in total)]
         result = self.code.new_result((len(q),))
         self.code.step_with(self._free, q, v, control, self.kept, result, batched=self.own_touching)
-        total = [x + result.work for x in total]
+        total, self.applied = [x + result.work for x in total], result.force
         if self.code.stage is None:
             return [result.q, result.v, *total]
         self.kept = result.warm_start

@@ -31,6 +31,7 @@ class LaneSteps:
         ends = np.empty(q), np.empty(v), np.empty(v), np.empty((count, 2))
         self.inputs = [(*self.states[0], *ends, kept), (*self.states[1], *ends, following)]
         self.results = [(*self.states[1], following, self.work), (*self.states[0], kept, self.work)]
+        self.applied = ends[2]  # controls of the last substep, within their limits
         self._free = [free((*state, self.control, *ends)) for state in self.states]
         self.info = info
         self._solve = [touch.bound(*each, info) for each in zip(self.inputs, self.results, strict=True)]

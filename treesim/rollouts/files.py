@@ -1,7 +1,8 @@
 """Result files of rollouts, with temporary names and a progress record until they are complete.
 
 While rollouts run, "<out>_q.npy.part" and "<out>_v.npy.part" contain the states, and "<out>_work.npy.part"
-the work if it is integrated. "<out>_unfinished.json" records the progress: `complete` rollouts, and
+the work if it is integrated; "<out>_sensor_0.npy.part" and so on contain the readings of sensors in the world's order.
+"<out>_unfinished.json" records the progress: `complete` rollouts, and
 `records` records of each of the next `partial` ones. At the end the files are renamed and the record is
 removed. `treesim.rollouts.read_unfinished` reads the files of a killed process, and so does
 np.load("<out>_q.npy.part", mmap_mode="r")[:complete]. The next run of that name replaces them. (After a
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 import errno
 import io
+import itertools
 import json
 import math
 import os
@@ -27,7 +29,8 @@ from ..system.file_locks import lock_file
 from ..system.files import DAMAGED, cannot_write, cleared_up, digest_of, free_bytes, reserve
 from .time_slices import Progress
 
-RECORD_BYTES = 1024  # of a record: a constant size, so that it is overwritten at once
+RECORD_BYTES = 1024  # of a record, or a multiple: a constant size, so that it is overwritten at once
+LONGER = 64  # bytes: room for a record to grow by its numbers
 LABELS = ("q", "v", "work")
 
 
@@ -37,18 +40,22 @@ class ResultFiles:
     def __init__(
         self, out: str | os.PathLike[str], shapes: Sequence[tuple[int, ...]], number: Any, facts: Mapping[str, Any]
     ) -> None:
-        """Create files for q, v and, if it is integrated, the work.
+        """Create files for q, v, the work if it is integrated, and readings.
 
         shapes: of these arrays. facts: plain values for the record. Raises ArgumentError naming a file that cannot
         be written, with the bytes needed and free, or that another run is writing.
         """
-        every = result_paths(out)
-        self.paths, self._others = every[: len(shapes)], every[len(shapes) :]
+        sensors = len(facts.get("sensors", ()))
+        every = result_paths(out, sensors)
+        labels = len(shapes) - sensors
+        self.paths, self._others = [*every[:labels], *every[len(LABELS) :]], every[labels : len(LABELS)]
         for path in every:
             _refuse_folder(path)
         self._parts = [_part(path) for path in self.paths]
         self._repr_fields = {**facts, "dtype": np.dtype(number).name, "shapes": [list(shape) for shape in shapes]}
+        self._record_bytes = RECORD_BYTES * -(-(len(self._text(Progress())) + LONGER) // RECORD_BYTES)
         self._record = _locked(record_path(out))
+        self._others += _stale_readings(out, sensors)
         try:
             self.arrays = self._new_arrays(shapes, number)
         except BaseException:
@@ -66,13 +73,16 @@ class ResultFiles:
 
     def save_progress(self, done: Progress) -> None:
         """Record the progress, after the results are in the files."""
-        record = {**self._repr_fields, **done._asdict()}
-        text = json.dumps({**record, "digest": digest_of(record)}).ljust(RECORD_BYTES - 1) + "\n"
+        text = self._text(done).ljust(self._record_bytes - 1) + "\n"
         try:
             self._record.seek(0)
             self._record.write(text.encode())
         except OSError as error:
-            raise cannot_write(Path(self._record.name), error, RECORD_BYTES) from error
+            raise cannot_write(Path(self._record.name), error, self._record_bytes) from error
+
+    def _text(self, done: Progress) -> str:
+        record = {**self._repr_fields, **done._asdict()}
+        return json.dumps({**record, "digest": digest_of(record)})
 
     def finish(self) -> list[np.ndarray]:
         """Rename the files to their final names and return them, memory-mapped; never mixes files of two runs."""
@@ -109,9 +119,21 @@ class ResultFiles:
         self._record.close()
 
 
-def result_paths(out: str | os.PathLike[str]) -> list[Path]:
-    """Return the final paths of q, v and work; the last file need not exist."""
-    return [Path(f"{os.fspath(out)}_{label}.npy") for label in LABELS]
+def result_paths(out: str | os.PathLike[str], sensors: int = 0) -> list[Path]:
+    """Return the final paths of q, v, work, which need not exist, and the readings of so many sensors."""
+    labels = *LABELS, *(f"sensor_{k}" for k in range(sensors))
+    return [Path(f"{os.fspath(out)}_{label}.npy") for label in labels]
+
+
+def _stale_readings(out: str | os.PathLike[str], sensors: int) -> list[Path]:
+    """Return the paths of another run's readings, of more than so many sensors."""
+    found: list[Path] = []
+    for k in itertools.count(sensors):
+        path = result_paths(out, k + 1)[-1]
+        if not (path.exists() or _part(path).exists()):
+            return found
+        found.append(path)
+    return found
 
 
 def record_path(out: str | os.PathLike[str]) -> Path:
@@ -127,9 +149,12 @@ def read_record(out: str | os.PathLike[str]) -> tuple[dict[str, Any], list[np.nd
     path = record_path(out)
     try:
         with path.open("rb") as stream:
-            record = json.loads(stream.read(RECORD_BYTES))
+            record = json.loads(stream.read())
         shapes = [tuple(shape) for shape in record["shapes"]]
-        arrays = [_mapped(_part(name), "r") for name in result_paths(out)[: len(shapes)]]
+        sensors = len(record.get("sensors", {}))
+        paths = result_paths(out, sensors)
+        paths = [*paths[: len(shapes) - sensors], *paths[len(LABELS) :]]
+        arrays = [_mapped(_part(path), "r") for path in paths]
         _check_record(record, shapes, arrays)
     except OSError as error:
         raise ArgumentError(f"no unfinished rollouts of {os.fspath(out)!r}: {_reason(error)}") from None

@@ -26,21 +26,25 @@ CROWDED = 0.5  # fraction of rollouts at their limits from which all are stepped
 def under_contact(
     method: Method, start: Start, policy: Policy | None, engine: str, checks: ContactChecks | None,
     physics: Physics | None = None, measured: Measured | None = None, wrenches: bool = False,
+    controls: bool = False,
 ) -> ContactSteps:  # fmt: skip
     """Return the stepper of rollouts with contact or external forces, under controls or a policy.
 
-    checks: overwritten. physics: batched model parameters. wrenches: whether wrenches on bodies are requested.
+    checks: overwritten. physics: batched model parameters. wrenches, controls: whether wrenches on bodies, and controls
+    within their limits are requested.
     """
     world = method.world
     watched = (
         world.touching.only_limits
         and world.robot.mimic_map is None
         and not world.m
+        and not world.kinematic
         and policy is None
         and start.forces is None
+        and not controls
     )
     return (WatchedSteps if watched else ContactSteps)(
-        method, start, policy, engine, checks, physics, measured, wrenches
+        method, start, policy, engine, checks, physics, measured, wrenches, controls
     )
 
 

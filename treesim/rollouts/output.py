@@ -19,21 +19,27 @@ from .time_slices import Progress
 
 
 class Results:
-    """Arrays for q, v and, if it is integrated, the work of all rollouts: new memory, the caller's, or files."""
+    """Arrays for q, v, the work if it is integrated, and readings: new memory, the caller's, or files.
+
+    shapes: of the arrays of states. facts: dt, every, and names of the sensors' columns by sensor. The caller's arrays
+    are for states.
+    """
 
     def __init__(
         self, out: Any, shapes: Sequence[Shape], number: Any, arguments: Sequence[np.ndarray], facts: dict[str, Any]
     ) -> None:
-        self.facts = facts
+        self.facts, self.sensors = facts, facts.get("sensors", {})
         self.files: ResultFiles | None = None
+        given = {2, len(shapes)}
+        shapes = [*shapes, *((*shapes[0][:2], len(columns)) for columns in self.sensors.values())]
         if out is None:
             self.arrays = _fresh(shapes, number)
         elif isinstance(out, str | os.PathLike):
             self.files = ResultFiles(out, shapes, number, facts)
             self.arrays = self.files.arrays
-        elif isinstance(out, tuple | list) and len(out) in {2, len(shapes)}:
-            given, missing = shapes[: len(out)], shapes[len(out) :]
-            self.arrays = [*_given(out, given, number, arguments), *(empty(shape, number) for shape in missing)]
+        elif isinstance(out, tuple | list) and len(out) in given:
+            own = _given(out, shapes[: len(out)], number, arguments)
+            self.arrays = [*own, *(empty(shape, number) for shape in shapes[len(out) :])]
         else:
             raise ArgumentError(f"out must be a file name or two arrays (q, v), got {short_repr(out)}")
 

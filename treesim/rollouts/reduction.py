@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
@@ -11,50 +11,63 @@ import numpy as np
 
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..engine.graph.expressions import HELP, Expression, is_number
-from ..errors import ArgumentError, TreesimError, UnsupportedError
+from ..errors import ArgumentError, TreesimError, UnsupportedError, unknown_name
 from ..kernels.algebra.numbers import absolute, less, select
 from ..kernels.stepping.measured_step import ENDED, HEADER, SEEN, STEP
+from ..simulation.world import World
 from ..states.arguments import short_repr
-from .arguments import Method, Start, check_clock
+from .arguments import Method, Start, bodies_in_contact, check_clock
 from .measures import Measure
 
-ARGUMENTS = ("t", "q", "v", "p", "c")
 WRENCH = 6
+TAKEN = "(t, q, v), (t, q, v, p), (t, q, v, p, c) or (t, q, v, p, c, s)"
+WITH_CONTACT, WITH_READINGS = 5, 6  # arguments
 
 
 class Reduction(Expression):
     """Expression that updates the measures' memory after a step.
 
-    Inputs: q, v, p, contact wrenches c (optional), and the memory before. Memory: the header of
-    `kernels.stepping.measured_step`, then each measure's own. stops: whether a measure ends rollouts. contact:
-    whether a measure takes wrenches.
+    Inputs: q, v, p, contact wrenches c (optional), readings of sensors (if a measure takes them), and the memory
+    before. Memory: the header of `kernels.stepping.measured_step`, then each measure's own. stops: whether a measure
+    ends rollouts. contact, reads: whether a measure takes wrenches, and readings.
     """
 
-    def __init__(self, measures: Mapping[str, Measure], nq: int, nv: int, k: int, bodies: int, dt: float, number: Any):
+    def __init__(
+        self, measures: Mapping[str, Measure], nq: int, nv: int, k: int, bodies: int, dt: float, number: Any,
+        sensors: Mapping[str, int] | None = None,
+    ) -> None:  # fmt: skip
         """Trace the measures.
 
         k: number of parameters. bodies: number of bodies with contact, including the base; 0 without contact. dt:
-        step [s]. number: type of the arrays. Raises UnsupportedError for a function that branches, ArgumentError
-        for one with other arguments, or that does not return a number.
+        step [s]. number: type of the arrays. sensors: numbers of their columns by name. Raises UnsupportedError for a
+        function that branches, ArgumentError for one with other arguments, or that does not return a number.
         """
+        self.sensors = dict(sensors or {})
         self.measures, self.largest = measures, float(np.finfo(number).max)
         self.takes = {name: _taken(name, measure.function) for name, measure in measures.items()}
         self.stops = any(measure.stops for measure in measures.values())
-        self.contact = any(takes > 4 for takes in self.takes.values())
+        self.reads = WITH_READINGS in self.takes.values()
+        self.contact = any(takes >= WITH_CONTACT for takes in self.takes.values()) and bodies > 0
         self._refuse_missing(k, bodies)
         self.begin = np.array([0.0] * HEADER + [x for m in measures.values() for x in m.begin(self.largest)])
         self.dt = dt
-        super().__init__((nq, nv, k, WRENCH * bodies if self.contact else 0, len(self.begin)), self._after)
+        read = [sum(self.sensors.values())] if self.reads else []
+        groups = nq, nv, k, WRENCH * bodies if self.contact else 0, *read, len(self.begin)
+        super().__init__(groups, self._after)
 
     def _refuse_missing(self, k: int, bodies: int) -> None:
         for name, takes in self.takes.items():
-            if takes > 4 and not bodies:
+            if takes == WITH_READINGS and not self.sensors:
+                raise ArgumentError(f"measure {name!r} takes readings s, but the world has no sensors: give it some")
+            if takes == WITH_CONTACT and not bodies:
                 raise ArgumentError(f"measure {name!r} takes wrenches of contact, but nothing in this world can touch")
             if takes == 4 and not k:
                 raise ArgumentError(f"measure {name!r} takes parameters p, but no parameters are given")
 
-    def _after(self, q: Any, v: Any, p: Any, c: Any, kept: Any) -> list[Any]:
-        """Return the memory after a step that ends in q and v."""
+    def _after(self, q: Any, v: Any, p: Any, c: Any, *others: Any) -> list[Any]:
+        """Return the memory after a step that ends in q and v; others: readings, if they are taken; memory before."""
+        *readings, kept = others
+        s = _Named(self.sensors, readings[0]) if readings else None
         t = self.dt * (kept[STEP] + 1)
         finite = less(absolute(sum(q) + sum(v)), self.largest)
         alive = finite * (1 - kept[ENDED])
@@ -64,7 +77,7 @@ class Reduction(Expression):
         for name, measure in self.measures.items():
             before = kept[place : place + len(measure.begin(self.largest))]
             place += len(before)
-            x = self._value(name, measure.function, (t, q, v, p, c.reshape(-1, WRENCH)))
+            x = self._value(name, measure.function, (t, q, v, p, c.reshape(-1, WRENCH), s))
             own += [select(alive, new, old) for new, old in zip(measure.after(before, x, t), before, strict=True)]
             if measure.stops:
                 header[ENDED] = select(alive, select(x, 1.0, header[ENDED]), header[ENDED])
@@ -151,6 +164,30 @@ class Measuring:
         return found
 
 
+class _Named(Mapping[str, np.ndarray]):
+    """Readings (n,) of sensors by name, of which each is a copy."""
+
+    def __init__(self, sizes: Mapping[str, int], values: np.ndarray) -> None:
+        places = np.split(values, np.cumsum(list(sizes.values()))[:-1])
+        self._values = dict(zip(sizes, places, strict=True))
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._values:
+            raise unknown_name("sensor", name, self._values)
+        return self._values[name].copy()
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def sensor_sizes(world: World) -> dict[str, int]:
+    """Return the numbers of columns of a world's sensors by name."""
+    return {sensor.label: len(sensor._columns(world.robot)) for sensor in world.sensors}
+
+
 def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None:
     """Return the measuring of rollouts, None without measures; raises ArgumentError, UnsupportedError."""
     measures = checked_measures(measure)
@@ -161,27 +198,26 @@ def measuring_of(measure: Any, method: Method, start: Start) -> Measuring | None
     if not robot.nv:
         raise UnsupportedError(f"{robot.name!r} cannot move: there is nothing to measure")
     check_clock(start.steps, start.number)
-    touching = method.touches and not world.touching.only_limits
-    bodies = robot.n_bodies + 1 if touching else 0
-    reduction = Reduction(measures, robot.nq, robot.nv, k, bodies, method.dt, start.number)
+    bodies = bodies_in_contact(method)
+    reduction = Reduction(measures, robot.nq, robot.nv, k, bodies, method.dt, start.number, sensor_sizes(world))
     return Measuring(reduction, start.p, start.number)
 
 
 def _taken(name: str, function: Callable[..., Any]) -> int:
-    """Return how many of ARGUMENTS a measure's function takes."""
+    """Return how many of t, q, v, p, c, s a measure's function takes."""
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):
         raise ArgumentError(
             f"measure {name!r}: {short_repr(function)} has no signature: give lambda t, q, v: ..."
         ) from None
-    for count in (3, 4, 5):
+    for count in (3, 4, WITH_CONTACT, WITH_READINGS):
         try:
             signature.bind(*range(count))
         except TypeError:
             continue
         return count
-    raise ArgumentError(f"measure {name!r} must take (t, q, v), (t, q, v, p) or (t, q, v, p, c), not {signature}")
+    raise ArgumentError(f"measure {name!r} must take {TAKEN}, not {signature}")
 
 
 def checked_measures(measure: Any) -> dict[str, Measure]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -187,7 +188,7 @@ def replay(
 
 def _loaded(path: str | os.PathLike[str]) -> Trajectory:
     name = path_of(path, "run: a recording's name").name.removesuffix(".part")
-    if name.endswith((*(f"_{label}.npy" for label in LABELS), "_unfinished.json")):
+    if re.search(rf"_(({'|'.join(LABELS)}|sensor_\d+)\.npy|unfinished\.json)$", name):
         raise ArgumentError(
             f"{path} is of rollouts (treesim.rollout(..., out=)): such files hold states alone, neither robot nor "
             "the controls that they were made from; call treesim.rollout with the same arguments again, and compare "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,8 @@ from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
 from ..states.arguments import checked_progress, positive_number, whole_number
 from ..types import Engine, Keep
-from .arguments import Method, Start, check_clock, method_of, refuse_non_finite_controls, start_of
+from .arguments import Method, Start, bodies_in_contact, check_clock, method_of, refuse_non_finite_controls, start_of
+from .contact import ContactSteps
 from .energy import BatchedRobots
 from .files import read_record
 from .joint_limits import under_contact
@@ -36,7 +38,8 @@ from .output import Results
 from .parameters import Physics, given_fields, own_limits, physics_of_rollouts, world_with_rows
 from .reduction import Measuring, measuring_of
 from .rollouts import Rollouts as Rollouts
-from .rollouts import begun, first_diverged, outcome, times
+from .rollouts import begun, first_diverged, outcome, read_arrays, times
+from .sensors import SensorSteps, method_for_sensors, sensor_steps, stand_still
 from .time_slices import Progress, RolloutSlice, SliceScheduler, slices
 
 CHUNK_BYTES = 1 << 28  # of results between two reports of progress, at most
@@ -101,9 +104,10 @@ def rollout(
     every : int
         Number of steps between two recorded states.
     out : (ndarray, ndarray), (ndarray, ndarray, ndarray) or path-like, optional
-        Arrays for q, v and, with work=True, the work; they must not overlap the arguments. A path: the results
-        are written to "<out>_q.npy", "<out>_v.npy" and "<out>_work.npy", and may be larger than memory. The
-        files have temporary names until they are complete; `read_unfinished` reads those of a killed process.
+        Arrays for q, v and, with work=True, the work; they must not overlap the arguments. A path: the results are
+        written to "<out>_q.npy", "<out>_v.npy" and "<out>_work.npy", and may be larger than memory; readings of sensors
+        to "<out>_sensor_0.npy" and so on, in the world's order. The files have temporary names until they are complete;
+        `read_unfinished` reads those of a killed process.
     progress : callable, optional
         Called as progress(done, total) with numbers of rollouts.
     engine : str
@@ -157,8 +161,8 @@ def rollout(
     UnknownNameError
         For an unknown name of an engine, backend, integrator, or `keep`.
     UnsupportedError
-        For gains on a joint of several degrees of freedom, an engine "specialized" that is not available, and a
-        policy or measure that branches.
+        For sensors in float32, gains on a joint of several degrees of freedom, an engine "specialized" that is not
+        available, and a policy or measure that branches.
 
     Warns
     -----
@@ -185,6 +189,10 @@ def rollout(
     traced: it is called once with symbolic numbers and compiled with the loop over steps. It may use + - * /,
     integer powers, NumPy's sin, cos, sqrt, exp, tanh, products of arrays, and maximum, minimum, absolute, less,
     select and atan2 of treesim.numbers. It cannot branch on its arguments.
+
+    In a policy(t, q, v, p, u, c), c (N + 1, 6) are the mean contact wrenches on the bodies in the step before,
+    the base first, as in `ContactReport.wrench`, and u is the control of the step before; both are 0 at the start.
+    Contact is then solved by slower code, state by state.
 
     Examples
     --------
@@ -217,11 +225,15 @@ def rollout(
     every, records = _kept(keep, every, start.steps, measuring is None, (work, out))
     count = len(start.q)
     checks = begin_checks(count) if method.touches else None
-    piece = _piece(method, start, every, engine, checks, physics, measuring)
+    reads = records > 0 or (measuring is not None and measuring.reduction.reads)
+    sensing = sensor_steps(method, start, fields, reads)
+    if sensing is not None:
+        method = method_for_sensors(method)
+    piece = _piece(method, start, every, engine, checks, physics, measuring, sensing)
     shapes = [(count, records, n) for n in method.sizes]
-    results = Results(
-        out, shapes, start.number, (start.q, start.v, start.u, start.p), {"dt": method.dt, "every": every}
-    )
+    columns = {} if sensing is None else sensing.columns
+    facts = {"dt": method.dt, "every": every, "sensors": columns} if columns else {"dt": method.dt, "every": every}
+    results = Results(out, shapes, start.number, (start.q, start.v, start.u, start.p), facts)
     with use_threads(threads):
         own = None if physics is None else physics.of_robots(world.robot, count)
         return _run(method, piece, start, results, progress, checks, own, measuring)
@@ -244,44 +256,65 @@ def _kept(keep: Keep, every: int, steps: int, unmeasured: bool, others: tuple[An
 
 def _piece(
     method: Method, start: Start, every: int, engine: str, checks: ContactChecks | None, physics: Physics | None,
-    measuring: Measuring | None,
+    measuring: Measuring | None, sensing: SensorSteps | None,
 ) -> RolloutSegment | None:  # fmt: skip
-    """Return the segment that steps and measures rollouts, and writes the checks of contact; None if nothing moves."""
-    if measuring is None:
-        return _steps(method, start, every, engine, checks, physics, None)
-    piece = _steps(method, start, every, engine, checks, physics, measuring.measured)
-    return None if piece is None else measuring.over(piece)
+    """Return the segment that steps and measures rollouts, reads sensors, and writes the checks of contact.
+
+    None if nothing moves, and nothing is read.
+    """
+    measured = None if measuring is None else measuring.measured
+    if sensing is None:
+        piece = _steps(method, start, every, engine, checks, physics, measured)
+        piece = piece.carry if isinstance(piece, ContactSteps) else piece
+    elif not method.world.robot.nv:
+        piece = sensing.over(stand_still, None, None)
+    else:
+        piece = _sensed_steps(method, start, every, engine, checks, physics, measured, sensing)
+    return piece if piece is None or measuring is None else measuring.over(piece)
+
+
+def _sensed_steps(
+    method: Method, start: Start, every: int, engine: str, checks: ContactChecks | None, physics: Physics | None,
+    measured: Measured | None, sensing: SensorSteps,
+) -> RolloutSegment | None:  # fmt: skip
+    """Return the segment that steps rollouts and reads sensors, in each step if measures take readings."""
+    reads = measured is not None and measured.reduction.reads
+    wrenches = sensing.contact or (measured is not None and measured.reduction.contact)
+    inner = None if reads else measured
+    steps = _steps(method, start, every, engine, checks, physics, inner, wrenches, sensing.controls)
+    if steps is None:
+        return None
+    outer = measured if reads else None
+    if isinstance(steps, ContactSteps):
+        return sensing.over(steps.carry, steps, outer)
+    return sensing.over(steps, None, outer)
 
 
 def _steps(
     method: Method, start: Start, every: int, engine: str, checks: ContactChecks | None, physics: Physics | None,
-    measured: Measured | None,
-) -> RolloutSegment | None:  # fmt: skip
-    """Return the segment that steps rollouts; with measures its last state is their memory."""
+    measured: Measured | None, wrenches: bool = False, controls: bool = False,
+) -> RolloutSegment | ContactSteps | None:  # fmt: skip
+    """Return the segment that steps rollouts, or the steps whose `carry` it is; with measures its last state is theirs.
+
+    wrenches, controls: whether wrenches on bodies, and controls within their limits are requested.
+    """
     robot, number, u = method.world.robot, start.number, start.u
     moves = bool(len(start.q) and start.steps and robot.nv)
-    if start.law is None:
-        if measured is None and start.steps % every:
-            refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed
-        if not moves:
-            return None
-        if method.code is not None:
-            return under_contact(method, start, None, engine, checks, physics, measured).carry
-        return under_controls(
-            method.entry, method.constants, method.sizes, u, number, engine, method.substeps,
-            batched_of(method, start, physics), measured,
-        )  # fmt: skip
-    policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1])
-    check_clock(start.steps, number)
+    policy = None
+    if start.law is not None:
+        policy = Policy(start.law, robot.nq, robot.nv, start.p.shape[1], bodies_in_contact(method))
+        check_clock(start.steps, number)
+    elif measured is None and start.steps % every:
+        refuse_non_finite_controls(u[:, start.steps - start.steps % every :], u)  # these steps are not computed
     if not moves:
         return None
     if method.code is not None:
-        return under_contact(method, start, policy, engine, checks, physics, measured).carry
+        return under_contact(method, start, policy, engine, checks, physics, measured, wrenches, controls)
+    how = number, engine, method.substeps, batched_of(method, start, physics), measured
+    if policy is None:
+        return under_controls(method.entry, method.constants, method.sizes, u, *how)
     entries = method.entry, policy_step_entry(method.entry)
-    return under_policy(
-        entries, method.constants, method.sizes, policy, start.p, method.dt, number, engine, method.substeps,
-        batched_of(method, start, physics), measured,
-    )  # fmt: skip
+    return under_policy(entries, method.constants, method.sizes, policy, start.p, method.dt, *how)
 
 
 def batched_of(method: Method, start: Start, physics: Physics | None) -> BatchedTables | None:
@@ -323,8 +356,11 @@ def read_unfinished(out: str | os.PathLike[str], robot: Tree | None = None) -> R
     record, arrays = read_record(out)
     done = Progress(*(record[label] for label in Progress._fields))
     t = times(record["dt"], record["every"], arrays[0].shape[1])
-    t, (q, v, *work), counts = begun(done, arrays, t)
-    return Rollouts(t, q, v, first_diverged(q, v, counts), counts, "unfinished", next(iter(work), None), robot)
+    t, arrays, counts = begun(done, arrays, t)
+    (q, v, *work), sensors = read_arrays(arrays, record.get("sensors", {}))
+    diverged = first_diverged(q, v, counts)
+    work_done = next(iter(work), None)
+    return Rollouts(t, q, v, diverged, counts, "unfinished", work_done, robot, sensors=sensors)
 
 
 def _run(
@@ -339,8 +375,9 @@ def _run(
 ) -> Rollouts:
     """Step all rollouts through all steps, until Ctrl-C."""
     count, records = results.arrays[0].shape[:2]
-    t = times(**results.facts, records=records)
+    t = times(results.facts["dt"], results.facts["every"], records)
     done, finite = Progress(), True
+    outcome_of = partial(outcome, method, start, sensors=results.sensors, checks=checks, own=own, measuring=measuring)
     try:
         for part in _slices(piece, start, results, measuring is not None):
             if not part.finite:
@@ -353,30 +390,44 @@ def _run(
         results.finish()
     except KeyboardInterrupt:
         ending = results.leave(done)
-        found = outcome(method, start, *begun(done, results.arrays, t), checks, own, measuring, stopped="interrupted")
+        found = outcome(
+            method,
+            start,
+            *begun(done, results.arrays, t),
+            results.sensors,
+            checks,
+            own,
+            measuring,
+            stopped="interrupted",
+        )
         _warn_of_stop(found, done, count, ending)
         return found
     except Exception as error:
         ending = results.leave(done)
         why = f"{type(error).__name__}: {error}"
-        found = outcome(method, start, *begun(done, results.arrays, t), checks, own, measuring, stopped=why)
+        found = outcome_of(*begun(done, results.arrays, t), stopped=why)
         keep_with(error, "rollouts", found, f"{done.complete} of {count} rollouts were{ending}")
         raise
-    return outcome(method, start, t, results.arrays, np.full(count, records), checks, own, measuring, finite=finite)
+    counts = np.full(count, records)
+    return outcome_of(t, results.arrays, counts, finite=finite)
 
 
 def _slices(piece: RolloutSegment | None, start: Start, results: Results, measured: bool) -> Iterator[RolloutSlice]:
     arrays, every = results.arrays, results.facts["every"]
     count, records = arrays[0].shape[:2]
     last = start.steps if measured else records * every
+    begun = [0.0] * (len(arrays) - 2 - len(results.sensors)) + [np.nan] * len(results.sensors)  # no work, no readings
     if piece is None or not last:  # nothing that moves, or nothing to record
-        for done in arrays[2:]:
-            done[...] = 0
+        for x, value in zip(arrays[2:], begun, strict=True):
+            x[...] = value
         if count:
             yield RolloutSlice(slice(0, count), slice(0, 0), True, Progress(count))
         return
-    most = max(1, CHUNK_BYTES // (max(1, records) * sum(x.shape[2] for x in arrays) * arrays[0].itemsize))
-    none_done = [np.broadcast_to(np.zeros((1, x.shape[2]), x.dtype), (count, x.shape[2])) for x in arrays[2:]]
+    most = max(1, CHUNK_BYTES // (max(1, records) * max(1, sum(x.shape[2] for x in arrays)) * arrays[0].itemsize))
+    none_done = [
+        np.broadcast_to(np.full((1, x.shape[2]), value, x.dtype), (count, x.shape[2]))
+        for x, value in zip(arrays[2:], begun, strict=True)
+    ]
     states = [start.q, start.v, *none_done]
     yield from slices(piece, states, arrays, every, most, SliceScheduler(start.v.shape[1]), last)
 

@@ -15,6 +15,7 @@ from ..contact.checks import ContactChecks
 from ..contact.unsolved import warn_of_states
 from ..errors import ArgumentError, DivergedWarning
 from ..model.tree import Tree
+from ..simulation.sensors import NO_READINGS, Readings, recorded
 from ..simulation.step_settings import speed_hint
 from ..system.display import ReprMixin, arrays
 from .arguments import Method, Start
@@ -68,6 +69,9 @@ class Rollouts(ReprMixin):
     ended : ndarray of int, shape (B,)
         Number of the step at which a measure ended the rollout, whose state is constant afterwards; -1 if none
         did.
+    sensors : Readings
+        Readings (B, K, n) of the world's sensors by name, in the steps that end at the recorded times; NaN after the
+        end of a rollout, and where states are not finite.
 
     Examples
     --------
@@ -93,6 +97,7 @@ class Rollouts(ReprMixin):
     measures: Mapping[str, np.ndarray] = field(default_factory=dict)
     measured: np.ndarray | None = None
     ended: np.ndarray = None  # type: ignore[assignment]  # none, see __post_init__
+    sensors: Readings = NO_READINGS
 
     def __post_init__(self) -> None:
         if self.ended is None:
@@ -129,9 +134,9 @@ class Rollouts(ReprMixin):
         Returns
         -------
         xarray.Dataset
-            q (rollout, time, coordinate), v (rollout, time, dof), work (rollout, time, account), and diverged,
-            done, residual and energy_at_start (rollout). If the robot is known, coordinates have the joints' names
-            and units, as in `Trajectory.to_xarray`.
+            q (rollout, time, coordinate), v (rollout, time, dof), work (rollout, time, account), sensor.NAME (rollout,
+            time, NAME.column), and diverged, done, residual and energy_at_start (rollout). If the robot is known,
+            coordinates have the joints' names and units, as in `Trajectory.to_xarray`.
 
         Raises
         ------
@@ -154,7 +159,8 @@ class Rollouts(ReprMixin):
         Returns
         -------
         pyarrow.Table
-            Columns rollout, t, q.NAME, v.NAME, and work if it was integrated, with units in the fields' metadata.
+            Columns rollout, t, q.NAME, v.NAME, work if it was integrated, and sensor.NAME.COLUMN, with units in the
+            fields' metadata.
             Names are numbers if the robot is unknown.
 
         Raises
@@ -183,7 +189,7 @@ class Rollouts(ReprMixin):
         complete = int((self.done == len(self.t)).sum())
         endings = [("complete", complete), ("diverged", diverged.tolist()), ("stopped", self.stopped)]
         known = [name for name in ("work", "residual") if getattr(self, name) is not None]
-        return [*arrays(self, "t", "q", "v", *known), *endings, *self.measures.items()]
+        return [*arrays(self, "t", "q", "v", *known), *endings, *self.measures.items(), *self.sensors.items()]
 
 
 def times(dt: float, every: int, records: int) -> np.ndarray:
@@ -213,12 +219,22 @@ def begun(
     return t[:records], begun, counts
 
 
+def read_arrays(
+    arrays: Sequence[np.ndarray], columns: Mapping[str, Sequence[str]]
+) -> tuple[Sequence[np.ndarray], Readings]:
+    """Return the states' arrays, and the readings of sensors, which follow them; columns: names of these by sensor."""
+    last = len(arrays) - len(columns)
+    found = dict(zip(columns, arrays[last:], strict=True))
+    return arrays[:last], recorded(columns, found, axes=2) if columns else NO_READINGS
+
+
 def outcome(
     method: Method,
     start: Start,
     t: np.ndarray,
     arrays: Sequence[np.ndarray],
     done: np.ndarray,
+    sensors: Mapping[str, Sequence[str]],
     checks: ContactChecks | None,
     own: BatchedRobots | None,
     measuring: Measuring | None,
@@ -227,8 +243,9 @@ def outcome(
 ) -> Rollouts:
     """Return the rollouts; warns of states that are not finite, of unsolved contact and of energy errors.
 
-    finite: whether all states are known to be finite.
+    sensors: names of their columns. finite: whether all states are known to be finite.
     """
+    arrays, readings = read_arrays(arrays, sensors)
     robot, (q, v, *work) = method.world.robot, arrays
     diverged = np.full(len(q), -1) if finite else first_diverged(q, v, done)
     if measuring is not None:
@@ -240,7 +257,8 @@ def outcome(
         warn_of_states(checks.residual, "rollouts", stacklevel=5)
         deep_overlaps.warn_of_states(touching, checks, robot.body_names, method.dt, "rollouts", stacklevel=5)
     own = None if own is None else own.of(slice(len(q)))
-    details: dict[str, Any] = {"residual": None if checks is None else checks.residual, "own": own}
+    residual = None if checks is None else checks.residual
+    details: dict[str, Any] = {"residual": residual, "own": own, "sensors": readings}
     if measuring is not None:
         details |= measuring.fields(len(q))
     if not work:

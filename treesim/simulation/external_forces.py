@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..dynamics.operational.frames import body_poses, frame_tables
+from ..dynamics.operational.frames import frame_tables
 from ..dynamics.tables import constants_of, kernel_wrenches
 from ..engine.call.bound_entry import BoundEntry
 from ..engine.call.evaluate import lanes_for, run_states
@@ -313,10 +313,13 @@ class ExternalJointForces:
         return external
 
 
-def wrenches_in_world(robot: Tree, q: np.ndarray, tables: np.ndarray) -> np.ndarray:
-    """Return the wrenches (K, N, 6), force first, of tables (K, 21 N), in world axes about the bodies' origins at q."""
-    F = tables.reshape(len(q), robot.n_bodies, WRENCHES)
-    R = body_poses(robot, q)[:, 1:, :3, :3] @ robot.body_rotations[1:]  # of the kernels' axes
+def wrenches_in_world(robot: Tree, rotations: np.ndarray, tables: np.ndarray) -> np.ndarray:
+    """Return the wrenches (K, N, 6), force first, of tables (K, 21 N), in world axes about the bodies' origins.
+
+    rotations (K, N, 3, 3): of the bodies.
+    """
+    F = tables.reshape(len(rotations), robot.n_bodies, WRENCHES)
+    R = rotations @ robot.body_rotations[1:]  # of the kernels' axes
     local = F[..., LOCAL : LOCAL + 6].reshape(*F.shape[:2], 2, 3)
     moment, force = np.moveaxis(np.einsum("kbij,kbsj->kbsi", R, local), -2, 0)
     A = R @ F[..., AT_POINTS:].reshape(*F.shape[:2], 3, 3)  # sum (R p) f'

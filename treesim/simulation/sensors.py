@@ -5,16 +5,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from ..dynamics.operational.frames import body_poses, frame_pose
 from ..dynamics.operational.motion import FrameMotion, frame_motions
 from ..errors import ArgumentError, quoted, unknown_name
-from ..model.inertia import Inertia
 from ..model.tree import Tree
+from ..states.configurations import DIFFERENCE, INTEGRATE
 from ..system.display import ReprMixin
 from ..validation.values import checked_parts, checked_text
 from .external_forces import wrenches_in_world
@@ -25,16 +24,40 @@ FORCE_COLUMNS = tuple(f"f{axis}" for axis in AXES)
 WRENCH_COLUMNS = (*FORCE_COLUMNS, *(f"m{axis}" for axis in AXES))
 POSE_COLUMNS = (*AXES, *(f"q{part}" for part in "xyzw"))
 PREFIXES = {"Imu": "imu", "ForceTorque": "force_torque", "ContactForce": "contact_force", "FramePose": "frame_pose"}
+ENGINE: Final = "generic"  # of readings: with "auto" their last bits would depend on the number of steps
 
 
-class Steps(NamedTuple):
+class Inertias(NamedTuple):
+    """Inertias of the N bodies of a robot, or of each of K robots.
+
+    mass (N,) or (K, N) [kg]. center: of mass (..., N, 3) [m]. rotational (..., N, 3, 3): about it [kg m^2], in the
+    body's axes.
+    """
+
+    mass: np.ndarray
+    center: np.ndarray
+    rotational: np.ndarray
+
+    @staticmethod
+    def of(robot: Tree) -> Inertias:
+        """Return the inertias of a robot's bodies."""
+        own = [body.inertia for body in robot.bodies]
+        return Inertias(*(np.array(x) for x in zip(*((i.mass, i.com, i.rotational) for i in own), strict=True)))
+
+    def body(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return mass (...,), centre of mass (..., 3) and rotational inertia (..., 3, 3) of the k-th body."""
+        return self.mass[..., k], self.center[..., k, :], self.rotational[..., k, :, :]
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
     """What sensors measure: K steps of a robot, each from (q, v) to (q_next, v_next).
 
     Parameters
     ----------
     robot : Tree
         Robot.
-    gravity : ndarray, shape (3,)
+    gravity : ndarray, shape (3,) or (K, 3)
         Gravity [m/s^2].
     dt : ndarray, shape (K,)
         Lengths of the steps [s].
@@ -48,6 +71,8 @@ class Steps(NamedTuple):
         Mean contact wrenches on the bodies, force first, along the world's axes about the bodies' origins at the start.
     external : ndarray, shape (K, 21 N), optional
         Tables of external forces (`external_forces.wrench_table`).
+    inertias : Inertias, optional
+        Inertias of the bodies, the robot's by default.
     """
 
     robot: Tree
@@ -60,21 +85,36 @@ class Steps(NamedTuple):
     tau: np.ndarray
     contact: np.ndarray
     external: np.ndarray | None = None
+    inertias: Inertias | None = None
 
-    @property
+    @cached_property
     def middle(self) -> np.ndarray:
         """Configurations (K, nq) in the middle of the steps."""
-        return self.robot.integrate(self.q, self.robot.difference(self.q, self.q_next) / 2)
+        robot = self.robot
+        tables = robot, robot.ints, robot.reals
+        half = DIFFERENCE(*tables, self.q, self.q_next, engine=ENGINE) / 2
+        return np.asarray(INTEGRATE(*tables, self.q, half, engine=ENGINE))
 
     def motions(self, frames: Sequence[str]) -> FrameMotion:
         """Return the motions of frames in the middle of the steps, with the mean accelerations; of order 2."""
         rates = (self.v_next - self.v) / self.dt[:, None]
-        return frame_motions(self.robot, self.middle, (self.v + self.v_next) / 2, rates, frames)
+        return frame_motions(self.robot, self.middle, (self.v + self.v_next) / 2, rates, frames, ENGINE)
+
+    def poses(self, q: np.ndarray, frames: Sequence[str]) -> FrameMotion:
+        """Return the poses of frames at configurations (K, nq), without their motions."""
+        still = np.zeros(self.v.shape)
+        return frame_motions(self.robot, q, still, still, frames, ENGINE)
 
 
 @dataclass(frozen=True, repr=False)
 class Sensor(ReprMixin, ABC):
-    """Sensor of a world, whose readings of K steps are arrays (K, n)."""
+    """Sensor of a world, whose readings of K steps are arrays (K, n).
+
+    takes_contact, takes_controls: whether they depend on `Steps.contact` and `external`, and on `Steps.tau`.
+    """
+
+    takes_contact: ClassVar[bool] = False
+    takes_controls: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -172,6 +212,7 @@ class ForceTorque(Sensor):
 
     joint: str
     name: str = ""
+    takes_contact: ClassVar[bool] = True
 
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
@@ -190,19 +231,20 @@ class ForceTorque(Sensor):
         motion = steps.motions([robot.body_names[i - 1] for i in carried])
         at = motion.position[:, carried.index(child)]
         force, moment = np.zeros((2, len(steps.dt), 3))
+        inertias = Inertias.of(robot) if steps.inertias is None else steps.inertias
         for k, i in enumerate(carried):
-            f, n, c = _newton_euler(robot.bodies[i - 1].inertia, motion, k, steps.gravity)
+            f, n, c = _newton_euler(inertias.body(i - 1), motion, k, steps.gravity)
             force += f
             moment += n + np.cross(c - at, f)
-        acting = [(steps.q, steps.contact[:, 1:])]
+        acting = [(steps.poses(steps.q, robot.body_names), steps.contact[:, 1:])]
         if steps.external is not None:
-            acting.append((steps.middle, wrenches_in_world(robot, steps.middle, steps.external)))
-        for q, wrenches in acting:
-            origins = body_poses(robot, q)[:, 1:, :3, 3]
+            middle = steps.poses(steps.middle, robot.body_names)
+            acting.append((middle, wrenches_in_world(robot, middle.rotation, steps.external)))
+        for poses, wrenches in acting:
             for i in carried:
                 f, n = wrenches[:, i - 1, :3], wrenches[:, i - 1, 3:]
                 force -= f
-                moment -= n + np.cross(origins[:, i - 1] - at, f)
+                moment -= n + np.cross(poses.position[:, i - 1] - at, f)
         R = motion.rotation[:, carried.index(child)]
         return np.concatenate([_to_axes(R, force), _to_axes(R, moment)], axis=1)
 
@@ -229,6 +271,7 @@ class ContactForce(Sensor):
 
     link: str
     name: str = ""
+    takes_contact: ClassVar[bool] = True
 
     def _columns(self, robot: Tree) -> tuple[str, ...]:
         """Return the names of the columns."""
@@ -277,8 +320,8 @@ class FramePose(Sensor):
         """Return the readings (K, 7)."""
         from scipy.spatial.transform import Rotation
 
-        pose = frame_pose(steps.robot, steps.q, self.frame)
-        return np.concatenate([pose[:, :3, 3], Rotation.from_matrix(pose[:, :3, :3]).as_quat()], axis=1)
+        pose = steps.poses(steps.q, [self.frame])
+        return np.concatenate([pose.position[:, 0], Rotation.from_matrix(pose.rotation[:, 0]).as_quat()], axis=1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -298,6 +341,7 @@ class JointTorque(Sensor):
     """
 
     name: str = "joint_torque"
+    takes_controls: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -318,19 +362,28 @@ class JointTorque(Sensor):
 
 def _to_axes(R: np.ndarray, a: np.ndarray) -> np.ndarray:
     """Return vectors (K, 3) of the world along axes with the rotations R (K, 3, 3)."""
-    return np.einsum("kji,kj->ki", R, a)
+    return _times(np.swapaxes(R, 1, 2), a)
+
+
+def _times(R: np.ndarray, a: np.ndarray) -> np.ndarray:
+    """Return products (K, 3) of R (..., 3, 3) and a (..., 3), whose bits do not depend on K as those of einsum may."""
+    return R[..., 0] * a[..., 0, None] + R[..., 1] * a[..., 1, None] + R[..., 2] * a[..., 2, None]
 
 
 def _newton_euler(
-    inertia: Inertia, motion: FrameMotion, k: int, gravity: np.ndarray
+    inertia: tuple[np.ndarray, np.ndarray, np.ndarray], motion: FrameMotion, k: int, gravity: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the net force (K, 3) beyond gravity on a body, its moment about the centre of mass, and that centre."""
-    R, w, alpha = motion.rotation[:, k], motion.velocity[:, k, 3:], motion.acceleration[:, k, 3:]
-    c = R @ inertia.com
+    """Return the net force (K, 3) beyond gravity on a body, its moment about the centre of mass, and that centre.
+
+    inertia: mass, centre of mass and rotational inertia in the body's axes (`Inertias.body`).
+    """
+    (mass, center, rotational), R = inertia, motion.rotation[:, k]
+    w, alpha = motion.velocity[:, k, 3:], motion.acceleration[:, k, 3:]
+    c = _times(R, center)
     acceleration = motion.acceleration[:, k, :3] + np.cross(alpha, c) + np.cross(w, np.cross(w, c))
-    rotational = R @ inertia.rotational @ np.swapaxes(R, 1, 2)
-    turning = np.einsum("kij,kj->ki", rotational, alpha) + np.cross(w, np.einsum("kij,kj->ki", rotational, w))
-    return inertia.mass * (acceleration - gravity), turning, motion.position[:, k] + c
+    turning = _times(R, _times(rotational, _to_axes(R, alpha)))
+    turning += np.cross(w, _times(R, _times(rotational, _to_axes(R, w))))
+    return mass[..., None] * (acceleration - gravity), turning, motion.position[:, k] + c
 
 
 def checked_sensors(robot: Tree, given: Any) -> tuple[Sensor, ...]:
@@ -379,10 +432,13 @@ _NONE: dict[str, np.ndarray] = {}
 NO_READINGS = Readings({}, _NONE.__getitem__)
 
 
-def recorded(columns: Mapping[str, tuple[str, ...]], arrays: Mapping[str, np.ndarray]) -> Readings:
-    """Return the readings of a trajectory from arrays (K, n); raises ArgumentError for other shapes."""
+def recorded(columns: Mapping[str, Sequence[str]], arrays: Mapping[str, np.ndarray], axes: int = 1) -> Readings:
+    """Return the readings of a trajectory from arrays (K, n), or rollouts from (B, K, n), with `axes` before the last.
+
+    Raises ArgumentError for other shapes.
+    """
     for name, array in arrays.items():
-        if array.ndim != 2 or array.shape[1] != len(columns[name]):
+        if array.ndim != axes + 1 or array.shape[-1] != len(columns[name]):
             raise ArgumentError(f"sensor {quoted(name)} has {len(columns[name])} columns, but shape {array.shape}")
     return Readings(columns, dict(arrays).__getitem__)
 

@@ -22,7 +22,7 @@ from ..simulation.provenance import surroundings
 from ..types import Keep
 from .plan import VERSIONS, Inputs, Plan
 from .programs import program_digest, read_program
-from .store import Store
+from .store import SENSOR, Store
 
 NOT_FINITE, LEFT_OUT = 1, 2  # reasons, as stored in columns; 0 for none
 KEPT: dict[str, Keep] = {"last": "last", "all": "all"}  # argument `keep` of rollouts, by the plan's
@@ -158,10 +158,11 @@ def nominal_results(plan: Plan) -> dict[str, np.ndarray]:
 def _columns(plan: Plan, inputs: Inputs, threads: int | None) -> dict[str, np.ndarray]:
     runs = rolled(plan, inputs, threads=threads)
     columns = {**plan.kept_inputs(inputs), **(runs.measures or {})}
+    recorded = {"q": runs.q, "v": runs.v} | {f"{SENSOR}{name}": x for name, x in runs.sensors.items()}
     if plan.keep == "last":
-        columns |= {"q": runs.q[:, -1], "v": runs.v[:, -1]}
+        columns |= {name: x[:, -1] for name, x in recorded.items()}
     if plan.keep == "all":
-        columns |= {"q": runs.q, "v": runs.v}
+        columns |= recorded
     return columns | _failures(plan, inputs, np.flatnonzero(runs.diverged >= 0), threads)
 
 

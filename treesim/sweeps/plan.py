@@ -16,7 +16,7 @@ from ..errors import ArgumentError, listed, quoted
 from ..model.tree import Tree
 from ..rollouts.external_forces import RolloutForces
 from ..rollouts.measures import Measure
-from ..rollouts.reduction import Reduction, checked_measures
+from ..rollouts.reduction import Reduction, checked_measures, sensor_sizes
 from ..simulation.provenance import surroundings
 from ..simulation.serialization import plain
 from ..simulation.step_settings import gains_of
@@ -25,7 +25,7 @@ from ..states.arguments import positive_number, short_repr, whole_number
 from ..states.configurations import INTEGRATE
 from ..validation.arrays import real_numbers
 from .fields import STARTS, Field, Variation, fields, variation
-from .store import check_column
+from .store import SENSOR, check_column
 
 KEEPS = ("summary", "last", "all")
 SEEDS = (1 << 64) - 1
@@ -124,13 +124,14 @@ class Plan:
         if not callable(self.policy):
             return "none" if self.policy is None else _digest(np.asarray(self.policy).tolist())
         robot = self.world.robot
-        return str(Policy(self.policy, robot.nq, robot.nv, len(self.fields["p"].nominal)))
+        return str(Policy(self.policy, robot.nq, robot.nv, len(self.fields["p"].nominal), robot.n_bodies + 1))
 
     def _measure_identity(self, name: str) -> str:
         """Return a digest of a measure's computation, independent of its source code."""
         robot, k = self.world.robot, len(self.fields["p"].nominal)
         one = {name: self.measure[name]}
-        return repr(Reduction(one, robot.nq, robot.nv, k, robot.n_bodies + 1, self.dt, np.float64))
+        how = robot.n_bodies + 1, self.dt, np.float64, sensor_sizes(self.world)
+        return repr(Reduction(one, robot.nq, robot.nv, k, *how))
 
 
 def _moved(robot: Tree, q: np.ndarray, displacements: np.ndarray) -> np.ndarray:
@@ -180,6 +181,8 @@ def plan_of(
         raise ArgumentError(f"vary must be a dict of distributions by name, got {short_repr(vary)}")
     measures = checked_measures(measure)
     _check_names(vary, measures)
+    for sensor in world.sensors if keep != "summary" else ():
+        check_column(f"readings of {sensor!r}", f"{SENSOR}{sensor.label}")
     steps = whole_number("steps", counts["steps"], 1)
     if settings.get("f_ext") is not None and (rows := RolloutForces(tree, settings["f_ext"], 1.0).counts):
         raise ArgumentError(f"f_ext of a sweep must be the same for all samples, got wrenches for {min(rows)} rollouts")
@@ -203,9 +206,10 @@ def plan_of(
 def _check_names(vary: Mapping[str, Any], measure: Mapping[str, Any]) -> None:
     """Raise ArgumentError for names that denote two columns of the results."""
     for name in measure:
-        if not isinstance(name, str) or name in RESERVED or name in vary or not name:
+        if not isinstance(name, str) or name in RESERVED or name in vary or not name or name.startswith(SENSOR):
             raise ArgumentError(
-                f"measure[{name!r}]: a name of its own is needed, other than those in vary and {listed(RESERVED)}"
+                f"measure[{name!r}]: a name of its own is needed, other than those in vary and {listed(RESERVED)}, "
+                f"that does not begin with {SENSOR!r}"
             )
         check_column(f"measure[{quoted(name)}]", name)
 

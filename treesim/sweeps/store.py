@@ -35,6 +35,7 @@ DESCRIPTION, GROUP = f"{ASIDE}/plan.json", "zarr.json"
 SAMPLE = "sample"  # the axis
 NEEDED = ("zarr", "xarray", "cloudpickle")
 NOT_IN_NAMES = '<>:"/\\|?*'  # of files and folders, on Linux or Windows
+SENSOR = "sensor."  # begins the name of a column of readings
 LONGEST_NAME = 200  # bytes of a column's name, which is that of a folder
 
 
@@ -194,7 +195,7 @@ def _write_json(path: Path, value: Any) -> None:
 
 
 def _axes(name: str, count: int) -> tuple[str, ...]:
-    if name in ("q", "v") and count:
+    if (name in ("q", "v") or name.startswith(SENSOR)) and count:
         return (("step",) if count == 2 else ()) + (f"{name}_index",)
     return tuple(f"{name}_{k}" for k in range(count))
 

@@ -76,7 +76,7 @@ def sweep(
     v0 : array_like, shape (nv,), optional
         Nominal initial velocity, 0 by default.
     control : array_like, shape (steps, nv), or callable, optional
-        Controls, or a function policy(t, q, v, p, u), as in `treesim.rollout`.
+        Controls, or a function policy(t, q, v, p, u) or policy(t, q, v, p, u, c), as in `treesim.rollout`.
     steps : int
         Number of steps.
     samples : int
@@ -100,7 +100,8 @@ def sweep(
     kd : float or array_like, shape (nv,)
         Nominal velocity gains [N m s/rad, N s/m].
     keep : {"summary", "last", "all"}
-        Stored results: draws and measures; also the last states; or also all states after every `every` steps.
+        Stored results: draws and measures; also the last states; or also all states after every `every` steps. With
+        states also the readings of the world's sensors, as columns sensor.NAME.
     every : int
         Number of steps between two stored states.
     chunk : int, optional

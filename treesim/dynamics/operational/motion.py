@@ -16,7 +16,7 @@ from ...model.tree import Tree
 from ...states.arguments import checked_robot
 from ...states.states import declared, state_function
 from ...system.display import arrays, batch, html_table
-from ...types import JacobianReference
+from ...types import Engine, JacobianReference
 from .frames import SPATIAL, in_world_axes, known_frame_codes
 
 MOTIONS, CENTER = state_function(frame_motions_states), state_function(center_of_mass_states)
@@ -42,12 +42,14 @@ class FrameMotion(NamedTuple):
         return html_table(repr(self), arrays(self, *self._fields))
 
 
-def frame_motions(robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str]) -> FrameMotion:
+def frame_motions(
+    robot: Tree, q: ArrayLike, v: ArrayLike, a: ArrayLike, frames: Sequence[str], engine: Engine = "auto"
+) -> FrameMotion:
     """Return the motions of k frames, each array (..., k, *); arguments as in `frame_acceleration`. O(N + k)."""
     constants = (robot.ints, robot.reals, *known_frame_codes(robot, tuple(frames), "local_world_aligned"))
     if robot.nq == 0:
         return as_motion(_standing(robot, constants, q, v, a, frames))
-    return as_motion(MOTIONS(robot, *constants, q, v, a))
+    return as_motion(MOTIONS(robot, *constants, q, v, a, engine=engine))
 
 
 def as_motion(rows: np.ndarray) -> FrameMotion:

@@ -54,17 +54,18 @@ class Measured(NamedTuple):
         return self._replace(parameters=self.parameters[rows])
 
     def after(
-        self, before: Arrays, now: Arrays, kept: np.ndarray, wrench: np.ndarray | float = 0.0
+        self, before: Arrays, now: Arrays, kept: np.ndarray, wrench: np.ndarray | float = 0.0, *readings: np.ndarray
     ) -> tuple[list[np.ndarray], np.ndarray]:
         """Return the states and the measures' memory after a step; ended rollouts stay at the states before it.
 
-        wrench (count, 6 (N + 1)): contact wrenches, if the reduction takes them.
+        wrench (count, 6 (N + 1)): contact wrenches, if the reduction takes them. readings (count, n): of all sensors,
+        likewise.
         """
         ended = kept[:, ENDED, None] != 0
         held = [np.where(ended, old, x) for old, x in zip(before, now, strict=True)] if ended.any() else list(now)
         c = wrench if self.reduction.contact else np.empty((len(kept), 0))
         with np.errstate(all="ignore"):
-            return held, self.reduction.columns(*held[:2], self.parameters.astype(float), c, kept)
+            return held, self.reduction.columns(*held[:2], self.parameters.astype(float), c, *readings, kept)
 
 
 def under_controls(

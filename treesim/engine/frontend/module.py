@@ -59,7 +59,7 @@ FUNCTIONS = "\n".join(
     for primitive in PRIMITIVES
     if primitive.scalar
 )
-ANY_LANE = f"declare i1 @llvm.vector.reduce.or.v{WIDTH}i1({MASK.llvm})"
+ANY_LANE = f"declare i1 @llvm.vector.reduce.or.v{WIDTH}i1({MASK.llvm})\ndeclare i{WIDTH} @llvm.ctpop.i{WIDTH}(i{WIDTH})"
 # LLVM's functions on lanes; its sine and others call the C library for each lane
 ON_LANES = "\n".join(
     f"declare {LANES.llvm} @{on_lanes(name)}({', '.join([LANES.llvm] * arity)}) nounwind memory(none)"

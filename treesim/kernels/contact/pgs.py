@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.linear import Vector, sub
-from ..algebra.numbers import absolute, maximum, minimum, select, some
+from ..algebra.numbers import absolute, lanes_where, maximum, minimum, select, some
 from .active_set import active_set_memory, energy, run_active_set, search
 from .active_set_equations import solve_unknowns
 from .admm import BANDED, admm_memory, solve_admm
@@ -139,12 +139,17 @@ def search_on(problem, impulse, sigma, tolerance, regular, wanted, m):
 def refine(problem, impulse, sigma, tolerance, most, wanted, m):
     """Improve impulses by a search, and by at most `most` sweeps with a search after the first, and after every ROUND.
 
-    Returns the number of sweeps and steps, and the residual. wanted: mask of the lanes that are improved.
+    sigma = G lambda + g before and after. Returns the number of sweeps and steps, and the residual. wanted: mask of the
+    lanes that are improved.
     """
-    swept, regular = 0, REGULAR
-    relative_velocities(problem, impulse, sigma)
-    taken, left = search_on(problem, impulse, sigma, tolerance, regular, wanted, m)
-    going = wanted and left > tolerance
+    taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, wanted, m)
+    steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, wanted and left > tolerance, m)
+    return taken + steps, left
+
+
+def sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m):
+    """Continue `refine` after its first search, which left the residual `left`, on the lanes `going`."""
+    taken, swept, regular = left * 0, 0, REGULAR
     while swept < most and some(going):
         count = FIRST if swept == 0 else minimum(ROUND, most - swept)
         if going:
@@ -157,23 +162,26 @@ def refine(problem, impulse, sigma, tolerance, most, wanted, m):
     return taken, left
 
 
-def solve_warm(problem, impulse, sigma, tolerance, memory):
-    """Take the first steps of `solve_pgs` only, from a warm start with sigma = G lambda + g.
+def solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, least, memory):
+    """Take the steps of `solve_pgs` up to where it stalls; return the number of iterations, and the residual.
 
-    Returns the number of steps, and the residual.
+    sigma = G lambda + g before and after. wanted: mask of the lanes that are solved. least: if fewer lanes are left
+    after the first search, all stop there. Those that are left can be solved in another call, without a change of bits.
     """
-    cold = is_cold(problem, impulse, sigma, tolerance)
-    return search_on(problem, impulse, sigma, tolerance, REGULAR, not cold, memory.active)
-
-
-def solve_without_stalls(problem, impulse, sigma, tolerance, most, memory):
-    """Take the steps of `solve_pgs` up to where it stalls; return the number of iterations, and the residual."""
-    taken, first = sigma[0] * 0, minimum(most, COLD)
-    if is_cold(problem, impulse, sigma, tolerance):
-        taken += solve_admm(problem, impulse, sigma, tolerance, first, memory.admm)
-        scale_along_ray(problem, impulse, sigma)
-    steps, left = refine(problem, impulse, sigma, tolerance, minimum(most, SWEEPS), True, memory.active)
-    return taken + steps, left
+    cold = is_cold(problem, impulse, sigma, tolerance) and wanted
+    taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, wanted and not cold, memory.active)
+    going = wanted and left > tolerance
+    if lanes_where(going) >= least:
+        if cold:
+            taken += solve_admm(problem, impulse, sigma, tolerance, minimum(most, COLD), memory.admm)
+            scale_along_ray(problem, impulse, sigma)
+        if some(cold):
+            steps, left = search_on(problem, impulse, sigma, tolerance, REGULAR, cold, memory.active)
+            taken, going = taken + steps, going and left > tolerance
+        m, most = memory.active, minimum(most, SWEEPS)
+        steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m)
+        taken += steps
+    return taken, left
 
 
 def search_through(problem, impulse, sigma, tolerance, memory):
@@ -196,6 +204,7 @@ def search_through(problem, impulse, sigma, tolerance, memory):
 
 def refine_through(problem, impulse, sigma, tolerance, most, memory):
     """Refine impulses, and search through larger residuals where that stalls; return iterations, and the residual."""
+    relative_velocities(problem, impulse, sigma)
     taken, left = refine(problem, impulse, sigma, tolerance, most, True, memory.active)
     if left > tolerance:
         steps, left = search_through(problem, impulse, sigma, tolerance, memory)
@@ -239,7 +248,8 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     comes first. It treats all contacts alike, so that points which share a load each take their part. Sweeps would
     assign it to the first points in order, and would not change that where the parts are not determined.
     """
-    taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
+    relative_velocities(problem, impulse, sigma)
+    taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, True, 1, memory)
     if left > tolerance:
         steps, left = search_through(problem, impulse, sigma, tolerance, memory)
         taken += steps

@@ -33,7 +33,7 @@ from .constraint_rows import (
 from .contact_step import acts, rates
 from .delassus import articulate, assemble_delassus, backward_sweep, compact, move_bodies, place, responses
 from .midpoint_correction import from_midpoint, needs_midpoint_correction, start_gaps, to_midpoint
-from .pgs import PgsMemory, solve_warm, solve_without_stalls
+from .pgs import PgsMemory, solve_without_stalls
 from .problem import Problem, accepted_by, regularize_immobile_rows, scale_along_ray
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .restitution import work_of
@@ -94,12 +94,14 @@ class Lanes(NamedTuple):
     """States of a group, one per lane; contacts of each state, and the solver's memory.
 
     states: indices; lanes after the last state repeat it. several: whether there is more than one. most: number of
-    iterations. first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction.
+    iterations. least: number of unsolved lanes from which on the others wait for them (`pgs.solve_without_stalls`).
+    first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction.
     """
 
     states: Any
     several: Any
     most: Any
+    least: Any
     count: Any
     solver: Any
     first_solution: Any
@@ -222,14 +224,11 @@ def compact_matrix(memory, n):
     return memory._replace(admm=memory.admm._replace(L=L), active=memory.active._replace(A=L))
 
 
-def solve_some(problem, impulse, sigma, tolerance, solver_info, memory, most):
-    """Solve by the first steps of `solve_pgs` if `most` is 1, else by more; return the residual. Counts the steps."""
-    if most > 1:
-        steps, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, memory)
-    else:
-        steps, left = solve_warm(problem, impulse, sigma, tolerance, memory)
+def solve_some(problem, impulse, sigma, tolerance, solver_info, memory, lanes, left):
+    """Solve on the lanes that are not `left` unsolved; return these and more lanes, and the residual. Counts steps."""
+    steps, found = solve_without_stalls(problem, impulse, sigma, tolerance, lanes.most, not left, lanes.least, memory)
     solver_info[STEPS] += steps
-    return left
+    return left or not found <= tolerance, found
 
 
 def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lanes):
@@ -237,7 +236,7 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
 
     Returns the work of the velocity impulses.
     """
-    share, tolerance, most, active = scheme[0], scheme[1], lanes.most, m.active
+    share, tolerance, active = scheme[0], scheme[1], m.active
     position_problem(m, nc, n, q, dt, share)
     mask_inactive(problem, active)
     regularize_immobile_rows(problem)
@@ -246,7 +245,8 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
     problem.factored[0] = 0.0
     load_warm_start(m, nc, n, share, before, R, lanes.states, active)
     scale_along_ray(problem, m.push, m.sigma)
-    worst = solve_some(problem, m.push, m.sigma, tolerance, solver_info, memory, most)
+    left = lanes.count[0] > MOST
+    left, worst = solve_some(problem, m.push, m.sigma, tolerance, solver_info, memory, lanes, left)
     put_moved(m, nc, n)
     velocity_problem(m, nc, n, q, dt, share)
     problem = problem._replace(accepted=accepted_by(tolerance, lanes.count[0]))
@@ -254,8 +254,8 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
     for r in range(n):
         m.impulse[r] = minimum(maximum(m.push[r] / share, -UNBOUNDED), UNBOUNDED)
     scale_along_ray(problem, m.impulse, m.sigma)
-    worst = maximum(worst, solve_some(problem, m.impulse, m.sigma, tolerance, solver_info, memory, most))
-    left = not worst <= tolerance or lanes.count[0] > MOST
+    left, found = solve_some(problem, m.impulse, m.sigma, tolerance, solver_info, memory, lanes, left)
+    worst = maximum(worst, found)
     for c in range(nc):
         left = left or (m.rebound[c] > 0 and active[3 * c] > 0 and work_of(m, m.impulse, n) > 0)
     solver_info[0] = worst
@@ -265,8 +265,8 @@ def solve(problem, m, nc, n, q, dt, scheme, before, R, solver_info, memory, lane
         problem = problem._replace(accepted=accepted_by(0, lanes.count[0]))
         mask_inactive(problem, active)
         scale_along_ray(problem, m.recovery, m.sigma)
-        found = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, solver_info, memory, most)
-        left, solver_info[0] = not found <= FINER * tolerance or left, maximum(worst, found)
+        left, found = solve_some(problem, m.recovery, m.sigma, FINER * tolerance, solver_info, memory, lanes, left)
+        solver_info[0] = maximum(worst, found)
         recover(m, n)
     solver_info[UNSOLVED] = select(left, FOR_ONE, 0)
     put_overlap(m, nc, dt, solver_info)
