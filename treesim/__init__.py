@@ -86,6 +86,7 @@ from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
 from .simulation.external_forces import ExternalForce
 from .simulation.ground_heights import ground_heights
+from .simulation.kinematic import Conveyor, Waypoints
 from .simulation.player import Player
 from .simulation.report import Report
 from .simulation.sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque
@@ -119,6 +120,7 @@ __all__ = [
     "ContinuationWarning",
     "ConvergenceError",
     "ConversionWarning",
+    "Conveyor",
     "Diagnosis",
     "DivergedWarning",
     "Dynamics",
@@ -181,6 +183,7 @@ __all__ = [
     "UrdfWarning",
     "View",
     "Visual",
+    "Waypoints",
     "World",
     "__version__",
     "available",
