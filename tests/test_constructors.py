@@ -32,6 +32,8 @@ MADE: dict[str, dict[str, Any]] = {  # what makes a right one of each
     "FramePose": {"frame": "tip"},
     "IKTarget": {"task": "tip", "value": [0.0, 0.0, 0.0]},
     "Imu": {"frame": "tip"},
+    "Waypoints": {"times": [0.0, 1.0], "positions": np.zeros((2, 3))},
+    "Conveyor": {"velocity": (1.0, 0.0, 0.0)},
     "JointTorque": {},
     "Ground": {},
     "HeightField": {"heights": np.zeros((3, 3))},

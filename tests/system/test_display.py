@@ -127,6 +127,8 @@ LINES = {
         "arm", (0, 0, 50), start=1.0, stop=2.0
     ),
     "<Imu 'imu_arm'>": treesim.Imu("arm"),
+    "<Waypoints: 2 poses, 0 ... 1 s>": treesim.Waypoints([0, 1], np.zeros((2, 3))),
+    "<Conveyor: (1, 0, 0) m/s>": treesim.Conveyor((1, 0, 0)),
     "<ForceTorque 'force_torque_elbow'>": treesim.ForceTorque("elbow"),
     "<ContactForce 'foot'>": treesim.ContactForce("arm", name="foot"),
     "<FramePose 'frame_pose_arm'>": treesim.FramePose("arm"),

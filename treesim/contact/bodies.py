@@ -87,16 +87,23 @@ def solid_of_shape(shape: CollisionShape) -> Solid | None:
 
 
 def meeting(
-    robot: Tree, shapes: Sequence[CollisionShape], parts: Sequence[int], among_robot: bool
+    robot: Tree,
+    shapes: Sequence[CollisionShape],
+    parts: Sequence[int],
+    among_robot: bool,
+    immobile: frozenset[int] = frozenset({0}),
 ) -> Iterator[tuple[CollisionShape, CollisionShape]]:
     """Yield the pairs of shapes that may collide.
 
-    They belong to different trees of the world, and not both to fixed bases. With `among_robot`, pairs of bodies of the
-    robot that are not adjacent are included. parts: index of the tree of each shape; 0 is the robot.
+    They belong to different trees of the world, and not both to `immobile` bodies: fixed bases, kinematic bodies. With
+    `among_robot`, pairs of bodies of the robot that are not adjacent are included. parts: index of the tree of each
+    shape; 0 is the robot.
     """
     for (a, part_a), (b, part_b) in combinations(zip(shapes, parts, strict=True), 2):
         own = part_a == part_b
-        if (a.body or b.body) and (not own or (among_robot and part_a == 0 and _apart(robot, a.body, b.body))):
+        if not (a.body in immobile and b.body in immobile) and (
+            not own or (among_robot and part_a == 0 and _apart(robot, a.body, b.body))
+        ):
             yield a, b
 
 

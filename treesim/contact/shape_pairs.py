@@ -23,6 +23,7 @@ def shape_pairs(
     self_collision: bool,
     with_coal: bool,
     held: tuple[np.ndarray, np.ndarray],
+    kinematic: frozenset[int] = frozenset(),
 ) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
     """Return the pairs of shapes whose contacts compiled code finds, and those for coal.
 
@@ -30,13 +31,14 @@ def shape_pairs(
     trees that it was made of, the robot's first, with shapes in the same order; shapes on a fixed base are static.
     self_collision: include pairs of robot bodies that are not adjacent and do not touch in the neutral configuration.
     with_coal: include hulls and cylinders; without it a ShapeWarning names the pairs that are omitted. held: see
-    `tables.touching`. Raises ArgumentError if coal is missing.
+    `tables.touching`. kinematic: numbers of bodies that nothing moves. Raises ArgumentError if coal is missing.
     """
     part = dict(
         zip(map(id, robot.shapes), np.repeat(np.arange(len(trees)), [len(x.shapes) for x in trees]), strict=True)
     )
     shapes = usable_shapes(robot)
-    pairs = tuple(meeting(robot, shapes, [int(part[id(shape)]) for shape in shapes], self_collision))
+    parts = [int(part[id(shape)]) for shape in shapes]
+    pairs = tuple(meeting(robot, shapes, parts, self_collision, frozenset({0}) | kinematic))
     convex = tuple(pair for pair in pairs if with_coal and not wholly(*pair))
     compiled = tuple(way for pair in pairs if not with_coal or wholly(*pair) for way in ways(*pair))
     missing = [pair for pair in pairs if not with_coal and not ways(*pair)]

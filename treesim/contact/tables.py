@@ -142,16 +142,17 @@ def touching(
     surfaces: Surfaces | None = None,
     speed_limits: bool = False,
     convex: Sequence[Shapes] = (),
+    kinematic: frozenset[int] = frozenset(),
 ) -> Touching:
     """Return the contact tables of a robot in a world.
 
     grounds: surfaces of the world. limits, friction, speed_limits: include joint limits, joint friction, limits of
     joint speeds. held: layout and geometry of the constrained rows of frames and loops. pairs: shapes whose points
     collide with the solids of others. surfaces: contact parameters of all pairs; by default those of each ground, and
-    of `Surface()`. convex: pairs with external contacts.
+    of `Surface()`. convex: pairs with external contacts. kinematic: numbers of bodies that surfaces do not touch.
     """
     made = _Pairs(robot, bool(pairs) or any(not isinstance(ground, Ground) for ground in grounds), surfaces)
-    _add_grounds(made, robot, grounds)
+    _add_grounds(made, robot, grounds, kinematic)
     for one, other in pairs:
         made.add(one, cast("Solid", solid_of_shape(other)), Surface(), other.link)
     first_convex = len(made.ints)
@@ -210,9 +211,10 @@ def surface_names(grounds: Sequence[Surface]) -> tuple[str, ...]:
     return tuple(ground.name or f"ground[{k}]" for k, ground in enumerate(grounds))
 
 
-def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface]) -> None:
+def _add_grounds(made: _Pairs, robot: Tree, grounds: Sequence[Surface], kinematic: frozenset[int]) -> None:
     """Add pairs of the robot's shapes and the world's surfaces, and of static boxes' corners and robot boxes."""
     shapes = sorted(dict.fromkeys(candidates(robot).shapes), key=lambda s: s.body) if grounds else []
+    shapes = [shape for shape in shapes if shape.body not in kinematic]
     solids = [solid_of_surface(ground) for ground in grounds]
     names = surface_names(grounds)
     for shape in shapes:

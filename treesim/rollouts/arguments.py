@@ -141,7 +141,7 @@ def _method(
     def code_of(pushed: bool) -> StepCode:
         return StepCode(world, rule, dynamics, None, settings, engine, contact_solver, work, pushed)
 
-    forward, code = dynamics.entry_for(robot), code_of(False) if touching else None
+    forward, code = dynamics.entry_for(robot), code_of(False) if touching or world.kinematic else None
     entry = step_entry(rule, forward)
     return Method(world, dt, integrator, substeps, entry, constants, work, rule, forward, code, code_of)
 
@@ -206,6 +206,8 @@ def start_of(
     q, v, u, p = state_arrays(world.robot, q0, v0, control, parameters, steps, number, counts)
     if forces:
         forces.check_steps(u.shape[1])
+    if world.kinematic:
+        q, v = world.kinematic_bodies.begin(0.0, method.dt, q, v)
     return Start(number, world.start(q), v, u, p, law, forces)
 
 

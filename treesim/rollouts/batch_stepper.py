@@ -154,6 +154,7 @@ class BatchStepper(ReprMixin):
         self._check_physics(physics, backend)
         nq, nv = self.robot.nq, self.robot.nv
         self._q, self._v = np.tile(world.close(self.robot.neutral()), (self.count, 1)), np.zeros((self.count, nv))
+        self._q, self._v = self.world.kinematic_bodies.begin(0.0, self.dt, self._q, self._v)
         self._next = np.empty((self.count, 1, nq)), np.empty((self.count, 1, nv))
         self._control = np.zeros((self.count, nv))
         self._checks = begin_checks(self.count) if method.touches else None
@@ -299,6 +300,7 @@ class BatchStepper(ReprMixin):
             raise ArgumentError(f"q and v have shapes {q.shape} and {v.shape}, for {count} states") from None
         if not count:
             return
+        q, v = self.world.kinematic_bodies.begin(self.t, self.dt, q, v)
         q = self.world.start(np.ascontiguousarray(q))
         with self._alone("put"):
             if self._has_stepped:  # else the first step checks all starts at once
@@ -375,6 +377,7 @@ class BatchStepper(ReprMixin):
             if self._kept is not None and self._kept is not steps_by:
                 steps_by.take_over(self._kept)
             self._kept = steps_by
+            steps_by.elapsed = self._taken - self.steps
             piece = piece if forces is None else steps_by.carry
         with use_threads(self.threads):
             # not steps from 0 on, which would reset the warm start

@@ -74,7 +74,9 @@ class ContactSteps:
         self.own: list[np.ndarray] = []
         self.own_touching: BatchedTables | None = None
         # SIMD contact solves neither return wrenches nor include external forces
-        self.wrenches = wrenches or (measured is not None and measured.reduction.contact)
+        self.kinematic, self.elapsed = method.world.kinematic_bodies, 0  # elapsed: steps before the step of number 0
+        moving = bool(self.kinematic) and method.work
+        self.wrenches = wrenches or moving or (measured is not None and measured.reduction.contact)
         self.wrenches = self.wrenches or (policy is not None and policy.takes_contact)
         stage = method.code.stage
         plain = self.touching is None and not self.wrenches and self.forces is None and engine != "generic"
@@ -245,8 +247,13 @@ class ContactSteps:
             self.wrench = np.zeros(1)
             if measured:
                 before, residuals = [x.copy() for x in now], np.zeros_like(worst)
+            recorded = now[:2]
+            if self.kinematic:
+                now[:2] = self.kinematic.begin(self._time(step), self.method.dt, *recorded)
             for _ in range(self.method.substeps):
                 now = self._substep(control, now, residuals)
+            if self.kinematic:
+                self._end_motion(step, recorded, control, now)
             if measured:
                 residuals[kept[0][:, ENDED] != 0] = 0.0
                 now, kept[0] = measured.after(before, now, kept[0], self.wrench / self.method.substeps)
@@ -257,11 +264,24 @@ class ContactSteps:
                     result[:, (step - steps.start) // every] = x
         return Carried([*now, *kept], finite)
 
+    def _time(self, step: int) -> float:
+        """Return the time [s] at which a step begins."""
+        return self.method.dt * (step + self.elapsed)
+
+    def _end_motion(self, step: int, before: Sequence[np.ndarray], control: np.ndarray, now: Arrays) -> None:
+        """Write the poses of kinematic bodies at the end of a step, and add the work of their motion."""
+        q, v, *total = now
+        self.kinematic.end(self._time(step + 1), q)
+        if total:
+            wrench = self.mean_wrench if self.code.stage is not None else None
+            force = control[:, : v.shape[1]]
+            total[0][:, 0] += self.kinematic.work(self.method.dt, (before[0], before[1]), (q, v), force, wrench, None)
+
     def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
         if self.policy is None:
             u = self.start.u[rows, step]
         else:
-            given = self.method.dt * step, *now[:2], self.start.p[rows].astype(float)
+            given = self._time(step), *now[:2], self.start.p[rows].astype(float)
             before = (self.control, self.mean_wrench.reshape(len(now[0]), -1)) if self.policy.takes_contact else ()
             u = self.control = self.policy.columns(*given, *before)
         if self.forces is None:

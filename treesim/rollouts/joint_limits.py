@@ -38,6 +38,7 @@ def under_contact(
         world.touching.only_limits
         and world.robot.mimic_map is None
         and not world.m
+        and not world.kinematic
         and policy is None
         and start.forces is None
         and not controls

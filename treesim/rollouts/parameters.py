@@ -239,7 +239,7 @@ def physics_of_rollouts(
     """
     if not fields:
         return None
-    own = robot_numbers(world.robot, fields)
+    own = robot_numbers(world.kinematic_bodies.stepped, fields)
     settings = _settings_numbers(world.robot, fields, own, rule, h, kp, kd)
     contact = _contact_numbers(world, fields)
     found = Physics({"reals": own, "settings": settings, "geometry": contact}, fields)

@@ -86,6 +86,8 @@ class ControlledRobot:
         self.contact = ContactReport.empty(robot, self.world.touching, ())
         self.records_points = contact_points
         self.external_forces = given_forces(robot, external_forces)
+        if not callable(self.external_forces):
+            self.world.kinematic_bodies.refuse_forces(force.link for force in self.external_forces)
         self.table: np.ndarray | None = None  # of the external forces in the current step
         self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
@@ -196,7 +198,8 @@ class ControlledRobot:
         gains are implicit. Controllers without a state are evaluated at every substep, others once. Raises what the
         dynamics raise, NonFiniteError.
         """
-        tau, table = self.torque(t, q, v), self._wrenches(t, q, v)
+        tau, table, moved, before = self.torque(t, q, v), self._wrenches(t, q, v), self.world.kinematic_bodies, (q, v)
+        q, v = moved.begin(t, dt, q, v)
         given = tau if table is None else np.concatenate([tau, table])
         self.table = table
         code, count = self._step_code(rule, dt, table is not None)
@@ -220,6 +223,10 @@ class ControlledRobot:
         if code.stage is not None:
             found = None if points is None else lambda: points
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)
+        if moved:
+            wrench = None if code.stage is None else self.contact.wrench
+            after = moved.end(t + dt, end.q), end.v
+            self.work[0] += moved.work(dt, before, after, self.applied, wrench, self._gravity)
         return end.q, end.v
 
     def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:

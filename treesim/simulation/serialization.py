@@ -24,6 +24,7 @@ from ..model.tree import Tree
 from ..validation.values import checked_parts, is_name_of, short_repr, whole_number
 from .control import PD, ExtendedController, Pushed, Zero
 from .external_forces import ExternalForce
+from .kinematic import Conveyor, Waypoints
 from .sensors import ContactForce, ForceTorque, FramePose, Imu, JointTorque
 from .world import World
 
@@ -31,7 +32,8 @@ RECORDS: dict[str, Any] = {
     kind.__name__: kind
     for kind in (
         Body, ExternalForce, Frame, FrameConstraint, Ground, HeightField, Inertia, Joint, Loop, LoopConstraint, Mimic,
-        Placement, Imu, ForceTorque, ContactForce, FramePose, JointTorque, StaticBox, StaticMesh, Surface,
+        Placement, Imu, ForceTorque, ContactForce, FramePose, JointTorque, StaticBox, StaticMesh, Surface, Waypoints,
+        Conveyor,
     )
 }  # fmt: skip
 OLDER: dict[str, dict[str, str]] = {  # arguments' names in files of older versions

@@ -238,7 +238,9 @@ class Simulation(ReprMixin):
         self.system.forget()
         neutral = self.robot.neutral()
         q = initial_array(self.robot, "q0", q0, self.world.close(neutral) if q0 is None else neutral)
-        q, v = self.world.start(q), initial_array(self.robot, "v0", v0, np.zeros(self.robot.nv))
+        v = initial_array(self.robot, "v0", v0, np.zeros(self.robot.nv))
+        q, v = self.world.kinematic_bodies.begin(0.0, self.dt, q, v)
+        q = self.world.start(q)
         if self.touches:
             warn_of_start(self.world, q, stacklevel, self.gravity)
         return q, v

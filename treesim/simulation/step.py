@@ -75,7 +75,7 @@ class StepCode:
         pushed: bool = False,
     ) -> None:
         self.world = world
-        self.robot = robot = world.robot
+        self.robot = robot = world.kinematic_bodies.stepped
         self.rule, self.solver, self.gravity = rule, solver, gravity
         self.settings = settings
         check_diagonal(solver, robot, settings)
@@ -369,6 +369,8 @@ def touches(world: World, rule: str) -> bool:
 
 def check_diagonal(solver: DynamicsBackend | CompiledBackend, robot: Tree, settings: StepSettings) -> None:
     """Raise UnsupportedError if a step adds gains or damping to H's diagonal and the backend has no armature."""
+    if not solver.capabilities.armature and robot.armature.any():
+        raise UnsupportedError(f"backend {solver.name!r} supports neither armature nor kinematic bodies; 'aba' does")
     if not solver.capabilities.armature and settings.table[1 : 1 + 3 * robot.spanning.nv].any():
         raise UnsupportedError(
             f"backend {solver.name!r} does not support armature, as which steps take damping and gains of "
@@ -391,6 +393,9 @@ def check_rows(world: World, integrator: str) -> None:
     Raises UnknownNameError for an unknown integrator.
     """
     method = plugins.get("integrators", integrator)
+    if world.kinematic and getattr(method, "rule", None) not in SHARE:
+        names = ", ".join(map(repr, SHARE))
+        raise UnsupportedError(f"integrator {integrator!r} does not move kinematic bodies of {world!r}: take {names}")
     if world.m and getattr(method, "rule", None) not in RULES_WITH_ROWS:
         names = ", ".join(repr(name) for name in RULES_WITH_ROWS)
         raise UnsupportedError(f"integrator {integrator!r} does not support the constraints of {world!r}: take {names}")

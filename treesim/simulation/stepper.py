@@ -219,6 +219,7 @@ class Stepper(ReprMixin):
             raise ArgumentError(f"q0 and v0 are of different numbers of states: {len(q)} and {len(v)}") from None
         q = np.array(np.broadcast_to(unit_quaternions(robot, "q0", q), (*batch, robot.nq)), float, order="C")
         v = np.array(np.broadcast_to(v, (*batch, robot.nv)), float, order="C")
+        q, v = self.world.kinematic_bodies.begin(t, self.dt, q, v)
         impulses, contact = np.zeros((*batch, self.world.m)), np.zeros((*batch, self._kept))
         q = self.world.start(q)
         if self.code.stage is not None and not self._has_warned_of_start:
@@ -278,6 +279,8 @@ class Stepper(ReprMixin):
 
     def _step(self, state: State, u: Any, pushed: bool) -> tuple[State, Report]:
         """Take a step; pushed: whether the controls u end with a table of external forces."""
+        if self.world.kinematic:
+            return self._step_by_parts(state, u, pushed)
         sequence = self._sequences[pushed]
         if sequence is None:
             if state.q.ndim > 1:  # a batch needs no code of one state
@@ -305,9 +308,10 @@ class Stepper(ReprMixin):
 
     def _step_by_parts(self, state: State, given: Any, pushed: bool) -> tuple[State, Report]:
         """Take the parts of a step one by one, of a batch or where `StepSequence.run` cannot step."""
-        u = given if pushed else self._control(state, given)
+        u, moved = given if pushed else self._control(state, given), self.world.kinematic_bodies
+        q, v = moved.begin(state.t, self.dt, state.q, state.v)
         with nullcontext() if self.threads is None else use_threads(self.threads):
-            start = state.q, state.v, state.contact, self.substeps, u
+            start = q, v, state.contact, self.substeps, u
             worst, results = substeps(self._code(pushed), *start, at_once=u is not given)
         end, impulses, contact = results[-1], state.impulses, state.contact
         if self._constrained:
@@ -315,7 +319,8 @@ class Stepper(ReprMixin):
         if self.code.stage is not None:
             contact = end.warm_start
             self._warn(results, stacklevel=6)
-        after = new_state(state.t + self.dt, end.q, end.v, impulses, contact)
+        t = state.t + self.dt
+        after = new_state(t, moved.end(t, end.q), end.v, impulses, contact)
         return after, Report(self, state, u, after, results, worst)
 
     def _code(self, pushed: bool) -> StepCode:

@@ -42,6 +42,7 @@ from ..states.support import candidates, deep_gaps
 from ..system.display import ReprMixin
 from ..types import Engine
 from ..validation.values import checked_flag, checked_part, checked_parts, is_name_of, positive_number, short_repr
+from .kinematic import KinematicBodies, Motion
 from .sensors import Sensor, checked_sensors
 
 SWITCHES = ("self_collision", "use_loops", "use_limits", "use_joint_friction", "use_velocity_limits")
@@ -101,6 +102,11 @@ class World(ReprMixin):
     sensors : Imu, ForceTorque, ContactForce, FramePose, JointTorque, or a sequence of them, optional
         Sensors, whose readings are in `Report.sensors`, `Trajectory.sensors`, `Rollouts.sensors` and
         `BatchStepper.sensors` by name.
+    kinematic : mapping of str to Waypoints, Conveyor or callable, optional
+        Motions of free bodies by name, which nothing that touches them changes: lifts, doors, conveyor belts. A
+        function of the time [s] returns the body's position (3,), position and quaternion (7,), or pose (4, 4). In each
+        step a body moves at constant velocity; its part of q0 and v0 is ignored. Its motion's work counts as the
+        controller's. Forces on it have no effect.
 
     Raises
     ------
@@ -147,6 +153,8 @@ class World(ReprMixin):
     collision: str | None
     contact_tolerance: float
     sensors: tuple[Sensor, ...]
+    kinematic: Mapping[str, Motion]
+    kinematic_bodies: KinematicBodies
     touching: Touching
     convex: ConvexPairs
 
@@ -169,6 +177,7 @@ class World(ReprMixin):
         collision: str | None = None,
         contact_tolerance: float = TOLERANCE,
         sensors: Sensor | Sequence[Sensor] = (),
+        kinematic: Mapping[str, Motion] | None = None,
     ) -> None:
         if isinstance(robot, World):
             raise ArgumentError("robot is a World already: give its robot, and all constraints")
@@ -209,6 +218,8 @@ class World(ReprMixin):
         surfaces, pairs = {} if surfaces is None else surfaces, {} if pairs is None else pairs
         laws = surfaces_of(robot, surface_names(grounds), grounds, default, surfaces, pairs)
         self._set("sensors", checked_sensors(robot, sensors))
+        self._set("kinematic_bodies", KinematicBodies(robot, kinematic))
+        self._set("kinematic", self.kinematic_bodies.motions)
         kept = {"ground": grounds, "bodies": free, "surface": default, "alone": alone}
         kept |= {"surfaces": dict(surfaces), "pairs": dict(pairs)}
         for name, value in (kept | flags | {"collision": collision, "contact_tolerance": tolerance}).items():
@@ -223,12 +234,13 @@ class World(ReprMixin):
             laws,
             self.use_velocity_limits,
         )
-        self._set("touching", touching(robot, grounds, *how, convex))
+        self._set("touching", touching(robot, grounds, *how, convex, self.kinematic_bodies.numbers))
         self._set("convex", ConvexPairs(robot, convex, self.touching.convex[0]))
 
     def _shape_pairs(self) -> tuple[tuple[Shapes, ...], tuple[Shapes, ...]]:
         trees = (self.alone, *self.bodies)
-        return shape_pairs(self.robot, trees, self.self_collision, self.collision is not None, self.constants[:2])
+        how = self.self_collision, self.collision is not None, self.constants[:2], self.kinematic_bodies.numbers
+        return shape_pairs(self.robot, trees, *how)
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)
@@ -244,7 +256,8 @@ class World(ReprMixin):
         return self.constraints[: len(self.constraints) - (len(self.robot.loops) if self.use_loops else 0)]
 
     def _options(self) -> dict[str, Any]:
-        laws = {name: tuple(getattr(self, name).items()) for name in ("surfaces", "pairs") if getattr(self, name)}
+        given = [name for name in ("surfaces", "pairs", "kinematic") if getattr(self, name)]
+        laws = {name: tuple(getattr(self, name).items()) for name in given}
         return {name: getattr(self, name) for name in ("ground", "bodies", "surface", *SWITCHES, *OPTIONS)} | laws
 
     def with_robot(self, robot: Tree) -> World:
@@ -266,6 +279,26 @@ class World(ReprMixin):
             If constraints or surfaces do not fit the robot.
         """
         return World(robot, self._given(), **self._options())
+
+    def with_sensors(self, sensors: Sensor | Sequence[Sensor]) -> World:
+        """Return the same world with other sensors.
+
+        Parameters
+        ----------
+        sensors : Imu, ForceTorque, ContactForce, FramePose, JointTorque, or a sequence of them
+            The sensors.
+
+        Returns
+        -------
+        World
+            The world.
+
+        Raises
+        ------
+        ArgumentError, UnknownNameError
+            If the robot does not have what a sensor is on, or two have the same name.
+        """
+        return World(self.alone, self._given(), **self._options() | {"sensors": sensors})
 
     def __repr__(self) -> str:
         count = len(self.constraints)
@@ -455,6 +488,9 @@ class World(ReprMixin):
     def _refuse_depth_in_plane(self, plane: Ground, q: np.ndarray, start: int) -> None:
         """Raise ArgumentError if a link is deep inside a plane; start: index of the first of the states q (..., nq)."""
         which, found = deep_gaps(self.robot, q, np.asarray(plane.normal, float), plane.height, DEEPEST)
+        if self.kinematic_bodies:  # they may pass through the ground
+            kept = ~np.isin(candidates(self.robot).bodies[which], list(self.kinematic_bodies.numbers))
+            which, found = which[kept], found[..., kept]
         if found.size and found.min() < -DEEPEST:
             *state, j = np.unravel_index(int(found.argmin()), found.shape)
             label = f"q0[{start + int(state[0])}]" if state else "q0"
