@@ -23,6 +23,14 @@ IMU_COLUMNS = tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
 FORCE_COLUMNS = tuple(f"f{axis}" for axis in AXES)
 WRENCH_COLUMNS = (*FORCE_COLUMNS, *(f"m{axis}" for axis in AXES))
 POSE_COLUMNS = (*AXES, *(f"q{part}" for part in "xyzw"))
+UNITS = {
+    **{f"a{axis}": "m/s^2" for axis in AXES},
+    **{f"w{axis}": "rad/s" for axis in AXES},
+    **{f"f{axis}": "N" for axis in AXES},
+    **{f"m{axis}": "N m" for axis in AXES},
+    **{axis: "m" for axis in AXES},
+    **{f"q{part}": "1" for part in "xyzw"},
+}
 PREFIXES = {"Imu": "imu", "ForceTorque": "force_torque", "ContactForce": "contact_force", "FramePose": "frame_pose"}
 ENGINE: Final = "generic"  # of readings: with "auto" their last bits would depend on the number of steps
 
@@ -426,6 +434,11 @@ class Readings(Mapping[str, np.ndarray]):
 
     def __repr__(self) -> str:
         return f"<Readings of {', '.join(self.columns) or 'no sensors'}>"
+
+
+def unit_of(column: str) -> str:
+    """Return the unit of a column of readings; those without a name of their own are torques of joints."""
+    return UNITS.get(column, "N m")
 
 
 _NONE: dict[str, np.ndarray] = {}
