@@ -85,6 +85,7 @@ from .rollouts.replay import Repetition, replay
 from .rollouts.rollout import Rollouts, rollout
 from .simulation.control import PD, Pushed
 from .simulation.external_forces import ExternalForce
+from .simulation.ground_heights import ground_heights
 from .simulation.kinematic import Conveyor, Waypoints
 from .simulation.player import Player
 from .simulation.report import Report
@@ -207,6 +208,7 @@ __all__ = [
     "frame_velocity",
     "free_body",
     "gravity_forces",
+    "ground_heights",
     "inertial_parameters",
     "inverse_dynamics",
     "inverse_operational_inertia",

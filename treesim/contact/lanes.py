@@ -8,9 +8,10 @@ import numpy as np
 
 from ..engine.call.generic import bound_call, compiled_soon, runs_compiled
 from ..kernels.contact.contact_step import PENETRATION
+from ..kernels.contact.each_collision import EACH_MESHES, EACH_SOLIDS
 from ..kernels.contact.pgs import solve_pgs
 from ..kernels.contact.signed_distance import CAPSULE, PLANE, SPHERE
-from ..kernels.contact.simd_collision import CAPACITY
+from ..kernels.contact.simd_collision import CAPACITY, SMOOTH_SOLIDS, Finder
 from ..kernels.contact.simd_contact_step import (
     BEFORE,
     DEEPEST,
@@ -27,9 +28,10 @@ from ..kernels.entries.status import FINE, NOT_FINITE
 from .contact_solve import CAPACITY_AT, ContactInput, ContactOutput, ContactSolve
 from .convex_pairs import nothing_found
 from .deep_overlaps import deepest_bodies
+from .tables import Touching
 from .unsolved import worst_residual
 
-SMOOTH = {PLANE, SPHERE, CAPSULE}  # solids that SIMD code supports
+SMOOTH = {PLANE, SPHERE, CAPSULE}  # solids of `simd_collision`
 BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
 Arrays = Sequence[np.ndarray]
@@ -49,6 +51,7 @@ class ContactLanes:
         layout = layout.copy()
         layout[CAPACITY_AT] = CAPACITY
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
+        self.entry = contact_step_on_lanes(finder_of(stage.touching))
 
     @property
     def warm_start(self) -> int:
@@ -65,7 +68,7 @@ class ContactLanes:
         """
         q_new, v_new, impulses, work = results
         given = [x.reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
-        call = bound_call(contact_step_on_lanes, *self.constants, *given)
+        call = bound_call(self.entry, *self.constants, *given)
         residual, unsolved = solver_info[:, 0], solver_info[:, UNSOLVED]
 
         def run() -> tuple[np.ndarray, bool]:
@@ -110,21 +113,28 @@ def begin_info(count: int) -> np.ndarray:
     return info
 
 
+def finder_of(touching: Touching) -> Finder:
+    """Return the collision detection of several states: on SIMD lanes, or of each state for solids with edges."""
+    pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
+    if set(pairs[:, 2].tolist()) <= SMOOTH and not pairs[:, BETWEEN_POINTS].any():
+        return SMOOTH_SOLIDS
+    return EACH_MESHES if touching.on_meshes else EACH_SOLIDS
+
+
 def begin_lanes(stage: ContactSolve) -> bool:
     """Return whether SIMD code supports a contact solve, and start its background compilation.
 
-    It does not support solids with edges, contact between points (of capsules and boxes), constrained frames and loops,
-    mimic joints, torsional and rolling friction of contacts, solvers other than "pgs", and uncompiled Python. It is not
-    used where there are only joint limits, which few states reach.
+    It does not support contacts found by coal, constrained frames and loops, mimic joints, torsional and rolling
+    friction of contacts, solvers other than "pgs", and uncompiled Python. It is not used where there are only joint
+    limits, which few states reach.
     """
     touching = stage.touching
     if touching.only_limits or touching.resists or not runs_compiled():
         return False
-    pairs = touching.layout[NUMBERS : NUMBERS + COLUMNS * touching.layout[0]].reshape(-1, COLUMNS)
-    smooth = set(pairs[:, 2].tolist()) <= SMOOTH and not pairs[:, BETWEEN_POINTS].any()
+    first, end = touching.convex
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
-    plain = stage.robot.mimic_map is None and not touching.held[0][0]
-    found = smooth and by_pgs and plain
+    plain = stage.robot.mimic_map is None and not touching.held[0][0] and first == end
+    found = by_pgs and plain
     if found:
-        compiled_soon(contact_step_on_lanes)
+        compiled_soon(contact_step_on_lanes(finder_of(touching)))
     return found

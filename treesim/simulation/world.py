@@ -280,6 +280,26 @@ class World(ReprMixin):
         """
         return World(robot, self._given(), **self._options())
 
+    def with_sensors(self, sensors: Sensor | Sequence[Sensor]) -> World:
+        """Return the same world with other sensors.
+
+        Parameters
+        ----------
+        sensors : Imu, ForceTorque, ContactForce, FramePose, JointTorque, or a sequence of them
+            The sensors.
+
+        Returns
+        -------
+        World
+            The world.
+
+        Raises
+        ------
+        ArgumentError, UnknownNameError
+            If the robot does not have what a sensor is on, or two have the same name.
+        """
+        return World(self.alone, self._given(), **self._options() | {"sensors": sensors})
+
     def __repr__(self) -> str:
         count = len(self.constraints)
         parts = [f"{self.m} rows of {count} constraint{'s' * (count != 1)}"] if count or not self.ground else []

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.contact.lanes import begin_lanes
+from treesim.contact.lanes import ContactLanes, begin_lanes
 from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.contact.simd_collision import MOST
 from treesim.kernels.contact.simd_contact_step import SIMD_SOLVER_INFO
 from treesim.kernels.contact.simd_groups import put_alike
 from treesim.rollouts import contact
 
+from ...contact.meshes import of_box
 from ...contact.scenes import at, ball, cube, free_body, shape
 
 pytestmark = pytest.mark.skipif(not runs_compiled(), reason="plain Python has no lanes")
@@ -169,11 +170,51 @@ def stage(world, solver="pgs"):
     return treesim.Stepper(world, 1e-3, integrator=RULE, contact_solver=solver).code.stage
 
 
-def test_lanes_are_for_solids_without_edges_and_the_default_solver():
-    assert begin_lanes(stage(treesim.World(ball(), ground=GROUND)))
+def test_lanes_are_for_the_default_solver_and_contacts_of_compiled_code():
     box = treesim.StaticBox((1, 1, 0.1), treesim.Placement())
-    assert not begin_lanes(stage(treesim.World(ball(), ground=box)))
+    rough = treesim.Ground(rolling_friction=1e-3)
+    for ground, lanes in ((GROUND, True), (box, True), (rough, False)):
+        assert begin_lanes(stage(treesim.World(ball(), ground=ground))) == lanes
     assert not begin_lanes(stage(treesim.World(ball(), ground=GROUND), "admm"))
+
+
+BUMPS = treesim.HeightField(0.03 * np.random.default_rng(2).uniform(size=(9, 9)), spacing=(0.1, 0.1), friction=0.6)
+STAIR = treesim.StaticBox((1.0, 2.0, 0.2), treesim.Placement(translation=(0.55, 0, -0.1)), friction=0.6)
+WORN = treesim.StaticMesh(*of_box((2.0, 2.0, 0.2), (0, 0, -0.1)), friction=0.6)
+LYING = treesim.Placement(rotation=np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]]))
+ROD = free_body(1.0, 0.01, shape("capsule", (0.03, 0.2), LYING), name="rod")
+
+
+@pytest.mark.parametrize(
+    "world",
+    [
+        treesim.World(cube(), ground=BUMPS),
+        treesim.World(ball(), ground=[GROUND, STAIR]),
+        treesim.World(ROD, bodies=[cube()], ground=GROUND, surface=treesim.Surface(friction=0.5)),
+        treesim.World(cube(), ground=WORN),
+    ],
+    ids=["bumps", "stair", "rod on a cube", "mesh"],
+)
+def test_contacts_with_edges_are_those_of_single_steps(world, monkeypatch):
+    """Bodies fall onto height fields, boxes, each other and meshes, a little apart on each lane."""
+    alone, one_by_one = [], ContactLanes._one_by_one
+    count_them = lambda self, given, results: alone.extend(given[0]) or one_by_one(self, given, results)  # noqa: E731
+    monkeypatch.setattr(ContactLanes, "_one_by_one", count_them)
+    random, nv = np.random.default_rng(3), world.robot.nv
+    q = np.tile(world.robot.neutral(), (13, 1))
+    q[:, 2] = 0.12
+    q[:, :2] += 0.05 * random.normal(size=(13, 2))
+    if nv > 6:
+        q[:, 2], q[:, 7:10] = 0.16, (0, 0, 0.05)
+    given = q, 0.3 * random.normal(size=(13, nv))
+    u = np.zeros((60, nv))
+    found = rolled(world, *given, u)
+    assert len(alone) < 0.1 * u.shape[0] * len(q), "SIMD lanes solve most steps"
+    for x, y in zip(found, stepped(world, *given, u), strict=True):
+        assert np.sort(np.abs(x - y).max(axis=1))[-2] < 1e-8
+    order = random.permutation(13)[:5]
+    for x, y in zip(rolled(world, *(z[order] for z in given), u), found, strict=True):
+        assert np.array_equal(x, y[order])
 
 
 def test_states_of_as_many_steps_form_groups():

@@ -34,18 +34,36 @@ class SimdContacts(NamedTuple):
     gap: Any
     point: Any  # (C, 3)
     normal: Any
+    find: Any  # function that finds contacts, and its scratch memory, see `Finder`
+    each: Any
     own: Any  # (lanes,): 0, 1, ..., and scratch memory for a number of each state, and for a place in an array
     number: Any
     place: Any
 
 
-def simd_contacts_memory(capacity, q):
-    """Scratch memory for `capacity` contacts, with the dtype of q."""
+class Finder(NamedTuple):
+    """Collision detection of several states.
+
+    find: `find_contacts`, or a function with the same arguments and results. memory: returns its scratch memory, for
+    contact tables, a number of bodies, and an array of real numbers.
+    """
+
+    find: Any
+    memory: Any
+
+
+def no_memory(touch, n_bodies, x):
+    """Return 0; variant of `each_collision.each_state_memory` for `find_contacts`."""
+    return 0
+
+
+def simd_contacts_memory(capacity, q, find, each):
+    """Scratch memory for `capacity` contacts, with the dtype of q. find, each: see `SimdContacts`."""
     found, lanes = np.empty((capacity, 8), q.dtype), np.empty((2, lane_count()), np.int64)
     for lane in range(lane_count()):
         lanes[0, lane] = lane
     return SimdContacts(
-        np.empty(capacity, np.int64), found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:8], lanes[0],
+        np.empty(capacity, np.int64), found[:, 0], found[:, 1], found[:, 2:5], found[:, 5:8], find, each, lanes[0],
         np.empty(lane_count(), np.float64), lanes[1],
     )  # fmt: skip
 
@@ -161,3 +179,6 @@ def move(m, active, j, i):
     m.slot[i], m.gap[i], active[i] = m.slot[j], m.gap[j], 1
     put_row(m.point, i, vector_of(m.point, j))
     put_row(m.normal, i, vector_of(m.normal, j))
+
+
+SMOOTH_SOLIDS = Finder(find_contacts, no_memory)  # planes, spheres and capsules

@@ -38,7 +38,7 @@ from .problem import Problem, accepted_by, regularize_immobile_rows, scale_along
 from .recovery import FINER, has_overlaps, recover, recovery_problem
 from .restitution import work_of
 from .simd_active_set import solve_lanes
-from .simd_collision import MOST, find_contacts
+from .simd_collision import MOST
 from .simd_warm_start import clear_where, load_warm_start, store_warm_start
 from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_of_corrections, work_of_impulses
 
@@ -62,7 +62,7 @@ def find_rows(tree, q, dt, m, count):
 def put_rows(q, dt, m, count):
     """Write the rows of all states, for poses and velocities of bodies in m.rows; returns as `find_rows` does."""
     active = m.active
-    nc = find_contacts(m.touch, m.rows, dt, MARGIN, m.contacts, active, count)
+    nc = m.contacts.find(m.touch, m.rows, dt, MARGIN, m.contacts, active, count)
     for c in range(nc):  # no gap or overlap of an inactive contact counts
         m.contacts.gap[c] = select(active[c] > 0, m.contacts.gap[c], 1)
     level_points(m, nc)

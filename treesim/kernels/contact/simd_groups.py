@@ -6,6 +6,7 @@ its first steps do not solve form groups again.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -120,12 +121,10 @@ def put_alike(solver_info, which, count):
                 n += 1
 
 
-def contact_step_on_lanes(
-    ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers,
-    frames: TableOfReals, settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals,
-    v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals,
-    solver_info: Reals, work: Reals,
-) -> int:  # fmt: skip
+def step_all(
+    finder, ints, reals, layout, geometry, rows, frames, settings, scheme, q, v, q_free, v_free, force, work_free,
+    before, q_new, v_new, after, solver_info, work,
+):  # fmt: skip
     """Compute the steps of all states, `lane_count()` at a time; arrays as in `contact_step_entry`.
 
     The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
@@ -140,7 +139,9 @@ def contact_step_on_lanes(
     coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(10, OnLanes)
     made = contact_memory(tree, layout, geometry, rows, frames, coordinates[0], 1)
     # all points of a pair are contacts, before four remain
-    m = made._replace(contacts=simd_contacts_memory(CAPACITY + made.touch.most, coordinates[0]))
+    each = finder.memory(made.touch, tree.n_bodies, q)
+    found = simd_contacts_memory(CAPACITY + made.touch.most, coordinates[0], finder.find, each)
+    m = made._replace(contacts=found)
     memory = solver_memory(m.g.size, coordinates[0])
     states, which, solution = np.empty(lane_count(), np.int64), np.empty(count, np.int64), np.empty((4, nv), OnLanes)
     x = States(
@@ -156,3 +157,22 @@ def contact_step_on_lanes(
         if solver_info[SIMD_SOLVER_INFO * k + UNSOLVED] != FOR_ONE:
             put_growth(solver_info, k)
     return max(NOT_CONVERGED if left > 0 else FINE, status_of(q_new), status_of(v_new))
+
+
+@lru_cache(maxsize=8)
+def contact_step_on_lanes(finder):
+    """Return the entry of steps with contact on SIMD lanes, with collision detection by a `Finder`."""
+
+    def contact_step_of_all(
+        ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals,
+        rows: TableOfIntegers, frames: TableOfReals, settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals,
+        q_free: Reals, v_free: Reals, force: Reals, work_free: Reals, before: Reals, q_new: Reals, v_new: Reals,
+        after: Reals, solver_info: Reals, work: Reals,
+    ) -> int:  # fmt: skip
+        """Compute the steps of all states (`step_all`)."""
+        return step_all(
+            finder, ints, reals, layout, geometry, rows, frames, settings, scheme, q, v, q_free, v_free, force,
+            work_free, before, q_new, v_new, after, solver_info, work,
+        )  # fmt: skip
+
+    return contact_step_of_all

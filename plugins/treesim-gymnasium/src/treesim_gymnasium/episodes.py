@@ -14,6 +14,7 @@ from treesim.errors import ArgumentError, NonFiniteError, quoted
 from treesim.types import Engine
 
 from .functions import WRENCH, Seen, functions_of
+from .perception import Perception
 from .philox import uniform
 from .task import Task
 
@@ -36,10 +37,10 @@ class Episodes:
         model_parameters: Mapping[str, Any] | None = None,
     ) -> None:
         self.task, self.count = task, count
-        self.functions = functions_of(task, engine)
+        self.functions, self.perception = functions_of(task, engine), Perception(task, engine, model_parameters)
         kp, kd = task.gains
         self.stepper = treesim.BatchStepper(
-            task.world, count, task.dt, steps=task.steps, kp=kp, kd=kd, integrator=task.integrator,
+            self.perception.world, count, task.dt, steps=task.steps, kp=kp, kd=kd, integrator=task.integrator,
             backend=task.backend, substeps=task.substeps, contact_solver=task.contact_solver, engine=engine,
             threads=threads, model_parameters=model_parameters, contact_wrenches=bool(task.contact_links),
         )  # fmt: skip
@@ -53,6 +54,11 @@ class Episodes:
         self._a = np.zeros((count, len(self._driven)))
         self.elapsed = np.zeros(count, int)
         self._seeds, self._streams, self._episodes = np.zeros((3, count), np.uint64)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of observations that the task's function returns, and that follow them."""
+        return self.functions.size, self.perception.size
 
     @property
     def finite(self) -> np.ndarray:
@@ -102,6 +108,9 @@ class Episodes:
         stepper, wrench = self.stepper, self.stepper.contact_wrench
         c = np.empty((len(t), 0, WRENCH)) if wrench is None else wrench[rows][:, self._touched]
         seen = self.functions.look(t, stepper.q[rows], stepper.v[rows], self._p[rows], self._a[rows], c)
+        if self.perception.size:
+            more = self.perception.look(stepper, rows)
+            seen = seen._replace(observation=np.concatenate([seen.observation, more], axis=1))
         for what, values in (("observe", seen.observation.T), ("reward", seen.reward)):
             if not np.isfinite(values).all():
                 self._check_finite(what, values, np.arange(self.count)[rows])

@@ -114,7 +114,8 @@ def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
     Raises
     ------
     ArgumentError
-        If the numbers of actions do not agree, or the task has parameters of episodes.
+        If the numbers of actions do not agree, or the task has parameters of episodes, or observes contact, an
+        inertial unit or heights.
 
     Examples
     --------
@@ -129,6 +130,9 @@ def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
     driven = task.driven
     if task.parameters:
         raise ArgumentError("the task has parameters of episodes, which a rollout's policy does not get")
+    for label in ("contact_links", "imu", "heights"):
+        if getattr(task, label):
+            raise ArgumentError(f"the task observes {label}, which a rollout's policy does not get: train it without")
     if sizes[-1] != len(driven):
         raise ArgumentError(f"the network has {sizes[-1]} actions, but the task has {len(driven)}")
 

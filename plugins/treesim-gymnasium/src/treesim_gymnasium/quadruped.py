@@ -10,6 +10,7 @@ import treesim
 from treesim import CollisionShape
 from treesim.numbers import less, maximum, minimum, select
 
+from .perception import Heights
 from .task import Task
 
 POSTURE = {"hip": 0.0, "thigh": 0.8, "calf": -1.6}  # rad, of each leg
@@ -44,12 +45,13 @@ def with_round_feet(robot: treesim.Tree) -> treesim.Tree:
     return treesim.Tree(robot.name, robot.bodies, frames=frames, visuals=robot.visuals, shapes=[*shapes, trunk])
 
 
-def go2() -> Go2:
-    """Return the robot on a plane, of example-robot-data."""
+def go2(ground: Any = None) -> Go2:
+    """Return the robot, of example-robot-data, on a ground, by default a plane of friction 0.8."""
     robot = with_round_feet(treesim.load("go2", base="floating"))
     legs = {f"{leg}_{joint}_joint": angle for leg in LEGS for joint, angle in POSTURE.items()}
     q = treesim.standing(robot, robot.configuration(legs))
-    return Go2(treesim.World(robot, ground=treesim.Ground(friction=0.8)), q[7:], float(q[2]))
+    world = treesim.World(robot, ground=treesim.Ground(friction=0.8) if ground is None else ground)
+    return Go2(world, q[7:], float(q[2]))
 
 
 def up(q: Any) -> tuple[Any, Any, Any]:
@@ -68,9 +70,13 @@ def fallen(t: Any, q: Any, v: Any, p: Any) -> Any:
     return maximum(less(q[2], LOWEST), less(up(q)[2], LEANING))
 
 
-def quadruped(reward: Any, observe: Any, reset: Any, robot: Go2, random: int, parameters: int = 0) -> Task:
+def quadruped(
+    reward: Any, observe: Any, reset: Any, robot: Go2, random: int, imu: bool, heights: bool, parameters: int = 0
+) -> Task:
     """Return a task of the robot with targets of its joints as actions, 50 a second."""
     return Task(
+        imu=robot.world.robot.body_names[0] if imu else None,
+        heights=Heights(frames=[f"{leg}_foot" for leg in LEGS]) if heights else None,
         world=robot.world,
         observe=observe,
         reward=reward,
@@ -104,11 +110,25 @@ def thrown(robot: Go2, x: Any, q: Any, v: Any, lean: float, speed: float) -> Non
     v[:6] = speed * noise[14:20]
 
 
-def stand() -> Task:
+def stand(*, imu: bool = False, heights: bool = False, ground: Any = None) -> Task:
     """Return the task of standing after a throw: episodes begin in the air, leaning and moving.
 
     Action: targets of the twelve joints. Observation: height, upward direction, velocities and joints, 34 numbers.
     Reward: 1 a step at the height of the posture, upright and at rest, less otherwise.
+
+    Parameters
+    ----------
+    imu : bool
+        Whether to observe an inertial unit in the trunk, 9 numbers more.
+    heights : bool
+        Whether to observe the heights of the ground around the feet, 9 numbers more for each.
+    ground : Ground, StaticBox, HeightField, StaticMesh or a sequence of them, optional
+        Ground that is near z = 0, from which rewards count heights. A plane with friction 0.8 by default.
+
+    Returns
+    -------
+    Task
+        The task.
 
     Examples
     --------
@@ -116,7 +136,7 @@ def stand() -> Task:
     >>> stand().robot
     <Tree 'go2_description': 13 bodies, nq 19, nv 18, 16.085 kg>
     """
-    robot = go2()
+    robot = go2(ground)
 
     def reward(t: Any, q: Any, v: Any, p: Any, a: Any) -> Any:
         x, y, _ = up(q)
@@ -129,15 +149,29 @@ def stand() -> Task:
         lambda x, q, v, p: thrown(robot, x, q, v, 0.4, 1.0),
         robot,
         random=20,
+        imu=imu,
+        heights=heights,
     )
 
 
-def walk() -> Task:
+def walk(*, imu: bool = False, heights: bool = False, ground: Any = None) -> Task:
     """Return the task of walking to the front at a commanded speed, which is the episode's parameter.
 
     Action: targets of the twelve joints. Observation: that of `stand`, the commanded speed [m/s], and sine and
     cosine of a clock of 2 Hz. Reward: 1.5 a step at the commanded speed, less otherwise, minus costs of sideways
     motion, turning, bouncing and effort.
+
+    Parameters
+    ----------
+    imu, heights : bool
+        As in `stand`.
+    ground : Ground, StaticBox, HeightField, StaticMesh or a sequence of them, optional
+        As in `stand`.
+
+    Returns
+    -------
+    Task
+        The task.
 
     Examples
     --------
@@ -145,7 +179,7 @@ def walk() -> Task:
     >>> walk().parameters
     1
     """
-    robot = go2()
+    robot = go2(ground)
 
     def observe(t: Any, q: Any, v: Any, p: Any) -> list[Any]:
         clock = 4 * np.pi * t
@@ -162,4 +196,4 @@ def walk() -> Task:
         thrown(robot, x[:20], q, v, 0.1, 0.2)
         p[0] = SPEEDS[0] + (SPEEDS[1] - SPEEDS[0]) * x[20]
 
-    return quadruped(reward, observe, reset, robot, random=21, parameters=1)
+    return quadruped(reward, observe, reset, robot, random=21, imu=imu, heights=heights, parameters=1)

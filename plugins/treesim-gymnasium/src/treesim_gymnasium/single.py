@@ -65,8 +65,8 @@ class TreesimEnv(gymnasium.Env):
         self._number = number_of(dtype)
         self.episodes = Episodes(self.task, 1, engine, 1)
         self.action_space = action_space(self.task)
-        self.observation_space = observation_space(self.task, self.episodes.functions.size, self._number)
-        self._observation = np.zeros(self.episodes.functions.size, self._number)
+        self.observation_space = observation_space(self.task, self.episodes.sizes, self._number)
+        self._observation = np.zeros(sum(self.episodes.sizes), self._number)
         self._seeded = False
 
     __copy__ = copied

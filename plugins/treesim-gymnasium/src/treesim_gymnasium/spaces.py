@@ -24,11 +24,13 @@ def action_space(task: Task) -> Box:
     return Box(-1.0, 1.0, (len(task.driven),), np.float32)
 
 
-def observation_space(task: Task, size: int, number: type[np.floating]) -> Box:
-    """Return the space of `size` observed numbers, within the task's bounds.
+def observation_space(task: Task, sizes: tuple[int, int], number: type[np.floating]) -> Box:
+    """Return the space of observations, within the task's bounds.
 
-    Raises ArgumentError if the bounds have another length.
+    sizes: of what the task's function returns, and of what follows, which needs no bounds. Raises ArgumentError if the
+    bounds have another length.
     """
+    (own, more), size = sizes, sum(sizes)
     bounds = []
     for label in ("observation_low", "observation_high"):
         try:
@@ -37,6 +39,8 @@ def observation_space(task: Task, size: int, number: type[np.floating]) -> Box:
             raise ArgumentError(f"{label} must be numbers, got {quoted(getattr(task, label))}") from None
         if np.isnan(given).any():
             raise ArgumentError(f"{label} must be numbers or infinite, got {quoted(getattr(task, label))}")
+        if given.shape == (own,):
+            given = np.append(given, np.full(more, -np.inf if label == "observation_low" else np.inf, number))
         if given.shape not in ((), (size,)):
             raise ArgumentError(f"{label} has shape {given.shape}, but {size} numbers are observed")
         bounds.append(np.broadcast_to(given, (size,)))

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 import treesim
 from treesim.errors import ArgumentError, quoted, unknown_name
 
+from .perception import Heights
 from .pushes import Pushes
 
 
@@ -61,9 +62,9 @@ class Task:
     kd : float or array_like, shape (n,)
         Velocity gains [N m s/rad, N s/m].
     observation_low : float or array_like
-        Lower bounds of the observation.
+        Lower bounds of the observation, of all numbers or of those that `observe` returns.
     observation_high : float or array_like
-        Upper bounds of the observation.
+        Upper bounds of the observation, likewise.
     integrator : str
         As in `treesim.rollout`.
     backend : str
@@ -78,6 +79,12 @@ class Task:
         at the start of an episode.
     pushes : Pushes, optional
         Random forces on a link.
+    imu : str, optional
+        Link or frame of an inertial unit, which adds nine numbers to observations, along the frame's axes: direction of
+        gravity, angular velocity [rad/s], and specific force a - g in the last step [m/s^2], at the start of an episode
+        that at rest.
+    heights : Heights, optional
+        Heights of the ground around frames, which follow as observations.
 
     Examples
     --------
@@ -113,6 +120,8 @@ class Task:
     contact_solver: str = "pgs"
     contact_links: Sequence[str] = ()
     pushes: Pushes | None = None
+    imu: str | None = None
+    heights: Heights | None = None
 
     def __post_init__(self) -> None:
         """Raise ArgumentError for a field that is invalid by itself."""
@@ -132,6 +141,10 @@ class Task:
                 raise ArgumentError(f"{label} must be a list of names, got {quoted(getattr(self, label))}")
         if self.pushes is not None and not isinstance(self.pushes, Pushes):
             raise ArgumentError(f"pushes must be treesim_gymnasium.Pushes, got {quoted(self.pushes)}")
+        if self.heights is not None and not isinstance(self.heights, Heights):
+            raise ArgumentError(f"heights must be treesim_gymnasium.Heights, got {quoted(self.heights)}")
+        if self.imu is not None and not isinstance(self.imu, str):
+            raise ArgumentError(f"imu must be the name of a link or frame, got {quoted(self.imu)}")
 
     @property
     def robot(self) -> treesim.Tree:

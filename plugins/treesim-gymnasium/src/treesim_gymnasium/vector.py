@@ -91,10 +91,10 @@ class TreesimVectorEnv(VectorEnv):
         self._number = number_of(dtype)
         self.episodes = Episodes(self.task, num_envs, engine, threads, model_parameters)
         self.single_action_space = action_space(self.task)
-        self.single_observation_space = observation_space(self.task, self.episodes.functions.size, self._number)
+        self.single_observation_space = observation_space(self.task, self.episodes.sizes, self._number)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._observations = np.zeros((num_envs, self.episodes.functions.size), self._number)
+        self._observations = np.zeros((num_envs, sum(self.episodes.sizes)), self._number)
         self._ended = np.zeros(num_envs, bool)
         self._seeded = False
 
