@@ -34,7 +34,7 @@ NOTE = (
     "with joint forces within their limits, damping, gravity, and the pull of the mouse (Ctrl-drag). "
 )
 STOPS = "Joint limits and joint friction act with implicit_midpoint and semi_implicit_euler. "
-LACKS = "Reference runs (the ghost), momenta, contact points and sensors are not computed here, but by treesim view. "
+LACKS = "Reference runs, momenta, contact points and sensors are not computed here, but by treesim view. "
 GROUND = "The robot's collision shapes meet the ground, with Coulomb friction; its links pass through each other."
 NO_GROUND = "Contact is not simulated: links pass through each other and through the grid."
 NOT_HELD = " Spherical and planar joints are not controlled."
