@@ -105,6 +105,56 @@ def test_what_is_wrong_is_told(robot, treesim, tmp_path, options, text):
     assert not (tmp_path / "run.zarr").exists()
 
 
+POLICY = """
+def swing(t, q, v, p, u):
+    u[:] = p[0] * (p[1] - q) - v
+
+def wrong(t, q):
+    pass
+
+gain = 3.0
+"""
+
+
+def test_a_policy_is_a_function_of_a_file(robot, answer, treesim, tmp_path):
+    (tmp_path / "law.py").write_text(POLICY)
+    given = ("--samples", 6, "--steps", 400, "--workers", 1, "--policy", f"{tmp_path / 'law.py'}:swing")
+    given += ("--parameters", "30,0.2", "--vary", "p[1]=0.2,0.4", "--measure", "at=last(q[knee])")
+    columns = answer("sweep", robot, "--out", tmp_path / "run.zarr", *given)["columns"]
+    assert columns["at"]["greatest"] - columns["at"]["least"] > 0.05 and columns["p[1]"]["least"] == 0.2
+    again = answer("sweep", robot, "--out", tmp_path / "run.zarr", *given)
+    assert again["estimate"]["samples"] == 0 and again["columns"] == columns
+    (tmp_path / "law.py").write_text(POLICY.replace("- v", "- 2 * v"))
+    other = treesim("sweep", robot, "--out", tmp_path / "run.zarr", *given)
+    assert other.exit_code == 2 and "policy" in other.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--policy", "law.py"), "--policy takes FILE.py:FUNCTION or FILE.npz:TASK, got 'law.py'"),
+        (
+            ("--policy", "law.py:swing", "--controller", "hold"),
+            "--policy computes the controls: leave out",
+        ),
+        (("--policy", "lav.py:swing"), "--policy: there is no file 'lav.py'"),
+        (("--policy", "law.py:swung"), "did you mean 'swing'"),
+        (("--policy", "law.py:gain"), "unknown function of law.py 'gain'"),
+        (("--policy", "law.py:wrong"), "the policy 'wrong' must take (t, q, v, p, u)"),
+        (("--policy", "bad.py:f"), "--policy: bad.py raises NameError"),
+        (("--policy", "law.py:swing", "--parameters", "1,x"), "--parameters takes numbers p"),
+        (("--policy", "law.py:swing", "--parameters", "1,inf"), "--parameters must be finite"),
+        (("--parameters", "1"), "--parameters are those of --policy"),
+    ],
+)
+def test_what_is_wrong_with_a_policy_is_named(robot, treesim, tmp_path, monkeypatch, options, text):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "law.py").write_text(POLICY)
+    (tmp_path / "bad.py").write_text("undefined")
+    found = treesim("sweep", robot, "--out", tmp_path / "run.zarr", *options)
+    assert found.exit_code == 2 and text in found.stderr.replace("\n", " ")
+
+
 def test_a_scheduler_that_does_not_answer_is_told(robot, treesim, tmp_path, monkeypatch):
     """The program waits for it longer than a test has to."""
     client = pytest.importorskip("distributed").Client

@@ -13,12 +13,15 @@ from ..errors import ArgumentError, SweepError, quoted
 from ..system.memory import peak_memory
 from . import common
 from .common import CONTROL, OUTPUT, BaseOption, JsonOption, QuietOption, RobotArgument, checked_name, examples, guarded
+from .policies import OF_TASK, policy_option
 from .simulation_options import RunOptions, SimulationOptions, build_simulation
 from .sweep_options import VARY, measure_options, vary_options
 
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..model.tree import Tree
+    from ..simulation.world import World
     from ..sweeps import Estimate, Study
     from .simulation_options import SimulationSetup
 
@@ -41,6 +44,7 @@ class SweepOptions(SimulationOptions):
 @examples(
     'treesim sweep ur5 --samples 1e4 --vary "mass[wrist_3_link]=uniform(0.1,2)" -o sweep.zarr',
     'treesim sweep panda --vary "joint_friction=uniform(0,1)" --measure "fast=any(v[0] > 2)" -o sweep.zarr --dry-run',
+    'treesim sweep ur5 --policy reach.py:policy --parameters 20,1 --vary "p[0]=uniform(5,50)" -o sweep.zarr',
 )
 def sweep(
     robot: RobotArgument,
@@ -56,6 +60,17 @@ def sweep(
         typer.Option(help="NAME=KIND(FORMULA of t, q, v), such as fell=any(q[2] < 0.4). May be repeated."),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed; random values depend on it and the sample's number.")] = 0,
+    policy: Annotated[
+        str | None,
+        typer.Option(
+            help="FILE.py:FUNCTION, a policy(t, q, v, p, u), or FILE.npz:TASK, a network of treesim-gymnasium.",
+            rich_help_panel=CONTROL,
+        ),
+    ] = None,
+    parameters: Annotated[
+        str | None,
+        typer.Option(help="Numbers p of --policy, such as 10,0.5; --vary p[0]=...", rich_help_panel=CONTROL),
+    ] = None,
     options: SweepOptions = SweepOptions(),
     keep: Annotated[
         str, typer.Option(help="Stored data: summary; last (also final states); all (all states).")
@@ -82,7 +97,21 @@ def sweep(
     import treesim
 
     checked_name("controller", str(options.controller), ("none", "hold"))
+    if parameters is not None and policy is None:
+        raise ArgumentError("--parameters are those of --policy: give it too, or leave them out")
     setup = build_simulation(robot, RunOptions(**vars(options)))
+    how = {name: getattr(options, name) for name in OF_TASK}
+    world: World | Tree = setup.simulation.world
+    start = setup.q, setup.v
+    if policy is None:
+        how |= _holding(setup, steps)
+    else:
+        given = policy_option(policy, parameters, setup.robot, options)
+        how |= given.arguments
+        if given.start is not None and options.q0 is None and options.v0 is None:
+            start = given.start
+        if given.world is not None and not (options.ground or options.terrain or options.ground_friction is not None):
+            world = given.world
     show = not (quiet or json)
     estimates: list[Estimate] = []
 
@@ -98,12 +127,10 @@ def sweep(
     try:
         with common.progress_bar(show, "rolling out") as progress:
             study = treesim.sweep(
-                setup.simulation.world, setup.q, setup.v, steps=steps, samples=_whole(samples), store=out,
-                dt=options.dt, seed=seed, vary=vary_options(vary or []),
+                world, *start, steps=steps, samples=_whole(samples), store=out,
+                seed=seed, vary=vary_options(vary or []),
                 measure=measure_options(measure or [], setup.robot), keep=keep, every=every, chunk=chunk,
-                client=client, workers=workers, threads=threads, progress=progress, announce=announce,
-                backend=options.backend, integrator=options.integrator, substeps=options.substeps,
-                contact_solver=options.contact_solver, **_holding(setup, steps),
+                client=client, workers=workers, threads=threads, progress=progress, announce=announce, **how,
             )  # fmt: skip
     except StopCriterionMet:
         if json:

@@ -177,7 +177,7 @@ class ContactSteps:
         """Set all impulses of `count` rollouts from `first` on to zero."""
         size = self.method.world.touching.rows if self.touch is None else self.touch.warm_start
         self.first, self.kept, self.on_lanes = first, np.zeros((count, size)), {}
-        self.next, self.info = np.zeros_like(self.kept), begin_info(count)
+        self.next, self.info = np.zeros((count, size)), begin_info(count)
         if self.policy is not None and self.policy.takes_contact:
             robot = self.method.world.robot
             self.wrench, self.control = np.zeros((count, 6 * (robot.n_bodies + 1))), np.zeros((count, robot.nv))

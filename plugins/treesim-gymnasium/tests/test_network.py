@@ -1,13 +1,16 @@
 """Networks as policies: of rollouts and of environments the same, from files, and from stable-baselines3."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 from treesim_gymnasium import TreesimVectorEnv, balance, network, walk
 from treesim_gymnasium.network import Network
+from typer.testing import CliRunner
 
 import treesim
+from treesim.cli.main import app
 
 
 def some_network(sizes, seed=0):
@@ -55,8 +58,58 @@ def test_bad_networks_are_named(tmp_path):
         network.checked(bad._replace(mean=np.full(8, np.nan)))
     with pytest.raises(treesim.ArgumentError, match="has 3 actions, but the task has 1"):
         network.policy(balance(), (8, 5, 3))
-    with pytest.raises(treesim.ArgumentError, match="parameters of episodes"):
-        network.policy(walk(), (37, 12))
+    with pytest.raises(treesim.ArgumentError, match="takes 5 observations, but the task has 8"):
+        rule = network.policy(balance(), (5, 1))
+        treesim.rollout(balance().world, np.zeros(3), np.zeros(3), rule, steps=1, policy_parameters=np.ones(16))
+
+
+def test_parameters_of_episodes_come_first():
+    task, found = walk(), some_network((37, 12))
+    envs = TreesimVectorEnv(task, 3, dtype=np.float64)
+    observations, _ = envs.reset(seed=2)
+    stepper = envs.episodes.stepper
+    parameters = np.column_stack([observations[:, 34], np.tile(found.parameters, (3, 1))])
+    run = treesim.rollout(
+        task.world, stepper.q.copy(), stepper.v.copy(), network.policy(task, found.sizes), steps=3,
+        policy_parameters=parameters, **network.rollout_options(task),
+    )  # fmt: skip
+    for k in range(3):
+        observations, *_ = envs.step(found.action(observations))
+        np.testing.assert_allclose(run.q[:, k], stepper.q, rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (("--base", "floating", "--policy", "net.npz:walk"), "task 'walk' takes 1 of --parameters, got 0"),
+        (("--base", "floating", "--policy", "net.npz:wolk"), "unknown task 'wolk'"),
+        (
+            ("--base", "floating", "--policy", "net.npz:walk", "--dt", "0.1"),
+            "--dt is that of task 'walk': leave it out",
+        ),
+        (("--policy", "net.npz:walk"), "whose joints are not those of 'go2'"),
+        (("--policy", "text.npz:walk"), "holds no network of Network.save"),
+    ],
+)
+def test_sweeps_of_the_command_line_name_what_is_wrong(tmp_path, monkeypatch, options, text):
+    monkeypatch.chdir(tmp_path)
+    some_network((37, 12)).save("net.npz")
+    Path("text.npz").write_text("text")
+    found = CliRunner().invoke(app, ["sweep", "go2", "--out", "run.zarr", "--samples", "2", *options])
+    assert found.exit_code == 2 and text in found.stderr.replace("\n", " ")
+
+
+def test_sweeps_of_the_command_line_run_networks(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    some_network((37, 12)).save("net.npz")
+    given = ["sweep", "go2", "--base", "floating", "--out", "run.zarr", "--samples", "3", "--steps", "2"]
+    given += ["--workers", "1", "--policy", "net.npz:walk", "--parameters", "0.5", "--vary", "p[0]=0.3,0.6"]
+    found = CliRunner().invoke(app, given)
+    assert found.exit_code == 0, found.output
+    task, plan = walk(), treesim.sweeps.open_study("run.zarr").plan
+    assert plan.dt == task.dt * task.steps and plan.fields["p"].nominal[0] == 0.5
+    assert plan.world.ground == task.world.ground
+    np.testing.assert_allclose(plan.fields["q0"].nominal[7:10], [0.0, 0.8, -1.6])
 
 
 def test_models_of_stable_baselines_are_networks():

@@ -119,13 +119,13 @@ def test_a_single_box_is_held_in_few_sweeps():
 
 
 @pytest.mark.parametrize("count", [3, 4])
-def test_stacks_with_the_heaviest_on_top_are_handed_over(count):
-    """A thousand times heavier on top: sweeps alone stall, and the ground must carry the weight of all."""
+def test_stacks_with_the_heaviest_on_top_are_solved_where_sweeps_alone_stall(count):
+    """A thousand times heavier on top: the ground must carry the weight of all."""
     problem = stack([*np.ones(count - 1), 1000.0])
     alone = solved(run_pgs, problem, tolerance=1e-9, most=SWEEPS)
     found = solved(solve_pgs, problem, pgs_memory, 1e-9, 1000)
     assert alone.residual > 1e-6 > found.residual
-    assert SWEEPS < found.taken < 600
+    assert found.taken < SWEEPS
     weight = 9.81e-3 * (count - 1 + 1000)
     assert found.impulse[2:12:3].sum() == pytest.approx(weight, rel=1e-5)
 

@@ -87,8 +87,8 @@ def identify_contact(problem, c, impulse, sigma, m):
     """Determine the state of contact c, and project its impulse accordingly."""
     r, mu = 3 * c, problem.mu[c]
     y, v, w = triple(impulse, r), triple(sigma, r), mobility(problem, r)
-    shift = problem.exact * mu * sqrt(v.x * v.x + v.y * v.y)
-    x = Vector(y.x - v.x / w, y.y - v.y / w, y.z - (v.z + shift) / w)
+    shift, per_w = problem.exact * mu * sqrt(v.x * v.x + v.y * v.y), 1 / w
+    x = Vector(y.x - v.x * per_w, y.y - v.y * per_w, y.z - (v.z + shift) * per_w)
     P, length = cone_projection(x, mu), sqrt(x.x * x.x + x.y * x.y)
     m.s[r] = w * 0
     if P.z <= 0:
@@ -101,8 +101,8 @@ def identify_contact(problem, c, impulse, sigma, m):
         m.does[r] = HELD
     else:
         m.does[r], m.s[r] = SLIDES, w * (length - mu * P.z) / (mu * P.z)
-        m.e[0, r], m.e[1, r] = x.x / length, x.y / length
-        put_triple(impulse, r, on_ray(mu, x.x / length, x.y / length, y))
+        m.e[0, r], m.e[1, r] = x.x * (1 / length), x.y * (1 / length)
+        put_triple(impulse, r, on_ray(mu, m.e[0, r], m.e[1, r], y))
 
 
 def on_ray(mu, ex, ey, y):

@@ -15,6 +15,7 @@ from ..algebra.linear import Symmetric, Vector
 from ..algebra.numbers import maximum, sqrt
 
 NEWTON_STEPS = 30  # at most: three to six are taken
+THIRD = 1 / 3  # products take an eighth of the time of quotients
 CLOSE = 1e-15  # of u: Newton's method ends where a step is smaller
 
 
@@ -128,7 +129,7 @@ def violation(A, sigma, impulse, mu, exact):
     It is |w lambda - P(w lambda - sigma - (0, 0, mu |sigma_t|))| with w = tr(A) / 3. exact: 0 omits the shift (the
     relaxation).
     """
-    w = (A.xx + A.yy + A.zz) / 3
+    w = (A.xx + A.yy + A.zz) * THIRD
     shift = exact * mu * sqrt(sigma.x * sigma.x + sigma.y * sigma.y)
     x, y, z = w * impulse.x, w * impulse.y, w * impulse.z
     P = cone_projection(Vector(x - sigma.x, y - sigma.y, z - sigma.z - shift), mu)

@@ -28,7 +28,7 @@ from .problem import (
 
 FIRST, ROUND = 1, 10  # sweeps after the first search of an active set, and after later ones
 REGULAR, LEAST = 1e-5, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
-COLD = 50  # iterations of `admm` without a warm start at most
+COLD = 25  # iterations of `admm` without a warm start at most
 SOFTEST, HARDEST, HARDER = 1e-1, 1e-8, 0.5  # of a row's mobility: compliances that are followed, and their ratio
 THROUGH = 6  # searches that may increase the residual at first
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector
 from ..algebra.numbers import absolute, maximum, minimum, select, some, sqrt, vectorized
-from .cone import block_at, cone_projection, shear, violation
+from .cone import THIRD, block_at, cone_projection, shear, violation
 
 STILL = 1e-9  # of a contact's mobility: least tangential mobility; a contact with less along its normal is open
 ACCEPTED, FEW = 1e-3, 4  # of the tolerance, see `accepted_by`; contacts whose impulses are always solved for
@@ -95,7 +95,7 @@ def mobility(problem, r):
     found = problem.G[r, r]
     if r < 3 * problem.contacts:
         k = r - r % 3
-        found = (problem.G[k, k] + problem.G[k + 1, k + 1] + problem.G[k + 2, k + 2]) / 3
+        found = (problem.G[k, k] + problem.G[k + 1, k + 1] + problem.G[k + 2, k + 2]) * THIRD
     return found
 
 

@@ -94,7 +94,9 @@ def checked(network: Network) -> Network:
 
 
 def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
-    """Return the policy of networks for `treesim.rollout`; `policy_parameters` are their `Network.parameters`.
+    """Return the policy of networks for `treesim.rollout`.
+
+    `policy_parameters` are the parameters of the episode, if the task has any, then those of `Network.parameters`.
 
     One step of the rollout is one action: take dt = task.dt * task.steps, and substeps = task.steps times those of the
     task's step; `rollout_options` returns these.
@@ -102,7 +104,7 @@ def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
     Parameters
     ----------
     task : Task
-        Task without parameters of episodes.
+        Task that observes states and parameters of episodes alone.
     sizes : sequence of int
         `Network.sizes`.
 
@@ -114,8 +116,8 @@ def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
     Raises
     ------
     ArgumentError
-        If the numbers of actions do not agree, or the task has parameters of episodes, or observes contact, an
-        inertial unit or heights.
+        If the numbers of observations or actions do not agree, or the task observes contact, an inertial unit or
+        heights.
 
     Examples
     --------
@@ -128,8 +130,6 @@ def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
     """
     low, high = task.range
     driven = task.driven
-    if task.parameters:
-        raise ArgumentError("the task has parameters of episodes, which a rollout's policy does not get")
     for label in ("contact_links", "imu", "heights"):
         if getattr(task, label):
             raise ArgumentError(f"the task observes {label}, which a rollout's policy does not get: train it without")
@@ -137,8 +137,10 @@ def policy(task: Task, sizes: Sequence[int]) -> Callable[..., None]:
         raise ArgumentError(f"the network has {sizes[-1]} actions, but the task has {len(driven)}")
 
     def rule(t: Any, q: Any, v: Any, p: Any, u: Any) -> None:
-        n = sizes[0]
-        x = np.array([*task.observe(t, q, v, p[:0])])
+        n, k = sizes[0], task.parameters
+        x, p = np.array([*task.observe(t, q, v, p[:k])]), p[k:]
+        if len(x) != n:
+            raise ArgumentError(f"the network takes {n} observations, but the task has {len(x)}")
         x = np.array([maximum(minimum(each, CLIP), -CLIP) for each in (x - p[:n]) / p[n : 2 * n]])
         at = 2 * n
         for k, (before, after) in enumerate(itertools.pairwise(sizes)):
