@@ -20,7 +20,6 @@ from ..states.physics import Numbers
 RECORDS = 32  # of a rollout, at most, at which its energy is checked, including the last,
 STEPS = 50  # and one for this many steps: an energy costs as much as a few steps
 STATES = 8192  # processed together, to limit the memory
-from ..simulation.sensors import LARGEST
 
 ROUNDING_SINGLE = 1e-3  # of kinetic energy, in single precision: a smaller energy range counts as none
 
