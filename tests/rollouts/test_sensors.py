@@ -23,6 +23,18 @@ def arm(sensors, **options):
     return world, rng.uniform(-1, 1, (20, 6)), rng.standard_normal((20, 6)), np.full(6, 0.5)
 
 
+def constrained(sensors):
+    q = np.array([0.3, -1.0, 1.0, 0.2, 0.3, 0.4])
+    world = treesim.World(treesim.load("ur5"), [treesim.FrameConstraint("tool0", rows="linear")], q, sensors=sensors)
+    return world, np.tile(q, (20, 1)), np.zeros((20, 6)), np.full(6, 0.5)
+
+
+def with_mimic_joints(sensors):
+    robot, rng = treesim.load("panda"), np.random.default_rng(0)
+    q0 = np.tile(robot.neutral(), (20, 1))
+    return treesim.World(robot, sensors=sensors), q0, 0.1 * rng.standard_normal((20, robot.nv)), np.zeros(robot.nv)
+
+
 def legged(sensors):
     robot, rng = treesim.load("g1_29dof_rev_1_0", base="floating"), np.random.default_rng(0)
     world = treesim.World(robot, ground=treesim.Ground(), sensors=sensors)
@@ -35,6 +47,8 @@ CASES = {
     "from states": (arm, ARM[:1] + ARM[2:3], {}),
     "controls within limits": (arm, ARM, {"kp": 50.0, "kd": 5.0, "substeps": 3}),
     "external forces": (arm, ARM, {"f_ext": PUSH}),
+    "constraints": (constrained, ARM, {"f_ext": PUSH}),
+    "mimic joints": (with_mimic_joints, [treesim.ForceTorque("panda_joint7"), treesim.JointTorque()], {}),
     "contact": (legged, [*LEGGED, treesim.JointTorque()], HOLD),
     "contact by SIMD": (legged, [LEGGED[0], treesim.JointTorque()], HOLD),
 }
