@@ -199,10 +199,11 @@ class BatchStepper(ReprMixin):
         if method.code is None:
             how = method.substeps, batched_of(method, start, physics)
             return under_controls(method.entry, method.constants, method.sizes, start.u, float, engine, *how)
-        how = engine, self._checks, physics
-        self._kept = self._steps[False] = under_contact(method, start, None, *how, None, *self._requested)
-        if self._requested[0] and self.steps > 1:
-            fast = under_contact(method, start, None, *how)
+        wrenches, controls = self._requested
+        made = partial(under_contact, method, start, None, engine, self._checks, physics)
+        self._kept = self._steps[False] = made(wrenches=wrenches, controls=controls)
+        if wrenches and self.steps > 1:
+            fast = made()
             self._fast = fast if fast.touch is not None else None
         return self._kept.carry
 
@@ -387,8 +388,8 @@ class BatchStepper(ReprMixin):
                 fast = self._fast if forces is None and self._fast is not None else steps_by
                 self._continue_by(fast)
                 unread = [np.empty_like(x) for x in self._next]
-                before = piece if fast is None else fast.carry
-                states, finite = before(rows, slice(first, last), states, unread, last - first)
+                to_last = piece if fast is None else fast.carry
+                states, finite = to_last(rows, slice(first, last), states, unread, last - first)
                 first = last
             self._continue_by(steps_by)
             begun = states if self._last is None else [np.array(x) for x in states]
