@@ -11,11 +11,10 @@ import numpy as np
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..kernels.stepping.measured_step import ENDED, SEEN
 from ..model.tree import Tree
-from ..simulation.sensors import Inertias, Readings, Steps
+from ..simulation.sensors import Inertias, Readings, Steps, read
 from ..states.physics import Given
 from .arguments import Method, Start, bodies_in_contact
 from .contact import ContactSteps
-from .energy import LARGEST
 from .external_forces import RolloutForces
 
 STATES = 8192  # read together, to limit the memory
@@ -87,24 +86,16 @@ class SensorSteps:
     def _read(self, numbers: np.ndarray, moved: Arrays, taken: Taken) -> list[np.ndarray]:
         """Return the readings (K, n) of K steps, of the rollouts `numbers` (K,)."""
         robot, count = self.robot, len(numbers)
-        good = np.all([(np.abs(x) < LARGEST).all(axis=1) for x in moved], axis=0)  # False for NaN
-        own = numbers[good]
-        contact, applied, external = (
-            x if x is None else np.broadcast_to(x, (count, *x.shape[1:]))[good] for x in taken
-        )
-        contact = np.zeros((len(own), robot.n_bodies + 1, 6)) if contact is None else contact
-        applied = np.zeros((len(own), robot.nv)) if applied is None else applied
+        contact, applied, external = (x if x is None else np.broadcast_to(x, (count, *x.shape[1:])) for x in taken)
+        contact = np.zeros((count, robot.n_bodies + 1, 6)) if contact is None else contact
+        applied = np.zeros((count, robot.nv)) if applied is None else applied
         inertias = self._inertias
         if inertias is not None:
-            inertias = Inertias(*(_of(x, k, own) for k, x in enumerate(inertias, 1)))
-        gravity, dt = _of(self._gravity, 1, own), np.full(len(own), self.method.dt)
-        q, v, q_next, v_next = (x[good] for x in moved)
+            inertias = Inertias(*(_of(x, k, numbers) for k, x in enumerate(inertias, 1)))
+        gravity, dt = _of(self._gravity, 1, numbers), np.full(count, self.method.dt)
+        q, v, q_next, v_next = moved
         steps = Steps(robot, gravity, dt, q, v, q_next, v_next, applied, contact, external, inertias)
-        found = [np.full((count, n), np.nan) for n in self.sizes]
-        if good.any():
-            for x, sensor in zip(found, self.sensors, strict=True):
-                x[good] = sensor._read(steps)
-        return found
+        return read(self.sensors, steps)
 
     def over(self, piece: RolloutSegment, by: ContactSteps | None, measured: Measured | None) -> RolloutSegment:
         """Return a rollout segment that runs `piece` and also writes readings, which follow the states in its arrays.
