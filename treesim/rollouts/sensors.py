@@ -202,20 +202,10 @@ class LastStep(SensorSteps):
         super().__init__(method, start, fields)
         self.last: tuple[list[np.ndarray], list[np.ndarray], Taken] | None = None
 
-    def through(self, piece: RolloutSegment, by: ContactSteps | None, forces: RolloutForces | None) -> RolloutSegment:
-        """Return a rollout segment that runs `piece` and stores its last step; by, forces: as `taken` takes them."""
-
-        def stored(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
-            last, finite = steps.stop - 1, True
-            if every > 1:
-                unread = [np.empty_like(x) for x in results]
-                states, finite = piece(rows, slice(steps.start, last), states, unread, every - 1)
-            begun = [np.array(x) for x in states]
-            ends, fine = piece(rows, slice(last, steps.stop), states, results, 1)
-            self.last = begun, [np.array(x[:, -1]) for x in results], self.taken(by, rows, last, forces)
-            return Carried(ends, finite and fine)
-
-        return stored
+    def store(self, states: Arrays, ends: Arrays, by: ContactSteps | None, step: int, forces: Any) -> None:
+        """Copy the states before and after a step, and its results; by, step, forces: as `taken` takes them."""
+        begun, last = ([np.array(x) for x in each] for each in (states, ends))
+        self.last = begun, last, self.taken(by, slice(0, len(begun[0])), step, forces)
 
     def forget(self, rows: Any) -> None:
         """Delete the last step of some states, which then have no readings."""
