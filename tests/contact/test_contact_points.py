@@ -144,7 +144,11 @@ def test_runs_keep_contact_points(controller, tmp_path):
     world, q, v = pile()
     drive = {"none": None, "hold": treesim.PD(world.robot, world.robot.neutral()), "function": lambda t, q, v: 0 * v}
     how = {"controller": drive[controller]}
-    run = treesim.Simulation(world, DT, contact_points=True, **how).run(0.02, q, v)
+    simulation = treesim.Simulation(world, DT, contact_points=True, **how)
+    run = simulation.run(0.02, q, v)
+    if controller != "function":
+        again = pickle.loads(pickle.dumps(simulation)).run_from(0.01, run)
+        assert np.array_equal(again.q, simulation.run_from(0.01, run).q), "it can be stored after a run, too"
     assert np.array_equal(run.q, treesim.Simulation(world, DT, **how).run(0.02, q, v).q)
     path = tmp_path / "run.npz"
     run.save(path)

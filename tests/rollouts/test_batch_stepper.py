@@ -119,6 +119,12 @@ def test_states_are_read_only_and_arguments_are_checked(ur5):
         stepper.step(np.full(6, np.nan))
     with pytest.raises(treesim.ArgumentError, match=r"for 2 states"):
         stepper.put([0, 1], np.zeros((3, 6)), np.zeros(6))
+    for rows in (None, "a", [4], [-5], [0.5], [[0]], [True, False]):
+        with pytest.raises(treesim.ArgumentError, match="rows must be a slice, indices below 4, or a mask of 4 flags"):
+            stepper.put(rows, np.zeros(6), np.zeros(6))
+    for rows in ([], 3, [-4, 3], np.array([True, False, False, True])):
+        stepper.put(rows, np.ones(6), np.zeros(6))
+    assert stepper.q[:, 0].tolist() == [1, 0, 0, 1]
     with pytest.raises(treesim.ArgumentError, match="count"):
         treesim.BatchStepper(ur5, 0)
 

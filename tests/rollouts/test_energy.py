@@ -88,6 +88,14 @@ def test_a_policy_s_work_is_counted(engine):  # noqa: F811
     assert np.abs(runs.energy_error).max() < 1e-3 * np.abs(runs.work[..., 0]).max() > 0
 
 
+@pytest.mark.parametrize("field", ["damping", "kp", "effort_limit", "joint_friction"])
+def test_parameters_of_steps_alone_leave_the_robot_s_energy(field):
+    robot = treesim.load("ur5")
+    start, own = np.full(6, 0.3), {field: np.tile([[0.5], [1.0]], 6)}
+    runs = treesim.rollout(robot, start, np.zeros((2, 6)), steps=5, work=True, model_parameters=own)
+    assert np.abs(runs.energy_error).max() < 1e-5 * np.abs(runs.energy).max()
+
+
 def test_a_world_s_rows_do_no_work(engine):  # noqa: F811
     world, q = four_bar()
     starts = np.array([world.close(q + 0.05 * k) for k in range(-2, 2)])

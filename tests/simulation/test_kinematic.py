@@ -19,6 +19,19 @@ LIFT = treesim.Waypoints([0, 0.02, 0.1, 0.2], [(0, 0, 0), (0, 0, 0), (0.01, 0, 0
 RULES = ("implicit_midpoint", "semi_implicit_euler")
 
 
+PUSH = np.ones(6)
+
+
+def pushed(f_ext):
+    stepper = treesim.Stepper(world_of(LIFT))
+    return stepper.step(stepper.reset(START), f_ext=f_ext)
+
+
+def rolled(model_parameters=None, steps=2, **options):
+    options |= {"steps": steps, "model_parameters": model_parameters}
+    return treesim.rollout(world_of(LIFT), START, np.zeros(12), **options)
+
+
 def world_of(motion, robot=CRATE, **options):
     return treesim.World(robot, bodies=BELT, kinematic={"belt": motion}, **options)
 
@@ -157,6 +170,24 @@ def test_a_quadruped_stands_on_a_lift():
         (lambda: treesim.Waypoints([0, 1], np.eye(3)[:2], periodic=True), ArgumentError, "must be the first"),
         (lambda: treesim.Waypoints([0, 1], np.zeros((2, 3)), np.zeros((2, 4))), ArgumentError, "quaternion"),
         (lambda: treesim.Conveyor((1, 2)), ArgumentError, "velocity of Conveyor"),
+        (lambda: treesim.Stepper(world_of(lambda t: 1 / 0)).reset(START), ArgumentError, "'belt' failed.*ZeroDivision"),
+        (lambda: treesim.Stepper(world_of(lambda t: np.diag([1, 1, 1, 2.0]))).reset(START), ArgumentError, "a pose"),
+        (lambda: pushed({"belt": PUSH}), ArgumentError, "f_ext: 'belt' is a kinematic body"),
+        (lambda: pushed({("belt", "world"): PUSH}), ArgumentError, "f_ext: 'belt' is a kinematic body"),
+        (lambda: pushed(np.ones((2, 6))), ArgumentError, "f_ext: 'belt' is a kinematic body"),
+        (lambda: rolled(f_ext={"belt": PUSH}), ArgumentError, "f_ext: 'belt' is a kinematic body"),
+        (lambda: rolled(f_ext={"belt": -np.ones((1, 2, 6))}), ArgumentError, "f_ext: 'belt' is a kinematic body"),
+        (
+            lambda: rolled(f_ext=treesim.ExternalForce("belt", (1, 0, 0), start=1.0)),
+            ArgumentError, "f_ext: 'belt' is a kinematic body",
+        ),
+        (
+            lambda: treesim.Simulation(world_of(LIFT), external_forces=lambda *_: {"belt": PUSH}).run(0.01, START),
+            ArgumentError, "external_forces: 'belt' is a kinematic body",
+        ),
+        (lambda: rolled({"mass": {"belt": 2.0}}), ArgumentError, "mass of link 'belt' is 2 kg; a kinematic body keeps"),
+        (lambda: rolled({"armature": np.ones(12)}), ArgumentError, r"'belt_joint\[0\]' is 1 kg m\^2; a kinematic"),
+        (lambda: world_of(LIFT, constraints=treesim.FrameConstraint("belt")), ArgumentError, "'belt'.* but kinematic"),
         (
             lambda: treesim.Simulation(world_of(LIFT), external_forces=[treesim.ExternalForce("belt", (1, 0, 0))]),
             ArgumentError, "no force moves",
@@ -166,3 +197,18 @@ def test_a_quadruped_stands_on_a_lift():
 def test_what_is_refused(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_model_parameters_of_others_leave_a_kinematic_body_its_inertia():
+    """Its rotor inertia, whose inverse is 0, is none of the given ones; its work is that in the given gravity."""
+    gravity = np.array([[0, 0, -9.81], [0, 0, -5.0], [1.0, 0, -9.81]])
+    fields = {"mass": [[1.0, 1.0], [2.0, 1.0], [3.0, 1.0]], "armature": np.zeros((3, 12)), "gravity": gravity}
+    fields["damping"] = np.zeros(12)
+    runs = rolled(fields, steps=150, work=True)
+    np.testing.assert_allclose(runs.q[:, -1, 7:], np.tile(LIFT(0.15), (3, 1)), rtol=0, atol=1e-15)
+    assert np.abs(runs.energy_error).max() < 1e-10
+
+
+def test_quaternions_of_both_signs_are_one_pose():
+    turns = [(0, 0, 0, 1), (0, 0, 1, 0), (0, 0, 0, -1)]
+    assert treesim.Waypoints([0, 1, 2], np.zeros((3, 3)), turns, periodic=True)(2.5)[6] == pytest.approx(0.5**0.5)

@@ -201,7 +201,7 @@ def start_of(
         raise UnsupportedError(f"gaps of {world!r} are not closed in float32: give float64 arrays")
     if world.sensors and number == np.float32:
         raise UnsupportedError(f"sensors, as {world.sensors[0]!r}, are read in double precision: give float64 arrays")
-    forces = None if f_ext is None else RolloutForces(world.robot, f_ext, method.dt)
+    forces = None if f_ext is None else RolloutForces(world, f_ext, method.dt)
     counts = {*counts, *(forces.counts if forces else ())}
     q, v, u, p = state_arrays(world.robot, q0, v0, control, parameters, steps, number, counts)
     if forces:

@@ -29,7 +29,7 @@ from ..simulation.robot_warnings import unwarned
 from ..simulation.sensors import NO_READINGS, Readings
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
-from ..states.arguments import positive_number, whole_number
+from ..states.arguments import positive_number, short_repr, whole_number
 from ..system.display import ReprMixin, arrays
 from ..types import Engine
 from ..validation.arrays import Argument, coerce, refuse_non_finite
@@ -227,7 +227,7 @@ class BatchStepper(ReprMixin):
         return self._steps[True]
 
     def _forces(self, f_ext: Wrenches) -> RolloutForces:
-        forces = RolloutForces(self.robot, f_ext, self.dt, first=self.steps, elapsed=self._taken)
+        forces = RolloutForces(self.world, f_ext, self.dt, first=self.steps, elapsed=self._taken)
         forces.check_steps(self.steps)
         if forces.counts - {self.count}:
             raise ArgumentError(f"f_ext is for {min(forces.counts)} states, but there are {self.count}")
@@ -296,7 +296,7 @@ class BatchStepper(ReprMixin):
         given = Argument("q", q, (self.robot.nq,)), Argument("v", v, (self.robot.nv,))
         q, v = (coerce(argument) for argument in given)
         refuse_non_finite(given, (q, v))
-        rows = rows if isinstance(rows, slice) else np.asarray(rows)
+        rows = self._rows(rows)
         count = len(self.finite[rows])
         try:
             q = np.broadcast_to(unit_quaternions(self.robot, "q", q), (count, self.robot.nq))
@@ -318,6 +318,19 @@ class BatchStepper(ReprMixin):
                 self.contact_wrench[rows] = 0.0
             if self._last is not None:
                 self._last.forget(rows)
+
+    def _rows(self, rows: Any) -> slice | np.ndarray:
+        """Return rows of the states: a slice, or an array of indices or a mask; raises ArgumentError for others."""
+        if isinstance(rows, slice):
+            return rows
+        given = np.atleast_1d(np.asarray(rows, object if isinstance(rows, str) else None))
+        given = given if given.size else given.astype(int)
+        is_mask = given.dtype == bool and given.shape == (self.count,)
+        if not is_mask and (given.ndim > 1 or given.dtype.kind not in "iu" or (abs(given + 0.5) > self.count).any()):
+            raise ArgumentError(
+                f"rows must be a slice, indices below {self.count}, or a mask of {self.count} flags, got {short_repr(rows)}"
+            )
+        return given
 
     def step(self, control: ArrayLike | None = None, f_ext: Wrenches | None = None) -> None:
         """Advance all states by `steps` steps under a constant control; `finite` marks states that are finite.

@@ -70,6 +70,8 @@ class ContactSteps:
         if self.code.forces is not None and engine != "generic":
             self.code.forces.use_simd()
         self.free, self.touching = self._batched(physics)
+        fields = {} if physics is None else physics.fields
+        self.gravity = fields["gravity"].values[..., 0, :] if "gravity" in fields else None
         # parameters of the current rollouts: inputs of unconstrained steps, and constants of the contact solve
         self.own: list[np.ndarray] = []
         self.own_touching: BatchedTables | None = None
@@ -278,7 +280,11 @@ class ContactSteps:
         if total:
             wrench = self.mean_wrench if self.code.stage is not None else None
             force = control[:, : v.shape[1]]
-            total[0][:, 0] += self.kinematic.work(self.method.dt, (before[0], before[1]), (q, v), force, wrench, None)
+            gravity = self.gravity
+            if gravity is not None and gravity.ndim > 1:
+                gravity = gravity[self.first : self.first + len(q)] if len(gravity) > 1 else gravity[0]
+            states = (before[0], before[1]), (q, v)
+            total[0][:, 0] += self.kinematic.work(self.method.dt, *states, force, wrench, gravity)
 
     def _control(self, rows: slice, step: int, now: Arrays) -> np.ndarray:
         if self.policy is None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..errors import ArgumentError, NonFiniteError
-from ..model.tree import Tree
 from ..simulation.external_forces import ExternalForce, checked_forces, described_forces, holds_forces, wrench_table
+from ..simulation.world import World
 from ..states.arguments import short_repr
 from ..validation.arrays import Argument, coerce
 
@@ -22,8 +23,9 @@ class RolloutForces:
     UnknownNameError.
     """
 
-    def __init__(self, robot: Tree, f_ext: Any, dt: float, first: int = 0, elapsed: int = 0) -> None:
-        self.robot, self.dt, self.first, self.elapsed = robot, dt, first, elapsed
+    def __init__(self, world: World, f_ext: Any, dt: float, first: int = 0, elapsed: int = 0) -> None:
+        self.robot, self.dt, self.first, self.elapsed = world.robot, dt, first, elapsed
+        robot, refuse = world.robot, partial(world.kinematic_bodies.refuse_forces, "f_ext")
         self.counts: set[int] = set()
         self._timed: tuple[ExternalForce, ...] = ()
         self._of_steps: dict[Any, np.ndarray] = {}  # wrenches (B or 1, steps, 6) on links
@@ -38,14 +40,17 @@ class RolloutForces:
             given = {link: self._on_link(link, value) for link, value in f_ext.items()}
             constant = {link: x for link, x in given.items() if x.ndim < 3}
             self._of_steps = {link: x for link, x in given.items() if x.ndim == 3}
-            wrench_table(robot, dict.fromkeys(self._of_steps, np.zeros(6)), 0.0)  # refuses unknown links
+            largest = {link: np.abs(x).max(axis=(0, 1), initial=0.0) for link, x in self._of_steps.items()}
+            refuse(wrench_table(robot, largest, 0.0))  # and unknown links
         elif isinstance(f_ext, ExternalForce) or holds_forces(f_ext):
             self._timed = checked_forces(robot, f_ext)
+            for force in self._timed:
+                refuse(wrench_table(robot, force, force.start))
         else:
             constant = self._on_bodies(f_ext)
-        self._constant = wrench_table(robot, constant, 0.0, (max(self.counts, default=1),)).reshape(
-            max(self.counts, default=1), -1
-        )
+        table = wrench_table(robot, constant, 0.0, (max(self.counts, default=1),))
+        refuse(table)
+        self._constant = table.reshape(len(table), robot.n_bodies * table.shape[-1])
 
     def _on_link(self, link: Any, value: Any) -> np.ndarray:
         """Return wrenches (6,), (B, 6) or (B, steps, 6) on a link."""

@@ -32,6 +32,7 @@ from ..simulation.world import World
 from ..states.physics import (
     INERTIAL,
     JOINTS,
+    LINKS,
     OF_ROBOT,
     WORLD,
     Field,
@@ -90,9 +91,11 @@ class Physics(NamedTuple):
         places = tuple(self.tables[name].places for name in used)
         return BatchedTables(tuple(constants.index(name) for name in used), places, numbers.astype(number, copy=False))
 
-    def of_robots(self, robot: Tree, count: int) -> BatchedRobots:
-        """Return the model parameters of the first `count` rollouts' robots."""
+    def of_robots(self, robot: Tree, count: int) -> BatchedRobots | None:
+        """Return the model parameters of the first `count` rollouts' robots; None if all are the same robot."""
         numbers = self.tables["reals"]
+        if not numbers.places.size:
+            return None
         mass = self.fields["mass"].over(_masses(robot)).sum(axis=-1) if "mass" in self.fields else robot.mass
         gravity = self.fields["gravity"].values[..., 0, :] if "gravity" in self.fields else robot.gravity
         return BatchedRobots(
@@ -140,7 +143,39 @@ def given_fields(world: World, model_parameters: Parameters | None, integrator: 
         )
     _check_gains(world.robot, fields)
     _check_limits(world.robot, fields)
-    return fields
+    return _without_kinematic(world, fields)
+
+
+def _without_kinematic(world: World, fields: dict[str, Given]) -> dict[str, Given]:
+    """Return the fields without the elements of kinematic bodies, whose inertia for steps is infinite.
+
+    Raises ArgumentError if they differ from the bodies' own: the work of the motions is that of the own ones.
+    """
+    robot, kept = world.robot, dict(fields)
+    moving = world.kinematic_bodies.bodies
+    places = {
+        LINKS: [body.number - 1 for body in moving],
+        JOINTS: [k for body in moving for k in range(robot.nv)[body.v]],
+    }
+    for name, given in fields.items():
+        field = FIELDS[name]
+        there = np.isin(given.which, places.get(field.of, []))
+        if there.any() and (name in INERTIAL or name == "damping"):
+            own = _own_numbers(robot, name)[given.which]
+            wrong = (given.values != own).any(axis=tuple(range(-len(field.shape), 0))) & there
+            right = "a kinematic body keeps its own, whatever its motion: leave it out"
+            refuse_first(robot, name, field, given, wrong, right, ArgumentError)
+            part = (..., ~there, *(slice(None),) * len(field.shape))
+            kept[name] = Given(given.which[~there], given.values[part])
+    return {name: given for name, given in kept.items() if given.which.size}
+
+
+def _own_numbers(robot: Tree, name: str) -> np.ndarray:
+    """Return the robot's numbers (N, ...) or (nv,) of an inertial field, or its damping."""
+    if FIELDS[name].of == JOINTS:
+        return np.asarray(getattr(robot, name))
+    part = {"center_of_mass": "com", "inertia": "rotational"}.get(name, name)
+    return np.array([getattr(body.inertia, part) for body in robot.bodies])
 
 
 def _check_gains(robot: Tree, fields: Mapping[str, Given]) -> None:

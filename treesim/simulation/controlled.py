@@ -17,7 +17,7 @@ from ..model.tree import Tree
 from ..states.arguments import short_repr
 from ..types import Engine
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
-from .external_forces import ExternalForces, ExternalJointForces, given_forces, wrench_table
+from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table
 from .robot_warnings import warn_of_limits
 from .sensors import NO_READINGS, Readings, Steps, step_readings
 from .step import StepCode, forward_solver
@@ -111,8 +111,9 @@ class ControlledRobot:
         self.contact = ContactReport.empty(robot, self.world.touching, ())
         self.records_points = contact_points
         self.external_forces = given_forces(robot, external_forces)
-        if not callable(self.external_forces):
-            self.world.kinematic_bodies.refuse_forces(force.link for force in self.external_forces)
+        if not callable(self.external_forces):  # each of them, at whatever time it acts
+            for force in self.external_forces:
+                self._table([force], force.start)
         self.table: np.ndarray | None = None  # of the external forces in the current step
         self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
         self.last: LastStep | None = None
@@ -248,7 +249,7 @@ class ControlledRobot:
             self.work += part.work
         self.applied, end = results[0].force, results[-1]
         if code.stage is not None:
-            found = None if points is None else lambda: points
+            found = None if points is None else partial(list[np.ndarray], points)  # pickled, which a lambda is not
             if points is None:
                 found = partial(_points_of, *start, used or [SubstepControl(given)] * count)
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)
@@ -295,13 +296,19 @@ class ControlledRobot:
         forces = self.external_forces
         if not callable(forces):
             acting = [force for force in forces if force.acts(t)]
-            return wrench_table(self.robot, acting, t).ravel() if acting else None
+            return self._table(acting, t) if acting else None
         try:
             found = forces(t, q.copy(), v.copy())
         except Exception as error:
             self.failure = error
             raise
-        return None if found is None else wrench_table(self.robot, found, t).ravel()
+        return None if found is None else self._table(found, t)
+
+    def _table(self, forces: Wrenches, t: float) -> np.ndarray:
+        """Return the table (21 N,) of wrenches at t [s]; raises what `wrench_table` raises."""
+        table = wrench_table(self.robot, forces, t)
+        self.world.kinematic_bodies.refuse_forces("external_forces", table)
+        return table.ravel()
 
     def _step_code(self, rule: str, dt: float, pushed: bool) -> tuple[StepCode, int]:
         """Return the code of substeps of an integrator, and their number; pushed: with external forces."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..dynamics.constrained.constraints import ConstraintTables
 from ..dynamics.energy import energy
 from ..errors import ArgumentError, quoted, unknown_name
 from ..model.frozen import frozen
@@ -76,8 +77,7 @@ class Waypoints(ReprMixin):
             object.__setattr__(self, label, frozen(array))
         object.__setattr__(self, "times", frozen(times))
         checked_flag("periodic", self.periodic)
-        ends = self._at(times[0]), self._at(times[-1])
-        if self.periodic and not (len(times) > 1 and np.abs(ends[0] - ends[1]).max() <= CLOSED):
+        if self.periodic and not (len(times) > 1 and _same_pose(self._at(times[0]), self._at(times[-1]))):
             raise ArgumentError("the last pose of periodic Waypoints must be the first one")
 
     def __call__(self, t: float) -> np.ndarray:
@@ -154,6 +154,11 @@ class Conveyor(ReprMixin):
         return [("position [m]", vector(self.position))]
 
 
+def _same_pose(one: np.ndarray, other: np.ndarray) -> bool:
+    sign = np.where(one[3:] @ other[3:] < 0, -1.0, 1.0)  # q and -q are one orientation
+    return bool(np.abs(one - np.concatenate([other[:3], sign * other[3:]])).max() <= CLOSED)
+
+
 def _unit(quaternion: np.ndarray) -> np.ndarray:
     length = float(np.linalg.norm(quaternion))
     if not 0.5 < length < 2.0:
@@ -174,14 +179,15 @@ class KinematicBody(NamedTuple):
         """Return q (7,) at time t [s]; raises ArgumentError for a function that returns no pose."""
         try:
             given = np.asarray(self.motion(float(t)))
-        except (ValueError, TypeError) as error:
-            raise ArgumentError(f"the motion of {self.name!r} failed at t = {t:g} s: {error}") from error
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}"
+            raise ArgumentError(f"the motion of {self.name!r} failed at t = {t:g} s: {what}") from error
         if given.dtype.kind in "fiu" and np.isfinite(given).all():
             if given.shape == (3,):
                 return np.array([*given, *STRAIGHT])
             if given.shape == (7,):
                 return np.concatenate([given[:3], _unit(given[3:].astype(float))])
-            if given.shape == (4, 4) and is_rotation(given[:3, :3]):
+            if given.shape == (4, 4) and is_rotation(given[:3, :3]) and (given[3] == STRAIGHT).all():
                 from scipy.spatial.transform import Rotation
 
                 return np.concatenate([given[:3, 3], Rotation.from_matrix(given[:3, :3]).as_quat()])
@@ -224,11 +230,22 @@ class KinematicBodies:
         ]
         return Tree(self.robot.name, **self.robot._parts() | {"bodies": bodies})
 
-    def refuse_forces(self, links: Iterable[str]) -> None:
-        """Raise ArgumentError if one of the links on which forces act is a kinematic body."""
-        for link in links:
-            if link in self.motions:
-                raise ArgumentError(f"external_forces: {quoted(link)} is a kinematic body, which no force moves")
+    def refuse_forces(self, label: str, table: np.ndarray) -> None:
+        """Raise ArgumentError if a table (..., N, 21) of external forces has some on a kinematic body.
+
+        label: the argument that they come from.
+        """
+        for body in self.bodies:
+            if table[..., body.number - 1, :].any():
+                raise ArgumentError(f"{label}: {quoted(body.name)} is a kinematic body, which no force moves")
+
+    def refuse_constraints(self, tables: ConstraintTables) -> None:
+        """Raise ArgumentError for a constraint that nothing but given motions could satisfy."""
+        for constraint, ends in zip(tables.constraints, tables.bodies.tolist(), strict=True):
+            if self.numbers & {*ends} and self.numbers | {0} >= {*ends}:
+                raise ArgumentError(
+                    f"{constraint.label} holds no body but kinematic ones, which follow their motions whatever holds them"
+                )
 
     def begin(self, t: float, dt: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return states q (..., nq), v (..., nv) with the poses at t, and the velocities until t + dt [s]."""
@@ -264,15 +281,16 @@ class KinematicBodies:
         """Return the work (...) that moved the bodies in a step [J].
 
         before, after: (q, v) at both ends; force (..., nv): controls; wrench (..., N + 1, 6): mean contact wrenches
-        along the world's axes about the bodies' origins at the start, None without contact. It is the change of their
+        along the world's axes about the bodies' origins at the start, None without contact; gravity (3,) or (..., 3):
+        that of `robot` if None. It is the change of their
         energies, without the work of contact and controls on them. For turning bodies of order 2 in dt.
         """
-        done = 0.0
+        done, physics = 0.0, None if gravity is None else {"gravity": gravity}
         (q, v), (q_next, v_next) = before, after
         for body in self.bodies:
             own = self._alone[body.number]
             start, end = (
-                sum(energy(own, q_of[..., body.q], v_of[..., body.v], gravity=gravity))
+                sum(energy(own, q_of[..., body.q], v_of[..., body.v], model_parameters=physics))
                 for q_of, v_of in ((q, v), (q_next, v_next))
             )
             rate = v_next[..., body.v]

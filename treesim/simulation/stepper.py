@@ -336,6 +336,7 @@ class Stepper(ReprMixin):
         """Return controls (..., nv + 21 N) that end with the table of external forces."""
         u, batch = self._control(state, control), state.q.shape[:-1]
         table = wrench_table(self.robot, f_ext, state.t, batch)
+        self.world.kinematic_bodies.refuse_forces("f_ext", table)
         return np.concatenate([u, table.reshape(*batch, -1)], axis=-1)
 
     def _contact_points(self, q: np.ndarray, v: np.ndarray, control: Any, warm_start: np.ndarray) -> np.ndarray:

@@ -220,6 +220,7 @@ class World(ReprMixin):
         self._set("sensors", checked_sensors(robot, sensors))
         self._set("kinematic_bodies", KinematicBodies(robot, kinematic))
         self._set("kinematic", self.kinematic_bodies.motions)
+        self.kinematic_bodies.refuse_constraints(tables)
         kept = {"ground": grounds, "bodies": free, "surface": default, "alone": alone}
         kept |= {"surfaces": dict(surfaces), "pairs": dict(pairs)}
         for name, value in (kept | flags | {"collision": collision, "contact_tolerance": tolerance}).items():

@@ -115,7 +115,7 @@ class Plan:
         identity |= {name: _digest(field.nominal.tolist()) for name, field in nominals.items()}
         identity |= {name: str(value) for name, value in self.settings.items() if name != "f_ext"}
         if self.settings.get("f_ext") is not None:
-            forces = RolloutForces(self.world.robot, self.settings["f_ext"], self.dt)
+            forces = RolloutForces(self.world, self.settings["f_ext"], self.dt)
             identity["f_ext"] = _digest(forces.description)
         return identity | {name: versions[name] for name in VERSIONS}
 
@@ -184,7 +184,7 @@ def plan_of(
     for sensor in world.sensors if keep != "summary" else ():
         check_column(f"readings of {sensor!r}", f"{SENSOR}{sensor.label}")
     steps = whole_number("steps", counts["steps"], 1)
-    if settings.get("f_ext") is not None and (rows := RolloutForces(tree, settings["f_ext"], 1.0).counts):
+    if settings.get("f_ext") is not None and (rows := RolloutForces(world, settings["f_ext"], 1.0).counts):
         raise ArgumentError(f"f_ext of a sweep must be the same for all samples, got wrenches for {min(rows)} rollouts")
     known = fields(world, starts, {"kp": kp, "kd": kd})
     return Plan(
