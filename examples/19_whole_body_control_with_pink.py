@@ -64,7 +64,7 @@ def carried(q):
 
 
 class WholeBody:
-    """Controller that tracks pink's reference; by `stiffness` and `damping` (nv,) steps treat its springs as implicit."""
+    """Controller that tracks pink's reference; `stiffness` and `damping` (nv,) make its springs implicit in steps."""
 
     stiffness, damping = (np.concatenate([np.zeros(6), gains]) for gains in (kp, kd))
 
