@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import treesim
+from tests.rollouts.test_time_slices import Cut
 from treesim import measures
+from treesim.rollouts import rollout
 
 ARM = [treesim.Imu("tool0"), treesim.ForceTorque("wrist_1_joint"), treesim.FramePose("tool0"), treesim.JointTorque()]
 FOOT = "left_ankle_roll_link"
@@ -21,6 +23,18 @@ def arm(sensors, **options):
     robot, rng = treesim.load("ur5"), np.random.default_rng(0)
     world = treesim.World(robot, sensors=sensors, **options)
     return world, rng.uniform(-1, 1, (20, 6)), rng.standard_normal((20, 6)), np.full(6, 0.5)
+
+
+def constrained(sensors):
+    q = np.array([0.3, -1.0, 1.0, 0.2, 0.3, 0.4])
+    world = treesim.World(treesim.load("ur5"), [treesim.FrameConstraint("tool0", rows="linear")], q, sensors=sensors)
+    return world, np.tile(q, (20, 1)), np.zeros((20, 6)), np.full(6, 0.5)
+
+
+def with_mimic_joints(sensors):
+    robot, rng = treesim.load("panda"), np.random.default_rng(0)
+    q0 = np.tile(robot.clamp(robot.neutral()), (20, 1))
+    return treesim.World(robot, sensors=sensors), q0, 0.1 * rng.standard_normal((20, robot.nv)), np.zeros(robot.nv)
 
 
 def legged(sensors):
@@ -35,6 +49,8 @@ CASES = {
     "from states": (arm, ARM[:1] + ARM[2:3], {}),
     "controls within limits": (arm, ARM, {"kp": 50.0, "kd": 5.0, "substeps": 3}),
     "external forces": (arm, ARM, {"f_ext": PUSH}),
+    "constraints": (constrained, ARM, {"f_ext": PUSH}),
+    "mimic joints": (with_mimic_joints, [treesim.ForceTorque("panda_joint7"), treesim.JointTorque()], {}),
     "contact": (legged, [*LEGGED, treesim.JointTorque()], HOLD),
     "contact by SIMD": (legged, [LEGGED[0], treesim.JointTorque()], HOLD),
 }
@@ -64,6 +80,23 @@ def test_readings_are_those_of_steps(case, every):
             np.testing.assert_allclose(batch.sensors[name], expected, **near)
     for name, readings in runs.sensors.items():
         assert np.array_equal(one.sensors[name][0], readings[0])
+
+
+@pytest.mark.parametrize("sensors", [LEGGED, [*LEGGED[:1], treesim.JointTorque()]])
+def test_no_slicing_changes_a_bit_of_readings_in_contact(monkeypatch, sensors):
+    """Between records contact is solved on SIMD lanes, and states and readings are those of any slices all the same."""
+    world, q0, v0, u = legged(sensors)
+    given = world, q0, v0, np.tile(u, (23, 1))
+    how = {"every": 5, **HOLD, "measure": {"low": measures.minimum(lambda t, q, v: q[2])}}
+    runs = treesim.rollout(*given, **how)
+    monkeypatch.setattr(rollout, "SliceScheduler", Cut)
+    for seed in range(2):
+        monkeypatch.setattr(Cut, "seed", seed)
+        cut = treesim.rollout(*given, **how)
+        assert np.array_equal(cut.q, runs.q) and np.array_equal(cut.measures["low"], runs.measures["low"])
+        assert np.array_equal(cut.residual, runs.residual)
+        for name, readings in runs.sensors.items():
+            assert np.array_equal(cut.sensors[name], readings)
 
 
 def drops():

@@ -144,3 +144,12 @@ def test_an_unknown_reading_is_named():
     run = run_of(treesim.load("ur5"), treesim.Imu("tool0"), 0.002)
     with pytest.raises(treesim.UnknownNameError, match="imu_tool0"):
         _ = run.sensors["imu_tool"]
+
+
+def test_readings_of_states_that_are_too_large_are_nan_and_no_run_is_lost():
+    world = treesim.World(treesim.load("ur5"), sensors=[treesim.Imu("tool0"), treesim.ForceTorque("elbow_joint")])
+    run = treesim.Simulation(world, integrator="semi_implicit_euler").run(0.005, v0=np.full(6, 1e150))
+    assert run.stopped and np.isnan(run.sensors["imu_tool0"]).all()
+    stepper = treesim.Stepper(world)
+    _, report = stepper.step(stepper.reset(v0=[np.full(6, 1e155), np.zeros(6)]))
+    assert np.isnan(report.sensors["imu_tool0"][0]).all() and np.isfinite(report.sensors["imu_tool0"][1]).all()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ..model.tree import Tree
+    from ..simulation.world import World
 
 FORMS = "FILE.py:FUNCTION or FILE.npz:TASK"
 OF_TASK = ("dt", "integrator", "substeps", "backend", "contact_solver")  # options that a network's task determines
@@ -24,12 +25,15 @@ OF_TASK = ("dt", "integrator", "substeps", "backend", "contact_solver")  # optio
 class GivenPolicy(NamedTuple):
     """Arguments of a sweep under a policy.
 
-    options: others that it determines: gains and steps of a network's task.
+    options: others that it determines: gains and steps of a network's task. world, start: of the task; q0 and v0 are in
+    the middle of the random range of its episodes.
     """
 
     control: Callable[..., None]
     policy_parameters: np.ndarray | None
     options: dict[str, Any]
+    world: World | Tree | None = None
+    start: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -110,5 +114,7 @@ def _network_of(file: str, name: str, given: np.ndarray | None, robot: Tree, opt
     own = np.empty(0) if given is None else given
     if len(own) != task.parameters:
         raise ArgumentError(f"task {name!r} takes {task.parameters} of --parameters, got {len(own)}")
-    how = network.rollout_options(task)
-    return GivenPolicy(network.policy(task, found.sizes), np.concatenate([own, found.parameters]), how)
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    task.reset(np.full(task.random, 0.5), q, v, np.zeros(task.parameters))
+    numbers = np.concatenate([own, found.parameters])
+    return GivenPolicy(network.policy(task, found.sizes), numbers, network.rollout_options(task), task.world, (q, v))

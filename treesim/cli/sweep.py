@@ -20,6 +20,8 @@ from .sweep_options import VARY, measure_options, vary_options
 if TYPE_CHECKING:
     import numpy as np
 
+    from ..model.tree import Tree
+    from ..simulation.world import World
     from ..sweeps import Estimate, Study
     from .simulation_options import SimulationSetup
 
@@ -99,10 +101,17 @@ def sweep(
         raise ArgumentError("--parameters are those of --policy: give it too, or leave them out")
     setup = build_simulation(robot, RunOptions(**vars(options)))
     how = {name: getattr(options, name) for name in OF_TASK}
+    world: World | Tree = setup.simulation.world
+    start = setup.q, setup.v
     if policy is None:
         how |= _holding(setup, steps)
     else:
-        how |= policy_option(policy, parameters, setup.robot, options).arguments
+        given = policy_option(policy, parameters, setup.robot, options)
+        how |= given.arguments
+        if given.start is not None and options.q0 is None and options.v0 is None:
+            start = given.start
+        if given.world is not None and not (options.ground or options.terrain or options.ground_friction is not None):
+            world = given.world
     show = not (quiet or json)
     estimates: list[Estimate] = []
 
@@ -118,7 +127,7 @@ def sweep(
     try:
         with common.progress_bar(show, "rolling out") as progress:
             study = treesim.sweep(
-                setup.simulation.world, setup.q, setup.v, steps=steps, samples=_whole(samples), store=out,
+                world, *start, steps=steps, samples=_whole(samples), store=out,
                 seed=seed, vary=vary_options(vary or []),
                 measure=measure_options(measure or [], setup.robot), keep=keep, every=every, chunk=chunk,
                 client=client, workers=workers, threads=threads, progress=progress, announce=announce, **how,

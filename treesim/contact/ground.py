@@ -140,7 +140,31 @@ class Ground(Surface):
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class StaticBox(Surface):
+class SolidSurface(Surface):
+    """Base of the surfaces on which `treesim.standing` places robots by their first contact."""
+
+    def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
+        """Return q with the floating base moved until the first shape touches the surface, as `treesim.standing` does.
+
+        Parameters
+        ----------
+        robot : Tree
+            Robot with a floating base.
+        q : numpy.ndarray
+            Configuration (nq,).
+
+        Returns
+        -------
+        numpy.ndarray
+            Configuration (nq,).
+        """
+        from .standing import set_down
+
+        return set_down(robot, q, self)
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class StaticBox(SolidSurface):
     """A box that does not move. Its faces, edges and corners collide with all shapes.
 
     Parameters
@@ -183,28 +207,9 @@ class StaticBox(Surface):
         lengths = " x ".join(f"{x:g}" for x in np.asarray(self.size))
         return f"{lengths} m at {vector(self.placement.translation)}"
 
-    def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
-        """Return q with the floating base moved until the first shape touches the box, as `treesim.standing` does.
-
-        Parameters
-        ----------
-        robot : Tree
-            Robot with a floating base.
-        q : numpy.ndarray
-            Configuration (nq,).
-
-        Returns
-        -------
-        numpy.ndarray
-            Configuration (nq,).
-        """
-        from .standing import set_down
-
-        return set_down(robot, q, self)
-
 
 @dataclass(frozen=True, repr=False, eq=False)
-class HeightField(Surface):
+class HeightField(SolidSurface):
     """Terrain of heights over a regular grid.
 
     Each cell of the grid consists of two triangles, which share the diagonal from its corner of least x and y. All
@@ -302,25 +307,6 @@ class HeightField(Surface):
     def _place(self) -> str:
         nx, ny = np.shape(self.heights)
         return f"{nx} x {ny} heights"
-
-    def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
-        """Return q with the floating base moved until the first shape touches the terrain, as `treesim.standing` does.
-
-        Parameters
-        ----------
-        robot : Tree
-            Robot with a floating base.
-        q : numpy.ndarray
-            Configuration (nq,).
-
-        Returns
-        -------
-        numpy.ndarray
-            Configuration (nq,).
-        """
-        from .standing import set_down
-
-        return set_down(robot, q, self)
 
 
 def _plain(value: Any) -> Any:

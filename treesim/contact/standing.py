@@ -8,7 +8,7 @@ from ..errors import ArgumentError, quoted
 from ..model.tree import Tree
 from ..states.standing import moved, standing
 from ..states.support import gaps
-from .ground import Ground, HeightField, StaticBox
+from .ground import Ground, HeightField, SolidSurface, StaticBox
 from .overlaps import pair_gaps
 from .static_mesh import StaticMesh
 from .tables import touching
@@ -18,7 +18,7 @@ LONGEST = 0.05  # m: motion after which gaps are computed again
 NOTHING_HELD = np.zeros(2, np.int64), np.zeros(0)
 
 
-def set_down(robot: Tree, q: np.ndarray, surface: StaticBox | HeightField | StaticMesh) -> np.ndarray:
+def set_down(robot: Tree, q: np.ndarray, surface: SolidSurface) -> np.ndarray:
     """Return q (nq,) with the floating base moved along the upward direction (`way_up`) until the first shape touches.
 
     Starts with the lowest point of the robot at the height of the surface's highest point, and moves downward by Newton
@@ -39,7 +39,7 @@ def set_down(robot: Tree, q: np.ndarray, surface: StaticBox | HeightField | Stat
     raise ArgumentError(f"nothing of {quoted(robot.name)} is above the {where}: move its base there first")
 
 
-def way_up(surface: StaticBox | HeightField | StaticMesh) -> tuple[np.ndarray, float, float]:
+def way_up(surface: SolidSurface) -> tuple[np.ndarray, float, float]:
     """Return the upward direction (3,) of a surface, the height of its highest point along it, and its extent [m].
 
     The direction is z for a height field or a static mesh, and for a static box the normal of the face that is turned
@@ -50,6 +50,7 @@ def way_up(surface: StaticBox | HeightField | StaticMesh) -> tuple[np.ndarray, f
     if isinstance(surface, StaticMesh):
         z = surface.world_vertices[:, 2]
         return np.array([0.0, 0.0, 1.0]), float(z.max()), float(np.ptp(z))
+    assert isinstance(surface, StaticBox)
     R, half = surface.placement.rotation, np.asarray(surface.size) / 2
     k = int(np.abs(R[2]).argmax())
     up = R[:, k] * np.sign(R[2, k])

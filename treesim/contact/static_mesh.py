@@ -6,7 +6,7 @@ import os
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,15 +18,12 @@ from ..model.matrices import product
 from ..system.display import vector
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_part, positive_number, short_repr
-from .ground import FARTHEST, Surface
+from .ground import FARTHEST, SolidSurface
 from .mesh_tables import MeshEdges, MeshTable, has_area, mesh_table
-
-if TYPE_CHECKING:
-    from ..model.tree import Tree
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class StaticMesh(Surface):
+class StaticMesh(SolidSurface):
     """A triangle mesh that does not move, open or closed, such as a terrain with stairs, walls and overhangs.
 
     All shapes collide with its triangles, convex edges, vertices and border edges. Edges inside a flat part have no
@@ -166,25 +163,6 @@ class StaticMesh(Surface):
 
     def _place(self) -> str:
         return f"{len(np.asarray(self.triangles))} triangles at {vector(self.placement.translation)}"
-
-    def set_down(self, robot: Tree, q: np.ndarray) -> np.ndarray:
-        """Return q with the floating base moved until the first shape touches the mesh, as `treesim.standing` does.
-
-        Parameters
-        ----------
-        robot : Tree
-            Robot with a floating base.
-        q : numpy.ndarray
-            Configuration (nq,).
-
-        Returns
-        -------
-        numpy.ndarray
-            Configuration (nq,).
-        """
-        from .standing import set_down
-
-        return set_down(robot, q, self)
 
 
 def _vertices(values: Any) -> np.ndarray:

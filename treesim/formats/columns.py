@@ -12,7 +12,7 @@ import numpy as np
 from ..contact.history import ContactHistory
 from ..errors import ConversionWarning
 from ..model.coordinates import distinct
-from ..simulation.sensors import Readings, recorded
+from ..simulation.sensors import Readings, recorded, unit_of
 from ..simulation.trajectory import Trajectory
 from .description import Description
 from .units import configuration_units, force_units, velocity_units
@@ -24,14 +24,6 @@ CONTACT_UNITS = {
     "contact:penetration": "m",
     "contact:residual": "m/s",
     "contact:certificate": "J",
-}
-SENSOR_UNITS = {
-    **{f"a{axis}": "m/s^2" for axis in "xyz"},
-    **{f"w{axis}": "rad/s" for axis in "xyz"},
-    **{f"f{axis}": "N" for axis in "xyz"},
-    **{f"m{axis}": "N m" for axis in "xyz"},
-    **{axis: "m" for axis in "xyz"},
-    **{f"q{part}": "1" for part in "xyzw"},
 }
 
 
@@ -87,8 +79,7 @@ def sensor_columns(sensor: str, columns: Sequence[str]) -> list[str]:
 
 def sensor_units(readings: Readings) -> list[str]:
     """Return the units of all columns of readings."""
-    parts = [part for columns in readings.columns.values() for part in columns]
-    return [SENSOR_UNITS.get(part, "N m") for part in parts]  # others are torques of joints
+    return [unit_of(part) for columns in readings.columns.values() for part in columns]
 
 
 def _contact_units(contact: ContactHistory | None) -> Iterator[str]:

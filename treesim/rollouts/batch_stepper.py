@@ -19,7 +19,7 @@ from ..contact.unsolved import UNSOLVED, warn_of_states
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..dynamics.physics import Parameters
 from ..engine.call.evaluate import check_engine
-from ..engine.call.steps import RolloutSegment, under_controls
+from ..engine.call.steps import Arrays, RolloutSegment, under_controls
 from ..engine.threads import checked_threads, use_threads
 from ..errors import ArgumentError
 from ..model.quaternions import unit_quaternions
@@ -78,7 +78,8 @@ class BatchStepper(ReprMixin):
     model_parameters : mapping, optional
         As in `treesim.rollout`, for B states.
     contact_wrenches : bool
-        Whether to compute `contact_wrench`. Contact is then solved by slower code, state by state.
+        Whether to compute `contact_wrench`. In the last step of each call, contact is then solved by slower code, state
+        by state.
 
     Attributes
     ----------
@@ -170,6 +171,7 @@ class BatchStepper(ReprMixin):
         self._last = LastStep(method, self._start(None), fields) if world.sensors else None
         self._kept: ContactSteps | None = None  # the steps that took the last one, if these are step by step
         self._steps: dict[bool, ContactSteps] = {}  # by whether there are external forces
+        self._fast: ContactSteps | None = None  # of all steps of a call but the last one, whose wrenches are requested
         self._piece = self._piece_of(*self._how) if nv else None
 
     def _first_wrench(self, method: Method) -> np.ndarray:
@@ -197,9 +199,12 @@ class BatchStepper(ReprMixin):
         if method.code is None:
             how = method.substeps, batched_of(method, start, physics)
             return under_controls(method.entry, method.constants, method.sizes, start.u, float, engine, *how)
-        self._kept = self._steps[False] = under_contact(
-            method, start, None, engine, self._checks, physics, None, *self._requested
-        )
+        wrenches, controls = self._requested
+        made = partial(under_contact, method, start, None, engine, self._checks, physics)
+        self._kept = self._steps[False] = made(wrenches=wrenches, controls=controls)
+        if wrenches and self.steps > 1:
+            fast = made()
+            self._fast = fast if fast.touch is not None else None
         return self._kept.carry
 
     @property
@@ -373,18 +378,25 @@ class BatchStepper(ReprMixin):
 
     def _carry(self, piece: RolloutSegment, forces: RolloutForces | None) -> None:
         steps_by = self._steps.get(False) if forces is None else self._steps_under(forces)
-        if steps_by is not None:
-            if self._kept is not None and self._kept is not steps_by:
-                steps_by.take_over(self._kept)
-            self._kept = steps_by
-            steps_by.elapsed = self._taken - self.steps
-            piece = piece if forces is None else steps_by.carry
+        if steps_by is not None and forces is not None:
+            piece = steps_by.carry
+        rows, first, last = slice(0, self.count), self.steps, 2 * self.steps - 1
+        states: Arrays = (self._q, self._v)
+        finite = True  # not steps from 0 on, which would reset the warm start
         with use_threads(self.threads):
-            # not steps from 0 on, which would reset the warm start
-            steps = slice(self.steps, 2 * self.steps)
-            if self._last is not None:
-                piece = self._last.through(piece, steps_by, forces)
-            _, finite = piece(slice(0, self.count), steps, (self._q, self._v), self._next, self.steps)
+            if last > first and (self._last is not None or self._fast is not None):
+                fast = self._fast if forces is None and self._fast is not None else steps_by
+                self._continue_by(fast)
+                unread = [np.empty_like(x) for x in self._next]
+                to_last = piece if fast is None else fast.carry
+                states, finite = to_last(rows, slice(first, last), states, unread, last - first)
+                first = last
+            self._continue_by(steps_by)
+            begun = states if self._last is None else [np.array(x) for x in states]
+            _, fine = piece(rows, slice(first, last + 1), states, self._next, last + 1 - first)
+        finite = finite and fine
+        if self._last is not None:
+            self._last.store(begun, [x[:, 0] for x in self._next], steps_by, last, forces)
         if self.contact_wrench is not None and steps_by is not None:
             self.contact_wrench = steps_by.mean_wrench
         before = self._q[:, None], self._v[:, None]
@@ -394,6 +406,15 @@ class BatchStepper(ReprMixin):
             self.finite[...] = True
         else:
             self.finite[...] = np.isfinite(self._q).all(axis=1) & np.isfinite(self._v).all(axis=1)
+
+    def _continue_by(self, steps_by: ContactSteps | None) -> None:
+        """Continue by steps of contact at the current time, from the impulses of those before."""
+        if steps_by is None:
+            return
+        if self._kept is not None and self._kept is not steps_by:
+            steps_by.take_over(self._kept)
+        self._kept = steps_by
+        steps_by.elapsed = self._taken - self.steps
 
     @contextmanager
     def _alone(self, what: str) -> Iterator[None]:

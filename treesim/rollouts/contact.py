@@ -211,12 +211,11 @@ class ContactSteps:
         return (self.wrench / self.method.substeps).reshape(len(self.kept), -1, 6)
 
     def take_over(self, other: ContactSteps) -> None:
-        """Continue from the impulses and diagnostics of the first rollouts of other steps."""
-        impulses = other.impulses()
-        if impulses is None:
+        """Continue from the impulses and diagnostics of the current rollouts of other steps."""
+        if other.first < 0:
             self.first = -1
             return
-        self.restore(impulses)
+        self._begin_with(other.first, other.kept[:, : self.method.world.touching.rows])
         self.info[...] = other.info
 
     def impulses(self) -> np.ndarray | None:
@@ -225,7 +224,11 @@ class ContactSteps:
 
     def restore(self, impulses: np.ndarray) -> None:
         """Set the impulses for the warm start to those that `impulses` returned."""
-        self._reset(0, len(impulses))
+        self._begin_with(0, impulses)
+
+    def _begin_with(self, first: int, impulses: np.ndarray) -> None:
+        """Set the impulses (count, R) of the rollouts from `first` on."""
+        self._reset(first, len(impulses))
         rows = impulses.shape[1]
         self.kept[:, :rows], self.kept[:, rows:] = impulses, ALL
 

@@ -14,12 +14,13 @@ from ..errors import EnergyWarning
 from ..model.quaternions import of_unit_length
 from ..model.tree import Tree
 from ..simulation.energy_balance import ROUNDING, TOLERATED, energy_range, off_by, remedy_of
+from ..simulation.sensors import LARGEST
 from ..states.physics import Numbers
 
 RECORDS = 32  # of a rollout, at most, at which its energy is checked, including the last,
 STEPS = 50  # and one for this many steps: an energy costs as much as a few steps
 STATES = 8192  # processed together, to limit the memory
-LARGEST = 1e75  # of a coordinate or velocity: energies of larger ones may overflow
+
 ROUNDING_SINGLE = 1e-3  # of kinetic energy, in single precision: a smaller energy range counts as none
 
 

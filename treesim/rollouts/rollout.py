@@ -226,7 +226,7 @@ def rollout(
     count = len(start.q)
     checks = begin_checks(count) if method.touches else None
     reads = records > 0 or (measuring is not None and measuring.reduction.reads)
-    sensing = sensor_steps(method, start, fields, reads)
+    sensing = sensor_steps(method, start, fields, every, reads)
     if sensing is not None:
         method = method_for_sensors(method)
     piece = _piece(method, start, every, engine, checks, physics, measuring, sensing)
@@ -280,14 +280,16 @@ def _sensed_steps(
     """Return the segment that steps rollouts and reads sensors, in each step if measures take readings."""
     reads = measured is not None and measured.reduction.reads
     wrenches = sensing.contact or (measured is not None and measured.reduction.contact)
-    inner = None if reads else measured
-    steps = _steps(method, start, every, engine, checks, physics, inner, wrenches, sensing.controls)
+    made = partial(_steps, method, start, every, engine, checks, physics, None if reads else measured)
+    steps = made(wrenches, sensing.controls)
     if steps is None:
         return None
     outer = measured if reads else None
-    if isinstance(steps, ContactSteps):
-        return sensing.over(steps.carry, steps, outer)
-    return sensing.over(steps, None, outer)
+    if not isinstance(steps, ContactSteps):
+        return sensing.over(steps, None, outer)
+    between = made() if steps.touch is None and every > 1 and outer is None else None
+    fast = between if isinstance(between, ContactSteps) and between.touch is not None else None
+    return sensing.over(steps.carry, steps, outer, fast)
 
 
 def _steps(

@@ -11,11 +11,10 @@ import numpy as np
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..kernels.stepping.measured_step import ENDED, SEEN
 from ..model.tree import Tree
-from ..simulation.sensors import Inertias, Readings, Steps
+from ..simulation.sensors import Inertias, Readings, Steps, read
 from ..states.physics import Given
 from .arguments import Method, Start, bodies_in_contact
 from .contact import ContactSteps
-from .energy import LARGEST
 from .external_forces import RolloutForces
 
 STATES = 8192  # read together, to limit the memory
@@ -46,11 +45,14 @@ NOTHING = Taken()
 class SensorSteps:
     """Reader of sensors in rollouts, from the states before and after a step, contact, controls and external forces.
 
-    fields: batched model parameters. Readings of a step depend on nothing but the step.
+    fields: batched model parameters. every: number of steps between two records. Readings of a step depend on nothing
+    but the step.
     """
 
-    def __init__(self, method: Method, start: Start, fields: Mapping[str, Given]) -> None:
+    def __init__(self, method: Method, start: Start, fields: Mapping[str, Given], every: int = 1) -> None:
         world = method.world
+        self.every = every
+        self._current: ContactSteps | None = None  # which took the latest steps, if other steps may go on
         self.method, self.start, self.robot, self.sensors = method, start, world.robot, world.sensors
         self.columns = {sensor.label: sensor._columns(self.robot) for sensor in self.sensors}
         self.sizes = [len(columns) for columns in self.columns.values()]
@@ -87,30 +89,26 @@ class SensorSteps:
     def _read(self, numbers: np.ndarray, moved: Arrays, taken: Taken) -> list[np.ndarray]:
         """Return the readings (K, n) of K steps, of the rollouts `numbers` (K,)."""
         robot, count = self.robot, len(numbers)
-        good = np.all([(np.abs(x) < LARGEST).all(axis=1) for x in moved], axis=0)  # False for NaN
-        own = numbers[good]
-        contact, applied, external = (
-            x if x is None else np.broadcast_to(x, (count, *x.shape[1:]))[good] for x in taken
-        )
-        contact = np.zeros((len(own), robot.n_bodies + 1, 6)) if contact is None else contact
-        applied = np.zeros((len(own), robot.nv)) if applied is None else applied
+        contact, applied, external = (x if x is None else np.broadcast_to(x, (count, *x.shape[1:])) for x in taken)
+        contact = np.zeros((count, robot.n_bodies + 1, 6)) if contact is None else contact
+        applied = np.zeros((count, robot.nv)) if applied is None else applied
         inertias = self._inertias
         if inertias is not None:
-            inertias = Inertias(*(_of(x, k, own) for k, x in enumerate(inertias, 1)))
-        gravity, dt = _of(self._gravity, 1, own), np.full(len(own), self.method.dt)
-        q, v, q_next, v_next = (x[good] for x in moved)
+            inertias = Inertias(*(_of(x, k, numbers) for k, x in enumerate(inertias, 1)))
+        gravity, dt = _of(self._gravity, 1, numbers), np.full(count, self.method.dt)
+        q, v, q_next, v_next = moved
         steps = Steps(robot, gravity, dt, q, v, q_next, v_next, applied, contact, external, inertias)
-        found = [np.full((count, n), np.nan) for n in self.sizes]
-        if good.any():
-            for x, sensor in zip(found, self.sensors, strict=True):
-                x[good] = sensor._read(steps)
-        return found
+        return read(self.sensors, steps)
 
-    def over(self, piece: RolloutSegment, by: ContactSteps | None, measured: Measured | None) -> RolloutSegment:
+    def over(
+        self, piece: RolloutSegment, by: ContactSteps | None, measured: Measured | None,
+        between: ContactSteps | None = None,
+    ) -> RolloutSegment:  # fmt: skip
         """Return a rollout segment that runs `piece` and also writes readings, which follow the states in its arrays.
 
         by: the steps whose `carry` piece is, None for others. measured: measures that take readings; those that do not
-        are updated by `piece`. Rollouts have no readings after their end.
+        are updated by `piece`. between: faster steps, without wrenches, for those that no record follows. Rollouts have
+        no readings after their end.
         """
         n, last = len(self.method.sizes), len(self.method.sizes) + len(self.sizes)
         forces = self.external and self.start.forces is not None
@@ -121,7 +119,7 @@ class SensorSteps:
             if every == 1 and from_states:
                 ends, finite = self._read_records(piece, *given)
             elif measured is None:
-                ends, finite = self._read_last_steps(piece, by, *given, every)
+                ends, finite = self._read_last_steps(piece, by, between, *given, every)
             else:
                 ends, finite = self._read_all_steps(piece, by, measured, *given, every)
             for kept in ends[n:]:
@@ -147,23 +145,37 @@ class SensorSteps:
         return ends
 
     def _read_last_steps(
-        self, piece: RolloutSegment, by: ContactSteps | None, rows: slice, steps: slice, states: Arrays,
-        results: Arrays, readings: Arrays, every: int,
+        self, piece: RolloutSegment, by: ContactSteps | None, between: ContactSteps | None, rows: slice, steps: slice,
+        states: Arrays, results: Arrays, readings: Arrays, every: int,
     ) -> Carried:  # fmt: skip
-        """Run `piece` to the last step before each record, then through that step, and read sensors in it."""
+        """Run `piece`, or `between`, to the last step before each record, then `piece`, and read sensors in that step.
+
+        Which code takes a step depends on its number alone, not on the division into segments.
+        """
         finite = True
         for record in range(readings[0].shape[1]):
-            end = steps.start + (record + 1) * every
-            if every > 1:
-                unread = [np.empty((len(x), 1, x.shape[2])) for x in results]
-                states, fine = piece(rows, slice(end - every, end - 1), states, unread, every - 1)
+            end, places = steps.start + (record + 1) * every, [x[:, record : record + 1] for x in results]
+            recorded = end % self.every == 0
+            last = end - recorded
+            if last > end - every:
+                unread = [np.empty((len(x), 1, x.shape[2])) for x in results] if recorded else places
+                to_last = piece if between is None else between.carry
+                self._continue_by(by if between is None else between, end - every)
+                states, fine = to_last(rows, slice(end - every, last), states, unread, last - end + every)
                 finite = finite and fine
-            places = [x[:, record : record + 1] for x in results]
-            before = states
-            states, fine = piece(rows, slice(end - 1, end), states, places, 1)
-            finite = finite and fine
-            self._write(rows, before, states, by, end - 1, [x[:, record] for x in readings])
+            if recorded:
+                before = states
+                self._continue_by(by, last)
+                states, fine = piece(rows, slice(last, end), states, places, 1)
+                finite = finite and fine
+                self._write(rows, before, states, by, last, [x[:, record] for x in readings])
         return Carried(states, finite)
+
+    def _continue_by(self, by: ContactSteps | None, step: int) -> None:
+        """Continue from the impulses of other steps at a step, unless it is the first one."""
+        if by is not None and self._current not in (None, by) and step:
+            by.take_over(self._current)
+        self._current = by
 
     def _read_all_steps(
         self, piece: RolloutSegment, by: ContactSteps | None, measured: Measured, rows: slice, steps: slice,
@@ -211,20 +223,10 @@ class LastStep(SensorSteps):
         super().__init__(method, start, fields)
         self.last: tuple[list[np.ndarray], list[np.ndarray], Taken] | None = None
 
-    def through(self, piece: RolloutSegment, by: ContactSteps | None, forces: RolloutForces | None) -> RolloutSegment:
-        """Return a rollout segment that runs `piece` and stores its last step; by, forces: as `taken` takes them."""
-
-        def stored(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
-            last, finite = steps.stop - 1, True
-            if every > 1:
-                unread = [np.empty_like(x) for x in results]
-                states, finite = piece(rows, slice(steps.start, last), states, unread, every - 1)
-            begun = [np.array(x) for x in states]
-            ends, fine = piece(rows, slice(last, steps.stop), states, results, 1)
-            self.last = begun, [np.array(x[:, -1]) for x in results], self.taken(by, rows, last, forces)
-            return Carried(ends, finite and fine)
-
-        return stored
+    def store(self, states: Arrays, ends: Arrays, by: ContactSteps | None, step: int, forces: Any) -> None:
+        """Copy the states before and after a step, and its results; by, step, forces: as `taken` takes them."""
+        begun, last = ([np.array(x) for x in each] for each in (states, ends))
+        self.last = begun, last, self.taken(by, slice(0, len(begun[0])), step, forces)
 
     def forget(self, rows: Any) -> None:
         """Delete the last step of some states, which then have no readings."""
@@ -247,9 +249,11 @@ class LastStep(SensorSteps):
         return Readings(self.columns, lambda name: found()[name])
 
 
-def sensor_steps(method: Method, start: Start, fields: Mapping[str, Given], wanted: bool) -> SensorSteps | None:
+def sensor_steps(
+    method: Method, start: Start, fields: Mapping[str, Given], every: int, wanted: bool
+) -> SensorSteps | None:
     """Return the reader of a world's sensors; None if there are none, or no readings are wanted."""
-    return SensorSteps(method, start, fields) if wanted and method.world.sensors else None
+    return SensorSteps(method, start, fields, every) if wanted and method.world.sensors else None
 
 
 def stand_still(rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from ..types import Engine
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
 from .external_forces import ExternalForces, ExternalJointForces, given_forces, wrench_table
 from .robot_warnings import warn_of_limits
+from .sensors import NO_READINGS, Readings, Steps, step_readings
 from .step import StepCode, forward_solver
 from .step_result import substeps
 from .step_settings import StepSettings, check_inertia, substeps_of
@@ -65,6 +67,29 @@ class Progress(NamedTuple):
     latest: GivenTorque | None = None
 
 
+class SubstepControl(NamedTuple):
+    """Control of a substep, with the table of external forces, and the gains (kp, kd) of a stateless controller."""
+
+    control: np.ndarray
+    gains: tuple[np.ndarray, np.ndarray] | None = None
+
+    def put(self, code: StepCode) -> np.ndarray:
+        """Set the gains of the code, and return the control."""
+        if self.gains is not None:
+            code.settings.put_gains(code.robot, *self.gains)
+        return self.control
+
+
+class LastStep(NamedTuple):
+    """A step by a compiled integrator: its length dt [s], and (q, v) at both ends."""
+
+    dt: float
+    q: np.ndarray
+    v: np.ndarray
+    q_next: np.ndarray
+    v_next: np.ndarray
+
+
 class ControlledRobot:
     """System that integrators step: forward dynamics with the controller's torque, damping and friction."""
 
@@ -90,6 +115,7 @@ class ControlledRobot:
             self.world.kinematic_bodies.refuse_forces(force.link for force in self.external_forces)
         self.table: np.ndarray | None = None  # of the external forces in the current step
         self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
+        self.last: LastStep | None = None
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
         self.applied: np.ndarray | None = None  # torque at the start of the current step
         self.failure: Exception | None = None  # what the controller itself raised
@@ -203,31 +229,52 @@ class ControlledRobot:
         given = tau if table is None else np.concatenate([tau, table])
         self.table = table
         code, count = self._step_code(rule, dt, table is not None)
-        stateless = self._stateless
+        stateless, used = self._stateless, list[SubstepControl]()
 
         def control(k: int, q_now: np.ndarray, v_now: np.ndarray) -> np.ndarray:
             held = self._held(tau, (q, v), (q_now, v_now), t + k * dt / count) if k and self._follows else tau
-            if stateless is not None:
-                code.settings.put_gains(self.robot, stateless.stiffness, stateless.damping)
-            return held if table is None else np.concatenate([held, table])
+            gains = None if stateless is None else (np.copy(stateless.stiffness), np.copy(stateless.damping))
+            used.append(SubstepControl(held if table is None else np.concatenate([held, table]), gains))
+            return used[-1].put(code)
 
         def failed(*state: np.ndarray) -> None:
             raise code.explain(*state)
 
         points: list[np.ndarray] | None = [] if self.records_points and code.stage is not None else None
         controls = control if self._follows else given
-        _, results = substeps(code, q, v, self.impulses, count, controls, failed, points=points)
+        start = code, q, v, self.impulses, count
+        _, results = substeps(*start, controls, failed, points=points)
         for part in results:
             self.work += part.work
         self.applied, end = results[0].force, results[-1]
         if code.stage is not None:
             found = None if points is None else lambda: points
+            if points is None:
+                found = partial(_points_of, *start, used or [SubstepControl(given)] * count)
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)
         if moved:
             wrench = None if code.stage is None else self.contact.wrench
             after = moved.end(t + dt, end.q), end.v
             self.work[0] += moved.work(dt, before, after, self.applied, wrench, self._gravity)
+        self.last = LastStep(dt, *before, end.q, end.v)
         return end.q, end.v
+
+    def readings(self) -> Readings:
+        """Return the readings (n,) of the world's sensors in the last step; none before the first."""
+        last = self.last
+        if last is None:
+            return NO_READINGS
+        robot, table = self.robot, None if self.table is None else self.table[None]
+        gravity = robot.gravity if self._gravity is None else self._gravity
+        applied = self._zero if self.applied is None else self.applied
+
+        def step() -> Steps:
+            q, v, q_next, v_next, tau = (x[None] for x in (*last[1:], applied))
+            return Steps(
+                robot, gravity, np.array([last.dt]), q, v, q_next, v_next, tau, self.contact.wrench[None], table
+            )
+
+        return step_readings(self.world.sensors, robot, step, ())
 
     def _held(self, tau: np.ndarray, start: Any, now: Any, t: float) -> np.ndarray:
         """Return the torque (nv,) at the start of a later substep of a step that began with the torque `tau`.
@@ -284,7 +331,7 @@ class ControlledRobot:
     def forget(self) -> None:
         """Reset the warm start: forget impulses, contact report and torque of the step before."""
         self.impulses, self.contact = None, ContactReport.empty(self.robot, self.world.touching, ())
-        self.latest = self.repeated = None
+        self.latest = self.repeated = self.last = None
 
     def go_on(self, impulses: np.ndarray | None) -> None:
         """Load the warm start of a continued run.
@@ -307,3 +354,17 @@ class ControlledRobot:
         self.impulses = None if progress.impulses is None else progress.impulses.copy()
         self.work, self.contact = progress.work.copy(), progress.contact
         self.latest = None if progress.latest is None else progress.latest.with_own_descriptor()
+
+
+def _points_of(
+    code: StepCode,
+    q: np.ndarray,
+    v: np.ndarray,
+    impulses: np.ndarray | None,
+    count: int,
+    used: list[SubstepControl],
+) -> list[np.ndarray]:
+    """Return the contact points of the `count` parts of a step from (q, v) under the controls `used`, taken again."""
+    points: list[np.ndarray] = []
+    substeps(code, q, v, impulses, count, lambda k, *_: used[k].put(code), points=points)
+    return points

@@ -23,7 +23,16 @@ IMU_COLUMNS = tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
 FORCE_COLUMNS = tuple(f"f{axis}" for axis in AXES)
 WRENCH_COLUMNS = (*FORCE_COLUMNS, *(f"m{axis}" for axis in AXES))
 POSE_COLUMNS = (*AXES, *(f"q{part}" for part in "xyzw"))
+UNITS = {
+    **{f"a{axis}": "m/s^2" for axis in AXES},
+    **{f"w{axis}": "rad/s" for axis in AXES},
+    **{f"f{axis}": "N" for axis in AXES},
+    **{f"m{axis}": "N m" for axis in AXES},
+    **{axis: "m" for axis in AXES},
+    **{f"q{part}": "1" for part in "xyzw"},
+}
 PREFIXES = {"Imu": "imu", "ForceTorque": "force_torque", "ContactForce": "contact_force", "FramePose": "frame_pose"}
+LARGEST = 1e75  # of a coordinate or velocity: squares of larger ones may overflow
 ENGINE: Final = "generic"  # of readings: with "auto" their last bits would depend on the number of steps
 
 
@@ -86,6 +95,18 @@ class Steps:
     contact: np.ndarray
     external: np.ndarray | None = None
     inertias: Inertias | None = None
+
+    def at(self, good: np.ndarray) -> Steps:
+        """Return the steps of a mask (K,)."""
+        inertias = self.inertias
+        if inertias is not None:
+            inertias = Inertias(*(x[good] if x.ndim > own else x for own, x in enumerate(inertias, 1)))
+        gravity, external = self.gravity, self.external
+        return Steps(
+            self.robot, gravity[good] if gravity.ndim > 1 else gravity, self.dt[good], self.q[good], self.v[good],
+            self.q_next[good], self.v_next[good], self.tau[good], self.contact[good],
+            None if external is None else external[good], inertias,
+        )  # fmt: skip
 
     @cached_property
     def middle(self) -> np.ndarray:
@@ -428,6 +449,11 @@ class Readings(Mapping[str, np.ndarray]):
         return f"<Readings of {', '.join(self.columns) or 'no sensors'}>"
 
 
+def unit_of(column: str) -> str:
+    """Return the unit of a column of readings; those without a name of their own are torques of joints."""
+    return UNITS.get(column, "N m")
+
+
 _NONE: dict[str, np.ndarray] = {}
 NO_READINGS = Readings({}, _NONE.__getitem__)
 
@@ -443,11 +469,21 @@ def recorded(columns: Mapping[str, Sequence[str]], arrays: Mapping[str, np.ndarr
     return Readings(columns, dict(arrays).__getitem__)
 
 
+def read(sensors: Sequence[Sensor], steps: Steps) -> list[np.ndarray]:
+    """Return the readings (K, n) of each sensor; NaN in steps whose states are not finite, or too large for squares."""
+    good = np.all([(np.abs(x) < LARGEST).all(axis=1) for x in (steps.q, steps.v, steps.q_next, steps.v_next)], axis=0)
+    part, made = steps if good.all() else steps.at(good), []
+    for sensor in sensors:
+        made.append(np.full((len(good), len(sensor._columns(steps.robot))), np.nan))
+        if good.any():
+            made[-1][good] = sensor._read(part)
+    return made
+
+
 def readings_of(sensors: Sequence[Sensor], steps: Steps, states: int) -> Readings:
     """Return the readings of a run of so many states; those of a last state, which starts no step, are NaN."""
     found = {}
-    for sensor in sensors:
-        rows = sensor._read(steps)
+    for sensor, rows in zip(sensors, read(sensors, steps), strict=True):
         found[sensor.label] = np.full((states, rows.shape[1]), np.nan)
         found[sensor.label][: len(rows)] = rows
     return recorded({sensor.label: sensor._columns(steps.robot) for sensor in sensors}, found)
@@ -459,8 +495,8 @@ def step_readings(
     """Return the readings (*batch, n) of one step, computed when they are read; made: returns the step."""
     by_name, steps = {sensor.label: sensor for sensor in sensors}, cache(made)
 
-    def read(name: str) -> np.ndarray:
-        rows = by_name[name]._read(steps())
+    def of(name: str) -> np.ndarray:
+        (rows,) = read([by_name[name]], steps())
         return rows.reshape(*batch, rows.shape[1])
 
-    return Readings({name: sensor._columns(robot) for name, sensor in by_name.items()}, read)
+    return Readings({name: sensor._columns(robot) for name, sensor in by_name.items()}, of)

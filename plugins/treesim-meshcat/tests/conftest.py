@@ -188,7 +188,8 @@ class Live:
 
         self.robot, self.viewer = arm(), MeshcatViewer()
         self.viewer.port = port
-        scene = Scene(treesim.World(self.robot), self.robot.neutral(), np.zeros(2), "fixed")
+        world = treesim.World(self.robot, sensors=[treesim.Imu(self.robot.body_names[-1]), treesim.JointTorque()])
+        scene = Scene(world, self.robot.neutral(), np.zeros(2), "fixed")
         self.session = LiveSession(scene, self.viewer, SETTINGS)
         self.session._compiled.warm_others = lambda physics: None  # type: ignore[method-assign]  # it would compile
         self.url = self.viewer.url

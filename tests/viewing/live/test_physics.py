@@ -112,7 +112,8 @@ def test_history_is_gone_back_to_and_goes_on_from_there():
 
 def test_a_floating_robot_stands_and_its_joints_lift_it_out_of_the_ground():
     robot = treesim.load("anymal", base="floating")
-    world, knees = treesim.World(robot, ground=treesim.Ground()), ("LF_KFE", "RF_KFE", "LH_KFE", "RH_KFE")
+    sensors, knees = [treesim.Imu("base"), treesim.JointTorque()], ("LF_KFE", "RF_KFE", "LH_KFE", "RH_KFE")
+    world = treesim.World(robot, ground=treesim.Ground(), sensors=sensors)
     q = treesim.standing(robot, robot.configuration({"root_joint": robot.neutral()[:7], **dict.fromkeys(knees, 1.0)}))
     driven = Driven(world, q, Settings(controller="hold", kp=2000.0, kd=100.0))
     driven.physics.scene = driven.physics.scene._replace(base="floating")
@@ -122,6 +123,7 @@ def test_a_floating_robot_stands_and_its_joints_lift_it_out_of_the_ground():
         "com",
         "momentum",
         "contact",
+        "points",
     ]
     assert "rk4" not in driven.screen.panels[-1]["integrators"], "it knows no contact"
     (reply,) = driven.set(referenceIntegrator="rk4")
@@ -131,6 +133,14 @@ def test_a_floating_robot_stands_and_its_joints_lift_it_out_of_the_ground():
     total = sum(np.array(contact["force"]) for contact in driven.state["contacts"].values())
     np.testing.assert_allclose(np.linalg.norm(total), driven.state["contactForce"])
     assert len(driven.state["contacts"]) == 4, "its feet"
+    points = np.array(driven.state["points"])
+    np.testing.assert_allclose(points[:, 3:].sum(axis=0), total, rtol=0, atol=1e-9 * robot.mass)
+    assert np.abs(points[:, 2]).max() < 1e-3, "on the ground"
+    (imu, torque), readings = driven.screen.panels[-1]["sensors"], driven.state["sensors"]
+    assert imu["units"] == ["m/s^2"] * 3 + ["rad/s"] * 3
+    assert torque["columns"] == [robot.dof_name(k) for k in range(robot.nv)]
+    assert np.linalg.norm(readings["imu_base"][:3]) == pytest.approx(9.81, rel=0.2)
+    np.testing.assert_array_equal(readings["joint_torque"], driven.physics.player.simulation.system.applied)
     np.testing.assert_allclose(driven.state["com"], treesim.center_of_mass(robot, driven.state["q"]), atol=1e-12)
     driven.set(running=False)
     assert driven.set(joints=dict.fromkeys(knees, 0.0)) == []

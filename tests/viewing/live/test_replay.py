@@ -114,6 +114,21 @@ def test_contacts_and_the_end_of_a_simulation_are_told():
     assert "it fell" in replay._viewer.states[-1]["message"]
 
 
+def test_contact_points_and_readings_of_a_run_are_told():
+    crate = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+    world = treesim.World(crate, ground=treesim.Ground(), sensors=[treesim.Imu("crate")])
+    run = treesim.Simulation(world, contact_points=True).run(0.01, q0=[0, 0, 0.1, 0, 0, 0, 1])
+    replay = Replay(crate, run, Screen())
+    ask(replay, do="seek", t=0.005)
+    (panel,), state = replay._viewer.panels, replay._viewer.states[-1]
+    assert "points" in panel["can"] and panel["sensors"][0]["name"] == "imu_crate"
+    points = np.array(state["points"])
+    np.testing.assert_allclose(points[:, 3:].sum(axis=0), [0, 0, 9.81], atol=1e-9)
+    np.testing.assert_array_equal(state["sensors"]["imu_crate"], run.sensors["imu_crate"][5])
+    ask(replay, do="seek", t=0.01)
+    assert replay._viewer.states[-1]["sensors"]["imu_crate"] == [None] * 6, "the last state starts no step"
+
+
 def test_a_second_motion_is_its_reference():
     other = Trajectory.of(ROBOT, motion().t, 2 * motion().q, motion().v, motion().tau, motion().energy)
     replay = Replay(ROBOT, motion(), ReferenceScreen(), references={"other.npz": other})

@@ -13,6 +13,7 @@ from ..algebra.tables import motion_at, transform_at
 from .signed_distance import across, vector_of
 from .tables import PER_PAIR, slot_of
 
+PLANES = 8  # triangles of four cells of a height field
 UPRIGHT = 1e-6  # a cylinder's axis so near the normal has no lowest point
 
 
@@ -29,6 +30,7 @@ class Contacts(NamedTuple):
     where: Any
     outward: Any
     chosen: Any  # (PER_PAIR,)
+    plane: Any  # (PLANES, 4) normals and offsets of a solid's faces near the shape
 
 
 def contacts_memory(touch, q):
@@ -38,7 +40,7 @@ def contacts_memory(touch, q):
     kept = np.empty((2, C), np.int64)
     return Contacts(
         kept[0], kept[1], found[:, 0], found[:, 1:4], found[:, 4:7], np.empty(most, np.int64), near[:, 0], near[:, 1:4],
-        near[:, 4:7], np.empty(PER_PAIR, np.int64),
+        near[:, 4:7], np.empty(PER_PAIR, np.int64), np.empty((PLANES, 4), q.dtype),
     )  # fmt: skip
 
 

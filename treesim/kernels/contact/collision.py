@@ -26,7 +26,7 @@ from .candidates import (
     solid_in_world,
     world_point,
 )
-from .coincident import all_distinct, drop_coincident
+from .coincident import EQUAL, all_distinct, drop_coincident
 from .edges import (
     AXIS,
     CROSSING,
@@ -41,7 +41,7 @@ from .edges import (
 )
 from .height_field import meet_height_field, no_height_field
 from .mesh_internal_edges import on_internal_edge_of_meshes
-from .signed_distance import BOX, CONVEX, FAR, GRID, MESH, ROUND, box_face, from_plane, from_solid, vector_of
+from .signed_distance import BOX, CONVEX, FAR, GRID, MESH, PLANE, ROUND, box_face, from_plane, from_solid, vector_of
 from .static_features import Query, meet_box_features
 from .static_mesh import meet_terrain
 from .tables import GROUPS, MESH_GROUPS, PER_PAIR, RIM, slot_of
@@ -54,13 +54,16 @@ ALIKE = 0.9  # cosine between normals of contacts of one group
 
 
 def no_face(touch, k, S, W):
-    """Return 0; variant of `box_on_which` for planes."""
-    return 0
+    """Return 0 and -FAR; variant of `box_on_which` for planes."""
+    return 0, W.p.x * 0 - FAR
 
 
 def box_on_which(touch, k, S, W):
-    """Return the face of pair k's box from which the other shape's points are farthest; 0 for other solids."""
-    best, farthest = 0, -FAR
+    """Return the face of pair k's box from which the other shape is farthest, and this distance.
+
+    0 and -FAR for other solids.
+    """
+    best, farthest = 0, W.p.x * 0 - FAR
     if touch.pair[k, 2] == BOX:
         low, high = points_range(touch, k, S, W)
         for face in range(6):
@@ -69,18 +72,25 @@ def box_on_which(touch, k, S, W):
             least = least - part(vector_of(touch.size, k), face % 3) - rim_extent(touch, k, rotate(S.R, n), W)
             if least > farthest:
                 best, farthest = face, least
-    return best
+        if touch.pair[k, 6] != 1:
+            farthest -= touch.point[touch.pair[k, 3], 3]
+    return best, farthest
 
 
 def points_range(touch, k, S, W):
     """Return the least and the largest coordinates of the points of pair k, in the axes of the solid with pose S."""
-    low = local_point(touch, k, 0, S, W)
-    high = low
-    for j in range(1, touch.pair[k, 4]):
-        p = local_point(touch, k, j, S, W)
+    o, far = rotate_back(S.R, sub(W.p, S.p)), S.p.x * 0 + FAR
+    zero = far * 0
+    x, y, z = (rotate_back(W.R, rotate(S.R, Vector(zero + 1, zero, zero))),
+               rotate_back(W.R, rotate(S.R, Vector(zero, zero + 1, zero))),
+               rotate_back(W.R, rotate(S.R, Vector(zero, zero, zero + 1))))  # fmt: skip
+    low, high = Vector(far, far, far), Vector(-far, -far, -far)
+    for j in range(touch.pair[k, 3], touch.pair[k, 3] + touch.pair[k, 4]):
+        v = vector_of(touch.point, j)
+        p = Vector(dot(x, v), dot(y, v), dot(z, v))
         low = Vector(minimum(low.x, p.x), minimum(low.y, p.y), minimum(low.z, p.z))
         high = Vector(maximum(high.x, p.x), maximum(high.y, p.y), maximum(high.z, p.z))
-    return low, high
+    return add(o, low), add(o, high)
 
 
 def rim_extent(touch, k, n, W):
@@ -113,20 +123,34 @@ def broad_phase(touch, k, r, S, dt, margin, solids):
     return reach if gap < reach else -reach
 
 
-def narrow_phase(touch, k, r, dt, margin, m, S, W, reach, solids):
-    """Add the points of pair k that are within reach to m; return their number."""
+def narrow_phase(touch, k, r, dt, margin, m, S, W, reach, face, solids):
+    """Add the points of pair k that are within reach to m; return their number. face: of a box (`box_on_which`)."""
     cylinder, count = touch.pair[k, 6] == 1, 0
-    face = solids.face(touch, k, S, W)
     up = up_from(touch, k, S, face)
+    along, height = rotate_back(W.R, up), solid_height(touch, k, S, W, up, face)
     for j in range(RIM if cylinder else touch.pair[k, 4]):
-        p = rim_along(touch, k, j, up, W) if cylinder else world_point(touch, k, j, W)
         rho = reach * 0 if cylinder else touch.point[touch.pair[k, 3] + j, 3]
-        gap, n = solids.distance(touch, k, rotate_back(S.R, sub(p, S.p)), rho, face)
-        if gap < reach:
-            n = rotate(S.R, n)
-            x = middle_of(touch, k, p, rho, gap, n)
-            count = add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids)
+        if cylinder or dot(along, vector_of(touch.point, touch.pair[k, 3] + j)) - rho < height + reach + EQUAL:
+            p = rim_along(touch, k, j, up, W) if cylinder else world_point(touch, k, j, W)
+            gap, n = solids.distance(touch, k, rotate_back(S.R, sub(p, S.p)), rho, face)
+            if gap < reach:
+                n = rotate(S.R, n)
+                x = middle_of(touch, k, p, rho, gap, n)
+                count = add_candidate(touch, k, r, dt, margin, m, count, j, x, gap, n, solids)
     return count
+
+
+def solid_height(touch, k, S, W, up, face):
+    """Return the height along `up` from the body of pair k's shape of its solid: a plane or a box's face; else FAR.
+
+    Points that are higher have at least this gap, for which most points of a large hull are not looked at.
+    """
+    height = dot(up, sub(S.p, W.p))
+    if touch.pair[k, 2] == BOX:
+        height += part(vector_of(touch.size, k), face % 3)
+    elif touch.pair[k, 2] != PLANE:
+        height = height * 0 + FAR
+    return height
 
 
 def meet_axis(touch, k, r, dt, margin, m, count, S, W):
@@ -227,8 +251,10 @@ def meet(touch, k, r, dt, margin, m, solids):
     else:
         reach = broad_phase(touch, k, r, S, dt, margin, solids)
         if reach > 0:
-            count = narrow_phase(touch, k, r, dt, margin, m, S, W, reach, solids)
-            count = solids.between(touch, k, r, dt, margin, m, count, S, W, reach)
+            face, gap = solids.face(touch, k, S, W)
+            if gap < reach:
+                count = narrow_phase(touch, k, r, dt, margin, m, S, W, reach, face, solids)
+                count = solids.between(touch, k, r, dt, margin, m, count, S, W, reach)
     return count
 
 
@@ -358,14 +384,21 @@ def find_contacts(touch, r, dt, margin, found, m, solids=SOLIDS):
     """
     n = 0
     for k in range(touch.pair.shape[0]):
-        count = meet(touch, k, r, dt, margin, m, solids) if touch.pair[k, 2] != CONVEX else 0
-        if is_terrain(touch, k) and count > PER_PAIR:
-            first = 0
-            for _ in range(GROUPS if touch.pair[k, 2] == GRID else MESH_GROUPS):
-                if first < count:
-                    end = put_alike_first(m, first, count)
-                    n = keep_four(touch, k, r, dt, m, first, end, n)
-                    first = end
-        else:
-            n = keep_four(touch, k, r, dt, m, 0, count, n)
+        if touch.pair[k, 2] != CONVEX:
+            n = find_contacts_of_pair(touch, k, r, dt, margin, m, n, solids)
     return keep_found(touch, found, m, n)
+
+
+def find_contacts_of_pair(touch, k, r, dt, margin, m, n, solids):
+    """Find the contacts of pair k, from contact n on; return the number of all contacts so far."""
+    count = meet(touch, k, r, dt, margin, m, solids)
+    if is_terrain(touch, k) and count > PER_PAIR:
+        first = 0
+        for _ in range(GROUPS if touch.pair[k, 2] == GRID else MESH_GROUPS):
+            if first < count:
+                end = put_alike_first(m, first, count)
+                n = keep_four(touch, k, r, dt, m, first, end, n)
+                first = end
+    else:
+        n = keep_four(touch, k, r, dt, m, 0, count, n)
+    return n

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.linear import Vector
+from ..algebra.linear import Vector, rotate_back, sub
+from ..algebra.numbers import maximum, select, some
 from ..algebra.state_lanes import gathered, lane_count, scattered
-from .candidates import Contacts, contacts_memory, put_row
-from .collision import MESHES, SOLIDS, find_contacts
-from .signed_distance import vector_of
+from ..algebra.tables import transform_at
+from .candidates import Contacts, ball_of, contacts_memory, put_row, reach_of, solid_in_world
+from .collision import MESHES, SOLIDS, find_contacts_of_pair
+from .signed_distance import BOX, CONVEX, FAR, GRID, MESH, ROUND, box_excess, from_smooth, vector_of
 from .simd_collision import MOST, Finder
-from .tables import FOUND
 
 POSE, VELOCITY = 12, 6  # numbers of a body
 NUMBERS = 9  # of a contact: active, slot, gap, point, normal
@@ -43,7 +44,8 @@ class EachState(NamedTuple):
     W: Any
     V: Any
     contacts: Contacts  # of one state
-    external: Any
+    near: Any  # (lanes, P) near pairs, and (lanes,) their number
+    nears: Any
     pair: Any  # (lanes, MOST) and their numbers (lanes, MOST, NUMBERS)
     number: Any
     size: Any  # (lanes,): of contacts, those that are already contacts of all, and the number of each state's contacts
@@ -55,10 +57,11 @@ class EachState(NamedTuple):
 def each_state_memory(touch, n_bodies, x):
     """Scratch memory with the dtype of x, real numbers; n_bodies: without the world."""
     lanes, bodies = lane_count(), n_bodies + 1
-    whole = np.empty((2, lanes), np.int64)
+    whole = np.empty((3, lanes), np.int64)
     return EachState(
         np.empty(lanes * bodies * POSE, x.dtype), np.empty(lanes * bodies * VELOCITY, x.dtype),
-        contacts_memory(touch, x), np.empty((0, FOUND), x.dtype), np.empty((lanes, MOST), np.int64),
+        contacts_memory(touch, x), np.empty((lanes, touch.pair.shape[0]), np.int64), whole[2],
+        np.empty((lanes, MOST), np.int64),
         np.empty((lanes, MOST, NUMBERS), x.dtype), whole[0], whole[1], np.empty(lanes, x.dtype),
         np.empty(lanes * NUMBERS, x.dtype),
     )  # fmt: skip
@@ -71,12 +74,15 @@ def make_find_each(solids):
         """Find the contacts of each state; return the number of contacts of all, and write that of each state."""
         each, bodies = m.each, r.W.shape[0]
         store_bodies(r, each, m.own)
+        list_near_pairs(touch, r, dt, margin, m, each)
         for lane in range(lane_count()):
             of_one = Bodies(
                 each.W[lane * bodies * POSE : (lane + 1) * bodies * POSE].reshape((bodies, POSE)),
                 each.V[lane * bodies * VELOCITY : (lane + 1) * bodies * VELOCITY].reshape((bodies, VELOCITY)),
             )
-            n = find_contacts(touch, of_one, dt, margin, each.external, each.contacts, solids)
+            n = 0
+            for j in range(each.nears[lane]):
+                n = find_contacts_of_pair(touch, each.near[lane, j], of_one, dt, margin, each.contacts, n, solids)
             within = solids.distinct(OneState(touch, each.contacts), min(n, touch.capacity))
             each.count[lane] = within + (n - min(n, touch.capacity))
             store_contacts(each, lane, min(within, MOST))
@@ -84,6 +90,38 @@ def make_find_each(solids):
         return merge(touch, each, m, active)
 
     return find_each
+
+
+def list_near_pairs(touch, r, dt, margin, m, each):
+    """List the pairs of each state that may touch in the step, by bounding balls."""
+    for lane in range(lane_count()):
+        each.nears[lane] = 0
+    for k in range(touch.pair.shape[0]):
+        near = is_near(touch, k, r, dt, margin)
+        if some(near):
+            scattered(m.number, 0, 1, m.own, select(near, 1, 0))
+            for lane in range(lane_count()):
+                if m.number[lane] > 0:
+                    each.near[lane, each.nears[lane]] = k
+                    each.nears[lane] += 1
+
+
+def is_near(touch, k, r, dt, margin):
+    """Return a mask of the states in which the bounding ball of pair k's shape may touch its solid in the step."""
+    ball, solid, size = ball_of(touch, k, transform_at(r.W, touch.pair[k, 0])), touch.pair[k, 2], touch.size
+    S, reach = solid_in_world(touch, k, transform_at(r.W, touch.pair[k, 1])), reach_of(touch, k, r, ball, dt, margin)
+    p, reach = rotate_back(S.R, sub(ball, S.p)), reach + maximum(touch.ball[k, 3], ROUND)
+    gap, _ = from_smooth(touch, k, p)
+    if solid == BOX:
+        d = box_excess(p, size, k)
+        gap = maximum(d.x, maximum(d.y, d.z))
+    if solid == GRID:
+        gap = p.z - size[k, 2]
+    if solid == MESH:
+        gap = p.z * 0 - FAR
+    if solid == CONVEX:
+        gap = p.z * 0 + FAR
+    return gap < reach
 
 
 def store_bodies(r, each, own):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from ..algebra.linear import Vector, cross, dot, rotate, rotate_back, scale, sub
 from ..algebra.numbers import absolute, maximum, minimum, sqrt
-from .candidates import ball_of, reach_of, rim_along, world_point
-from .signed_distance import FAR, from_grid
+from .candidates import PLANES, ball_of, put_row, reach_of, rim_along, world_point
+from .signed_distance import FAR, from_grid, vector_of
 from .static_features import Query, corner_gap, leans_out, meet_edge, offer, offer_new
 from .tables import RIM
 
@@ -104,12 +104,12 @@ def normal_on_peak(query, i, j, n):
     return found
 
 
-def meet_peaks(query, count, place, window):
-    """Add contacts of the nodes of a range of cells; return the number of candidates."""
+def meet_peaks(query, count, place, window, low):
+    """Add contacts of the nodes of a range of cells; return the number of candidates. low: see `meet_shape_points`."""
     touch, k = query.touch, query.k
     for i in range(window.i, window.i_end + 1):
         for j in range(window.j, window.j_end + 1):
-            if is_peak(touch, k, i, j):
+            if height_at(touch, k, i, j) > low - ON_BORDER and is_peak(touch, k, i, j):
                 p = node(touch, k, i, j)
                 gap, n = corner_gap(query, p)
                 if gap < query.reach and normal_on_peak(query, i, j, n):
@@ -117,13 +117,16 @@ def meet_peaks(query, count, place, window):
     return count
 
 
-def meet_ridge(query, count, place, i, j, di, dj):
+def meet_ridge(query, count, place, i, j, di, dj, low):
     """Add contacts of the edge from node (i, j) along (di, dj), (1, 0), (0, 1) or (1, 1), if the surface is convex.
 
-    Its faces have the third nodes (i + 1, j + 1) and (i, j) less the edge's normal, or the other nodes of the cell.
+    low: see `meet_shape_points`. Its faces have the third nodes (i + 1, j + 1) and (i, j) less the edge's normal, or
+    the other nodes of the cell.
     """
-    touch, k = query.touch, query.k
+    touch, k, high = query.touch, query.k, low - FAR
     if is_node(touch, k, i + di, j + dj):
+        high = maximum(height_at(touch, k, i, j), height_at(touch, k, i + di, j + dj))
+    if high > low - ON_BORDER:
         i_left, j_left, i_right, j_right = i + 1, j + 1, i - dj, j - di
         if di == dj:
             i_left, j_left, i_right, j_right = i, j + 1, i + 1, j
@@ -142,13 +145,13 @@ def meet_ridge(query, count, place, i, j, di, dj):
     return count
 
 
-def meet_ridges(query, count, place, window):
-    """Add contacts of the edges of a range of cells; return the number of candidates."""
+def meet_ridges(query, count, place, window, low):
+    """Add contacts of the edges of a range of cells; return the number of candidates. low: see `meet_shape_points`."""
     for i in range(window.i, window.i_end + 1):
         for j in range(window.j, window.j_end + 1):
-            count = meet_ridge(query, count, place, i, j, 1, 0)
-            count = meet_ridge(query, count, place, i, j, 0, 1)
-            count = meet_ridge(query, count, place, i, j, 1, 1)
+            count = meet_ridge(query, count, place, i, j, 1, 0, low)
+            count = meet_ridge(query, count, place, i, j, 0, 1, low)
+            count = meet_ridge(query, count, place, i, j, 1, 1, low)
     return count
 
 
@@ -237,32 +240,75 @@ def meet_below(query, count, point):
     return count
 
 
-def meet_shape_points(query, count, ball):
-    """Add contacts of the shape's points with the triangles near them; return the number of candidates.
+def put_planes(query, window):
+    """Write normal and offset of the triangles of a range of cells, in the axes of the shape's body; return how many.
 
-    ball: centre of the shape's bounding ball in the grid's axes.
+    0 if there are more than PLANES.
     """
-    touch, k, S = query.touch, query.k, query.S
-    cylinder = touch.pair[k, 6] == 1
-    for point in range(RIM if cylinder else touch.pair[k, 4]):
-        p, radius = ball, touch.ball[k, 3] + query.reach
-        if not cylinder:
-            p = rotate_back(S.R, sub(world_point(touch, k, point, query.W), S.p))
-            radius = touch.point[touch.pair[k, 3] + point, 3] + query.reach
-        if p.z - radius < touch.size[k, 2]:
-            count = meet_shape_point(query, count, point, p, radius)
-    return count
+    touch, k, S, W, planes, n = query.touch, query.k, query.S, query.W, query.m.plane, 0
+    if (window.i_end - window.i) * (window.j_end - window.j) * 2 <= PLANES:
+        o = rotate_back(S.R, sub(W.p, S.p))
+        for i in range(window.i, window.i_end):
+            for j in range(window.j, window.j_end):
+                for half in range(2):
+                    one, two, three = triangle(touch, k, i, j, half)
+                    normal = triangle_normal(one, two, three)
+                    put_row(planes, n, rotate_back(W.R, rotate(S.R, normal)))
+                    planes[n, 3] = dot(normal, sub(o, one))
+                    n += 1
+    return n
 
 
-def meet_shape_point(query, count, point, p, radius):
-    """Add contacts of one point of the shape, or of a rim, with the triangles within `radius` of p."""
+def least_height(planes, n, v):
+    """Return the least height of a point v over n planes; -FAR without planes."""
+    found = v.x * 0 - FAR
+    if n > 0:
+        found = -found
+    for j in range(n):
+        found = minimum(found, dot(vector_of(planes, j), v) + planes[j, 3])
+    return found
+
+
+def meet_shape_points(query, count, ball, window):
+    """Add contacts of the shape's points with the triangles near them.
+
+    Returns the number of candidates, and a lower bound of the shape's height less the query's reach. ball: centre of
+    the shape's bounding ball in the grid's axes. window: cells near the shape.
+    """
+    touch, k, S, W = query.touch, query.k, query.S, query.W
+    if touch.pair[k, 6] == 1:
+        low = ball.z - touch.ball[k, 3] - query.reach
+        for point in range(RIM):
+            count = meet_shape_point(query, count, point, ball, touch.ball[k, 3] + query.reach, -FAR)
+    else:
+        low, first, planes = query.reach * 0 + FAR, touch.pair[k, 3], 0
+        if touch.pair[k, 4] > PLANES:
+            planes = put_planes(query, window)
+        o = rotate_back(S.R, sub(W.p, S.p)).z
+        up = rotate_back(W.R, rotate(S.R, Vector(o * 0, o * 0, o * 0 + 1)))
+        for point in range(touch.pair[k, 4]):
+            v, radius = vector_of(touch.point, first + point), touch.point[first + point, 3] + query.reach
+            low = minimum(low, o + dot(up, v) - radius)
+            least = least_height(query.m.plane, planes, v)
+            if least < radius + ON_BORDER:
+                p = rotate_back(S.R, sub(world_point(touch, k, point, W), S.p))
+                count = meet_shape_point(query, count, point, p, radius, least)
+    return count, low
+
+
+def meet_shape_point(query, count, point, p, radius, least):
+    """Add contacts of one point of the shape, or of a rim, with the triangles within `radius` of p.
+
+    least: lower bound of its height over the planes of all triangles near the shape.
+    """
     window = window_about(query.touch, query.k, p, radius)
     if p.z - radius < highest(query.touch, query.k, window):
         for i in range(window.i, window.i_end):
             for j in range(window.j, window.j_end):
                 count = meet_triangle(query, count, point, i, j, 0)
                 count = meet_triangle(query, count, point, i, j, 1)
-        count = meet_below(query, count, point)
+        if least < ON_BORDER - BEHIND:
+            count = meet_below(query, count, point)
     return count
 
 
@@ -273,11 +319,13 @@ def meet_height_field(touch, k, r, dt, margin, m, S, W, solids):
     count, low = 0, ball.z - touch.ball[k, 3] - reach
     if low < touch.size[k, 2]:
         window = window_about(touch, k, ball, touch.ball[k, 3] + reach)
-        if window.i < window.i_end and low < highest(touch, k, window):
+        top = highest(touch, k, window)
+        if window.i < window.i_end and low < top:
             query = Query(touch, k, r, dt, margin, m, S, W, reach, solids)
-            count = meet_shape_points(query, count, ball)
-            count = meet_peaks(query, count, RIM, window)
-            count = meet_ridges(query, count, RIM, window)
+            count, low = meet_shape_points(query, count, ball, window)
+            if low < top + ON_BORDER:
+                count = meet_peaks(query, count, RIM, window, low)
+                count = meet_ridges(query, count, RIM, window, low)
     return count
 
 

@@ -83,11 +83,12 @@ class Least(NamedTuple):
     behind: Any
 
 
-def least_along(touch, k, one, d, tilt):
+def least_along(touch, k, one, d, tilt, most):
     """Return the point one + t d, 0 <= t <= 1, where the distance from pair k's shape plus tilt t is least.
 
-    The tangents at two points with slopes of different sign cross at the next point (Kelley's cutting planes): exact
-    after a few steps for polyhedra, one bit or more a step for round shapes.
+    If it is above `most`, another point above `most` may be returned. The tangents at two points with slopes of
+    different sign cross at the next point (Kelley's cutting planes): exact after a few steps for polyhedra, one bit
+    or more a step for round shapes.
     """
     low, high = tilt * 0, tilt * 0 + 1
     at_low, before = shape_distance(touch, k, one)
@@ -101,16 +102,19 @@ def least_along(touch, k, one, d, tilt):
         along = (at_high - at_low + falling * low - rising * high) / (falling - rising)
         along = minimum(maximum(along, low), high)
         bound = at_low + falling * (along - low)
-        value, n = shape_distance(touch, k, add(one, scale(d, along)))
-        value += tilt * along
-        slope = dot(n, d) + tilt
         cuts += 1
-        if value - bound < EXACT:
-            cuts = CUTS
-        elif slope < 0:
-            low, at_low, falling, before = along, value, slope, n
+        if bound > most:
+            value, cuts = bound, CUTS
         else:
-            high, at_high, rising, behind = along, value, slope, n
+            value, n = shape_distance(touch, k, add(one, scale(d, along)))
+            value += tilt * along
+            slope = dot(n, d) + tilt
+            if value - bound < EXACT:
+                cuts = CUTS
+            elif slope < 0:
+                low, at_low, falling, before = along, value, slope, n
+            else:
+                high, at_high, rising, behind = along, value, slope, n
     return Least(along, value - tilt * along, falling, rising, before, behind)
 
 
@@ -141,20 +145,32 @@ class Stretch(NamedTuple):
     last_normal: Any
 
 
+def stretch_near_ball(touch, k, one, d):
+    """Return the point of a segment that is nearest to a sphere, as `nearest_stretch` does."""
+    far = one.x * 0 + FAR
+    along = dot(sub(vector_of(touch.point, touch.pair[k, 3]), one), d) / dot(d, d)
+    gap, n = shape_distance(touch, k, add(one, scale(d, along)))
+    if along < 0 or along > 1:
+        gap = far
+    return Stretch(along, gap, n, along, far, n)
+
+
 def nearest_stretch(touch, k, one, d, reach):
     """Return the points of the segment from `one` along d that are nearest to pair k's shape, if within reach.
 
     They are the ends of the part along which the distance is constant to LEVEL, or one point if that is short. There is
     none if an end of the segment is nearest.
     """
+    if touch.pair[k, 15] == BALL:
+        return stretch_near_ball(touch, k, one, d)
     length = sqrt(dot(d, d))
     level, far = LEVEL * length, length * 0 + FAR
-    least = least_along(touch, k, one, d, length * 0)
+    least = least_along(touch, k, one, d, length * 0, reach)
     found = Stretch(least.along, far, least.before, least.along, far, least.before)
     if least.gap < reach and least.falling < level and least.rising > -level:
         start, end = least, least
         if least.falling >= -level or least.rising <= level:
-            start, end = least_along(touch, k, one, d, level), least_along(touch, k, one, d, -level)
+            start, end = least_along(touch, k, one, d, level, far), least_along(touch, k, one, d, -level, far)
         if (end.along - start.along) * length >= NARROW:
             first, last = start.behind, end.before
             if start.falling >= 0:  # at an end of the segment, whose normal is that of the point there

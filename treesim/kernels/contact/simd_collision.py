@@ -20,7 +20,7 @@ from .collision import gap_price, worth
 from .signed_distance import FAR, ROUND, from_smooth, vector_of
 from .tables import PER_PAIR, RIM, slot_of
 
-MOST = 32  # contacts of one state, and of all states together, that are looked after
+MOST = 64  # contacts of one state, and of all states together, that are looked after
 CAPACITY = (
     MOST + 8 * PER_PAIR
 )  # contacts of all states together after the last pair: four of it of each of eight states

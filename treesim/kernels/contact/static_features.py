@@ -19,6 +19,7 @@ from .tables import slot_of
 BETWEEN = 1e-3  # sine of the angle by which a normal may be outside of those of a feature
 SAME = 1e-9  # m: contacts nearer to each other, with the same normal, are one
 EDGES, CORNERS = 12, 8  # of a box
+FEW_FACES = 20  # more faces than this are worth a quick test
 
 
 class Query(NamedTuple):
@@ -57,13 +58,14 @@ def offer(query, count, place, p, gap, n):
 
 def offer_new(query, count, place, x, gap, n):
     """Add a contact at x with normal n, both in the world, unless the same is among the candidates."""
-    new, m = True, query.m
+    new, m, slot = True, query.m, slot_of(query.touch, query.k, place)
     for c in range(count):
         d, e = sub(vector_of(m.where, c), x), sub(vector_of(m.outward, c), n)
         if dot(d, d) < SAME * SAME and dot(e, e) < SAME * SAME:
             new = False
-        if m.place[c] == slot_of(query.touch, query.k, place):
+        if m.place[c] == slot:
             place += 1
+            slot = slot_of(query.touch, query.k, place)
     if new:
         count = add_candidate(
             query.touch, query.k, query.r, query.dt, query.margin, m, count, place, x, gap, n, query.solids
@@ -80,14 +82,32 @@ def leans_out(query, n, t):
     return -dot(rotate(query.W.R, n), own) <= BETWEEN * sqrt(dot(own, own))
 
 
-def near_ball(query, one, d):
-    """Return whether a segment is within reach of the bounding ball of the shape."""
-    ball = rotate_back(query.S.R, sub(ball_of(query.touch, query.k, query.W), query.S.p))
+def may_be_near(query, one, d):
+    """Return whether the segment from `one` along d may be within reach of the shape.
+
+    Tests are those of the shape's bounding ball and, for a polyhedron of many faces, of its points along the direction
+    of the ball, which is much faster than its distance.
+    """
+    touch, k = query.touch, query.k
+    ball = rotate_back(query.S.R, sub(ball_of(touch, k, query.W), query.S.p))
     w = sub(ball, one)
     along = minimum(maximum(dot(w, d) / maximum(dot(d, d), 1e-300), 0), 1)
     w = sub(w, scale(d, along))
-    most = query.touch.ball[query.k, 3] + query.reach
-    return dot(w, w) < most * most
+    most = touch.ball[k, 3] + query.reach
+    near = dot(w, w) < most * most
+    if near and touch.pair[k, 16] > FEW_FACES and dot(w, w) > 0:
+        u = rotate_back(query.W.R, rotate(query.S.R, scale(w, 1 / sqrt(dot(w, w)))))
+        gap = least_height(touch, k, u) - dot(u, to_body(query, add(one, scale(d, along))))
+        near = gap < query.reach + SAME
+    return near
+
+
+def least_height(touch, k, u):
+    """Return the least of the heights of the points of pair k, less their radii, along u in the axes of the body."""
+    found = u.x * 0 + FAR
+    for j in range(touch.pair[k, 3], touch.pair[k, 3] + touch.pair[k, 4]):
+        found = minimum(found, dot(u, vector_of(touch.point, j)) - touch.point[j, 3])
+    return found
 
 
 def meet_edge(query, count, place, one, other, left, right):
@@ -97,7 +117,7 @@ def meet_edge(query, count, place, one, other, left, right):
     left, right: directions from `one` to points of the two faces at the edge.
     """
     d = sub(other, one)
-    if near_ball(query, one, d):
+    if may_be_near(query, one, d):
         start = to_body(query, one)
         found = nearest_stretch(query.touch, query.k, start, sub(to_body(query, other), start), query.reach)
         for end in range(2):
@@ -112,7 +132,7 @@ def meet_edge(query, count, place, one, other, left, right):
 def corner_gap(query, p):
     """Return the signed distance of a corner p from the shape, and the shape's normal; FAR beyond reach."""
     gap, n = query.reach * 0 + FAR, p
-    if near_ball(query, p, scale(p, p.x * 0)):
+    if may_be_near(query, p, scale(p, p.x * 0)):
         gap, n = shape_distance(query.touch, query.k, to_body(query, p))
     return gap, n
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ...export.description import joints
 from ...model.tree import Tree
 from ...simulation.control import CONTROLLERS
 from ...simulation.integrators import CompiledRule
+from ...simulation.sensors import Readings, unit_of
 from ...simulation.step import touches
 from ...simulation.world import World
 from .effective_mass import effective_mass
@@ -51,8 +53,32 @@ def panel_of(world: World, scenes: dict[str, Any]) -> dict[str, Any]:
         "integrators": [name for name in plugins.available("integrators") if _serves(world, name)],
         "solvers": plugins.available("contact_solvers") if world.touching.active else [],
         "controllers": list(CONTROLLERS),
-        "can": [*CAN, *(["contact"] if world.ground or world.bodies else [])],
+        "can": [*CAN, *(["contact", "points"] if world.ground or world.bodies else [])],
+        "sensors": columns_of({sensor.label: sensor._columns(robot) for sensor in world.sensors}),
     }
+
+
+def columns_of(sensors: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """Return name, columns and units of sensors, from the names of their columns."""
+    return [
+        {"name": name, "columns": list(columns), "units": [unit_of(column) for column in columns]}
+        for name, columns in sensors.items()
+    ]
+
+
+def readings(found: Readings, k: int | None = None) -> dict[str, list[float | None]]:
+    """Return the readings of a step by name, or those at state k of a run; none where they are too large."""
+    try:
+        rows = {name: found[name] if k is None else found[name][k] for name in found}
+    except TreesimError:
+        return {}
+    return {name: [finite(x) for x in row.tolist()] for name, row in rows.items()}
+
+
+def points_of(points: np.ndarray) -> list[list[float]]:
+    """Return position [m] and force [N] of contact points, one row of 6 numbers a point."""
+    rows = np.concatenate([points["position"], points["force"]], axis=1)
+    return rows[rows[:, 3:].any(axis=1) & np.isfinite(rows).all(axis=1)].tolist()
 
 
 def touched(robot: Tree, q: np.ndarray, forces: np.ndarray) -> dict[str, Any]:

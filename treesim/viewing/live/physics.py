@@ -25,7 +25,7 @@ from .controller import Drive, without_effort_limits
 from .forces import Force
 from .history import History, Moment
 from .mouse_spring import G, MouseSpring
-from .panel import NO_FRAME, effective_mass_at, finite, momenta, movable, total_energy, touched
+from .panel import NO_FRAME, effective_mass_at, finite, momenta, movable, points_of, readings, total_energy, touched
 from .reference import NONE, SIMULATION, RecordedReference, Reference, ReferenceSettings, SimulatedReference, apart
 from .settings import Settings
 from .timed import TimedSimulation
@@ -396,7 +396,8 @@ class LivePhysics:
         """Return motion, forces, energy and momentum of the robot as JSON values."""
         player, robot, settings = self.player, self.robot, self.settings
         q, v = player.q, player.v
-        wrench = player.simulation.system.contact.wrench[1:, :3]
+        system = player.simulation.system
+        wrench = system.contact.wrench[1:, :3]
         held = settings.controller != "none"
         aim = self.drive.inner.posture if isinstance(self.drive.inner, PD) else None
         return {
@@ -409,6 +410,8 @@ class LivePhysics:
             "momentum": momenta(robot, q, v),
             "contactForce": float(np.linalg.norm(wrench.sum(axis=0))),
             "contacts": touched(robot, q, wrench),
+            "points": points_of(system.contact.points) if wrench.any() else [],
+            "sensors": readings(system.readings()) if self.world.sensors else {},
             "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
             "weight": robot.mass * G,
             "pull": None if self.pull is None else self.pull.to_dict(),

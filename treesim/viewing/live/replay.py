@@ -24,10 +24,13 @@ from .panel import (
     STATE_SECONDS,
     TOO_MANY,
     checked_frame,
+    columns_of,
     effective_mass_at,
     finite,
     momenta,
     movable,
+    points_of,
+    readings,
     seen,
     touched,
 )  # fmt: skip
@@ -223,10 +226,17 @@ class Replay:
         return {
             **seen(self.robot),
             "references": [NONE, *self._references] if self._references else [],
-            "can": ["seek", "com", "momentum", *(["contact"] if self.trajectory.contact is not None else [])],
+            "can": ["seek", "com", "momentum", *self._contact],
+            "sensors": columns_of(self.trajectory.sensors.columns),
             "replay": True,
             "note": "a recorded motion: joints are shown, and cannot be set",
         }
+
+    @property
+    def _contact(self) -> list[str]:
+        """What there is of contact: forces on bodies, and at points."""
+        contact = self.trajectory.contact
+        return [] if contact is None else ["contact", *([] if contact.points is None else ["points"])]
 
     def _send_state(self) -> None:
         """Send the state to all pages."""
@@ -260,6 +270,8 @@ class Replay:
             "history": list(self.span),
             "contactForce": float(np.linalg.norm(forces.sum(axis=0))),
             "contacts": touched(robot, q, forces),
+            "points": points_of(trajectory.contacts(k)) if "points" in self._contact else [],
+            "sensors": readings(trajectory.sensors, k),
             "com": center_of_mass(robot, q).tolist() if robot.mass > 0 else None,
             "momentum": momenta(robot, q, trajectory.v[k]),
             "weight": robot.mass * G,

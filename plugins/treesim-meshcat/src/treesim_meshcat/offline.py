@@ -34,6 +34,7 @@ NOTE = (
     "with joint forces within their limits, damping, gravity, and the pull of the mouse (Ctrl-drag). "
 )
 STOPS = "Joint limits and joint friction act with implicit_midpoint and semi_implicit_euler. "
+LACKS = "Reference runs, momenta, contact points and sensors are not computed here, but by treesim view. "
 GROUND = "The robot's collision shapes meet the ground, with Coulomb friction; its links pass through each other."
 NO_GROUND = "Contact is not simulated: links pass through each other and through the grid."
 NOT_HELD = " Spherical and planar joints are not controlled."
@@ -126,7 +127,7 @@ def _physics(world: World, start: dict[str, Any], backends: Iterable[str], solve
     _check_name("integrator", start["integrator"], rules)
     return {
         "facts": description(world.robot), "start": start, "ground": bool(world.ground),
-        "note": NOTE + STOPS * bool(stages) + (GROUND if world.ground else NO_GROUND),
+        "note": NOTE + STOPS * bool(stages) + LACKS + (GROUND if world.ground else NO_GROUND),
         "modules": {name: {**module.layout(), "code": _packed(module.code)} for name, module in modules.items()},
         "stages": {
             name: {**stage.layout(), "code": _packed(stage.code), "image": _packed(stage.image)}

@@ -10,6 +10,7 @@ const OVERLAYS = [  // its name, what the page must receive for it, what the pan
     ["frames", null, "body frames"],
     ["com", "com", "centre of mass"],
     ["contacts", "contact", "contact forces"],
+    ["points", "points", "contact points"],
     ["external", "pull", "external forces"],
     ["torques", "axes", "joint torques"],
 ];
@@ -25,6 +26,7 @@ class Overlays {
         this.shown = Object.fromEntries(OVERLAYS.map(([name]) => [name, ["visual", "external"].includes(name)]));
         this.layers = Object.create(null);  // objects of the scene, by the name of what shows them
         this.arrows = Object.create(null);  // of contact forces, by body
+        this.points = Object.create(null);  // arrows of forces at contact points, by number
         this.torques = Object.create(null);  // arrows, by joint
         this.external = Object.create(null);  // arrows, by name of the force
         this.links = [];  // facts about each body
@@ -53,10 +55,11 @@ class Overlays {
         for (const [name, paths] of Object.entries(scene.overlays || {})) {
             this.layers[name] = paths.map((path) => this.stage.find(path));
         }
-        for (const arrows of [this.arrows, this.torques, this.external]) {
+        for (const arrows of [this.arrows, this.points, this.torques, this.external]) {
             for (const arrow of Object.values(arrows)) this.stage.viewer.scene.remove(arrow);
         }
         this.arrows = Object.create(null);
+        this.points = Object.create(null);
         this.torques = Object.create(null);
         this.external = Object.create(null);
         this.showLayers();
@@ -125,15 +128,22 @@ class Overlays {
         line.position.z = -height / 2;
     }
 
-    // An arrow for the force on each body that touches something; the robot's weight is as long as in recordings.
+    // An arrow for the force on each body that touches something, and for that at each contact point; the robot's weight is
+    // as long as in recordings.
     drawContacts() {
-        const {state, panel} = this.session;
-        const forces = (this.shown.contacts && state && panel && state.contacts) || {};
-        for (const [name, arrow] of Object.entries(this.arrows)) arrow.visible = name in forces;
+        const {state, panel} = this.session, there = state && panel;
+        this.drawForces(this.arrows, (this.shown.contacts && there && state.contacts) || {});
+        const rows = (this.shown.points && there && state.points) || [];
+        this.drawForces(this.points, Object.fromEntries(rows.map((row, k) => [k, {at: row.slice(0, 3), force: row.slice(3)}])));
+    }
+
+    drawForces(arrows, forces) {
+        const {state} = this.session, {Vector3} = MeshCat.THREE;
+        for (const [name, arrow] of Object.entries(arrows)) arrow.visible = name in forces;
         for (const [name, {at, force}] of Object.entries(forces)) {
-            if (!this.arrows[name]) this.arrows[name] = makeArrow(this.stage, FORCE_COLOR);
-            const along = new MeshCat.THREE.Vector3(...force).multiplyScalar(this.stage.weight / state.weight);
-            pointArrow(this.arrows[name], new MeshCat.THREE.Vector3(...at), along, this.stage.radius);
+            if (!arrows[name]) arrows[name] = makeArrow(this.stage, FORCE_COLOR);
+            const along = new Vector3(...force).multiplyScalar(this.stage.weight / state.weight);
+            pointArrow(arrows[name], new Vector3(...at), along, this.stage.radius);
         }
     }
 

@@ -23,6 +23,19 @@ const QUANTITIES = {  // by what the choice calls them: unit, lines (label and t
     "time of a step": ["µs", stepLines, "step"],
 };
 
+// What is plotted of sensors: their columns of one unit together, or, of more than there are colours, each alone.
+function sensorQuantities(sensors) {
+    const found = {};
+    for (const {name, columns, units} of sensors) {
+        for (const unit of new Set(units)) {
+            const own = columns.map((column, i) => [column, (state) => ((state.sensors || {})[name] || [])[i]]).filter((_, i) => units[i] === unit);
+            if (own.length <= LINE_COLORS.length) found[`${name}: ${own.map(([column]) => column).join(" ")}`] = [unit, () => own];
+            else for (const line of own) found[`${name}: ${line[0]}`] = [unit, () => [["", line[1]]]];
+        }
+    }
+    return found;
+}
+
 // A line for each backend that there was, and for the reference.
 function stepLines(states) {
     const backends = [...new Set(states.map(({backend}) => backend))];
@@ -54,6 +67,7 @@ class Plots {
         for (const [kind, value, unit] of JOINT_QUANTITIES) {
             this.groups[`joints: ${kind}`] = Object.fromEntries(joints.map((joint) => [`${joint.name}: ${kind}`, [unit(joint), () => [["", value(joint)]]]]));
         }
+        if ((panel.sensors || []).length) this.groups.sensors = sensorQuantities(panel.sensors);
         this.quantities = Object.assign({}, ...Object.values(this.groups));
         this.box = make("div", {id: "plots"});
         this.more = make("button", {id: "more_plots", textContent: "another plot"});
