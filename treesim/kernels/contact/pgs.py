@@ -255,8 +255,8 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     From the impulses of the step before, the first search mostly ends there. Otherwise a sweep follows, searches that
     may increase the residual at first, and more sweeps. Where that stalls, compliant contacts lead to the solution
     (`follow_compliance`), or else `admm`. Without a warm start `admm` comes first. It treats all contacts alike,
-    so that points which share a load each take their part. Sweeps would assign it to the first points in order, and would not
-    change that where the parts are not determined.
+    so that points which share a load each take their part. Sweeps would assign it to the first points in order, and
+    would not change that where the parts are not determined.
     """
     relative_velocities(problem, impulse, sigma)
     taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, True, 1, memory)
