@@ -1,7 +1,7 @@
 """Whole-body control with pink on a model of `treesim.to_pinocchio`: a humanoid stands, and its hand draws a circle.
 
 Its other hand is pushed. pink (python -m pip install pin-pink daqp) solves a quadratic program for the joint velocities
-of a reference motion: its feet stay, its centre of mass stays above them, its hand follows the circle, within the limits
+of a reference motion: its feet stay, its centre of mass stays above them, its hand follows a circle, within the limits
 of joints and velocities. The torques are those that carry its weight by its feet, with springs and dampers to it.
 18_whole_body_control.py solves for torques and foot wrenches instead. treesim simulates the contact.
 """
