@@ -30,6 +30,8 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, path], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=1200
     )
+    if ended.stderr.startswith("this example needs"):  # a library that the tests do not install
+        pytest.skip(ended.stderr)
     assert ended.returncode == 0, ended.stderr
     assert ended.stdout.strip(), "an example tells what it does"
 

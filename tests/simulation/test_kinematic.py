@@ -16,6 +16,7 @@ BELT = treesim.free_body("belt", "box", (4.0, 0.6, 0.1), 1.0)
 CRATE = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
 START = [0, 0, 0.15, 0, 0, 0, 1, *BELT.neutral()]
 LIFT = treesim.Waypoints([0, 0.02, 0.1, 0.2], [(0, 0, 0), (0, 0, 0), (0.01, 0, 0.05), (0, 0, 0)], periodic=True)
+SOLVED = 1e-12  # m/s: residual at which a step keeps the impulses of the last one
 RULES = ("implicit_midpoint", "semi_implicit_euler")
 
 
@@ -41,12 +42,12 @@ def test_a_crate_on_a_belt_slips_until_it_has_its_speed(rule):
     speed, mu = 0.5, treesim.Surface().friction
     run = treesim.Simulation(world_of(treesim.Conveyor((speed, 0, 0))), integrator=rule).run(0.5, q0=START)
     slip = speed / (mu * 9.81)  # s
-    np.testing.assert_allclose(run.v[-1, :6], [speed, 0, 0, 0, 0, 0], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(run.v[-1, :6], [speed, 0, 0, 0, 0, 0], rtol=0, atol=10 * SOLVED)
     assert run.q[-1, 0] == pytest.approx(speed * (0.5 - slip / 2), abs=speed * 1e-3), "a step of slipping"
     assert np.array_equal(run.q[:, 7:], np.tile(BELT.neutral(), (len(run), 1))), "only its surface moves"
     # the belt does twice the work that the crate takes up; the other half is friction
-    np.testing.assert_allclose(run.work[-1], [speed**2, -(speed**2) / 2], rtol=1e-12)
-    assert np.abs(run.energy_error).max() < 1e-13
+    np.testing.assert_allclose(run.work[-1], [speed**2, -(speed**2) / 2], rtol=0, atol=100 * SOLVED)
+    assert np.abs(run.energy_error).max() < 100 * SOLVED
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -119,13 +119,13 @@ def test_a_single_box_is_held_in_few_sweeps():
 
 
 @pytest.mark.parametrize("count", [3, 4])
-def test_stacks_with_the_heaviest_on_top_are_solved_where_sweeps_alone_stall(count):
-    """A thousand times heavier on top: the ground must carry the weight of all."""
+def test_stacks_with_the_heaviest_on_top_are_handed_over(count):
+    """A thousand times heavier on top: sweeps alone stall, and the ground must carry the weight of all."""
     problem = stack([*np.ones(count - 1), 1000.0])
     alone = solved(run_pgs, problem, tolerance=1e-9, most=SWEEPS)
     found = solved(solve_pgs, problem, pgs_memory, 1e-9, 1000)
     assert alone.residual > 1e-6 > found.residual
-    assert found.taken < SWEEPS
+    assert SWEEPS < found.taken < 600
     weight = 9.81e-3 * (count - 1 + 1000)
     assert found.impulse[2:12:3].sum() == pytest.approx(weight, rel=1e-5)
 
@@ -138,14 +138,14 @@ def test_two_with_the_heavier_on_top_are_solved_without_that():
 
 
 def test_what_stalls_after_a_start_from_nothing_is_led_on_by_compliant_contacts():
-    found = solved(solve_pgs, stack([1.0, 3.0, 1000.0], push=0.5), pgs_memory, 1e-9, SWEEPS)
+    found = solved(solve_pgs, stack([1.0, 2.0, 5.0, 1000.0], push=0.5), pgs_memory, 1e-9, SWEEPS)
     assert found.taken > 2 * SWEEPS and found.residual < 1e-9
 
 
 @pytest.mark.skipif(runs_compiled(), reason="called from here, kernels are plain Python in any case: once is enough")
 def test_what_stalls_after_a_start_from_nothing_is_handed_over_again():
     """Iterations that end before the tolerance, sweeps that stall, and iterations from there on."""
-    problem = stack([1.0, 1.0, 1.0, 1000.0], push=0.5)
+    problem = stack([1.0, 2.0, 5.0, 1000.0], push=0.3)
     found = solved(solve_pgs, problem, pgs_memory, 1e-9, SWEEPS)
     assert found.taken > 2 * SWEEPS and found.residual < 1e-9
 

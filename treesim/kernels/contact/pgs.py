@@ -28,9 +28,10 @@ from .problem import (
 
 FIRST, ROUND = 1, 10  # sweeps after the first search of an active set, and after later ones
 REGULAR, LEAST = 1e-5, 1e-8  # of a row's mobility: the proximal term of the first search, and the least
-COLD = 25  # iterations of `admm` without a warm start at most
+COLD = 50  # iterations of `admm` without a warm start at most
 SOFTEST, HARDEST, HARDER = 1e-1, 1e-8, 0.5  # of a row's mobility: compliances that are followed, and their ratio
 THROUGH = 6  # searches that may increase the residual at first
+CLOSER = 1e-2  # of the tolerance: residual that ends these
 SWEEPS = 50  # a warm start takes two or three, a cold one up to thirty, where rows are not nearly dependent
 
 
@@ -143,14 +144,14 @@ def refine(problem, impulse, sigma, tolerance, most, wanted, m):
     lanes that are improved.
     """
     taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, wanted, m)
-    steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, wanted and left > tolerance, m)
+    steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, wanted and left > tolerance, 1, m)
     return taken + steps, left
 
 
-def sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m):
-    """Continue `refine` after its first search, which left the residual `left`, on the lanes `going`."""
+def sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, least, m):
+    """Continue `refine` after its first search, which left a residual, while at least `least` lanes are `going`."""
     taken, swept, regular = left * 0, 0, REGULAR
-    while swept < most and some(going):
+    while swept < most and lanes_where(going) >= least:
         count = FIRST if swept == 0 else minimum(ROUND, most - swept)
         if going:
             taken += run_pgs(problem, impulse, sigma, tolerance, count)
@@ -162,11 +163,32 @@ def sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m):
     return taken, left
 
 
+def search_through(problem, impulse, sigma, tolerance, wanted, memory):
+    """Run searches that may increase the residual at first; keep their result only if it is a solution.
+
+    Where a contact slips in another direction, one step of Newton's method overshoots, and the next ones converge.
+    Returns the number of steps, and the residual. wanted: mask of the lanes that are improved.
+    """
+    store(problem, impulse, sigma, memory.active.before)
+    count, taken, begun = 0, sigma[0] * 0, residual(problem, impulse, sigma)
+    left, going = begun, wanted and begun > tolerance
+    while count < THROUGH and some(going):
+        store(problem, impulse, sigma, memory.before)
+        taken += search(problem, impulse, sigma, LEAST, going, memory.active)
+        restore_unless(going, problem, impulse, sigma, memory.before)
+        left = select(going, residual(problem, impulse, sigma), left)
+        going = going and left > CLOSER * tolerance
+        count += 1
+    solved = wanted and left <= tolerance and energy(problem, impulse, sigma) <= 0
+    restore_unless(solved, problem, impulse, sigma, memory.active.before)
+    return taken, select(solved, left, begun)
+
+
 def solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, least, memory):
     """Take the steps of `solve_pgs` up to where it stalls; return the number of iterations, and the residual.
 
-    sigma = G lambda + g before and after. wanted: mask of the lanes that are solved. least: if fewer lanes are left
-    after the first search, all stop there. Those that are left can be solved in another call, without a change of bits.
+    sigma = G lambda + g before and after. wanted: mask of the lanes that are solved. least: all stop when fewer lanes
+    are left, after the first search or later. These can be solved in another call, without a change of bits.
     """
     cold = is_cold(problem, impulse, sigma, tolerance) and wanted
     taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, wanted and not cold, memory.active)
@@ -179,27 +201,14 @@ def solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, least
             steps, left = search_on(problem, impulse, sigma, tolerance, REGULAR, cold, memory.active)
             taken, going = taken + steps, going and left > tolerance
         m, most = memory.active, minimum(most, SWEEPS)
-        steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m)
-        taken += steps
+        steps, left = sweep_and_search(problem, impulse, sigma, tolerance, FIRST, left, going, least, m)
+        taken, going = taken + steps, going and left > tolerance
+        if lanes_where(going) >= least:
+            steps, left = search_through(problem, impulse, sigma, tolerance, going, memory)
+            taken, going = taken + steps, going and left > tolerance
+            steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, least, m)
+            taken += steps
     return taken, left
-
-
-def search_through(problem, impulse, sigma, tolerance, memory):
-    """Run searches that may increase the residual at first; keep their result only if it is a solution.
-
-    Where a contact slips in another direction, one step of Newton's method overshoots, and the next ones converge.
-    Returns the number of steps, and the residual.
-    """
-    store(problem, impulse, sigma, memory.active.before)
-    count, taken, begun = 0, sigma[0] * 0, residual(problem, impulse, sigma)
-    left = begun
-    while count < THROUGH and left > tolerance:
-        taken += search(problem, impulse, sigma, LEAST, True, memory.active)
-        left = residual(problem, impulse, sigma)
-        count += 1
-    solved = left <= tolerance and energy(problem, impulse, sigma) <= 0
-    restore_unless(solved, problem, impulse, sigma, memory.active.before)
-    return taken, select(solved, left, begun)
 
 
 def refine_through(problem, impulse, sigma, tolerance, most, memory):
@@ -207,7 +216,7 @@ def refine_through(problem, impulse, sigma, tolerance, most, memory):
     relative_velocities(problem, impulse, sigma)
     taken, left = refine(problem, impulse, sigma, tolerance, most, True, memory.active)
     if left > tolerance:
-        steps, left = search_through(problem, impulse, sigma, tolerance, memory)
+        steps, left = search_through(problem, impulse, sigma, tolerance, True, memory)
         taken += steps
     return taken, left
 
@@ -243,15 +252,16 @@ def follow_compliance(problem, impulse, sigma, tolerance, most, memory):
 def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     """Solve for impulses by `active_set` searches, sweeps and `admm`; return the number of iterations of all.
 
-    From the impulses of the step before, the first search mostly ends there. Sweeps follow otherwise. Where that
-    stalls, compliant contacts lead to the solution (`follow_compliance`), or else `admm`. Without a warm start `admm`
-    comes first. It treats all contacts alike, so that points which share a load each take their part. Sweeps would
-    assign it to the first points in order, and would not change that where the parts are not determined.
+    From the impulses of the step before, the first search mostly ends there. Otherwise a sweep follows, searches that
+    may increase the residual at first, and more sweeps. Where that stalls, compliant contacts lead to the solution
+    (`follow_compliance`), or else `admm`. Without a warm start `admm` comes first. It treats all contacts alike,
+    so that points which share a load each take their part. Sweeps would assign it to the first points in order, and
+    would not change that where the parts are not determined.
     """
     relative_velocities(problem, impulse, sigma)
     taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, True, 1, memory)
     if left > tolerance:
-        steps, left = search_through(problem, impulse, sigma, tolerance, memory)
+        steps, left = search_through(problem, impulse, sigma, tolerance, True, memory)
         taken += steps
     if left > tolerance:
         steps, left = follow_compliance(problem, impulse, sigma, tolerance, most, memory)

@@ -32,7 +32,8 @@ from .simd_warm_start import clear_impulses
 from .workspace import contact_memory
 
 MOST_STEPS = 31  # states that took more form groups together
-WAITING = 3  # states of a group wait for unsolved ones where these are at least this fraction of them
+TURNS = 3  # in which states form groups at most
+WAITING = 4  # states of a group wait for unsolved ones that are at least this fraction of them
 
 
 class States(NamedTuple):
@@ -149,8 +150,8 @@ def step_all(
     )
     put_alike(solver_info, which, count)
     left = count
-    for turn in range(2):
-        least = lane_count() // WAITING if turn == 0 and count > lane_count() else 1
+    for turn in range(TURNS):
+        least = lane_count() // WAITING if turn < TURNS - 1 and left > lane_count() else 1
         lanes = Lanes(states, True, int(scheme[2]), least, few[7:8], memory, solution)
         left = step_groups(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
     for k in range(count):
