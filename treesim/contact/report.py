@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -101,6 +101,12 @@ class ContactReport(ReprMixin):
         """
         shapes = (robot.n_bodies + 1, 6), (int(touching.layout[8]), 12), (SOLVER_INFO,)
         return cls(touching, [NoContact(*(np.zeros(batch + shape) for shape in shapes))])
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes, with the contact points instead of the compiled code that computes them."""
+        if self._points_of is None:
+            return self.__dict__
+        return self.__dict__ | {"_points_of": partial(list, self._points_of())}
 
     @cached_property
     def wrench(self) -> np.ndarray:

@@ -249,7 +249,7 @@ class ControlledRobot:
             self.work += part.work
         self.applied, end = results[0].force, results[-1]
         if code.stage is not None:
-            found = None if points is None else partial(list[np.ndarray], points)  # pickled, which a lambda is not
+            found = None if points is None else lambda: points
             if points is None:
                 found = partial(_points_of, *start, used or [SubstepControl(given)] * count)
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)

@@ -74,7 +74,6 @@ class StepCode:
         work: bool = True,
         pushed: bool = False,
     ) -> None:
-        self._given = world, rule, solver, gravity, settings, engine, contact_solver, work, pushed
         self.world = world
         self.robot = robot = world.kinematic_bodies.stepped
         self.rule, self.solver, self.gravity = rule, solver, gravity
@@ -112,9 +111,6 @@ class StepCode:
         kept = world.touching.rows if self.stage is not None else 0
         self._cold = np.zeros(kept)  # warm start of one state without impulses
         self._shapes = shapes_of_result(robot.nq, robot.nv, world.m, None if self.stage is None else self.stage.shapes)
-
-    def __reduce__(self) -> tuple[Any, ...]:  # its entries are functions without a name in a module
-        return StepCode, self._given
 
     def new_result(self, batch: tuple[int, ...] = ()) -> StepResult:
         """Allocate the results of a step of one state or a batch."""
