@@ -328,7 +328,8 @@ class BatchStepper(ReprMixin):
         is_mask = given.dtype == bool and given.shape == (self.count,)
         if not is_mask and (given.ndim > 1 or given.dtype.kind not in "iu" or (abs(given + 0.5) > self.count).any()):
             raise ArgumentError(
-                f"rows must be a slice, indices below {self.count}, or a mask of {self.count} flags, got {short_repr(rows)}"
+                f"rows must be a slice, indices below {self.count}, or a mask of {self.count} flags, "
+                f"got {short_repr(rows)}"
             )
         return given
 

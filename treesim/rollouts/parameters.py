@@ -165,7 +165,7 @@ def _without_kinematic(world: World, fields: dict[str, Given]) -> dict[str, Give
             wrong = (given.values != own).any(axis=tuple(range(-len(field.shape), 0))) & there
             right = "a kinematic body keeps its own, whatever its motion: leave it out"
             refuse_first(robot, name, field, given, wrong, right, ArgumentError)
-            part = (..., ~there, *(slice(None),) * len(field.shape))
+            part: Any = (..., ~there, *(slice(None),) * len(field.shape))
             kept[name] = Given(given.which[~there], given.values[part])
     return {name: given for name, given in kept.items() if given.which.size}
 

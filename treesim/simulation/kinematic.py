@@ -244,7 +244,7 @@ class KinematicBodies:
         for constraint, ends in zip(tables.constraints, tables.bodies.tolist(), strict=True):
             if self.numbers & {*ends} and self.numbers | {0} >= {*ends}:
                 raise ArgumentError(
-                    f"{constraint.label} holds no body but kinematic ones, which follow their motions whatever holds them"
+                    f"{constraint.label} holds no body but kinematic ones, which follow given motions alone"
                 )
 
     def begin(self, t: float, dt: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
