@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,7 +81,8 @@ class SubstepControl(NamedTuple):
         return self.control
 
 
-class RepeatedStep(NamedTuple):
+@dataclass(frozen=True)
+class RepeatedStep:
     """A step of one state, taken again for its contact points; a pickle contains the points.
 
     code, q, v, impulses: as of `substeps`. controls: those of its equal parts.
@@ -103,7 +105,8 @@ class RepeatedStep(NamedTuple):
         return KnownPoints, (self(),)
 
 
-class KnownPoints(NamedTuple):
+@dataclass(frozen=True)
+class KnownPoints:
     """Contact points (n, 17) of each part of a step."""
 
     points: list[np.ndarray]
