@@ -180,3 +180,14 @@ def test_bad_indices_and_runs_without_points_are_named():
         treesim.Simulation(world, DT).run(0.01, [0, 0, 0.1, 0, 0, 0, 1]).contacts(0)
     with pytest.raises(treesim.ArgumentError, match="no contact"):
         treesim.Simulation(treesim.load("ur5"), integrator="rk4").run(0.01).contacts(0)
+
+
+def test_reports_of_simulations_find_points_when_they_are_read_and_pickles_keep_them():
+    crate = treesim.free_body("crate", "box", (0.2, 0.2, 0.2), 1.0)
+    simulation = treesim.Simulation(treesim.World(crate, ground=treesim.Ground()))
+    q, v = simulation.initial_state([0, 0, 0.1, 0, 0, 0, 1])
+    simulation.step(0.0, q, v)
+    again = pickle.loads(pickle.dumps(simulation)).system.contact.points
+    points = simulation.system.contact.points
+    assert np.array_equal(again, points)
+    np.testing.assert_allclose(points["force"].sum(axis=0), [0, 0, 9.81], rtol=0, atol=1e-9)
