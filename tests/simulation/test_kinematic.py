@@ -213,3 +213,21 @@ def test_model_parameters_of_others_leave_a_kinematic_body_its_inertia():
 def test_quaternions_of_both_signs_are_one_pose():
     turns = [(0, 0, 0, 1), (0, 0, 1, 0), (0, 0, 0, -1)]
     assert treesim.Waypoints([0, 1, 2], np.zeros((3, 3)), turns, periodic=True)(2.5)[6] == pytest.approx(0.5**0.5)
+
+
+def test_loops_to_kinematic_bodies_are_followed_and_their_work_is_said_to_be_left_out():
+    body = treesim.Body("hand", 0, treesim.Joint("hand_joint", "floating"), treesim.Inertia(1.0, rotational=np.eye(3)))
+    hand, arm = treesim.Tree("hand", [body]), treesim.load("ur5")  # without shapes
+    q = np.array([0.3, -1.2, 1.5, -0.5, 0.7, 0.2])
+    place = treesim.frame_pose(arm, q, "tool0")[:3, 3]
+    moving = {"hand": lambda t: place + [0, 0.1 * t, 0]}
+    with pytest.warns(treesim.EnergyWarning, match="left out of the energy balance") as caught:
+        loop = treesim.LoopConstraint("tool0", "hand", rows="linear")
+        world = treesim.World(arm, [loop], bodies=hand, kinematic=moving, use_limits=False)
+    assert [each.filename for each in caught] == [__file__]
+    stepper = treesim.Stepper(world)
+    state = stepper.reset([*q, *place, 0, 0, 0, 1])
+    for _ in range(200):
+        state, _ = stepper.step(state)
+    end = treesim.frame_pose(arm, state.q[:6], "tool0")[:3, 3]
+    np.testing.assert_allclose(end, moving["hand"](0.2), rtol=0, atol=1e-9)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,41 +79,6 @@ class SubstepControl(NamedTuple):
         if self.gains is not None:
             code.settings.put_gains(code.robot, *self.gains)
         return self.control
-
-
-@dataclass(frozen=True)
-class RepeatedStep:
-    """A step of one state, taken again for its contact points; a pickle contains the points.
-
-    code, q, v, impulses: as of `substeps`. controls: those of its equal parts.
-    """
-
-    code: StepCode
-    q: np.ndarray
-    v: np.ndarray
-    impulses: np.ndarray | None
-    controls: Sequence[SubstepControl]
-
-    def __call__(self) -> list[np.ndarray]:
-        """Return the contact points (n, 17) of each part."""
-        points: list[np.ndarray] = []
-        start, count = (self.code, self.q, self.v, self.impulses), len(self.controls)
-        substeps(*start, count, lambda k, *_: self.controls[k].put(self.code), points=points)
-        return points
-
-    def __reduce__(self) -> Any:
-        return KnownPoints, (self(),)
-
-
-@dataclass(frozen=True)
-class KnownPoints:
-    """Contact points (n, 17) of each part of a step."""
-
-    points: list[np.ndarray]
-
-    def __call__(self) -> list[np.ndarray]:
-        """Return the points."""
-        return self.points
 
 
 class LastStep(NamedTuple):
@@ -285,8 +250,9 @@ class ControlledRobot:
             self.work += part.work
         self.applied, end = results[0].force, results[-1]
         if code.stage is not None:
-            again = RepeatedStep(*start[:4], used or [SubstepControl(given)] * count)
-            found = again if points is None else KnownPoints(points)
+            found = partial(_points_of, *start, used or [SubstepControl(given)] * count)
+            if points is not None:
+                found = partial(list, points)
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)
         if moved:
             wrench = None if code.stage is None else self.contact.wrench
@@ -396,3 +362,17 @@ class ControlledRobot:
         self.impulses = None if progress.impulses is None else progress.impulses.copy()
         self.work, self.contact = progress.work.copy(), progress.contact
         self.latest = None if progress.latest is None else progress.latest.with_own_descriptor()
+
+
+def _points_of(
+    code: StepCode,
+    q: np.ndarray,
+    v: np.ndarray,
+    impulses: np.ndarray | None,
+    count: int,
+    used: Sequence[SubstepControl],
+) -> list[np.ndarray]:
+    """Take a step of one state again, in `count` parts under the controls `used`; return their contact points."""
+    points: list[np.ndarray] = []
+    substeps(code, q, v, impulses, count, lambda k, *_: used[k].put(code), points=points)
+    return points

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..dynamics.constrained.constraints import ConstraintTables
 from ..dynamics.energy import energy
-from ..errors import ArgumentError, quoted, unknown_name
+from ..errors import ArgumentError, EnergyWarning, quoted, unknown_name
 from ..model.frozen import frozen
 from ..model.matrices import is_rotation
 from ..model.tree import Tree
@@ -239,12 +240,21 @@ class KinematicBodies:
             if table[..., body.number - 1, :].any():
                 raise ArgumentError(f"{label}: {quoted(body.name)} is a kinematic body, which no force moves")
 
-    def refuse_constraints(self, tables: ConstraintTables) -> None:
-        """Raise ArgumentError for a constraint that nothing but given motions could satisfy."""
+    def check_constraints(self, tables: ConstraintTables, stacklevel: int) -> None:
+        """Raise ArgumentError for a constraint that nothing but given motions could satisfy.
+
+        Issues an EnergyWarning for loops from other bodies to kinematic ones.
+        """
         for constraint, ends in zip(tables.constraints, tables.bodies.tolist(), strict=True):
             if self.numbers & {*ends} and self.numbers | {0} >= {*ends}:
                 raise ArgumentError(
                     f"{constraint.label} holds no body but kinematic ones, which follow given motions alone"
+                )
+            if self.numbers & {*ends}:
+                warnings.warn(
+                    f"{constraint.label} holds a kinematic body: its work is left out of the energy balance of runs",
+                    EnergyWarning,
+                    stacklevel=stacklevel + 1,
                 )
 
     def begin(self, t: float, dt: float, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

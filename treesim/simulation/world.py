@@ -119,6 +119,8 @@ class World(ReprMixin):
 
     Warns
     -----
+    EnergyWarning
+        If a constraint holds a kinematic body, whose work on it is left out of the energy balance.
     ShapeWarning
         If shapes pass through each other because `collision` is None.
 
@@ -220,7 +222,7 @@ class World(ReprMixin):
         self._set("sensors", checked_sensors(robot, sensors))
         self._set("kinematic_bodies", KinematicBodies(robot, kinematic))
         self._set("kinematic", self.kinematic_bodies.motions)
-        self.kinematic_bodies.refuse_constraints(tables)
+        self.kinematic_bodies.check_constraints(tables, stacklevel=2)
         kept = {"ground": grounds, "bodies": free, "surface": default, "alone": alone}
         kept |= {"surfaces": dict(surfaces), "pairs": dict(pairs)}
         for name, value in (kept | flags | {"collision": collision, "contact_tolerance": tolerance}).items():
