@@ -220,7 +220,7 @@ def test_loops_to_kinematic_bodies_are_followed_and_their_work_is_said_to_be_lef
     hand, arm = treesim.Tree("hand", [body]), treesim.load("ur5")  # without shapes
     q = np.array([0.3, -1.2, 1.5, -0.5, 0.7, 0.2])
     place = treesim.frame_pose(arm, q, "tool0")[:3, 3]
-    moving = {"hand": lambda t: place + [0, 0.1 * t, 0]}
+    moving = {"hand": lambda t: place + np.array([0, 0.1 * t, 0])}
     with pytest.warns(treesim.EnergyWarning, match="left out of the energy balance") as caught:
         loop = treesim.LoopConstraint("tool0", "hand", rows="linear")
         world = treesim.World(arm, [loop], bodies=hand, kinematic=moving, use_limits=False)
