@@ -140,6 +140,7 @@ def test_what_sticks_to_a_turning_body_creeps_by_first_order(rule):
     np.testing.assert_allclose(outward[-1], rate**2 * 0.5 * h / 2 * 0.5, rtol=1e-2)
 
 
+@pytest.mark.slow
 def test_a_quadruped_stands_on_a_lift():
     robot = treesim.load("go2", base="floating")
     world = world_of(treesim.Waypoints([0, 1], [(0, 0, 0), (0, 0, 0.5)]), robot)
