@@ -1,9 +1,9 @@
-"""Heights of the upper surface of a triangle mesh over a regular grid."""
+"""Heights of the upper surface of a triangle mesh: over points of the plane z = 0, and as a height field."""
 
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from ..validation.arrays import real_numbers
 from ..validation.values import short_repr
 
 ON_BORDER = 1e-9  # of a triangle: as far outside of it a node still counts as inside
+CELLS = 256  # of a table, at most, along x and along y
+POINTS = 1 << 14  # looked up together, to limit the memory
 UPRIGHT = 1e-12  # projected area of a triangle, relative to its area, below which it has no height
 
 
@@ -42,24 +44,64 @@ def axis_nodes(values: np.ndarray, spacing: float) -> np.ndarray:
     return np.linspace(low, high, max(2, round((high - low) / spacing) + 1))
 
 
-def upper_heights(triangles: np.ndarray, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the largest height (nx, ny) of triangles (m, 3, 3) at nodes x (nx,), y (ny,); -inf where there is none."""
-    heights = np.full((len(x), len(y)), -np.inf)
-    low, high = triangles[:, :, :2].min(axis=1) - ON_BORDER, triangles[:, :, :2].max(axis=1) + ON_BORDER
-    first = np.column_stack([np.searchsorted(x, low[:, 0]), np.searchsorted(y, low[:, 1])])
-    end = np.column_stack([np.searchsorted(x, high[:, 0], "right"), np.searchsorted(y, high[:, 1], "right")])
+class HeightTable(NamedTuple):
+    """Triangles of a mesh by the cells of a regular grid over the plane.
+
+    triangles (m, 3, 3): in the world, those that are not upright. low (2,), size (2,): corner of the grid, and lengths
+    of its cells [m]. first (nx ny + 1,): where each cell's triangles begin among `members`.
+    """
+
+    triangles: np.ndarray
+    low: np.ndarray
+    size: np.ndarray
+    shape: tuple[int, int]
+    first: np.ndarray
+    members: np.ndarray
+
+
+def height_table(triangles: np.ndarray) -> HeightTable:
+    """Return the table of triangles (m, 3, 3) in the world, whose cells are about as large as the triangles."""
     normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    leans = np.abs(normals[:, 2]) > UPRIGHT * np.linalg.norm(normals, axis=1)
-    for k in np.flatnonzero(leans & (end > first).all(axis=1)):
-        (i, j), (i_end, j_end), (a, b, c) = first[k], end[k], triangles[k]
-        px, py = np.meshgrid(x[i:i_end] - a[0], y[j:j_end] - a[1], indexing="ij")
-        u, w = b - a, c - a
-        area = u[0] * w[1] - u[1] * w[0]
-        s, t = (px * w[1] - py * w[0]) / area, (py * u[0] - px * u[1]) / area
-        z = np.where(
-            (s >= -ON_BORDER) & (t >= -ON_BORDER) & (s + t <= 1 + ON_BORDER), a[2] + s * u[2] + t * w[2], -np.inf
-        )
-        np.maximum(heights[i:i_end, j:j_end], z, out=heights[i:i_end, j:j_end])
+    triangles = triangles[np.abs(normals[:, 2]) > UPRIGHT * np.linalg.norm(normals, axis=1)]
+    if not len(triangles):
+        return HeightTable(triangles, np.zeros(2), np.ones(2), (1, 1), np.zeros(2, int), np.empty(0, int))
+    least, most = triangles[:, :, :2].min(axis=1) - ON_BORDER, triangles[:, :, :2].max(axis=1) + ON_BORDER
+    low, extent = least.min(axis=0), most.max(axis=0) - least.min(axis=0)
+    shape = np.clip(np.ceil(extent / np.mean(most - least, axis=0)), 1, CELLS).astype(int)
+    size = extent / shape
+    first, last = (np.clip((x - low) // size, 0, shape - 1).astype(int) for x in (least, most))
+    spans = last - first + 1
+    count = spans.prod(axis=1)
+    owner = np.repeat(np.arange(len(triangles)), count)
+    within = np.arange(len(owner)) - np.repeat(np.cumsum(count) - count, count)
+    i, j = first[owner, 0] + within // spans[owner, 1], first[owner, 1] + within % spans[owner, 1]
+    number = i * shape[1] + j
+    order = np.argsort(number, kind="stable")
+    begins = np.concatenate([[0], np.cumsum(np.bincount(number, minlength=int(shape.prod())))])
+    return HeightTable(triangles, low, size, (int(shape[0]), int(shape[1])), begins, owner[order])
+
+
+def upper_heights(table: HeightTable, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the largest height (n,) of a mesh over points x, y (n,); -inf where there is none."""
+    parts = [slice(k, k + POINTS) for k in range(0, len(x), POINTS)]
+    return np.concatenate([np.empty(0), *(_upper_heights(table, x[part], y[part]) for part in parts)])
+
+
+def _upper_heights(table: HeightTable, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    at = np.stack([x, y], axis=-1)
+    cell = np.floor((at - table.low) / table.size)
+    inside = ((cell >= 0) & (cell < table.shape)).all(axis=-1)
+    number = np.where(inside, cell[..., 0] * table.shape[1] + cell[..., 1], 0).astype(int)
+    count = np.where(inside, table.first[number + 1] - table.first[number], 0)
+    point = np.repeat(np.arange(len(x)), count)
+    within = np.arange(len(point)) - np.repeat(np.cumsum(count) - count, count)
+    a, b, c = np.moveaxis(table.triangles[table.members[table.first[number[point]] + within]], 1, 0)
+    (px, py), u, w = (at[point] - a[:, :2]).T, b - a, c - a
+    area = u[:, 0] * w[:, 1] - u[:, 1] * w[:, 0]
+    s, t = (px * w[:, 1] - py * w[:, 0]) / area, (py * u[:, 0] - px * u[:, 1]) / area
+    on = (s >= -ON_BORDER) & (t >= -ON_BORDER) & (s + t <= 1 + ON_BORDER)
+    heights = np.full(len(x), -np.inf)
+    np.maximum.at(heights, point[on], (a[:, 2] + s * u[:, 2] + t * w[:, 2])[on])
     return heights
 
 
@@ -72,7 +114,8 @@ def field_of_mesh(mesh: Any, spacing: np.ndarray) -> tuple[np.ndarray, tuple[flo
     x, y = (axis_nodes(triangles[:, :, axis], float(spacing[axis])) for axis in range(2))
     if not (x[0] < x[-1] and y[0] < y[-1]):
         raise ArgumentError("the mesh has no extent along x or y: it must lie below a rectangle of the plane z = 0")
-    heights = upper_heights(triangles, x, y)
+    nodes = np.meshgrid(x, y, indexing="ij")
+    heights = upper_heights(height_table(triangles), *(each.ravel() for each in nodes)).reshape(len(x), len(y))
     if np.isneginf(heights).any():
         i, j = np.argwhere(np.isneginf(heights))[0]
         raise ArgumentError(

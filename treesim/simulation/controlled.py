@@ -250,9 +250,8 @@ class ControlledRobot:
             self.work += part.work
         self.applied, end = results[0].force, results[-1]
         if code.stage is not None:
-            found = partial(_points_of, *start, used or [SubstepControl(given)] * count)
-            if points is not None:
-                found = partial(list, points)
+            again = partial(_points_of, *start, used or [SubstepControl(given)] * count)
+            found = again if points is None else partial(list, points)
             self.impulses, self.contact = end.warm_start, ContactReport(self.world.touching, results, found)
         if moved:
             wrench = None if code.stage is None else self.contact.wrench

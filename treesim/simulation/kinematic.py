@@ -292,8 +292,8 @@ class KinematicBodies:
 
         before, after: (q, v) at both ends; force (..., nv): controls; wrench (..., N + 1, 6): mean contact wrenches
         along the world's axes about the bodies' origins at the start, None without contact; gravity (3,) or (..., 3):
-        that of `robot` if None. It is the change of their
-        energies, without the work of contact and controls on them. For turning bodies of order 2 in dt.
+        that of `robot` if None. It is the change of their energies, without the work of contact and controls on
+        them. For turning bodies of order 2 in dt.
         """
         done, physics = 0.0, None if gravity is None else {"gravity": gravity}
         (q, v), (q_next, v_next) = before, after
