@@ -12,7 +12,7 @@ import numpy as np
 from ..contact.history import ContactHistory
 from ..errors import ConversionWarning
 from ..model.coordinates import distinct
-from ..simulation.sensors import Readings, recorded, unit_of
+from ..simulation.readings import Readings, recorded, unit_of
 from ..simulation.trajectory import Trajectory
 from .description import Description
 from .units import configuration_units, force_units, velocity_units

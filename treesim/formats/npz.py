@@ -10,7 +10,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ..simulation.sensors import recorded
+from ..simulation.readings import recorded
 from ..simulation.trajectory import Trajectory
 from .bounds import STORED, check_unpacked
 from .description import described, read_description, restored

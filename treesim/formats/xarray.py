@@ -16,7 +16,7 @@ from ..contact.history import PARTS, SOLVER_INFO_NAMES, ContactHistory
 from ..contact.points import point_type
 from ..errors import ArgumentError
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
-from ..simulation.sensors import recorded
+from ..simulation.readings import recorded
 from ..simulation.trajectory import Trajectory
 from .description import Description, described, read_description, restored
 from .libraries import required

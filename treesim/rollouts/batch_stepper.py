@@ -25,8 +25,8 @@ from ..errors import ArgumentError
 from ..model.quaternions import unit_quaternions
 from ..model.tree import Tree
 from ..simulation.external_forces import Wrenches
+from ..simulation.readings import NO_READINGS, Readings
 from ..simulation.robot_warnings import unwarned
-from ..simulation.sensors import NO_READINGS, Readings
 from ..simulation.start_limits import warn_of_start
 from ..simulation.world import World, as_world
 from ..states.arguments import positive_number, short_repr, whole_number

@@ -15,7 +15,7 @@ from ..contact.checks import ContactChecks
 from ..contact.unsolved import warn_of_states
 from ..errors import ArgumentError, DivergedWarning
 from ..model.tree import Tree
-from ..simulation.sensors import NO_READINGS, Readings, recorded
+from ..simulation.readings import NO_READINGS, Readings, recorded
 from ..simulation.step_settings import speed_hint
 from ..system.display import ReprMixin, arrays
 from .arguments import Method, Start

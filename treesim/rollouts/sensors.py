@@ -11,7 +11,8 @@ import numpy as np
 from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..kernels.stepping.measured_step import ENDED, SEEN
 from ..model.tree import Tree
-from ..simulation.sensors import Inertias, Readings, Steps, read
+from ..simulation.readings import Readings
+from ..simulation.sensors import Inertias, Steps, read
 from ..states.physics import Given
 from .arguments import Method, Start, bodies_in_contact
 from .contact import ContactSteps

@@ -19,8 +19,9 @@ from ..states.arguments import short_repr
 from ..types import Engine
 from .control import StatelessController, Zero, as_controller, controller_name, in_world_of, is_own, sees_contact
 from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table
+from .readings import NO_READINGS, Readings
 from .robot_warnings import warn_of_limits
-from .sensors import NO_READINGS, Readings, Steps, step_readings
+from .sensors import Steps, step_readings
 from .step import StepCode, forward_solver
 from .step_result import substeps
 from .step_settings import StepSettings, check_inertia, substeps_of

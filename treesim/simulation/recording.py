@@ -15,7 +15,8 @@ from ..contact.tables import Touching
 from ..kernels.stepping.external_forces import WRENCHES
 from ..model.tree import Tree
 from .energy_balance import energies, work_of
-from .sensors import NO_READINGS, Readings, Sensor, Steps, readings_of
+from .readings import NO_READINGS, Readings
+from .sensors import Sensor, Steps, readings_of
 from .trajectory import Trajectory
 
 BLOCK = 256  # states whose contact pairs are compressed together

@@ -15,7 +15,8 @@ from ..errors import ConvergenceError
 from ..kernels.contact.contact_step import SOLVER_INFO
 from ..kernels.entries.status import FINE, NOT_FINITE
 from ..system.display import ReprMixin, arrays
-from .sensors import Readings, Steps, step_readings
+from .readings import Readings
+from .sensors import Steps, step_readings
 from .state import State
 from .step_result import StepResult
 from .step_sequence import results_in

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from functools import cache, cached_property
 from typing import Any, ClassVar, Final, NamedTuple
@@ -17,20 +17,12 @@ from ..states.configurations import DIFFERENCE, INTEGRATE
 from ..system.display import ReprMixin
 from ..validation.values import checked_parts, checked_text
 from .external_forces import wrenches_in_world
+from .readings import AXES, Readings, recorded
 
-AXES = ("x", "y", "z")
 IMU_COLUMNS = tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
 FORCE_COLUMNS = tuple(f"f{axis}" for axis in AXES)
 WRENCH_COLUMNS = (*FORCE_COLUMNS, *(f"m{axis}" for axis in AXES))
 POSE_COLUMNS = (*AXES, *(f"q{part}" for part in "xyzw"))
-UNITS = {
-    **{f"a{axis}": "m/s^2" for axis in AXES},
-    **{f"w{axis}": "rad/s" for axis in AXES},
-    **{f"f{axis}": "N" for axis in AXES},
-    **{f"m{axis}": "N m" for axis in AXES},
-    **{axis: "m" for axis in AXES},
-    **{f"q{part}": "1" for part in "xyzw"},
-}
 PREFIXES = {"Imu": "imu", "ForceTorque": "force_torque", "ContactForce": "contact_force", "FramePose": "frame_pose"}
 LARGEST = 1e75  # of a coordinate or velocity: squares of larger ones may overflow
 ENGINE: Final = "generic"  # of readings: with "auto" their last bits would depend on the number of steps
@@ -420,53 +412,6 @@ def checked_sensors(robot: Tree, given: Any) -> tuple[Sensor, ...]:
         if other is not sensor:
             raise ArgumentError(f"two sensors are called {quoted(sensor.label)}: give one of them another name=")
     return sensors
-
-
-class Readings(Mapping[str, np.ndarray]):
-    """Readings of sensors by name.
-
-    columns: names of each sensor's columns. read: function that returns the readings of a name.
-    """
-
-    __eq__ = object.__eq__  # of arrays there is no single truth
-    __hash__ = object.__hash__
-
-    def __init__(self, columns: Mapping[str, Sequence[str]], read: Callable[[str], np.ndarray]) -> None:
-        self.columns, self._read = {name: tuple(parts) for name, parts in columns.items()}, read
-
-    def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self.columns:
-            raise unknown_name("sensor", name, self.columns)
-        return self._read(name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.columns)
-
-    def __len__(self) -> int:
-        return len(self.columns)
-
-    def __repr__(self) -> str:
-        return f"<Readings of {', '.join(self.columns) or 'no sensors'}>"
-
-
-def unit_of(column: str) -> str:
-    """Return the unit of a column of readings; those without a name of their own are torques of joints."""
-    return UNITS.get(column, "N m")
-
-
-_NONE: dict[str, np.ndarray] = {}
-NO_READINGS = Readings({}, _NONE.__getitem__)
-
-
-def recorded(columns: Mapping[str, Sequence[str]], arrays: Mapping[str, np.ndarray], axes: int = 1) -> Readings:
-    """Return the readings of a trajectory from arrays (K, n), or rollouts from (B, K, n), with `axes` before the last.
-
-    Raises ArgumentError for other shapes.
-    """
-    for name, array in arrays.items():
-        if array.ndim != axes + 1 or array.shape[-1] != len(columns[name]):
-            raise ArgumentError(f"sensor {quoted(name)} has {len(columns[name])} columns, but shape {array.shape}")
-    return Readings(columns, dict(arrays).__getitem__)
 
 
 def read(sensors: Sequence[Sensor], steps: Steps) -> list[np.ndarray]:

@@ -32,7 +32,7 @@ from ..validation.values import (
     index_or_none,
     short_repr,
 )
-from .sensors import NO_READINGS, Readings
+from .readings import NO_READINGS, Readings
 
 if TYPE_CHECKING:
     from ..model.tree import Tree

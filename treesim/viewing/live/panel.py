@@ -17,7 +17,7 @@ from ...export.description import joints
 from ...model.tree import Tree
 from ...simulation.control import CONTROLLERS
 from ...simulation.integrators import CompiledRule
-from ...simulation.sensors import Readings, unit_of
+from ...simulation.readings import Readings, unit_of
 from ...simulation.step import touches
 from ...simulation.world import World
 from .effective_mass import effective_mass
