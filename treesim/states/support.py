@@ -156,7 +156,7 @@ def deep_gaps(
     It omits the bodies whose ball is not so deep in any state. Other arguments are those of `gaps`.
     """
     touching, along = candidates(robot), _along(robot, q, normal)
-    deep: np.ndarray = _along_points(along, touching.centers) < touching.reach + (height - depth)
+    deep: Any = _along_points(along, touching.centers) < touching.reach + (height - depth)
     if not deep.any():
         return np.empty(0, int), np.empty((*deep.shape[:-1], 0))
     which = np.flatnonzero(deep.reshape(-1, deep.shape[-1]).any(axis=0)[touching.bodies])

@@ -46,8 +46,8 @@ from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_o
 # solver, largest overlap, and its body
 UNSOLVED, STEPS, OVERLAP, DEEPEST = 1, 2, 3, 4
 STEP_INFO = 5
-# numbers of all steps so far: overlap before, its largest growth in a step, that step and its body, number of steps, and
-# largest residual
+# numbers of all steps so far: overlap before, its largest growth in a step, that step and its body, number of steps,
+# and largest residual
 BEFORE, GROWTH, GREW_IN, GREW_ON, DONE, WORST = range(STEP_INFO, 11)
 SIMD_SOLVER_INFO = 11
 FOR_ONE = 1
