@@ -29,6 +29,8 @@ from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.forward_dynamics import forward_dynamics
 from .dynamics.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
 from .dynamics.mass_matrix import mass_matrix
+from .dynamics.operational.articulated import articulated
+from .dynamics.operational.articulated_bodies import Articulated
 from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
 from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
 from .dynamics.operational.functions import inverse_operational_inertia
@@ -107,6 +109,7 @@ __all__ = [
     "PD",
     "AccuracyError",
     "ArgumentError",
+    "Articulated",
     "BatchFunction",
     "BatchStepper",
     "Body",
@@ -186,6 +189,7 @@ __all__ = [
     "Waypoints",
     "World",
     "__version__",
+    "articulated",
     "available",
     "bias_forces",
     "body_poses",
