@@ -28,6 +28,7 @@ from .dynamics.energy import energy, momentum
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.forward_dynamics import forward_dynamics
 from .dynamics.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
+from .dynamics.joint_wrenches import joint_wrenches
 from .dynamics.mass_matrix import mass_matrix
 from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
 from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
@@ -79,6 +80,7 @@ from .model.mimic import Mimic
 from .model.shapes import CollisionShape
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
+from .model.welds import Weld
 from .plugins import available
 from .rollouts.batch_stepper import BatchStepper
 from .rollouts.replay import Repetition, replay
@@ -184,6 +186,7 @@ __all__ = [
     "View",
     "Visual",
     "Waypoints",
+    "Weld",
     "World",
     "__version__",
     "available",
@@ -213,6 +216,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_operational_inertia",
     "joint_torque_regressor",
+    "joint_wrenches",
     "load",
     "loop_constraints",
     "lowest_point",
