@@ -28,6 +28,7 @@ from .dynamics.energy import energy, momentum
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.forward_dynamics import forward_dynamics
 from .dynamics.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
+from .dynamics.joint_wrenches import joint_wrenches
 from .dynamics.mass_matrix import mass_matrix
 from .dynamics.operational.articulated import articulated
 from .dynamics.operational.articulated_bodies import Articulated
@@ -81,6 +82,7 @@ from .model.mimic import Mimic
 from .model.shapes import CollisionShape
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
+from .model.welds import Weld
 from .plugins import available
 from .rollouts.batch_stepper import BatchStepper
 from .rollouts.replay import Repetition, replay
@@ -187,6 +189,7 @@ __all__ = [
     "View",
     "Visual",
     "Waypoints",
+    "Weld",
     "World",
     "__version__",
     "articulated",
@@ -217,6 +220,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_operational_inertia",
     "joint_torque_regressor",
+    "joint_wrenches",
     "load",
     "loop_constraints",
     "lowest_point",

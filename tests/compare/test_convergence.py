@@ -9,7 +9,7 @@ import pytest
 
 from treesim import Tree
 from treesim.compare.convergence import Refinement, convergence, refinement_for
-from treesim.compare.engines import Results
+from treesim.compare.results import Results
 from treesim.compare.source import without_losses
 from treesim.compare.treesim_engine import TreesimModel, random_batch
 from treesim.model.generators import chain

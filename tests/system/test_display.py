@@ -169,6 +169,7 @@ LINES = {
     "<Comparison: 'arm' against another, passed>": Comparison("arm", "fixed", 0, 1, 0, 1e-3, (REPORT,)),
     "<Census of 1 robots: 1 agrees>": Census((CensusRow("arm", "fixed", "another", "agrees"),), {}),
     "<Visual: box (1, 2, 3), on body 1 at (0, 0, 0)>": VISUAL,
+    "<Weld 'gripper': 0 kg, on 'hand' by 'mount'>": treesim.Weld("gripper", "mount", "hand"),
     "<CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>": treesim.CollisionShape(
         1, Placement(), "sphere", size=(0.1,), link="foot"
     ),

@@ -1,24 +1,16 @@
 """Compare treesim with other engines: adapter protocol, numerical checks, and reports."""
 
+from .adapter import ControlledAdapter, EngineAdapter
 from .cases import BenchmarkCase, ContactScene, Motion, States, Stepping
 from .causes import Causes, Explanation, explain
 from .census import Census, CensusRow, take_census
 from .comparison import Comparison, compare
-from .engines import (
-    CANONICAL,
-    RAW,
-    ControlledAdapter,
-    EngineAdapter,
-    EngineError,
-    EngineModel,
-    Results,
-    StateBatch,
-    find_engine,
-    installed_engines,
-)
+from .engine_model import EngineModel
+from .engines import find_engine, installed_engines
 from .isolation import Isolated
 from .layouts import Layout
 from .report import Conservation, Control, Convergence, Report, Row, TrajectoryCurves
+from .results import CANONICAL, RAW, EngineError, Results, StateBatch
 from .source import RobotSource
 from .two_robots import OtherRobot, TwoRobots, compare_robots
 

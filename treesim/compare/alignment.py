@@ -8,7 +8,7 @@ from ..errors import UnsupportedError
 from ..model.inertia import Inertia, Placement
 from ..model.tree import Tree
 from ..urdf.export import rpy_from_rotation
-from .engines import EngineModel
+from .engine_model import EngineModel
 from .evidence import TOLERANCE, bodies_of
 from .measures import Scales
 from .treesim_engine import TreesimEngine

@@ -17,9 +17,11 @@ from ..kernels.algebra.spatial import WX, WY, WZ
 from ..model.tree import Tree
 from ..states.arguments import positive_number
 from ..types import Base
+from .adapter import EngineAdapter
 from .candidates import Candidate, Side
 from .description import Description, read_description
-from .engines import RAW, EngineAdapter, EngineModel, StateBatch, find_engine
+from .engine_model import EngineModel
+from .engines import find_engine
 from .evidence import INERTIAL, PLACEMENT, TOLERANCE, Evidence, Mismatch, forces
 from .fitted_candidates import body_candidates, candidates_of_other_file, fitted_candidates, suspicious_bodies
 from .inertial_candidates import inertial_candidates, inertial_candidates_everywhere, inertial_of
@@ -27,6 +29,7 @@ from .joint_candidates import joint_candidates, joint_candidates_everywhere
 from .joint_terms import joint_of
 from .merging_candidates import merging_candidates
 from .regressor import inertia_from, parameters
+from .results import RAW, StateBatch
 from .robot_candidates import robot_candidates
 from .term_candidates import term_candidates
 from .treesim_engine import random_batch

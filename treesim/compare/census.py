@@ -14,10 +14,12 @@ from ..errors import SingularInertiaError, TreesimError, UnsupportedError, UrdfE
 from ..system.display import ReprMixin
 from ..types import Base
 from ..validation.values import checked_parts
+from .adapter import EngineAdapter
 from .checks import compare_source
-from .engines import CANONICAL, EngineAdapter, chosen_engines
+from .engines import chosen_engines
 from .isolation import TIME_LIMIT, Isolated
 from .report import Report
+from .results import CANONICAL
 from .source import read
 from .treesim_engine import TreesimEngine
 

@@ -12,11 +12,12 @@ import treesim
 from ..errors import UnsupportedError
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
+from .adapter import EngineAdapter
 from .diagnosis import CAUSES, summary, worst_entry
-from .engines import CANONICAL, RAW, EngineAdapter, EngineError, Results, StateBatch
 from .measures import Scales, errors, worst
 from .motions import compare_motions, refinement
 from .report import Report, Row
+from .results import CANONICAL, RAW, EngineError, Results, StateBatch
 from .source import RobotSource, canonical, without_losses
 from .treesim_engine import TreesimEngine, random_batch
 

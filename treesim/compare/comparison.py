@@ -10,9 +10,10 @@ from ..errors import ArgumentError, UnsupportedError
 from ..system.display import ReprMixin
 from ..types import BaseChoice
 from ..validation.values import checked_parts
+from .adapter import EngineAdapter
 from .checks import compare_source
 from .controls import controlled
-from .engines import EngineAdapter, chosen_engines
+from .engines import chosen_engines
 from .isolation import TIME_LIMIT, Isolated
 from .report import Report
 from .source import RobotSource, read

@@ -11,10 +11,11 @@ from ..dynamics.operational.frames import frame_jacobian
 from ..errors import UnsupportedError
 from ..model.inertia import Inertia
 from ..model.tree import Tree
+from .adapter import ControlledAdapter, EngineAdapter
 from .checks import compare_source
-from .engines import CANONICAL, RAW, ControlledAdapter, EngineAdapter, EngineError, Results, StateBatch
 from .measures import entry_sizes
 from .report import Control, Report
+from .results import CANONICAL, RAW, EngineError, Results, StateBatch
 from .source import RobotSource, canonical, without_losses
 from .treesim_engine import TreesimEngine, TreesimModel, random_batch
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..model.tree import Tree
-from .engines import Results
 from .report import Convergence, as_curve
+from .results import Results
 from .treesim_engine import TreesimModel
 
 COARSEST, HALVINGS = 4e-3, 5  # [s] and how often it is halved: 4 ... 0.125 ms

@@ -16,10 +16,12 @@ from ..errors import ConversionWarning, UnsupportedError, listed
 from ..model.tree import Tree
 from .checks import model_rows, solved_tolerance, state_row, state_rows
 from .drake import DrakeLayout
-from .engines import CANONICAL, EngineError, EngineModel, find_engine
+from .engine_model import EngineModel
+from .engines import find_engine
 from .layouts import Layout, Reordered, SpanningLayout
 from .measures import Scales
 from .report import Row
+from .results import CANONICAL, EngineError
 from .source import canonical
 from .treesim_engine import TreesimModel, random_batch
 

@@ -13,9 +13,9 @@ from ..model.inertia import Inertia
 from ..model.tree import Tree
 from .candidates import Side
 from .checks import MASSLESS
-from .engines import StateBatch
 from .joint_terms import forces_of_terms
 from .measures import Scales, errors
+from .results import StateBatch
 
 TOLERANCE = 1e-9  # relative to physical scales: numbers of a file have passed through two readers
 SOLVED = 1e-8  # relative tolerance of accelerations that were solved for

@@ -9,7 +9,9 @@ from ..errors import UnsupportedError
 from ..model.tree import Tree
 from ..states.arguments import positive_number
 from ..system.subprocesses import ProcessFailure, PythonProcess, module_command
-from .engines import ControlledAdapter, EngineAdapter, EngineError, EngineModel, Results, StateBatch
+from .adapter import ControlledAdapter, EngineAdapter
+from .engine_model import EngineModel
+from .results import EngineError, Results, StateBatch
 from .worker import FAILED, UNSUPPORTED, Job
 
 TIME_LIMIT = 300.0  # [s] for one robot at one level

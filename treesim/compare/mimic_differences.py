@@ -8,8 +8,8 @@ import numpy as np
 
 from .causes import Explanation
 from .description import Description, Line
-from .engines import RAW
 from .report import Row
+from .results import RAW
 
 LEFT = "follows none"
 

@@ -7,11 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from .. import plugins
+from .adapter import EngineAdapter
 from .conservation import conservation
 from .convergence import COARSEST, LONGEST, REFERENCE, SHORTEST, Refinement, convergence, refinement_for
-from .engines import CANONICAL, EngineAdapter, Results, StateBatch
 from .measures import PERTURBATION, distance, valid_steps, worst
 from .report import Conservation, Convergence, Row, TrajectoryCurves, as_curve
+from .results import CANONICAL, Results, StateBatch
 from .treesim_engine import TreesimModel
 
 TRAJECTORY_TOLERANCE = 1e-10  # or 100 times the perturbed run's divergence, whichever is larger

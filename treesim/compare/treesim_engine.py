@@ -11,8 +11,9 @@ import treesim
 from ..errors import EnergyWarning
 from ..model.tree import Tree
 from ..types import Engine
-from .engines import CANONICAL, RAW, EngineModel, Results, StateBatch
+from .engine_model import EngineModel
 from .layouts import Reordered
+from .results import CANONICAL, RAW, Results, StateBatch
 
 
 class TreesimModel(EngineModel):

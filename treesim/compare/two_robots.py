@@ -21,12 +21,14 @@ from .alignment import aligned, words
 from .causes import SECONDS, STATES, Causes, Explanation, explain_model, typical
 from .checks import model_rows, state_rows
 from .description import Description, Line, named, read_description
-from .engines import PUBLISHED, RAW, EngineModel, find_engine
+from .engine_model import EngineModel
+from .engines import PUBLISHED, find_engine
 from .evidence import TOLERANCE
 from .joint_terms import forces_of_terms
 from .layouts import Reordered
 from .mimic_differences import mimic_causes, mimic_row
 from .report import Row
+from .results import RAW
 from .source import without_losses
 from .treesim_engine import TreesimEngine, random_batch
 

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 from ..errors import UnsupportedError
 from ..model.tree import Tree
 from ..system.subprocesses import serve
-from .engines import EngineAdapter, EngineError, StateBatch
+from .adapter import EngineAdapter
+from .results import EngineError, StateBatch
 
 DONE, UNSUPPORTED, FAILED = "done", "unsupported", "failed"
 

@@ -7,9 +7,12 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import plugins
+from ..compare.adapter import EngineAdapter
 from ..compare.comparison import compare
-from ..compare.engines import CANONICAL, RAW, EngineAdapter, EngineModel, find_engine
+from ..compare.engine_model import EngineModel
+from ..compare.engines import find_engine
 from ..compare.layouts import Layout
+from ..compare.results import CANONICAL, RAW
 from ..compare.source import canonical, without_losses
 from ..errors import UnsupportedError
 from ..model.generators import chain, random_tree

@@ -6,7 +6,7 @@ import pytest
 import treesim
 from tests.coupled import coupled, dense, state
 from treesim import CenterOfMassTask, FrameTask, UnsupportedError, plugins
-from treesim.compare.engines import EngineModel
+from treesim.compare.engine_model import EngineModel
 from treesim.compare.source import read
 from treesim.dynamics.operational.base import Method
 from treesim.dynamics.operational.mimic import inverse_inertia_by

@@ -9,7 +9,7 @@ from treesim.engine.call.generic import runs_compiled
 from treesim.kernels.contact.simd_collision import MOST
 from treesim.kernels.contact.simd_contact_step import SIMD_SOLVER_INFO
 from treesim.kernels.contact.simd_groups import put_alike
-from treesim.rollouts import contact
+from treesim.rollouts import contact, contact_lanes
 
 from ...contact.meshes import of_box
 from ...contact.scenes import at, ball, cube, free_body, shape
@@ -174,7 +174,7 @@ def test_lanes_are_for_the_default_solver_and_contacts_of_compiled_code():
     box = treesim.StaticBox((1, 1, 0.1), treesim.Placement())
     rough = treesim.Ground(rolling_friction=1e-3)
     for ground, lanes in ((GROUND, True), (box, True), (rough, False)):
-        assert begin_lanes(stage(treesim.World(ball(), ground=ground))) == lanes
+        assert (begin_lanes(stage(treesim.World(ball(), ground=ground))) is not None) == lanes
     assert not begin_lanes(stage(treesim.World(ball(), ground=GROUND), "admm"))
 
 
@@ -215,6 +215,31 @@ def test_contacts_with_edges_are_those_of_single_steps(world, monkeypatch):
     order = random.permutation(13)[:5]
     for x, y in zip(rolled(world, *(z[order] for z in given), u), found, strict=True):
         assert np.array_equal(x, y[order])
+
+
+def test_rollouts_in_the_memory_of_others_start_from_zero_impulses(humanoid, monkeypatch):
+    """Memory is that of the rollouts before: also after an odd number of steps, diverged ones, and an interruption."""
+    given, u = pushed(humanoid, 5), np.zeros((4, humanoid.robot.nv))
+    monkeypatch.setattr(contact_lanes, "MOST_MEMORIES", 0)
+    alone = rolled(humanoid, *given, u)
+    monkeypatch.undo()
+    fast = given[0], np.full_like(given[1], 1e200)
+    with pytest.warns(treesim.DivergedWarning):
+        rolled(humanoid, *fast, u)
+    rolled(humanoid, given[0], -given[1], u[:3])
+    used = [id(memory) for memory in contact_lanes._memories]
+    found = rolled(humanoid, *given, u)
+    assert [id(memory) for memory in contact_lanes._memories] == used, "memory is used again"
+    monkeypatch.setattr(contact.ContactSteps, "_is_finite", interrupt)  # after a step
+    with pytest.raises(ZeroDivisionError):
+        rolled(humanoid, *given, u)
+    monkeypatch.undo()
+    for x, y, z in zip(alone, found, rolled(humanoid, *given, u), strict=True):
+        assert np.array_equal(x, y) and np.array_equal(x, z)
+
+
+def interrupt(*_):
+    raise ZeroDivisionError
 
 
 def test_states_of_as_many_steps_form_groups():

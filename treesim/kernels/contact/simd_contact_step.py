@@ -46,9 +46,10 @@ from .work import any_soft, stored_in_springs, taken_by_dampers, work_at, work_o
 # solver, largest overlap, and its body
 UNSOLVED, STEPS, OVERLAP, DEEPEST = 1, 2, 3, 4
 STEP_INFO = 5
-# numbers of all steps so far: overlap before, its largest growth in a step, that step and its body, and number of steps
-BEFORE, GROWTH, GREW_IN, GREW_ON, DONE = range(STEP_INFO, 10)
-SIMD_SOLVER_INFO = 10
+# numbers of all steps so far: overlap before, its largest growth in a step, that step and its body, number of steps,
+# and largest residual
+BEFORE, GROWTH, GREW_IN, GREW_ON, DONE, WORST = range(STEP_INFO, 11)
+SIMD_SOLVER_INFO = 11
 FOR_ONE = 1
 
 
@@ -283,7 +284,7 @@ def put_overlap(m, nc, dt, solver_info):
         solver_info[DEEPEST] = select(larger, body, solver_info[DEEPEST])
 
 
-def put_growth(solver_info, state):
+def put_history(solver_info, state):
     """Update the numbers of all steps of a state by those of its step."""
     at = SIMD_SOLVER_INFO * state
     overlap = solver_info[at + OVERLAP]
@@ -292,6 +293,7 @@ def put_growth(solver_info, state):
         solver_info[at + GREW_IN], solver_info[at + GREW_ON] = solver_info[at + DONE], solver_info[at + DEEPEST]
     solver_info[at + BEFORE] = overlap
     solver_info[at + DONE] += 1
+    solver_info[at + WORST] = maximum(solver_info[at + WORST], solver_info[at])
 
 
 def replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work):

@@ -25,7 +25,7 @@ from .simd_contact_step import (
     UNSOLVED,
     Lanes,
     contact_lanes,
-    put_growth,
+    put_history,
     solver_memory,
 )
 from .simd_warm_start import clear_impulses
@@ -156,7 +156,7 @@ def step_all(
         left = step_groups(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
     for k in range(count):
         if solver_info[SIMD_SOLVER_INFO * k + UNSOLVED] != FOR_ONE:
-            put_growth(solver_info, k)
+            put_history(solver_info, k)
     return max(NOT_CONVERGED if left > 0 else FINE, status_of(q_new), status_of(v_new))
 
 

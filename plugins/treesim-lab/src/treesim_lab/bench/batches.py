@@ -26,7 +26,7 @@ from treesim.compare.cases import (
     Motion,
     States,
 )
-from treesim.compare.engines import EngineModel
+from treesim.compare.engine_model import EngineModel
 from treesim.engine.call import specialized
 from treesim.engine.threads import over_threads, thread_count
 from treesim.kernels.dynamics.aba import forward_dynamics_states

@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from treesim.compare.adapter import EngineAdapter
 from treesim.compare.cases import OURS, ROLLOUT, BenchmarkCase, ContactScene, Stepping
-from treesim.compare.engines import EngineAdapter, EngineModel, chosen_engines, installed_engines, read_by_engines
+from treesim.compare.engine_model import EngineModel
+from treesim.compare.engines import chosen_engines, installed_engines, read_by_engines
 from treesim.compare.source import canonical, read, without_losses
 from treesim.contact.contact_solve import SHARE
 from treesim.dynamics.energy import energy

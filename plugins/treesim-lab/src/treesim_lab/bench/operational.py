@@ -10,7 +10,7 @@ from treesim.compare.cases import OURS, BenchmarkCase, Call, States, inverse_ine
 from .engine_choice import GENERIC, engine_of_bound
 
 if TYPE_CHECKING:
-    from treesim.compare.engines import EngineModel
+    from treesim.compare.engine_model import EngineModel
     from treesim.model.topology import Topology
     from treesim.model.tree import Tree
 

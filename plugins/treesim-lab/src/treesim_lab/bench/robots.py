@@ -9,7 +9,7 @@ import numpy as np
 
 import treesim
 from treesim.compare.cases import States
-from treesim.compare.engines import RAW
+from treesim.compare.results import RAW
 from treesim.compare.source import canonical, without_losses
 from treesim.errors import ArgumentError
 from treesim.model import generators

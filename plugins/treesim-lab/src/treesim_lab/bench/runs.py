@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from treesim.compare.engines import EngineAdapter, EngineModel, chosen_engines, installed_engines, read_by_engines
+from treesim.compare.adapter import EngineAdapter
+from treesim.compare.engine_model import EngineModel
+from treesim.compare.engines import chosen_engines, installed_engines, read_by_engines
 from treesim.types import Base, Mimic
 from treesim.validation.values import checked_parts
 

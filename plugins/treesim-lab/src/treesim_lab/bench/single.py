@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from treesim.compare.cases import FORWARD, INVERSE, MASS, OURS, SOLVE, BenchmarkCase, Call, States
-from treesim.compare.engines import EngineModel
+from treesim.compare.engine_model import EngineModel
 from treesim.errors import ArgumentError, TreesimError
 from treesim.kernels.dynamics.aba import forward_dynamics_states
 from treesim.kernels.dynamics.crba import mass_matrix_full_states

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treesim import plugins
-from treesim.compare.engines import EngineModel
+from treesim.compare.engine_model import EngineModel
 from treesim.dynamics.base import singular_inertia
 from treesim.errors import ArgumentError, DivergedWarning, EnergyWarning, FrictionWarning, TreesimError
 from treesim.model.tree import Tree

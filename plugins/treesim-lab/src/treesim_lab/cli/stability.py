@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-    from treesim.compare.engines import EngineModel
+    from treesim.compare.engine_model import EngineModel
     from treesim.model.tree import Tree
     from treesim.types import Base
 

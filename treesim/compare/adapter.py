@@ -1,0 +1,94 @@
+"""Protocol of an adapter to another engine, as `compare`, the benchmark and the tests use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
+
+from ..model.tree import Tree
+from .engine_model import EngineModel
+
+
+@runtime_checkable
+class EngineAdapter(Protocol):
+    """Adapter to another engine; registered in the entry-point group `treesim.engines`, created without arguments.
+
+    Attributes
+    ----------
+    name : str
+        Registered name.
+    title : str
+        Name of the engine in tables.
+    integrator : str or None
+        Name of treesim's integrator that equals the engine's; None if trajectories are not compared.
+    levels : tuple of str
+        Levels (RAW, CANONICAL) at which the adapter reads a robot.
+    timed : str
+        Level at which the benchmark reads a robot.
+    """
+
+    name: str
+    title: str
+    integrator: str | None
+    levels: tuple[str, ...]
+    timed: str
+
+    def version(self) -> str:
+        """Return the engine's version."""
+        ...
+
+    def refuses(self, robot: Tree) -> str | None:
+        """Return why the engine cannot evaluate a robot.
+
+        Parameters
+        ----------
+        robot : Tree
+            Robot.
+
+        Returns
+        -------
+        str or None
+            Reason; None if the engine can evaluate it.
+        """
+        ...
+
+    def read(self, robot: Tree, urdf: str, level: str) -> EngineModel:
+        """Return the engine's model of a robot, read from its URDF text at a level.
+
+        Parameters
+        ----------
+        robot : Tree
+            treesim's tree of the robot, without damping, friction and armature.
+        urdf : str
+            URDF text.
+        level : str
+            RAW or CANONICAL.
+
+        Returns
+        -------
+        EngineModel
+            Robot in the engine.
+
+        Raises
+        ------
+        UnsupportedError
+            For features that the engine lacks.
+        EngineError
+            If the engine fails on the text, or finds other joints in it than treesim.
+        """
+        ...
+
+
+@runtime_checkable
+class ControlledAdapter(EngineAdapter, Protocol):
+    """Adapter that also offers deliberately wrong variants of itself, for the negative controls of a comparison."""
+
+    def controls(self) -> Mapping[str, EngineAdapter]:
+        """Return deliberately wrong variants of the adapter; a comparison with each must fail.
+
+        Returns
+        -------
+        mapping
+            Adapters by the description of their error.
+        """
+        ...
