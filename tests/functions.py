@@ -52,6 +52,7 @@ def plain(robot: Tree) -> dict[str, Function]:
         "forward_dynamics with f_ext": Function(
             "qvxf", lambda q, v, x, f: treesim.forward_dynamics(robot, q, v, x, f_ext=f)
         ),
+        "joint_wrenches": Function("qvxf", lambda q, v, x, f: treesim.joint_wrenches(robot, q, v, x, f_ext=f)),
         "forward_dynamics refined": Function(
             "qvx", lambda q, v, x: treesim.forward_dynamics(robot, q, v, x, refinements=1)
         ),

@@ -91,7 +91,14 @@ def test_a_step_makes_no_call_for_each_body():
 def test_a_rollout_makes_no_call_for_each_body_or_step():
     one = repeated(lambda: treesim.rollout(HUMANOID, STANDING[None], STILL, STILL[None], 1e-3))
     many = np.tile(STANDING, (64, 1)), STILL, np.zeros((20, HUMANOID.nv))
-    assert one <= 280 and repeated(lambda: treesim.rollout(HUMANOID, *many, 1e-3)) <= 1.2 * one
+    assert one <= 255 and repeated(lambda: treesim.rollout(HUMANOID, *many, 1e-3)) <= 1.2 * one
+
+
+def test_a_rollout_on_a_ground_makes_few_calls_for_each_step():
+    one = repeated(lambda: treesim.rollout(WORLD, STANDING[None], STILL, STILL[None], 1e-3, threads=1))
+    u = np.zeros((20, HUMANOID.nv))
+    many = repeated(lambda: treesim.rollout(WORLD, np.tile(STANDING, (64, 1)), STILL, u, 1e-3, threads=1))
+    assert one <= 330 and many <= one + 26 * len(u)
 
 
 def test_a_world_is_made_by_some_calls_for_each_shape():

@@ -28,7 +28,10 @@ from .dynamics.energy import energy, momentum
 from .dynamics.factorization import Factorization, ltdl, ltl
 from .dynamics.forward_dynamics import forward_dynamics
 from .dynamics.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
+from .dynamics.joint_wrenches import joint_wrenches
 from .dynamics.mass_matrix import mass_matrix
+from .dynamics.operational.articulated import articulated
+from .dynamics.operational.articulated_bodies import Articulated
 from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
 from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
 from .dynamics.operational.functions import inverse_operational_inertia
@@ -79,6 +82,7 @@ from .model.mimic import Mimic
 from .model.shapes import CollisionShape
 from .model.topology import Topology
 from .model.tree import Body, Frame, Tree, Visual
+from .model.welds import Weld
 from .plugins import available
 from .rollouts.batch_stepper import BatchStepper
 from .rollouts.replay import Repetition, replay
@@ -107,6 +111,7 @@ __all__ = [
     "PD",
     "AccuracyError",
     "ArgumentError",
+    "Articulated",
     "BatchFunction",
     "BatchStepper",
     "Body",
@@ -184,8 +189,10 @@ __all__ = [
     "View",
     "Visual",
     "Waypoints",
+    "Weld",
     "World",
     "__version__",
+    "articulated",
     "available",
     "bias_forces",
     "body_poses",
@@ -213,6 +220,7 @@ __all__ = [
     "inverse_dynamics",
     "inverse_operational_inertia",
     "joint_torque_regressor",
+    "joint_wrenches",
     "load",
     "loop_constraints",
     "lowest_point",

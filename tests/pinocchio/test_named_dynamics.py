@@ -7,6 +7,7 @@ import pytest
 import treesim
 from tests.pinocchio import oracle
 from tests.trees import random_state, relative_error
+from treesim.dynamics.joint_wrenches import wrenches_of_motion
 from treesim.urdf.installed import find_robot
 
 pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")  # of the robots' own inertias and mimics
@@ -50,6 +51,7 @@ def test_each_is_what_pinocchio_computes(name, base):
                 treesim.joint_torque_regressor(robot, q, v, a),
                 regressor(robot, engine, q, pin.computeJointTorqueRegressor(model, data, *theirs)),
             ),
+            "joint_wrenches": wrenches(robot, engine, q, v, a, theirs),
         }
         for function, (ours, other) in expected.items():
             assert relative_error(ours, other) < EXACT, function
@@ -71,3 +73,14 @@ def regressor(robot, engine, q, theirs):
     places = [engine.model.getJointId(joint) - 1 for joint in robot.joint_names]
     columns = np.concatenate([np.arange(10 * k, 10 * k + 10) for k in places])
     return engine.layout.force_from_engine(q, theirs.T).T[:, columns]
+
+
+def wrenches(robot, engine, q, v, a, theirs):
+    """Return the wrenches across the joints, driven by the forces of a motion, and Pinocchio's of this motion."""
+    pin.rnea(engine.model, engine.data, *theirs)
+    other = np.array([engine.data.f[engine.model.getJointId(joint)].vector for joint in robot.joint_names])
+    tau = treesim.inverse_dynamics(robot, q, v, a)
+    ours = wrenches_of_motion(robot, q, v, a, welds=False)
+    driven = treesim.joint_wrenches(robot, q, v, tau, refinements=1)
+    assert relative_error(driven, other) < 1e-9
+    return ours, other

@@ -169,12 +169,16 @@ LINES = {
     "<Comparison: 'arm' against another, passed>": Comparison("arm", "fixed", 0, 1, 0, 1e-3, (REPORT,)),
     "<Census of 1 robots: 1 agrees>": Census((CensusRow("arm", "fixed", "another", "agrees"),), {}),
     "<Visual: box (1, 2, 3), on body 1 at (0, 0, 0)>": VISUAL,
+    "<Weld 'gripper': 0 kg, on 'hand' by 'mount'>": treesim.Weld("gripper", "mount", "hand"),
     "<CollisionShape: sphere (0.1) of link 'foot', on body 1 at (0, 0, 0)>": treesim.CollisionShape(
         1, Placement(), "sphere", size=(0.1,), link="foot"
     ),
     "<LowestPoint: -0.1 m over the plane, of link 'foot', at (0, 0, -0.1)>": LowestPoint(
         -0.1, "foot", np.array([0, 0, -0.1])
     ),
+    "<Articulated 'chain_2': nv 2, float64>": treesim.articulated(ROBOT, np.zeros(2)),
+    "<Articulated 'chain_2': nv 2, float64, 4 x 3 states>": treesim.articulated(ROBOT, np.zeros((4, 3, 2))),
+    "<Factorization H = L' D L: n 2, 3 entries on paths, 2 states>": treesim.ltdl([0, 1], [[[2.0, 1], [1, 3]]] * 2),
     "<Factorization H = L' D L: n 2, 3 entries on paths>": FACTORS,
     "<Factorization H = L' L: n 2, 3 entries on paths>": treesim.ltl([0, 1], [[2.0, 1.0], [1.0, 3.0]]),
     "<SparseJacobian: 3 x 2, 3 entries on paths>": SPARSE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,9 +20,10 @@ from ..kernels.contact.simd_contact_step import (
     OVERLAP,
     SIMD_SOLVER_INFO,
     UNSOLVED,
-    put_growth,
+    put_history,
 )
 from ..kernels.contact.simd_groups import contact_step_on_lanes
+from ..kernels.contact.simd_parts import simd_parts_of
 from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE, NOT_FINITE
@@ -35,7 +37,7 @@ SMOOTH = {PLANE, SPHERE, CAPSULE}  # solids of `simd_collision`
 BETWEEN_POINTS = 10  # column of contacts at capsules' sides and boxes' edges
 
 Arrays = Sequence[np.ndarray]
-AddContact = Callable[[], tuple[np.ndarray, bool]]  # returns residuals (count,), and whether all states are finite
+AddContact = Callable[[], bool]  # returns whether all states are finite
 
 
 class ContactLanes:
@@ -51,7 +53,8 @@ class ContactLanes:
         layout = layout.copy()
         layout[CAPACITY_AT] = CAPACITY
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
-        self.entry = contact_step_on_lanes(finder_of(stage.touching))
+        held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
+        self.entry = contact_step_on_lanes(simd_parts_of(finder_of(stage.touching), held, mimics))
 
     @property
     def warm_start(self) -> int:
@@ -64,17 +67,17 @@ class ContactLanes:
         inputs (count, n): q, v, q_free, v_free, force, the unconstrained step's work, and impulses for the warm start.
         results (count, n), overwritten: q_new, v_new, impulses, work. All arrays are read and written at every call.
         Impulses are those of `simd_warm_start`, zero at first. solver_info (count, SIMD_SOLVER_INFO), overwritten:
-        diagnostics of the same states after an earlier step, or those of `begin_info`.
+        diagnostics of the same states after an earlier step, or those of `begin_info`. Residuals are its first column.
         """
         q_new, v_new, impulses, work = results
         given = [x.reshape(-1) for x in (*inputs, q_new, v_new, impulses, solver_info, work)]
         call = bound_call(self.entry, *self.constants, *given)
         residual, unsolved = solver_info[:, 0], solver_info[:, UNSOLVED]
 
-        def run() -> tuple[np.ndarray, bool]:
+        def run() -> bool:
             status = call()
             if status == FINE:
-                return residual, True
+                return True
             if status == NOT_FINITE:
                 unsolved[~(np.isfinite(q_new).all(axis=1) & np.isfinite(v_new).all(axis=1))] = FOR_ONE
             left = (unsolved == FOR_ONE).nonzero()[0]
@@ -83,10 +86,10 @@ class ContactLanes:
                 residual[left], *overlaps = self._one_by_one([x[left] for x in inputs], own)
                 solver_info[left, OVERLAP], solver_info[left, DEEPEST] = overlaps
                 for k in left:
-                    put_growth(given[-2], k)
+                    put_history(given[-2], k)
                 for x, found in zip(results, own, strict=True):
                     x[left] = found
-            return residual, bool(np.isfinite(q_new).all() and np.isfinite(v_new).all())
+            return bool(np.isfinite(q_new).all() and np.isfinite(v_new).all())
 
         return run
 
@@ -108,9 +111,27 @@ class ContactLanes:
 
 def begin_info(count: int) -> np.ndarray:
     """Return diagnostics (count, SIMD_SOLVER_INFO) of states before their first step."""
-    info = np.zeros((count, SIMD_SOLVER_INFO))
-    info[:, BEFORE] = np.inf
+    info = np.empty((count, SIMD_SOLVER_INFO))
+    clear_info(info)
     return info
+
+
+def clear_info(info: np.ndarray) -> None:
+    """Set diagnostics (..., SIMD_SOLVER_INFO) to those before the first step."""
+    info[...], info[..., BEFORE] = 0.0, np.inf
+
+
+def clear_warm_start(impulses: np.ndarray, slots: int) -> None:
+    """Set the impulses (count, n) of `ContactLanes.bound` to zero: those of `slots` contacts where they may not be."""
+    count, rows = len(impulses), impulses.shape[1] - LISTED
+    listed = impulses[:, rows]
+    if not count or listed.min() < 0:
+        impulses[...] = 0.0
+        return
+    used = 3 * impulses[:, rows + 1 : rows + 1 + int(listed.max())].astype(int)
+    for k in range(3):
+        impulses[np.arange(count)[:, None], used + k] = 0.0
+    impulses[:, 3 * slots : rows + 1] = 0.0
 
 
 def finder_of(touching: Touching) -> Finder:
@@ -121,20 +142,24 @@ def finder_of(touching: Touching) -> Finder:
     return EACH_MESHES if touching.on_meshes else EACH_SOLIDS
 
 
-def begin_lanes(stage: ContactSolve) -> bool:
-    """Return whether SIMD code supports a contact solve, and start its background compilation.
+def begin_lanes(stage: ContactSolve) -> ContactLanes | None:
+    """Return a contact solve on SIMD lanes, and start its background compilation; None if it is not supported.
 
-    It does not support contacts found by coal, constrained frames and loops, mimic joints, torsional and rolling
-    friction of contacts, solvers other than "pgs", and uncompiled Python. It is not used where there are only joint
-    limits, which few states reach.
+    It does not support contacts found by coal, torsional and rolling friction of contacts, solvers other than "pgs",
+    and uncompiled Python. It is not used where there are only joint limits, which few states reach.
     """
+    lanes = _lanes_of(stage) if runs_compiled() else None
+    if lanes is not None:
+        compiled_soon(lanes.entry)
+    return lanes
+
+
+@lru_cache(maxsize=16)  # short rollouts are called repeatedly
+def _lanes_of(stage: ContactSolve) -> ContactLanes | None:
+    """Return a contact solve on SIMD lanes, None if it is not supported."""
     touching = stage.touching
-    if touching.only_limits or touching.resists or not runs_compiled():
-        return False
+    if touching.only_limits or touching.resists:
+        return None
     first, end = touching.convex
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
-    plain = stage.robot.mimic_map is None and not touching.held[0][0] and first == end
-    found = by_pgs and plain
-    if found:
-        compiled_soon(contact_step_on_lanes(finder_of(touching)))
-    return found
+    return ContactLanes(stage) if by_pgs and first == end else None

@@ -29,12 +29,15 @@ from ..kernels.published.parallel import (
 )
 from ..kernels.published.parallel.heavy_paths import Paths, paths_in, table_size
 from ..model.tree import Tree
+from ..states.physics import Numbers
 from ..states.states import on_states
+from ..types import Engine
 from . import heavy_paths
 from .base import Capabilities, CompiledBackend, explain_failure
 from .block_counts import Counting, Stages
 from .path_stages import branches_first_stages, grouped_stages, path_stages
 from .schedule import Schedule
+from .tables import kernel_wrenches
 
 SOURCE = "Fijany and Featherstone 2013; heavy paths on trees"
 LARGE = 5000  # bodies; in a smaller robot, handing blocks to threads takes longer than it saves on two cores
@@ -48,6 +51,7 @@ class HeavyPathBackend(CompiledBackend):
     solver: ClassVar[ModuleType]  # solves along paths
     prepare: ClassVar[Callable[..., int]]
     stages: ClassVar[Callable[..., int]]
+    wrenches: ClassVar[Callable[..., int]]
 
     def __init__(self) -> None:
         super().__init__()
@@ -89,6 +93,29 @@ class HeavyPathBackend(CompiledBackend):
         widths = [*self.widths(robot), 1]  # the last returns the status
         return staged(code, (self.table(robot),), numbers, widths, BLOCKS_PER_SHARE)
 
+    def joint_wrenches(
+        self,
+        robot: Tree,
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        f_ext: ArrayLike | None,
+        gravity: ArrayLike | None,
+        armature: ArrayLike | None,
+        engine: Engine,
+        physics: Numbers | None,
+    ) -> np.ndarray:
+        """Return the wrenches (..., N, 6) across the joints, the unknowns of the method; no mimic joints."""
+        return on_states(
+            type(self).wrenches,
+            robot,
+            (*self.constants(robot, gravity, armature), robot.body_rotations.reshape(-1)),
+            {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)},
+            lambda named: self.explain(robot, named, gravity, armature),
+            physics,
+            engine=engine,
+        )[0]
+
     def explain(
         self, robot: Tree, named: dict[str, np.ndarray], gravity: ArrayLike | None, armature: ArrayLike | None
     ) -> Exception:
@@ -125,6 +152,7 @@ class ConstraintForce(HeavyPathBackend):
     entry = constraint_force_serial.forward_dynamics_constraint_force_states
     prepare = constraint_force_serial.prepare_constraint_force
     stages = constraint_force_serial.constraint_force_stages
+    wrenches = constraint_force_serial.joint_wrenches_constraint_force_states
     solver: ClassVar[ModuleType] = path_elimination
 
 
@@ -136,6 +164,7 @@ class ConstraintForceCr(HeavyPathBackend):
     entry = constraint_force_cr.forward_dynamics_constraint_force_cr_states
     prepare = constraint_force_cr.prepare_constraint_force_cr
     stages = constraint_force_cr.constraint_force_cr_stages
+    wrenches = constraint_force_cr.joint_wrenches_constraint_force_cr_states
     solver: ClassVar[ModuleType] = cyclic_reduction
 
 
@@ -147,6 +176,7 @@ class ConstraintForcePcr(HeavyPathBackend):
     entry = constraint_force_pcr.forward_dynamics_constraint_force_pcr_states
     prepare = constraint_force_pcr.prepare_constraint_force_pcr
     stages = constraint_force_pcr.constraint_force_pcr_stages
+    wrenches = constraint_force_pcr.joint_wrenches_constraint_force_pcr_states
     solver: ClassVar[ModuleType] = parallel_cyclic_reduction
 
 

@@ -31,6 +31,7 @@ def joined(trees: Sequence[Tree]) -> Tree:
         notes=first.notes,
         shapes=whole.shapes,
         loops=whole.loops,
+        welds=whole.welds,
     )
 
 
@@ -41,9 +42,10 @@ class _Parts:
         frames = list(first.frames.values())
         self.bodies, self.frames = list(first.bodies), frames[first.n_bodies :]
         self.visuals, self.shapes, self.loops = list(first.visuals), list(first.shapes), list(first.loops)
+        self.welds = list(first.welds)
         self.trees, self.prefix = [first.name], first.name
         loops = {loop.name for loop in first.loops}
-        self.names = {"link": set(first.frames), "joint": set(first.joint_names), "loop": loops}
+        self.names = {"link": set(first.frames), "joint": {*first.joint_names, *_fixed(first)}, "loop": loops}
 
     def add(self, tree: Tree) -> None:
         """Add the bodies, frames, shapes and loops of one more tree."""
@@ -52,7 +54,7 @@ class _Parts:
         self.prefix = f"{tree.name}_{times}" if times > 1 else tree.name
         self.trees.append(tree.name)
         links = {name: self._free_name("link", tree, name) for name in tree.frames}
-        joints = {name: self._free_name("joint", tree, name) for name in tree.joint_names}
+        joints = {name: self._free_name("joint", tree, name) for name in (*tree.joint_names, *_fixed(tree))}
         for body in tree.bodies:
             parent = body.parent + count if body.parent else 0
             self.bodies.append(Body(links[body.name], parent, _renamed(body.joint, joints), body.inertia))
@@ -64,6 +66,10 @@ class _Parts:
         for loop in tree.loops:
             name = self._free_name("loop", tree, loop.name)
             self.loops.append(replace(loop, name=name, first=links[loop.first], second=links[loop.second]))
+        for weld in tree.welds:
+            joint, carrier = joints.get(weld.joint, ""), links.get(weld.parent, "")
+            carried = tuple(joints[name] for name in weld.joints)
+            self.welds.append(replace(weld, link=links[weld.link], joint=joint, parent=carrier, joints=carried))
         for shape in tree.shapes:
             self.shapes.append(shape.attached_to(_moved(shape.body, count), links.get(shape.link, shape.link)))
 
@@ -77,6 +83,11 @@ class _Parts:
             )
         known.add(found)
         return found
+
+
+def _fixed(tree: Tree) -> list[str]:
+    """Return the names of the fixed joints of a tree."""
+    return [weld.joint for weld in tree.welds if weld.joint]
 
 
 def _moved(body: int, count: int) -> int:

@@ -29,6 +29,7 @@ from .quaternions import unit_quaternions
 from .random_configuration import random_configuration
 from .shapes import CollisionShape
 from .topology import Topology, elimination_tree
+from .welds import Weld, checked_welds
 
 if TYPE_CHECKING:
     from ..states.standing import Plane, Surface
@@ -61,6 +62,8 @@ class Tree(Immutable):
         Collision shapes.
     loops : sequence of Loop
         Loop joints, which a `treesim.World` closes.
+    welds : sequence of Weld
+        Links that are part of a body or of the base, parents first.
 
     Attributes
     ----------
@@ -147,6 +150,7 @@ class Tree(Immutable):
         "v_index",
         "velocity_limit",
         "visuals",
+        "welds",
     )  # fmt: skip
 
     def __init__(
@@ -160,6 +164,7 @@ class Tree(Immutable):
         notes: Sequence[object] = (),
         shapes: Sequence[CollisionShape] = (),
         loops: Sequence[Loop] = (),
+        welds: Sequence[Weld] = (),
     ) -> None:
         self.name = checked_text("name of a tree", name)
         self.bodies = checked_parts("bodies", bodies, Body)
@@ -185,6 +190,7 @@ class Tree(Immutable):
         self.frames: Mapping[str, Frame] = named(f"frame of {name!r}", self._all_frames(frames))
         self.frame_names = tuple(self.frames)
         self.loops = checked_loops(name, loops, self.frames)
+        self.welds = checked_welds(name, checked_parts("welds", welds, Weld), self.frames, self.bodies)
         self.mass = float(sum(body.inertia.mass for body in self.bodies))
         self.gravity = frozen(real_numbers("gravity", gravity))
         if self.gravity.shape != (3,) or not np.isfinite(self.gravity).all():
@@ -447,7 +453,7 @@ class Tree(Immutable):
             "bodies": self.bodies,
             "frames": tuple(self.frames.values())[self.n_bodies :],  # the bodies' own come first
             "visuals": self.visuals, "gravity": self.gravity, "notes": self.notes,
-            "shapes": self.shapes, "loops": self.loops,
+            "shapes": self.shapes, "loops": self.loops, "welds": self.welds,
         }  # fmt: skip
 
     @property

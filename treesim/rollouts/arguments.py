@@ -97,15 +97,13 @@ def method_of(
     """
     given: Any = (
         world, dt, integrator, chosen_backend(backend), substeps, _hashable(kp), _hashable(kd), bool(work), engine,
-        chosen_solver(contact_solver),
+        chosen_solver(contact_solver), own_inertia,
     )  # fmt: skip
     try:
         method = _remembered(*given)
     except TypeError:  # lists of gains, or objects without a hash
         method = _method(*given)
     warn_of_friction(world.robot, integrator, stacklevel=4)
-    if not world.m and not own_inertia:
-        check_inertia(world.robot, method.rule, method.dt / method.substeps, *gains_of(world.robot, kp, kd))
     return method
 
 
@@ -126,14 +124,17 @@ def _method(
     work: bool,
     engine: Engine,
     contact_solver: ContactSolver,
+    own_inertia: bool,
 ) -> Method:
-    """Return the settings of the steps from validated arguments."""
+    """Return the settings of the steps; raises as `method_of`."""
     check_rows(world, integrator)
     robot, dynamics, rule = world.robot, forward_kernel(world.robot, backend), compiled_rule(integrator)
     substeps = substeps_of(robot, rule, dt, substeps)
     touching = touches(world, rule)
     settings = StepSettings.of(robot, rule, dt / substeps, kp, kd)
     check_diagonal(dynamics, robot, settings)
+    if not world.m and not own_inertia:
+        check_inertia(robot, rule, dt / substeps, *gains_of(robot, kp, kd))
     step_entry = ENTRIES[bool(world.m), work]
     constants = (*mimic_constants(robot, dynamics.constants(robot)), *world.held, settings.table)
 

@@ -15,21 +15,21 @@ import numpy as np
 
 from ..contact.checks import ContactChecks, begin_checks
 from ..contact.deep_overlaps import deepest_bodies
-from ..contact.lanes import ContactLanes, begin_info, begin_lanes
+from ..contact.lanes import begin_info, begin_lanes
 from ..engine.call.batched import BatchedTables
 from ..engine.call.evaluate import lanes_for, run_states
 from ..engine.call.specialized import BatchCode
-from ..engine.call.steps import Arrays, Carried, Measured
+from ..engine.call.steps import Arrays, Carried, Measured, all_finite
 from ..engine.graph.policies import Policy
 from ..engine.threads import over_threads, use_threads
 from ..kernels.contact.contact_step import PENETRATION, RESIDUAL
-from ..kernels.contact.simd_contact_step import BEFORE, DONE, GREW_IN, GREW_ON, GROWTH
+from ..kernels.contact.simd_contact_step import BEFORE, DONE, GREW_IN, GREW_ON, GROWTH, WORST
 from ..kernels.contact.simd_warm_start import ALL
 from ..kernels.entries.status import FINE
 from ..kernels.stepping.measured_step import ENDED
 from ..simulation.step import StepCode
 from .arguments import Method, Start
-from .contact_lanes import BoundFree, LaneSteps
+from .contact_lanes import BoundFree, LaneMemory, LaneSteps, begin_memory
 from .parameters import Physics
 
 STATES_PER_THREAD = 16  # fewer are stepped by the calling thread
@@ -83,15 +83,15 @@ class ContactSteps:
         stage = method.code.stage
         plain = self.touching is None and not self.wrenches and self.forces is None and engine != "generic"
         self.lanes = None if engine == "generic" else self._lane_code(engine)
-        self.touch = ContactLanes(stage) if stage is not None and plain and begin_lanes(stage) else None
+        self.touch = begin_lanes(stage) if stage is not None and plain else None
         self.part: LaneSteps | None = None  # of the rollouts that are stepped, if these are on SIMD lanes
         # first of the current rollouts, their impulses, and memory for those of the next step
         self.first, self.kept, self.next = -1, np.empty((0, 0)), np.empty((0, 0))
         self.info = begin_info(0)  # diagnostics of the current rollouts, see `ContactLanes.bound`
         # whether their growth is measured
         self.overlaps = stage is not None and method.world.touching.largest_overlap < np.inf
-        self.on_lanes: dict[tuple[int, int], LaneSteps] = {}  # of parts of the current rollouts
-        self.wrench = np.empty(0)  # mean wrenches in the current step, times substeps
+        self.memory: LaneMemory | None = None  # of the current rollouts, if these are on SIMD lanes
+        self.wrench = np.zeros(1)  # mean wrenches in the current step, times substeps
         self.control = np.empty((0, 0))  # of a policy that takes contact, in the last step
         self.applied = np.empty((0, 0))  # controls (count, nv) of the last substep, within their limits
 
@@ -122,14 +122,23 @@ class ContactSteps:
 
     def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         """Step the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
+        carried = self._carry(rows, steps, states, results, every)
+        finite = self.policy is not None or all_finite(self.start.u[rows, steps])
+        return carried if finite else carried._replace(finite=False)
+
+    def _carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
+        """Step rollouts as `carry`, which then checks the controls that are given."""
         count = len(states[0])
         self._begin(rows, steps, count)
         if self.touch is None:
             controls, measured = partial(self._control, rows), self.measured and self.measured.of(rows)
             carried = self._walk(controls, self.checks.residual[rows], steps, states, results, every, measured)
-            self._put_overlaps(rows)
+            self._put_checks(rows)
             return carried
         done: dict[tuple[int, int], Carried] = {}
+        memory = self.memory
+        assert memory is not None
+        memory.complete = False
 
         def carry_part(first: int, last: int) -> int:
             with use_threads(1):
@@ -137,13 +146,14 @@ class ContactSteps:
             return FINE
 
         over_threads(carry_part, count, STATES_PER_THREAD)
-        self._put_overlaps(rows)
+        memory.complete = True
+        self._put_checks(rows)
         if (steps.stop - steps.start) * self.method.substeps % 2:
             self.kept, self.next = self.next, self.kept
         parts = [done[part] for part in sorted(done)]
         ends = [np.concatenate(x) for x in zip(*(part.states for part in parts), strict=True)]
         if self.reports_controls:
-            self.applied = np.concatenate([self.on_lanes[part].applied for part in sorted(done)])
+            self.applied = np.concatenate([memory.parts[part].applied for part in sorted(done)])
         return Carried(ends, all(part.finite for part in parts))
 
     def _carry_part(
@@ -160,13 +170,16 @@ class ContactSteps:
     def _lane_steps(self, part: slice, free: BoundFree, states: Arrays) -> LaneSteps:
         """Return the substeps of a part of the current rollouts, with states like those given."""
         assert self.touch is not None
-        key = part.start, part.stop
-        if key not in self.on_lanes:
+        assert self.memory is not None
+        parts, key = self.memory.parts, (part.start, part.stop)
+        if key not in parts:
             q, v = states[:2]
-            self.on_lanes[key] = LaneSteps(
-                free, self.touch, q.shape, v.shape, self.kept[part], self.next[part], self.info[part]
-            )
-        return self.on_lanes[key]
+            self.memory.exchanged = self.kept is not self.memory.kept
+            parts[key] = LaneSteps(
+                free, self.touch, q.shape, v.shape, self.kept[part], self.next[part], self.info[part],
+                self.method.world.m,
+            )  # fmt: skip
+        return parts[key]
 
     def _begin(self, rows: slice, steps: slice, count: int) -> None:
         """Reset the warm start unless the same rollouts continue; select these rollouts' model parameters."""
@@ -177,9 +190,14 @@ class ContactSteps:
 
     def _reset(self, first: int, count: int) -> None:
         """Set all impulses of `count` rollouts from `first` on to zero."""
-        size = self.method.world.touching.rows if self.touch is None else self.touch.warm_start
-        self.first, self.kept, self.on_lanes = first, np.zeros((count, size)), {}
-        self.next, self.info = np.zeros((count, size)), begin_info(count)
+        self.first, self.memory = first, None
+        if self.touch is None:
+            self.kept, self.next = np.zeros((2, count, self.method.world.touching.rows))
+            self.info = begin_info(count)
+        else:
+            make = LaneMemory if self.free is not None else begin_memory  # batched model parameters are its inputs
+            self.memory = make(self.touch, self.lanes, count)
+            self.kept, self.next, self.info = self.memory.kept, self.memory.following, self.memory.info
         if self.policy is not None and self.policy.takes_contact:
             robot = self.method.world.robot
             self.wrench, self.control = np.zeros((count, 6 * (robot.n_bodies + 1))), np.zeros((count, robot.nv))
@@ -188,11 +206,14 @@ class ContactSteps:
         """Reset the warm start and the checks of some of the first rollouts, whose states are new."""
         self.checks.reset(rows)
         if self.first == 0:
-            self.kept[rows], self.info[rows, BEFORE], self.info[rows, GROWTH] = 0.0, np.inf, 0.0
+            self.kept[rows] = 0.0
+            self.info[rows, GROWTH], self.info[rows, WORST], self.info[rows, BEFORE] = 0.0, 0.0, np.inf
 
-    def _put_overlaps(self, rows: slice) -> None:
-        """Write the largest growth of an overlap so far of each of the current rollouts."""
+    def _put_checks(self, rows: slice) -> None:
+        """Write the diagnostics of all steps so far of the current rollouts."""
         checks, info = self.checks.of(rows), self.info
+        if self.measured is None:  # else residuals after the end of a rollout do not count: see `_walk`
+            np.maximum(checks.residual, info[:, WORST], out=checks.residual)
         checks.growth[...], checks.body[...] = info[:, GROWTH], info[:, GREW_ON]
         checks.step[...] = info[:, GREW_IN] // self.method.substeps
 
@@ -245,19 +266,21 @@ class ContactSteps:
         """
         now = [np.array(x, dtype=float, order="C") for x in states]
         kept = [now.pop()] if measured else []
-        finite, residuals = True, worst
+        finite, residuals, moves = True, worst, bool(self.kinematic)
         for step in range(steps.start, steps.stop):
             control = self._stored(controls(step, now))
-            finite = bool(np.isfinite(control).all()) and finite
-            self.wrench = np.zeros(1)
+            if self.policy is not None:
+                finite = bool(np.isfinite(control).all()) and finite
+            if self.wrenches:
+                self.wrench = np.zeros(1)
             if measured:
                 before, residuals = [x.copy() for x in now], np.zeros_like(worst)
             recorded = now[:2]
-            if self.kinematic:
+            if moves:
                 now[:2] = self.kinematic.begin(self._time(step), self.method.dt, *recorded)
             for _ in range(self.method.substeps):
                 now = self._substep(control, now, residuals)
-            if self.kinematic:
+            if moves:
                 self._end_motion(step, recorded, control, now)
             if measured:
                 residuals[kept[0][:, ENDED] != 0] = 0.0
@@ -313,9 +336,12 @@ class ContactSteps:
 
     def _substep(self, control: np.ndarray, now: Arrays, worst: np.ndarray) -> list[np.ndarray]:
         q, v, *total = now
-        if self.part is not None:
-            np.maximum(worst, self.part.step(q, v), out=worst)
-            return [*self.part.state, *(x + self.part.work for x in total)]
+        part = self.part
+        if part is not None:
+            found = part.step(q, v)
+            if self.measured is not None:
+                np.maximum(worst, part.residuals, out=worst)
+            return [*found, *[x + part.work for x in total]]
         result = self.code.new_result((len(q),))
         self.code.step_with(self._free, q, v, control, self.kept, result, batched=self.own_touching)
         total, self.applied = [x + result.work for x in total], result.force

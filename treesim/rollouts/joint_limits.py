@@ -118,10 +118,9 @@ class WatchedSteps(ContactSteps):
         given = [*begun, *self.own_watched, control, q_new, v_new, slack, force, work, *unread]
         return self.lanes.run(given, len(q))
 
-    def carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
-        """Step the rollouts `rows` through `steps`, see `engine.call.steps.RolloutSegment`."""
+    def _carry(self, rows: slice, steps: slice, states: Arrays, results: Arrays, every: int) -> Carried:
         if self.lanes is None or self.crowded or results[0].dtype != float:
-            carried = super().carry(rows, steps, states, results, every)
+            carried = super()._carry(rows, steps, states, results, every)
             self.crowded = bool(np.count_nonzero(self.kept.any(axis=1)) > CROWDED * len(self.kept))
             return carried
         self._begin(rows, steps, len(states[0]))

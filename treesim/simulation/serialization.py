@@ -21,6 +21,7 @@ from ..model.mimic import Mimic
 from ..model.parts import Body, Frame
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
+from ..model.welds import Weld
 from ..validation.values import checked_parts, is_name_of, short_repr, whole_number
 from .control import PD, ExtendedController, Pushed, Zero
 from .external_forces import ExternalForce
@@ -33,7 +34,7 @@ RECORDS: dict[str, Any] = {
     for kind in (
         Body, ExternalForce, Frame, FrameConstraint, Ground, HeightField, Inertia, Joint, Loop, LoopConstraint, Mimic,
         Placement, Imu, ForceTorque, ContactForce, FramePose, JointTorque, StaticBox, StaticMesh, Surface, Waypoints,
-        Conveyor,
+        Conveyor, Weld,
     )
 }  # fmt: skip
 OLDER: dict[str, dict[str, str]] = {  # arguments' names in files of older versions
@@ -57,11 +58,17 @@ class Made(NamedTuple):
 def _tree_parts(robot: Tree) -> tuple[Any, ...]:
     """Return the arguments of a tree without visuals and notes."""
     frames = tuple(robot.frames.values())[robot.n_bodies :]  # the bodies' own come first
-    return robot.name, robot.bodies, frames, (), robot.gravity, (), robot.shapes, robot.loops
+    return robot.name, robot.bodies, frames, (), robot.gravity, (), robot.shapes, robot.loops, robot.welds
 
 
-def _tree(name: Any, bodies: Any, frames: Any, visuals: Any, gravity: Any, notes: Any, shapes: Any, loops: Any) -> Tree:
-    return Tree(name, bodies, frames=frames, visuals=visuals, gravity=gravity, notes=notes, shapes=shapes, loops=loops)
+def _tree(
+    name: Any, bodies: Any, frames: Any, visuals: Any, gravity: Any, notes: Any, shapes: Any, loops: Any,
+    welds: Any = (),  # not in files of older versions
+) -> Tree:  # fmt: skip
+    return Tree(
+        name, bodies, frames=frames, visuals=visuals, gravity=gravity, notes=notes, shapes=shapes, loops=loops,
+        welds=welds,
+    )  # fmt: skip
 
 
 def _shape_parts(shape: CollisionShape) -> tuple[Any, ...]:
@@ -79,8 +86,8 @@ def _world_parts(world: World) -> tuple[Any, ...]:
     """Return the arguments of a world; collision shapes are left out if nothing can touch."""
     robot, constraints, options = world.__reduce__()[1]
     if not (world.ground or world.bodies or world.self_collision):
-        name, bodies, frames, visuals, gravity, notes, _, loops = _tree_parts(robot)
-        robot = _tree(name, bodies, frames, visuals, gravity, notes, (), loops)
+        name, bodies, frames, visuals, gravity, notes, _, *others = _tree_parts(robot)
+        robot = _tree(name, bodies, frames, visuals, gravity, notes, (), *others)
     return robot, constraints, tuple(options.items())
 
 

@@ -481,6 +481,8 @@ class World(ReprMixin):
         """Raise ArgumentError for deep overlaps: with planes in every state, with other solids in the first only."""
         if not (self.ground or self.bodies):
             return
+        if q.ndim == 2 and q.strides[0] == 0:  # all start from one state
+            q = q[:1]
         for state in np.atleast_2d(q)[:1]:
             self._refuse_depth_in_solids(state)
         for plane in (surface for surface in self.ground if isinstance(surface, Ground)):

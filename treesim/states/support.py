@@ -156,17 +156,26 @@ def deep_gaps(
     It omits the bodies whose ball is not so deep in any state. Other arguments are those of `gaps`.
     """
     touching, along = candidates(robot), _along(robot, q, normal)
-    lowest = np.einsum("...k, ...k", along[..., :3], touching.centers) + along[..., 3] - touching.reach - height
-    deep = lowest < -depth
+    deep: Any = _along_points(along, touching.centers) < touching.reach + (height - depth)
     if not deep.any():
-        return np.empty(0, int), np.empty((*lowest.shape[:-1], 0))
-    which = np.flatnonzero(deep.reshape(-1, lowest.shape[-1]).any(axis=0)[touching.bodies])
+        return np.empty(0, int), np.empty((*deep.shape[:-1], 0))
+    which = np.flatnonzero(deep.reshape(-1, deep.shape[-1]).any(axis=0)[touching.bodies])
     return which, _gaps_of(touching, which, along) - height
 
 
 def _along(robot: Tree, q: ArrayLike, normal: np.ndarray) -> np.ndarray:
     """Return the normal n in the axes of each body, and n . p of its origin p, (..., N + 1, 4)."""
-    return np.einsum("...kj, k -> ...j", _poses(robot, q)[..., :3, :], normal)
+    poses = _poses(robot, q)
+    # a sum over nonzero components, mostly one: einsum takes four times as long
+    return sum((n * poses[..., k, :] for k, n in enumerate(normal.tolist()) if n), np.zeros(()))
+
+
+def _along_points(along: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return n . x (..., k) of points (k, 3) in the axes of bodies, for rows (..., k, 4) of `_along`."""
+    x, y, z = points.T
+    found: np.ndarray = along[..., 0] * x + along[..., 1] * y + along[..., 2] * z
+    found += along[..., 3]
+    return found
 
 
 def _gaps_of(touching: Candidates, which: Any, along: np.ndarray) -> np.ndarray:
@@ -174,17 +183,20 @@ def _gaps_of(touching: Candidates, which: Any, along: np.ndarray) -> np.ndarray:
 
     Let P (3, 2) span the disc of radius r about p. Then the lowest point of its rim is r |P' n| below p.
     """
-    p, rims = touching.points[which], touching.rims[which]
+    rims = touching.rims[which]
     rows = along.take(touching.bodies[which], axis=-2)  # (..., k, 4): indices take five times as long
-    found: np.ndarray = rows[..., 0] * p[:, 0] + rows[..., 1] * p[:, 1] + rows[..., 2] * p[:, 2]
-    found += rows[..., 3] - touching.balls[which]
+    found = _along_points(rows, touching.points[which])
+    found -= touching.balls[which]
     discs = np.flatnonzero(rims)
-    in_plane = product(rows[..., discs, None, :3], touching.planes[which][discs])[..., 0, :]
-    found[..., discs] -= rims[discs] * np.linalg.norm(in_plane, axis=-1)
+    if discs.size:
+        in_plane = product(rows[..., discs, None, :3], touching.planes[which][discs])[..., 0, :]
+        found[..., discs] -= rims[discs] * np.linalg.norm(in_plane, axis=-1)
     return found
 
 
 def _poses(robot: Tree, q: ArrayLike) -> np.ndarray:
+    if np.ndim(q) == 2 and len(q) == 1:  # type: ignore[arg-type]
+        return _poses(robot, q[0])[None]  # type: ignore[index]  # one state has a faster call
     return POSES(robot, robot.ints, robot.reals, robot.body_rotations.reshape(-1), q)
 
 

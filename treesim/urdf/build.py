@@ -14,6 +14,7 @@ from ..kernels.algebra.limits import UNLIMITED
 from ..model.inertia import Inertia, Placement
 from ..model.joints import JOINT_TYPES, Joint, displacement
 from ..model.tree import Body, Frame, Tree, Visual
+from ..model.welds import Weld
 from .base import ROOT_JOINT, base_of
 from .collisions import Collisions
 from .document import Document, origin_of, parent_of
@@ -111,6 +112,7 @@ class Builder:
         self.bodies: list[_Body] = []
         self.frames: list[Frame] = []
         self.visuals: list[Visual] = []
+        self.welded: dict[str, Inertia] = {}  # of each link that is no body's own
         self.missing_meshes: dict[str, _Element] = {}  # and the first link with each
         self.missing_textures: dict[str, _Element] = {}
 
@@ -143,8 +145,20 @@ class Builder:
         notes, shapes = tuple(self.findings), self.collisions.shapes
         frames = [*self.frames, *loops.frames]
         return Tree(
-            self.robot.name, bodies, frames=frames, visuals=self.visuals, notes=notes, shapes=shapes, loops=loops.loops
-        )
+            self.robot.name, bodies, frames=frames, visuals=self.visuals, notes=notes, shapes=shapes, loops=loops.loops,
+            welds=self._welds(),
+        )  # fmt: skip
+
+    def _welds(self) -> list[Weld]:
+        """Return the welds of all links that are no body's own, in the order in which they were visited."""
+        by_child = {joint.child: joint for joint in self.robot.joints}
+        moving, welds = {body.joint.name for body in self.bodies}, []
+        for link, inertia in self.welded.items():
+            held = by_child.get(link)
+            ends = ("", "") if held is None else (held.name, held.parent)
+            carried = tuple(joint.name for joint in self.children[link] if joint.name in moving)
+            welds.append(Weld(link, *ends, inertia=inertia, joints=carried))
+        return welds
 
     def _child_elements(self) -> dict[str, list[_Element]]:
         """Return the elements of the joints below each link."""
@@ -188,6 +202,7 @@ class Builder:
             self.bodies[body - 1].inertia += inertia.in_frame(placement)
         if not body or self.bodies[body - 1].name != link.name:
             self.frames.append(Frame(link.name, body, placement))
+            self.welded[link.name] = Inertia() if inertia is None else inertia
         element = self.document.link[link.name]
         for shape, lost_mesh, lost_texture in shapes_of(link, element, self.capsules, self.materials, self.find_mesh):
             place = placement @ shape.placement

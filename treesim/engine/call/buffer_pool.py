@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +43,11 @@ def empty(shape: tuple[int, ...], number: Any) -> np.ndarray:
     return block[:size].view(number).reshape(shape)
 
 
+def is_unused(items: Sequence[Any], k: int) -> bool:
+    """Return whether nothing but a sequence refers to its item k."""
+    return sys.getrefcount(items[k]) == _REFERENCES
+
+
 def limit() -> int:
     """Return the largest size of the pool [bytes]: $TREESIM_KEEP_MIB, else 512 MiB."""
     details = os.environ.get(VARIABLE) or str(KEPT)
@@ -53,7 +59,7 @@ def limit() -> int:
 def _block(size: int) -> np.ndarray:
     """Return an unused block, or a new one; the oldest blocks are dropped if the pool would exceed its limit."""
     for k in range(len(_blocks)):
-        if size <= _blocks[k].nbytes <= ROOM * size and sys.getrefcount(_blocks[k]) == _REFERENCES:
+        if size <= _blocks[k].nbytes <= ROOM * size and is_unused(_blocks, k):
             _blocks.append(_blocks.pop(k))
             return _blocks[-1]
     while _blocks and sum(block.nbytes for block in _blocks) + size > limit():

@@ -28,6 +28,7 @@ def without_effort_limits(robot: Tree) -> Tree:
         notes=robot.notes,
         shapes=robot.shapes,
         loops=robot.loops,
+        welds=robot.welds,
     )
 
 

@@ -277,6 +277,14 @@ def joint_force(w, i):
     return force_add(force_at(w.F, i), force_at(w.r, i))
 
 
+def total_joint_force(tree, paths, w, i):
+    """Return the wrench of the parent on body i, rotor excluded; of a body without inertia, from its acceleration."""
+    if paths.sound[i] == 1:
+        return joint_force(w, i)
+    moved = articulated_apply(inertia_with_hanging(tree, paths, w, i), motion_at(w.a, i))
+    return force_add(moved, bias_with_hanging(paths, w, i))
+
+
 def acceleration(tree, paths, w, i):
     """Compute a = J (F - X' F_next - b)."""
     following = paths.heavy[i]

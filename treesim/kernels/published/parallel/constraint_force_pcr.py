@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...entries.annotations import Integers, TableOfIntegers, TableOfReals
 from ...entries.entry import stages_of
-from .constraint_force_stages import constraint_force_entry, forward_dynamics, memory_for, prepare, some_stages
+from .constraint_force_stages import (
+    constraint_force_entry,
+    forward_dynamics,
+    joint_wrenches_entry,
+    memory_for,
+    prepare,
+    put_joint_wrenches,
+    some_stages,
+)
 from .parallel_cyclic_reduction import (
     EXTRA,
     eliminate_matrix,
@@ -27,6 +37,24 @@ def scratch_for(tree, q):
 
 forward_dynamics_constraint_force_pcr_states = constraint_force_entry(
     forward_dynamics_constraint_force_pcr, scratch_for
+)
+
+
+def joint_wrenches_constraint_force_pcr(tree, q, v, tau, f_ext, wrenches, turns, qdd, paths, w):
+    """Wrenches across all joints, the unknowns of this method; returns a status."""
+    status = forward_dynamics_constraint_force_pcr(tree, q, v, tau, f_ext, qdd, paths, w)
+    put_joint_wrenches(tree, paths, w, turns, wrenches)
+    return status
+
+
+def scratch_for_wrenches(tree, q):
+    """Scratch memory for accelerations, and that of forward dynamics."""
+    paths, w = scratch_for(tree, q)
+    return np.empty(tree.nv, q.dtype), paths, w
+
+
+joint_wrenches_constraint_force_pcr_states = joint_wrenches_entry(
+    joint_wrenches_constraint_force_pcr, scratch_for_wrenches
 )
 
 

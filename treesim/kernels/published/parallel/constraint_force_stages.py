@@ -10,6 +10,7 @@ import numpy as np
 from ...algebra.blocks import SIX, factorize
 from ...algebra.spatial import force_sub
 from ...algebra.tables import force_at, put_force, put_transform, tree_tables
+from ...dynamics import joint_wrenches
 from ...entries.entry import entry
 from ...entries.status import FINE, NOT_FINITE, status_of
 from ...kinematics.bodies import body_transform
@@ -29,6 +30,7 @@ from .constraint_force import (
     pass_bias,
     put_nothing,
     start,
+    total_joint_force,
     work_in,
 )
 from .heavy_paths import (
@@ -186,6 +188,21 @@ def constraint_force_entry(kernel, scratch):
     return entry(
         kernel, scratch, returns_status=True, q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", qdd="-> nv", follows="qdd"
     )
+
+
+def put_joint_wrenches(tree, paths, w, turns, wrenches):
+    """Write the wrenches across all joints after forward dynamics, whose unknowns they are; overwrites u."""
+    for i in range(1, tree.n_bodies + 1):
+        put_force(w.u, i, total_joint_force(tree, paths, w, i))
+    joint_wrenches.put_joint_wrenches(tree, turns, w.u, wrenches)
+
+
+def joint_wrenches_entry(kernel, scratch):
+    """Return the entry of the joint wrenches of a constraint-force method, which returns a status."""
+    return entry(
+        kernel, scratch, {"turns": "TableOfReals"}, returns_status=True,
+        q="nq", v="nv", tau="nv'", f_ext="N, 6 | none", wrenches="-> N, 6",
+    )  # fmt: skip
 
 
 def prepare(ints, reals, table, elimination_rounds, substitution_rounds):

@@ -1,0 +1,210 @@
+"""Wrenches across the joints and welds of a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import unknown_name
+from ..kernels.dynamics.joint_wrenches import joint_wrenches_states
+from ..model.frozen import frozen
+from ..model.inertia import Placement
+from ..model.tree import Tree
+from ..states.arguments import checked_robot
+from ..states.physics import Numbers
+from ..states.states import on_states
+from ..types import Engine
+from ..validation.values import checked_texts
+from .auto import Auto
+from .base import DynamicsBackend, chosen_backend, copied
+from .constraint_force import HeavyPathBackend
+from .forward_dynamics import forward_dynamics
+from .physics import ModelParameters, check_physics_of_backend, physics_of
+from .tables import constants_of, kernel_wrenches
+
+NO_WELDS = frozen([0], np.int64), frozen([])
+_tables: WeakKeyDictionary[Tree, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
+
+
+def joint_wrenches(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: ArrayLike,
+    *,
+    joints: str | Sequence[str] | None = None,
+    f_ext: ArrayLike | None = None,
+    backend: str | DynamicsBackend = "aba",
+    gravity: ArrayLike | None = None,
+    armature: ArrayLike | None = None,
+    refinements: int = 0,
+    engine: Engine = "auto",
+    out: np.ndarray | None = None,
+    model_parameters: ModelParameters | None = None,
+) -> np.ndarray:
+    """Return the wrenches f that parents exert on their bodies through the joints, for generalised forces tau.
+
+    f is all that the joint transmits: its motor, its bearing, and the transmission of mimic joints. Its part along the
+    joint is S' f = tau - armature qdd, since the motor's rotor is no part of the body. The wrench of a floating base is
+    that of tau alone, usually zero. Errors as in `treesim.forward_dynamics`.
+
+    Parameters
+    ----------
+    robot : Tree
+        As in `treesim.forward_dynamics`.
+    q, v, tau : array_like
+        As in `treesim.forward_dynamics`. Damping and friction of the joints are not computed: tau includes them.
+    joints : str or sequence of str, optional
+        Names of k joints or links instead of all bodies. These include fixed joints, whose links are welded to bodies
+        or to the base (`Tree.welds`), and the root link, on which the world's wrench acts. A joint comes before a link
+        of the same name.
+    f_ext : array_like, optional
+        As in `treesim.forward_dynamics`; wrenches act on the bodies' own links, not on those welded to them.
+    backend : str or DynamicsBackend
+        As in `treesim.forward_dynamics`. Those of the constraint-force method compute f first; all others compute qdd,
+        and f by inverse dynamics.
+    gravity, armature : array_like, optional
+        As in `treesim.forward_dynamics`.
+    refinements : int
+        As in `treesim.forward_dynamics`.
+    engine : str
+        As in `treesim.forward_dynamics`.
+    out : numpy.ndarray, optional
+        As in `treesim.forward_dynamics`.
+    model_parameters : mapping, optional
+        As in `treesim.forward_dynamics`.
+
+    Returns
+    -------
+    numpy.ndarray
+        (..., n_bodies, 6) force then moment [N, N m] on each body, in its own frame's axes and about its origin, which
+        is the joint's; as f_ext, and as `data.f` of Pinocchio, whose joint frames they are. For one name (..., 6), for
+        several (..., k, 6), in the axes of the links.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such joint or link.
+
+    Notes
+    -----
+    Cost: that of forward dynamics and of one inverse dynamics, O(N).
+
+    References
+    ----------
+    A. Jain, Unified formulation of dynamics for serial rigid multibody systems, J. Guidance, Control, and Dynamics 14
+    (1991): f(k).
+
+    Examples
+    --------
+    >>> robot = treesim.load("ur5")
+    >>> q, still = np.full(6, 0.5), np.zeros(6)
+    >>> f = treesim.joint_wrenches(robot, q, still, treesim.gravity_forces(robot, q))
+    >>> f.shape, f[0, 2].round(2), round(9.81 * robot.mass, 2)  # the first joint, a vertical one, carries the arm
+    ((6, 6), np.float64(166.71), 166.71)
+    >>> treesim.joint_wrenches(robot, q, still, still, joints=["base_link", "tool0"]).shape  # on links that do not move
+    (2, 6)
+    """
+    robot = checked_robot(robot)
+    rows = None if joints is None else rows_of(robot, joints)
+    solver = _solver(robot, backend)
+    if model_parameters is not None:
+        check_physics_of_backend(solver, robot, model_parameters)
+    physics = physics_of(robot, model_parameters, "joint_wrenches", gravity, armature)
+    direct = isinstance(solver, HeavyPathBackend) and robot.mimic_map is None and not refinements
+    whole = rows is None or bool(np.all(rows < robot.n_bodies))
+    if direct and whole:
+        found = solver.joint_wrenches(robot, q, v, tau, f_ext, gravity, armature, engine, physics)
+    else:
+        a = forward_dynamics(
+            robot, q, v, tau, f_ext=f_ext, backend=solver, gravity=gravity, armature=armature, refinements=refinements,
+            engine=engine, model_parameters=model_parameters,
+        )  # fmt: skip
+        found = wrenches_of_motion(
+            robot, q, v, a, f_ext, gravity=gravity, physics=physics, engine=engine, welds=not whole
+        )
+    return copied(found if rows is None else found[..., rows, :], out)
+
+
+def _solver(robot: Tree, backend: str | DynamicsBackend) -> Any:
+    """Return the backend, the advised one for "auto"."""
+    solver = chosen_backend(backend)
+    return solver.taken(robot) if isinstance(solver, Auto) else solver
+
+
+def wrenches_of_motion(
+    robot: Tree,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    f_ext: ArrayLike | None = None,
+    f_weld: ArrayLike | None = None,
+    *,
+    gravity: ArrayLike | None = None,
+    physics: Numbers | None = None,
+    engine: Engine = "auto",
+    welds: bool = True,
+) -> np.ndarray:
+    """Return the wrenches (..., N + W, 6) across joints, then welds, for accelerations a (..., nv).
+
+    f_ext (..., N, 6): external wrenches on bodies. f_weld (..., W, 6): the part of these that acts on each welded link,
+    along the axes of its body and about that body's origin. welds: whether to compute the W welds.
+    """
+    given = {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)}
+    given["f_weld"] = None
+    if f_weld is not None and welds and robot.welds:
+        turns = robot.body_rotations[weld_tables(robot)[0][1 : len(robot.welds) + 1]]
+        halves = np.asarray(f_weld).reshape(*np.shape(f_weld)[:-1], 2, 3)
+        kernel = np.einsum("wij,...wsi->...wsj", turns, halves)[..., ::-1, :]
+        given["f_weld"] = np.ascontiguousarray(kernel).reshape(np.shape(f_weld))
+    tables = weld_tables(robot) if welds else NO_WELDS
+    constants = *constants_of(robot, gravity), robot.body_rotations.reshape(-1), *tables
+    return on_states(joint_wrenches_states, robot, constants, given, physics=physics, engine=engine)[0]
+
+
+def rows_of(robot: Tree, joints: str | Sequence[str]) -> np.ndarray:
+    """Return the rows of joints, welds or links, by name, among the bodies and then the welds; an index for one name.
+
+    Raises UnknownNameError for another name.
+    """
+    several = (joints,) if isinstance(joints, str) else checked_texts("joints", joints)
+    welds, N = robot.welds, robot.n_bodies
+    rows = {weld.link: N + k for k, weld in enumerate(welds)}
+    rows |= {name: k for k, name in enumerate(robot.body_names)}
+    rows |= {weld.joint: N + k for k, weld in enumerate(welds) if weld.joint}
+    rows |= {name: k for k, name in enumerate(robot.joint_names)}
+    for name in several:
+        if name not in rows:
+            raise unknown_name(f"joint or link of {robot.name!r}", name, rows)
+    found = np.array([rows[name] for name in several], int)
+    return found[0] if isinstance(joints, str) else found
+
+
+def weld_tables(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Return a robot's welds as the flat tables that kernels read (`kernels.dynamics.joint_wrenches.welds_in`)."""
+    tables = _tables.get(robot)
+    if tables is None:
+        tables = _tables[robot] = _made_tables(robot)
+    return tables
+
+
+def _made_tables(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
+    index = {weld.link: k for k, weld in enumerate(robot.welds)}
+    carrier = {joint: k for k, weld in enumerate(robot.welds) for joint in weld.joints}
+    bodies, inertias, placements = [], [], []
+    for weld in robot.welds:
+        frame = robot.frames[weld.link]
+        bodies.append(frame.body)
+        at = Placement(robot.body_rotations[frame.body].T) @ frame.placement
+        inertia = weld.inertia.in_frame(at)
+        S = inertia.rotational
+        inertias.append([S[0, 0], S[1, 1], S[2, 2], S[0, 1], S[0, 2], S[1, 2], *inertia.com, inertia.mass])
+        placements.append([*at.rotation.ravel(), *at.translation])
+    parents = [index.get(weld.parent, -1) for weld in robot.welds]
+    carriers = [carrier.get(name, -1) for name in robot.joint_names]
+    codes = frozen([len(index), *bodies, *parents, *carriers], np.int64)
+    return codes, frozen(np.concatenate([np.ravel(inertias), np.ravel(placements)]))
