@@ -30,6 +30,8 @@ from .dynamics.forward_dynamics import forward_dynamics
 from .dynamics.inverse_dynamics import bias_forces, gravity_forces, inverse_dynamics
 from .dynamics.joint_wrenches import joint_wrenches
 from .dynamics.mass_matrix import mass_matrix
+from .dynamics.operational.articulated import articulated
+from .dynamics.operational.articulated_bodies import Articulated
 from .dynamics.operational.centroidal import centroidal_dynamics, centroidal_momentum, centroidal_momentum_matrix
 from .dynamics.operational.frames import body_poses, frame_jacobian, frame_pose, frame_poses, frame_velocity
 from .dynamics.operational.functions import inverse_operational_inertia
@@ -109,6 +111,7 @@ __all__ = [
     "PD",
     "AccuracyError",
     "ArgumentError",
+    "Articulated",
     "BatchFunction",
     "BatchStepper",
     "Body",
@@ -189,6 +192,7 @@ __all__ = [
     "Weld",
     "World",
     "__version__",
+    "articulated",
     "available",
     "bias_forces",
     "body_poses",

@@ -112,3 +112,28 @@ def test_arguments_that_do_not_fit_are_refused(factorize):
         factorize((0, 1), np.eye(3))
     with pytest.raises(ArgumentError, match="NaN"):
         factorize((0, 1), np.diag([1.0, np.nan]))
+
+
+@both
+def test_batches_of_matrices_are_factored_one_by_one(factorize):
+    tree, rng = trees.tree("random_a"), np.random.default_rng(1)
+    H = np.stack([random_member(tree, seed) for seed in range(6)]).reshape(2, 3, tree.nv, tree.nv)
+    F = factorize(tree.dof_parent, H)
+    x, columns = rng.normal(size=(2, 3, tree.nv)), rng.normal(size=(2, 3, tree.nv, 4))
+    J = rng.normal(size=(2, 3, 5, tree.nv))
+    assert np.allclose(F.log_det, np.linalg.slogdet(H)[1], rtol=1e-12)
+    assert np.allclose(F.inverse_inertia(J), J @ np.linalg.solve(H, np.swapaxes(J, -1, -2)), rtol=1e-9, atol=1e-9)
+    assert np.allclose(np.swapaxes(F.L, -1, -2) * F.D[..., None, :] @ F.L, H, atol=1e-12)
+    for i, j in np.ndindex(2, 3):
+        one = factorize(tree.dof_parent, H[i, j])
+        assert np.array_equal(F.L[i, j], one.L) and np.array_equal(F.D[i, j], one.D)
+        assert np.array_equal(F.solve(x)[i, j], one.solve(x[i, j]))
+        assert np.array_equal(F.solve_lower(columns)[i, j], one.solve_lower(columns[i, j]))
+    assert F.sample(rng, (2,)).shape == (2, 2, 3, tree.nv)
+    single = factorize(tree.dof_parent, H.astype(np.float32))
+    assert single.solve(x).dtype == single.L.dtype == single.D.dtype == single.log_det.dtype == np.float32
+    H[1, 2, 0, 0] = -1.0
+    with pytest.raises(SingularInertiaError, match=r"H\[1, 2\] is not positive definite.* degree of freedom 1"):
+        factorize(tree.dof_parent, H)
+    with pytest.raises(ArgumentError, match=r"J has shape \(3, 2\), but \(2, 3, m, \d+\) is needed"):
+        F.inverse_inertia(np.zeros((3, 2)))

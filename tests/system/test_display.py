@@ -174,6 +174,9 @@ LINES = {
     "<LowestPoint: -0.1 m over the plane, of link 'foot', at (0, 0, -0.1)>": LowestPoint(
         -0.1, "foot", np.array([0, 0, -0.1])
     ),
+    "<Articulated 'chain_2': nv 2, float64>": treesim.articulated(ROBOT, np.zeros(2)),
+    "<Articulated 'chain_2': nv 2, float64, 4 x 3 states>": treesim.articulated(ROBOT, np.zeros((4, 3, 2))),
+    "<Factorization H = L' D L: n 2, 3 entries on paths, 2 states>": treesim.ltdl([0, 1], [[[2.0, 1], [1, 3]]] * 2),
     "<Factorization H = L' D L: n 2, 3 entries on paths>": FACTORS,
     "<Factorization H = L' L: n 2, 3 entries on paths>": treesim.ltl([0, 1], [[2.0, 1.0], [1.0, 3.0]]),
     "<SparseJacobian: 3 x 2, 3 entries on paths>": SPARSE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,22 +13,24 @@ from ..engine.call.generic import compiled
 from ..errors import ArgumentError, SingularInertiaError
 from ..kernels.dynamics import factored
 from ..model.topology import Topology
-from ..system.display import ReprMixin, span
-from ..validation.arrays import Argument, coerce, real_numbers, refuse_non_finite
+from ..system.display import batch, span
+from ..validation.arrays import Argument, coerce
+from .triangular_factors import TriangularFactors
 
 
-class Factorization(ReprMixin):
-    """Sparse factors of one matrix, H = L' D L or H = L' L, computed by `ltdl` or `ltl`.
+class Factorization(TriangularFactors):
+    """Sparse factors of matrices, H = L' D L or H = L' L, computed by `ltdl` or `ltl`.
 
-    Arguments of the methods may be vectors (n,) or matrices (n, k) of columns. Costs in multiply-adds, per column:
-    products and triangular solves D1 each, `solve` 2 D1, with D1 = Σ (d_i - 1) (Featherstone 2005, Table 1).
+    Arguments x of the methods are vectors (..., n) with the leading axes of H, or matrices (..., n, k) of columns.
+    Costs in multiply-adds, per vector: products and triangular solves D1 each, `solve` 2 D1, with D1 = Σ (d_i - 1)
+    (Featherstone 2005, Table 1). `articulated` has the same methods without a mass matrix, in O(n).
 
     Parameters
     ----------
     topology : Topology
         Tree whose paths are the sparsity pattern.
     H : array_like
-        (n, n) symmetric positive definite matrix.
+        (..., n, n) symmetric positive definite matrices.
     unit : bool
         True for LTDL, False for LTL.
 
@@ -40,37 +42,81 @@ class Factorization(ReprMixin):
     """
 
     def __init__(self, topology: Topology, H: ArrayLike, unit: bool) -> None:
-        self._tree = topology
-        self._unit = unit
+        self._place(topology, unit)
+        number = np.float32 if getattr(H, "dtype", None) == np.float32 else np.float64
+        self._dtype: np.dtype = np.dtype(number)
+        self._packed = self._pack(H)
+        with np.errstate(all="ignore"):
+            self._run(factored.factorize_ltdl if unit else factored.factorize_ltl)
+        self._check()
+
+    @classmethod
+    def of_packed(cls, topology: Topology, packed: np.ndarray) -> Self:
+        """Return the object of given factors H = L' D L.
+
+        Parameters
+        ----------
+        topology : Topology
+            Tree whose paths are the sparsity pattern.
+        packed : numpy.ndarray
+            (..., nnz) rows of L, as `packed` returns them.
+
+        Returns
+        -------
+        Factorization
+            Factors L and D, in the number type of `packed`.
+        """
+        made = cls.__new__(cls)
+        made._place(topology, unit=True)
+        made._dtype, made._packed = packed.dtype, np.array(packed, float)
+        made._check()
+        return made
+
+    def _place(self, topology: Topology, unit: bool) -> None:
+        self._tree, self._unit = topology, unit
         self._parent = topology.dof_parent - 1
         self._depth = topology.dof_depth - 1
         self._start = np.concatenate([[0], np.cumsum(self._depth + 1)[:-1]]).astype(np.int64)
-        self._packed = self._pack(H)
-        factorize = factored.factorize_ltdl if unit else factored.factorize_ltl
-        with np.errstate(all="ignore"):
-            self._run(factorize)
-        self._check()
 
     def __repr__(self) -> str:
         form = "L' D L" if self._unit else "L' L"
-        return f"<Factorization H = {form}: n {len(self._parent)}, {len(self._packed)} entries on paths>"
+        sizes = f"n {len(self._parent)}, {self._packed.shape[-1]} entries on paths"
+        return f"<Factorization H = {form}: {sizes}{batch(self._packed)}>"
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
         diagonal = "D" if self._unit else "diagonal of L"
-        return [("topology", self.topology), (diagonal, span(self._diagonal().tolist()))]
+        return [("topology", self.topology), (diagonal, span(self._diagonal().ravel().tolist()))]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape (..., n) of a vector for each matrix."""
+        return (*self._packed.shape[:-1], len(self._parent))
+
+    @property
+    def dtype(self) -> np.dtype:
+        """Number type of the results: float32 for H in float32, which is factored in float64."""
+        return self._dtype
 
     @property
     def L(self) -> np.ndarray:
-        """Lower triangular factor (n, n), with ones on the diagonal for LTDL."""
-        L = self._unpack()
+        """Lower triangular factor (..., n, n), with ones on the diagonal for LTDL."""
+        n = len(self._parent)
+        L = np.zeros((*self.shape, n), self._dtype)
+        L[..., *self._tree.packed_pattern()] = self._packed
         if self._unit:
-            np.fill_diagonal(L, 1.0)
+            L[..., np.arange(n), np.arange(n)] = 1.0
         return L
 
     @property
     def D(self) -> np.ndarray:
-        """Diagonal factor (n,) of LTDL; ones for LTL."""
-        return self._diagonal().copy() if self._unit else np.ones(len(self._parent))
+        """Diagonal factor (..., n) of LTDL; ones for LTL."""
+        return self._diagonal().astype(self._dtype) if self._unit else np.ones(self.shape, self._dtype)
+
+    @property
+    def log_det(self) -> np.ndarray:
+        """Natural logarithm of det H, (...)."""
+        found: np.ndarray = np.log(self._diagonal()).sum(axis=-1)
+        return np.asarray(found if self._unit else 2 * found, self._dtype)
 
     @property
     def topology(self) -> Topology:
@@ -85,133 +131,62 @@ class Factorization(ReprMixin):
         start : numpy.ndarray
             (n,) index of the first entry of each row.
         rows : numpy.ndarray
-            Rows of L, ordered by depth of the ancestor; the last entry of a row is that of D, or L's own diagonal.
+            (..., nnz) rows of L, ordered by depth of the ancestor; the last entry of a row is that of D, or L's own
+            diagonal.
         unit : bool
             True for LTDL.
         """
         return self._start, self._packed, self._unit
 
-    def multiply(self, x: ArrayLike) -> np.ndarray:
-        """Return L x.
+    def inverse_inertia(self, J: ArrayLike) -> np.ndarray:
+        """Return the inverse operational-space inertia Λ^-1 = J H^-1 J' of the rows of a Jacobian.
 
         Parameters
         ----------
-        x : array_like
-            (n,) or (n, k).
+        J : array_like
+            (..., m, n) matrices with the leading axes of H.
 
         Returns
         -------
         numpy.ndarray
-            L x, of the same shape.
+            (..., m, m) symmetric matrices.
         """
-        return self._apply(factored.MULTIPLY, x)
-
-    def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
-        """Return L' x.
-
-        Parameters
-        ----------
-        x : array_like
-            (n,) or (n, k).
-
-        Returns
-        -------
-        numpy.ndarray
-            L' x, of the same shape.
-        """
-        return self._apply(factored.MULTIPLY_TRANSPOSED, x)
-
-    def solve_lower(self, x: ArrayLike) -> np.ndarray:
-        """Return L^-1 x.
-
-        Parameters
-        ----------
-        x : array_like
-            (n,) or (n, k).
-
-        Returns
-        -------
-        numpy.ndarray
-            L^-1 x, of the same shape.
-        """
-        return self._apply(factored.SOLVE_LOWER, x)
-
-    def solve_lower_transposed(self, x: ArrayLike) -> np.ndarray:
-        """Return L'^-1 x.
-
-        Parameters
-        ----------
-        x : array_like
-            (n,) or (n, k).
-
-        Returns
-        -------
-        numpy.ndarray
-            L'^-1 x, of the same shape.
-        """
-        return self._apply(factored.SOLVE_LOWER_TRANSPOSED, x)
-
-    def solve(self, x: ArrayLike) -> np.ndarray:
-        """Return H^-1 x.
-
-        Parameters
-        ----------
-        x : array_like
-            (n,) or (n, k).
-
-        Returns
-        -------
-        numpy.ndarray
-            H^-1 x, of the same shape.
-        """
-        return self._apply(factored.SOLVE, x)
+        return self._inverse_product(J)
 
     def _run(self, entry: Callable[..., int], *arguments: Any) -> None:
         try:
-            compiled(entry)(self._parent, self._depth, self._start, self._packed, *arguments)
+            compiled(entry)(self._parent, self._depth, self._start, self._packed.reshape(-1), *arguments)
         except ValueError:  # the square root of a negative pivot, when kernels run as plain Python
             self._packed[:] = np.nan
 
-    def _apply(self, operation: int, x: ArrayLike) -> np.ndarray:
-        n = len(self._parent)
-        vectors = real_numbers("x", x)
-        if vectors.ndim not in (1, 2) or vectors.shape[0] != n:
-            raise ArgumentError(f"x has shape {vectors.shape}, but ({n},) or ({n}, k) is needed")
-        refuse_non_finite([Argument("x", x, (n,))], [vectors])
-        rows = np.array(vectors.T, order="C")  # one vector after the other
-        self._run(factored.apply_ltdl if self._unit else factored.apply_ltl, operation, rows.reshape(-1))
-        refuse_overflow("the product", rows)
-        return np.ascontiguousarray(rows.T)
+    def _operate(self, operation: int, rows: np.ndarray) -> np.ndarray:
+        found = np.array(rows, float, order="C")
+        self._run(factored.apply_ltdl if self._unit else factored.apply_ltl, operation, found.reshape(-1))
+        refuse_overflow("the product", found)
+        return found.astype(self._dtype, copy=False)
 
     def _pack(self, H: ArrayLike) -> np.ndarray:
         n = len(self._parent)
         matrix = coerce(Argument("H", H, (n, n)))
-        if matrix.ndim != 2:
-            raise ArgumentError(f"H must be one ({n}, {n}) matrix, got shape {matrix.shape}")
         if not np.isfinite(matrix).all():
             raise ArgumentError("H holds NaN or infinity")
         outside = np.argwhere(~self._tree.sparsity() & (matrix != 0))
         if len(outside):
-            i, j = (int(k) + 1 for k in outside[0])
+            i, j = (int(k) + 1 for k in outside[0][-2:])
             raise ArgumentError(f"H[{i}, {j}] (counting from 1) is not zero, but {i} and {j} lie on no common path")
-        packed: np.ndarray = matrix[self._tree.packed_pattern()]
-        return packed
-
-    def _unpack(self) -> np.ndarray:
-        n = len(self._parent)
-        matrix = np.zeros((n, n))
-        matrix[self._tree.packed_pattern()] = self._packed
-        return matrix
+        return np.ascontiguousarray(matrix[..., *self._tree.packed_pattern()], float)
 
     def _diagonal(self) -> np.ndarray:
-        return self._packed[self._start + self._depth]
+        return self._packed[..., self._start + self._depth]
 
     def _check(self) -> None:
-        good = self._diagonal() > 0
-        if not good.all():
-            k = int(np.flatnonzero(~good)[-1]) + 1  # pivots are taken from the last to the first
+        wrong = np.argwhere(~(self._diagonal() > 0))
+        if len(wrong):
+            first = wrong[(wrong[:, :-1] == wrong[0, :-1]).all(axis=1)]  # of the first such matrix
+            *batch, k = first[-1].tolist()  # pivots are taken from the last to the first
+            which = f"H[{', '.join(map(str, batch))}]" if batch else "H"
             raise SingularInertiaError(
-                f"H is not positive definite: the pivot of degree of freedom {k} is not positive"
+                f"{which} is not positive definite: the pivot of degree of freedom {k + 1} is not positive"
             )
         refuse_overflow("the factorization", self._packed)
 
@@ -224,8 +199,8 @@ def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
     dof_parent : array_like
         (n,) parents λe(1..n), counted from 1, as `Tree.dof_parent`.
     H : array_like
-        (n, n) symmetric positive definite matrix, non-zero only along the tree's paths. Only its lower triangle is
-        used.
+        (..., n, n) symmetric positive definite matrices, non-zero only along the tree's paths. Only the lower triangles
+        are used.
 
     Returns
     -------

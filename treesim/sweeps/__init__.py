@@ -3,6 +3,7 @@
 from .cluster import local_cluster
 from .distributions import Choice, Distribution, LogUniform, Normal, Uniform, around, scale
 from .estimate import Estimate
+from .multivariate_normal import MultivariateNormal, maxwell_boltzmann
 from .study import Failure, Study, open_study
 
 __all__ = [
@@ -11,11 +12,13 @@ __all__ = [
     "Estimate",
     "Failure",
     "LogUniform",
+    "MultivariateNormal",
     "Normal",
     "Study",
     "Uniform",
     "around",
     "local_cluster",
+    "maxwell_boltzmann",
     "open_study",
     "scale",
 ]

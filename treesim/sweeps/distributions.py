@@ -89,7 +89,7 @@ class Normal(Distribution):
         mean, sd = _settled(self, "mean", "sd")
         if (sd < 0).any():
             raise ArgumentError(f"sd of Normal must not be negative, got {short_repr(self.sd)}")
-        _check_reach("mean and sd of Normal", abs(mean), sd, OUTERMOST)
+        check_reach("mean and sd of Normal", abs(mean), sd, OUTERMOST)
         object.__setattr__(self, "shape", mean.shape)
 
     def values(self, u: np.ndarray) -> np.ndarray:
@@ -129,7 +129,7 @@ class Uniform(Distribution):
             raise ArgumentError(
                 f"low of Uniform must not be above high, got {short_repr(self.low)} and {short_repr(self.high)}"
             )
-        _check_reach("low and high of Uniform", high, low, -1.0)
+        check_reach("low and high of Uniform", high, low, -1.0)
         object.__setattr__(self, "shape", low.shape)
 
     def values(self, u: np.ndarray) -> np.ndarray:
@@ -289,7 +289,7 @@ def around(q: ArrayLike | None = None, sd: ArrayLike = 0.05) -> Around:
     >>> treesim.sweeps.around(sd=0.02)
     Around(q=None, sd=0.02)
     """
-    found = Around(None if q is None else _frozen("q", q), _frozen("sd", sd))
+    found = Around(None if q is None else frozen_numbers("q", q), frozen_numbers("sd", sd))
     if (np.asarray(found.sd) < 0).any():
         raise ArgumentError(f"sd of around must not be negative, got {short_repr(sd)}")
     return found
@@ -301,7 +301,7 @@ def values_of(distribution: Distribution, u: np.ndarray) -> np.ndarray:
     Distributions of users are evaluated row by row: NumPy may compute the last numbers of an array by other
     instructions than the first ones.
     """
-    if type(distribution).__module__ == __name__ or not len(u):
+    if type(distribution).__module__.startswith(f"{__package__}.") or not len(u):
         return distribution.values(u)
     return np.concatenate([distribution.values(row) for row in u[:, None]])
 
@@ -331,7 +331,7 @@ def as_distribution(name: str, given: Any) -> Distribution:
     )
 
 
-def _check_reach(labels: str, a: np.ndarray, b: np.ndarray, factor: float) -> None:
+def check_reach(labels: str, a: np.ndarray, b: np.ndarray, factor: float) -> None:
     """Raise ArgumentError if a + factor b, the largest possible draw, overflows."""
     with np.errstate(over="ignore"):
         if not np.isfinite(a + factor * b).all():
@@ -341,7 +341,7 @@ def _check_reach(labels: str, a: np.ndarray, b: np.ndarray, factor: float) -> No
 def _settled(of: Any, *labels: str) -> tuple[np.ndarray, ...]:
     """Return the arrays of the named attributes, broadcast; the attributes become numbers and tuples."""
     for label in labels:
-        object.__setattr__(of, label, _frozen(f"{label} of {type(of).__name__}", getattr(of, label)))
+        object.__setattr__(of, label, frozen_numbers(f"{label} of {type(of).__name__}", getattr(of, label)))
     try:
         return tuple(np.broadcast_arrays(*(np.asarray(getattr(of, label), float) for label in labels)))
     except ValueError:
@@ -349,7 +349,8 @@ def _settled(of: Any, *labels: str) -> tuple[np.ndarray, ...]:
         raise ArgumentError(f"{' and '.join(labels)} of {type(of).__name__} have shapes {shapes}") from None
 
 
-def _frozen(label: str, value: Any) -> Any:
+def frozen_numbers(label: str, value: Any) -> Any:
+    """Return a number, or nested tuples of them, from a number or an array; raises ArgumentError for other values."""
     try:
         array = np.asarray(value, float)
     except (TypeError, ValueError):

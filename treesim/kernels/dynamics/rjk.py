@@ -36,7 +36,7 @@ from ..algebra.tables import (
     put_motion,
     put_transform,
 )
-from ..kinematics.bodies import body_transform
+from ..kinematics.bodies import body_transform, zero_motion
 from .aba import eliminate_screw, release_screw
 from .via_bias import right_hand_side, via_bias_entry
 
@@ -75,8 +75,8 @@ def articulate_placed(tree, X, P, U, D_inv):
             put_articulated(P, p, articulated_add(articulated_at(P, p), through))
 
 
-def articulated_solve(tree, X, U, D_inv, x, Z, A):
-    """x <- H^-1 x in place, by articulated quantities (J91 eq. 45, 46): forces backward, accelerations forward."""
+def gather_forces(tree, X, U, D_inv, x, Z):
+    """x <- nu = D^-1 eps in place, backward: eps = [1 - H psi K] x (J91 eq. 45)."""
     for i in range(tree.n_bodies + 1):
         put_force(Z, i, zero_force(tree))
     for i in range(tree.n_bodies, 0, -1):
@@ -87,13 +87,22 @@ def articulated_solve(tree, X, U, D_inv, x, Z, A):
         p = tree.parent[i]
         if p > 0:
             put_force(Z, p, force_add(force_at(Z, p), force_to_parent(body_transform_at(tree, X, i), z)))
-    for c in range(6):
-        A[0, c] = tree.gravity[0] * 0
+
+
+def release_accelerations(tree, X, U, D_inv, x, A):
+    """x <- [1 - H psi K]' x in place, forward: accelerations of joints from nu (J91 eq. 46)."""
+    put_motion(A, 0, zero_motion(tree))
     for i in range(1, tree.n_bodies + 1):
         a = motion_to_child(body_transform_at(tree, X, i), motion_at(A, tree.parent[i]))
         for k in range(tree.v_start[i], tree.v_start[i + 1]):
             x[k], a = release_screw(a, force_at(U, k), D_inv[k], x[k], tree.screw[k], tree.armature[k])  # nu - G' a+
         put_motion(A, i, a)
+
+
+def articulated_solve(tree, X, U, D_inv, x, Z, A):
+    """x <- H^-1 x in place, by articulated quantities: forces backward, accelerations forward."""
+    gather_forces(tree, X, U, D_inv, x, Z)
+    release_accelerations(tree, X, U, D_inv, x, A)
 
 
 class Scratch(NamedTuple):

@@ -13,8 +13,10 @@ import numpy as np
 
 from ..algebra.spatial import force_component, force_scale, force_sub, force_to_parent
 from ..algebra.tables import body_transform_at, force_at, put_force
+from ..dynamics.articulated import QUANTITIES, quantities_of
 from ..dynamics.rjk import articulated_quantities
-from ..kinematics.frames import frames_of
+from ..entries.entry import entry
+from ..kinematics.frames import COUNT, FRAMES, frames_of
 from ..kinematics.jacobians import put_task_axes, task_rows
 from .inverse_inertia import inverse_inertia_entry
 from .sparse_rows import common_depth
@@ -61,38 +63,70 @@ def inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out):
                     out[6 * g + c, 6 * f + r] = block[r, c]
 
 
-class Scratch(NamedTuple):
-    """Poses, transforms, articulated inertias, U and D^-1; the tasks' forces K, Z, and D^-1 Z."""
+class TaskMemory(NamedTuple):
+    """Scratch memory of k tasks: poses of bodies; the tasks' forces K, their components Z, and D^-1 Z."""
 
     W: Any
-    X: Any
-    P: Any
-    U: Any
-    D_inv: Any
     K: Any
     Z: Any
     DZ: Any
 
 
-def scratch_for(tree, codes, offsets, q):
-    """Frames, and scratch memory for a tree and tasks, with the dtype of q."""
-    frames = frames_of(codes, offsets)
-    bodies = frames.bodies
-    body, dof = np.empty((tree.n_bodies + 1, 45), q.dtype), np.empty((tree.nv, 7), q.dtype)
-    k = bodies.size
-    K, Z, DZ = np.empty((k, 6, 6), q.dtype), np.empty((k, tree.nv, 6), q.dtype), np.empty((k, tree.nv, 6), q.dtype)
-    return frames, Scratch(body[:, 0:12], body[:, 12:24], body[:, 24:45], dof[:, 0:6], dof[:, 6], K, Z, DZ)
+def task_memory(tree, k, number):
+    """Scratch memory of k tasks, of the dtype `number`."""
+    W, K = np.empty((tree.n_bodies + 1, 12), number), np.empty((k, 6, 6), number)
+    return TaskMemory(W, K, np.empty((k, tree.nv, 6), number), np.empty((k, tree.nv, 6), number))
 
 
-def inverse_inertia_pv_osim(tree, q, out, frames, memory):
-    """Λ^-1 in one backward sweep: over all bodies for articulated quantities, then over the tasks' paths."""
+def inverse_inertia_of_tasks(tree, frames, X, U, D_inv, memory, out):
+    """Λ^-1 of frames from articulated quantities, by a sweep over the tasks' paths."""
     bodies, placement, reference = frames
-    W, X, P, U, D_inv, K, Z, DZ = memory
-    articulated_quantities(tree, q, X, P, U, D_inv)
+    W, K, Z, DZ = memory
     put_task_axes(tree, X, bodies, reference, W)
     for f in range(bodies.size):
         task_rows(tree, bodies[f], placement, W, reference, f, K[f])
     inverse_inertia(tree, bodies, X, U, D_inv, K, Z, DZ, out)
 
 
+class Scratch(NamedTuple):
+    """Transforms, articulated inertias, U and D^-1; and the memory of the tasks."""
+
+    X: Any
+    P: Any
+    U: Any
+    D_inv: Any
+    tasks: Any
+
+
+def scratch_for(tree, codes, offsets, q):
+    """Frames, and scratch memory for a tree and tasks, with the dtype of q."""
+    body, dof = np.empty((tree.n_bodies + 1, 33), q.dtype), np.empty((tree.nv, 7), q.dtype)
+    return frames_of(codes, offsets), Scratch(
+        body[:, 0:12], body[:, 12:33], dof[:, 0:6], dof[:, 6], task_memory(tree, codes.size - 1, q.dtype)
+    )
+
+
+def inverse_inertia_pv_osim(tree, q, out, frames, memory):
+    """Λ^-1 in one backward sweep: over all bodies for articulated quantities, then over the tasks' paths."""
+    X, P, U, D_inv, tasks = memory
+    articulated_quantities(tree, q, X, P, U, D_inv)
+    inverse_inertia_of_tasks(tree, frames, X, U, D_inv, tasks, out)
+
+
 inverse_inertia_pv_osim_states = inverse_inertia_entry(inverse_inertia_pv_osim, scratch_for)
+
+
+def tasks_for(tree, codes, offsets, quantities):
+    """Frames, and scratch memory of their tasks."""
+    return frames_of(codes, offsets), task_memory(tree, codes.size - 1, quantities.dtype)
+
+
+def articulated_inverse_inertia(tree, quantities, out, frames, memory):
+    """Λ^-1 (m, m) of k frames, m = 6 k, from articulated quantities."""
+    X, _, U, D_inv = quantities_of(tree, quantities)
+    inverse_inertia_of_tasks(tree, frames, X, U, D_inv, memory, out)
+
+
+articulated_inverse_inertia_states = entry(
+    articulated_inverse_inertia, tasks_for, FRAMES, COUNT, quantities=QUANTITIES, out="-> 6 * k, 6 * k"
+)

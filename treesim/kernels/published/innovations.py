@@ -14,10 +14,12 @@ import numpy as np
 
 from ..algebra.spatial import force_component, force_scale, force_sub, force_to_parent
 from ..algebra.tables import body_transform_at, force_at
+from ..dynamics.articulated import QUANTITIES, quantities_of
 from ..dynamics.ltdl import multiply, multiply_transposed, solve_diagonal
 from ..dynamics.ltdl import solve as substitute
 from ..dynamics.rjk import articulated_quantities
 from ..dynamics.via_bias import right_hand_side, via_bias_entry
+from ..entries.entry import entry
 
 
 def pass_by(f, U, D_inv, screw):
@@ -45,6 +47,13 @@ def factor_row(tree, i, k, X, U, D_inv, L, passage):
         last = tree.v_start[i + 1]
 
 
+def put_factor(tree, X, U, D_inv, L, passage):
+    """Write the packed factor, row by row."""
+    for i in range(1, tree.n_bodies + 1):
+        for k in range(tree.v_start[i], tree.v_start[i + 1]):
+            factor_row(tree, i, k, X, U, D_inv, L, passage)
+
+
 class Scratch(NamedTuple):
     """Transforms, articulated inertias, U and D^-1 of every degree of freedom, and the packed factor."""
 
@@ -65,9 +74,7 @@ def make_factor(tree, q, scratch, passage):
     """Compute the packed factor at configuration q, with `passage` as propagation through a joint."""
     X, P, U, D_inv, L = scratch
     articulated_quantities(tree, q, X, P, U, D_inv)
-    for i in range(1, tree.n_bodies + 1):
-        for k in range(tree.v_start[i], tree.v_start[i + 1]):
-            factor_row(tree, i, k, X, U, D_inv, L, passage)
+    put_factor(tree, X, U, D_inv, L, passage)
 
 
 def solve_innovations(tree, q, scratch, x):
@@ -98,3 +105,12 @@ def forward_dynamics_explicit(tree, q, v, tau, f_ext, qdd, bias, memory):
 
 forward_dynamics_innovations_states = via_bias_entry(forward_dynamics_innovations, scratch_for)
 forward_dynamics_explicit_states = via_bias_entry(forward_dynamics_explicit, scratch_for)
+
+
+def articulated_factor(tree, quantities, L):
+    """Packed factors L = (1 + H phi K)' and D of H = L' D L, from articulated quantities."""
+    X, _, U, D_inv = quantities_of(tree, quantities)
+    put_factor(tree, X, U, D_inv, L, pass_by)
+
+
+articulated_factor_states = entry(articulated_factor, quantities=QUANTITIES, L="-> nnz")
