@@ -55,8 +55,10 @@ def simulate(scene: Scene) -> SceneRun:
         enableConeFriction=1,
     )
     states = [(np.array(scene.robot.expand(scene.q0)), scene.robot.expand_velocity(scene.v0))]
-    margin = 0.0 if plane is None else _margin(whole, states[0][0])
-    states[0][0][2] += margin  # of the base, so that the robot starts on the plane, not in it
+    margin = 0.0
+    if plane is not None:
+        margin = _margin(whole, states[0][0])
+        states[0][0][2] += margin  # of the base, so that the robot starts on the plane, not in it
     machine.set_state(*states[0])
     forces, overlap, gap = [], [], 0.0
     for k in range(scene.steps):
