@@ -130,7 +130,8 @@ def bias_forces(
     array([-46.46,  -8.3 ,   0.17])
     """
     robot = checked_robot(robot)
-    rest = np.zeros(robot.nv, precision(q, v))
+    number = precision(q, v) if getattr(q, "dtype", None) == np.float32 else np.float64
+    rest = np.zeros(robot.nv, number)
     return inverse_dynamics(robot, q, v, rest, f_ext=f_ext, gravity=gravity, model_parameters=model_parameters)
 
 
