@@ -57,13 +57,14 @@ def run(monkeypatch):
 
 
 def test_agreement_ends_in_0(run):
-    result, calls = run(ONE, "--states", "5", "--steps", "7", "--seed", "3", "--dt", "0.01", "--base", "fixed")
+    options = "--states 5 --steps 7 --seed 3 --dt 0.01 --base fixed --scenes pd,limit"
+    result, calls = run(ONE, *options.split())
     assert result.exit_code == 0
     for part in ("mass matrix", "1.0e-15", "joint 'elbow', a note", "removed 2 <visual>", "is wrong", "they agree"):
         assert part in result.output
     assert calls == {
         "robot": "arm", "against": ["pybullet"], "base": "fixed", "seed": 3, "states": 5, "steps": 7, "dt": 0.01,
-        "controls": False, "timeout": 300.0,
+        "controls": False, "timeout": 300.0, "scenes": ["pd", "limit"],
     }  # fmt: skip
 
 

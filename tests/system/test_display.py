@@ -63,11 +63,9 @@ def zeros(*shapes):
 
 
 SPACE = treesim.OperationalSpace(
-    np.zeros((2, 7)), *np.zeros((2, 2, 2)), 2, np.zeros((7, 2)), np.eye(7), np.zeros(2), np.zeros((7, 2)), "arm"
+    np.zeros((2, 7)), *np.zeros((2, 2, 2)), 2, np.zeros((7, 2)), np.eye(7), np.zeros(2), "arm"
 )
-SPACES = treesim.OperationalSpace(
-    *zeros((6, 7), (6, 6), (6, 6)), np.array([[5, 6]]), *zeros((7, 6), (7, 7), (6,), (7, 6))
-)
+SPACES = treesim.OperationalSpace(*zeros((6, 7), (6, 6), (6, 6)), np.array([[5, 6]]), *zeros((7, 6), (7, 7), (6,)))
 HELD = treesim.ConstrainedAcceleration(np.zeros(7), np.ones(2), np.array([1e-3, -2e-3]), np.array(1), "arm")
 FREE = treesim.ConstrainedAcceleration(*zeros((7,), (0,), (0,)), np.full(MANY, 1))
 MASS = Row("mass", "raw", 1, 1e-16, 1e-16, 1e-12, passed=True)

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @guarded
 @examples(
     "treesim compare ur5 --against pybullet,mujoco",
+    "treesim compare solo12 --against mujoco --scenes all",
     "treesim compare old.urdf new.urdf --base fixed",
     "treesim compare --all --against mujoco",
     "treesim compare --high-precision ur5",
@@ -49,6 +50,14 @@ def compare(
         bool,
         typer.Option("--controls", help="Also run negative controls: deliberate errors that must be detected."),
     ] = False,
+    scenes: Annotated[
+        str,
+        typer.Option(
+            help="Further motions, separated by commas: torques, pd, damping, armature, limit, mimic, standing, "
+            "push_held, push_sliding, or all.",
+            show_default=False,
+        ),
+    ] = "",
     timeout: Annotated[float, typer.Option(help="Time limit of an engine for one robot at one level (s).")] = 300.0,
     html: Annotated[
         Path | None, typer.Option(help="Write the report with its plots to one .html file.", show_default=False)
@@ -79,7 +88,7 @@ def compare(
     names = [name.strip() for name in against.split(",")]
     found = treesim.compare.compare(
         robot, against=names, base=cast("BaseChoice", base), seed=seed, states=states, steps=steps, dt=dt,
-        controls=controls, timeout=timeout,
+        controls=controls, timeout=timeout, scenes=[name.strip() for name in scenes.split(",") if name.strip()],
     )  # fmt: skip
     found = explained(found, robot, timeout)
     if html is not None:

@@ -1,6 +1,6 @@
 """Compare treesim with other engines: adapter protocol, numerical checks, and reports."""
 
-from .adapter import ControlledAdapter, EngineAdapter
+from .adapter import ControlledAdapter, EngineAdapter, SimulatingAdapter
 from .cases import BenchmarkCase, ContactScene, Motion, States, Stepping
 from .causes import Causes, Explanation, explain
 from .census import Census, CensusRow, take_census
@@ -11,6 +11,7 @@ from .isolation import Isolated
 from .layouts import Layout
 from .report import Conservation, Control, Convergence, Report, Row, TrajectoryCurves
 from .results import CANONICAL, RAW, EngineError, Results, StateBatch
+from .scenes import GroundForces, Law, Scene, SceneRun, Softness
 from .source import RobotSource
 from .two_robots import OtherRobot, TwoRobots, compare_robots
 
@@ -31,7 +32,9 @@ __all__ = [
     "EngineError",
     "EngineModel",
     "Explanation",
+    "GroundForces",
     "Isolated",
+    "Law",
     "Layout",
     "Motion",
     "OtherRobot",
@@ -39,6 +42,10 @@ __all__ = [
     "Results",
     "RobotSource",
     "Row",
+    "Scene",
+    "SceneRun",
+    "SimulatingAdapter",
+    "Softness",
     "StateBatch",
     "States",
     "Stepping",

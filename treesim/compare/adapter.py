@@ -7,6 +7,7 @@ from typing import Protocol, runtime_checkable
 
 from ..model.tree import Tree
 from .engine_model import EngineModel
+from .scenes import Scene, SceneRun
 
 
 @runtime_checkable
@@ -90,5 +91,32 @@ class ControlledAdapter(EngineAdapter, Protocol):
         -------
         mapping
             Adapters by the description of their error.
+        """
+        ...
+
+
+@runtime_checkable
+class SimulatingAdapter(EngineAdapter, Protocol):
+    """Adapter that also simulates scenes: driven motions, limits, mimic joints, and ground."""
+
+    def simulate(self, scene: Scene) -> SceneRun:
+        """Return the motion of a scene.
+
+        Parameters
+        ----------
+        scene : Scene
+            Robot, control law, and surroundings.
+
+        Returns
+        -------
+        SceneRun
+            The motion, and what the engine solves.
+
+        Raises
+        ------
+        UnsupportedError
+            If the engine lacks a feature of the scene; the message names the reason.
+        EngineError
+            If the engine fails.
         """
         ...

@@ -75,7 +75,14 @@ def compare_source(
         convergence=motions and motions.convergence,
     )  # fmt: skip
     known = tuple(dict.fromkeys(fault for theirs in found.results.values() for fault in theirs.known_faults))
-    return replace(report, summary=_whole_summary(report), explanations=() if report.passed else known)
+    return replace(summarized(report), explanations=() if report.passed else known)
+
+
+def summarized(report: Report) -> Report:
+    """Return the report with the summary of its rows, failures and controls."""
+    missed = [control.name for control in report.controls if not control.passed]
+    note = f"; not noticed: {', '.join(missed)}" if missed else ""
+    return replace(report, summary=_whole_summary(report) + note)
 
 
 def _unsolvable(mine: Results) -> dict[str, str]:

@@ -16,6 +16,8 @@ from .controls import controlled
 from .engines import chosen_engines
 from .isolation import TIME_LIMIT, Isolated
 from .report import Report
+from .scene_checks import chosen_scenes
+from .scene_comparison import with_scenes
 from .source import RobotSource, read
 
 
@@ -112,6 +114,7 @@ class Comparison(ReprMixin):
 def compare(  # type: ignore[overload-overlap]
     robot_source: object, against: str | EngineAdapter = ..., base: BaseChoice = ..., seed: int = ...,
     states: int = ..., steps: int = ..., dt: float = ..., controls: bool = ..., timeout: float = ...,
+    scenes: str | Sequence[str] = ...,
 ) -> Report: ...  # fmt: skip
 
 
@@ -119,6 +122,7 @@ def compare(  # type: ignore[overload-overlap]
 def compare(
     robot_source: object, against: Sequence[str | EngineAdapter], base: BaseChoice = ..., seed: int = ...,
     states: int = ..., steps: int = ..., dt: float = ..., controls: bool = ..., timeout: float = ...,
+    scenes: str | Sequence[str] = ...,
 ) -> Comparison: ...  # fmt: skip
 def compare(
     robot_source: object,
@@ -130,6 +134,7 @@ def compare(
     dt: float = 1e-3,
     controls: bool = False,
     timeout: float = TIME_LIMIT,
+    scenes: str | Sequence[str] = (),
 ) -> Report | Comparison:
     """Compare treesim with other engines on one robot.
 
@@ -156,7 +161,10 @@ def compare(
     controls : bool
         Repeat the comparison with deliberate errors (negative controls), each of which must be detected.
     timeout : float
-        Time limit [s] of an engine for one level, if the engine is given by name.
+        Time limit [s] of an engine for one level or scene, if the engine is given by name.
+    scenes : str or sequence of str
+        Further motions to compare: "torques", "pd", "damping", "armature", "limit", "mimic", "standing", "push_held",
+        "push_sliding", or "all". None by default: those on a plane take seconds for each engine.
 
     Returns
     -------
@@ -169,6 +177,8 @@ def compare(
         If a single engine cannot evaluate the robot.
     PluginError
         If an engine's plugin is not installed.
+    UnknownNameError
+        For the name of an unknown scene.
 
     Examples
     --------
@@ -185,10 +195,11 @@ def compare(
     engines = chosen_engines("against", asked)  # it may be a typo
     source = read(robot_source, base)
     how = {"seed": seed, "states": states, "steps": steps, "dt": dt}
+    chosen = chosen_scenes(scenes)
     reports, refused = [], {}
     for each, engine in zip(asked, engines, strict=True):
         try:
-            reports.append(_one(source, engine, isinstance(each, str), controls, timeout, how))
+            reports.append(_one(source, engine, isinstance(each, str), controls, timeout, chosen, how))
         except UnsupportedError as error:
             if not several:
                 raise
@@ -200,11 +211,13 @@ def compare(
 
 
 def _one(
-    source: RobotSource, engine: EngineAdapter, apart: bool, controls: bool, timeout: float, how: dict[str, Any]
-) -> Report:
+    source: RobotSource, engine: EngineAdapter, apart: bool, controls: bool, timeout: float, scenes: Sequence[str],
+    how: dict[str, Any],
+) -> Report:  # fmt: skip
     """Return the report on one engine; `apart` runs it in a process of its own."""
     if apart:
         with Isolated(engine, timeout) as isolated:
-            return _one(source, isolated, False, controls, timeout, how)
+            return _one(source, isolated, False, controls, timeout, scenes, how)
     report = compare_source(source, engine, **how)
-    return controlled(report, source, engine, how["seed"]) if controls else report
+    report = controlled(report, source, engine, how["seed"]) if controls else report
+    return with_scenes(report, source, engine, scenes, how["seed"], controls) if scenes else report

@@ -12,7 +12,7 @@ from ..errors import UnsupportedError
 from ..model.inertia import Inertia
 from ..model.tree import Tree
 from .adapter import ControlledAdapter, EngineAdapter
-from .checks import compare_source
+from .checks import compare_source, summarized
 from .measures import entry_sizes
 from .report import Control, Report
 from .results import CANONICAL, RAW, EngineError, Results, StateBatch
@@ -31,9 +31,7 @@ def controlled(report: Report, source: RobotSource, engine: EngineAdapter, seed:
     found = [_own(report, source, engine, seed, name, own) for name, own in own_controls(engine.integrator).items()]
     wrong = engine.controls() if isinstance(engine, ControlledAdapter) else {}
     found += [_theirs(report, source, engine, seed, name, adapter) for name, adapter in wrong.items()]
-    missed = [control.name for control in found if not control.passed]
-    note = f"; not noticed: {', '.join(missed)}" if missed else ""
-    return replace(report, controls=tuple(found), summary=report.summary + note)
+    return summarized(replace(report, controls=tuple(found)))
 
 
 def own_controls(integrator: str | None) -> dict[str, TreesimEngine]:

@@ -23,6 +23,27 @@ CAUSES = {
     "forward_dynamics": "all else agrees, so forward dynamics itself, or a force left on in the other engine",
     "trajectory": "single states agree, so the integrator differs, or another force acts in the other engine",
 }
+SCENE_CAUSES = {  # rows of scenes begin with these names
+    "torques": "free motion agrees, so the joint forces are meant differently",
+    "pd": "torques agree, so the state that the law reads is another",
+    "damping": "torques agree, so joint damping, or when in the step it is evaluated",
+    "armature": "torques agree, so the rotors' inertia",
+    "limit": "torques agree, so the place of the limit, or how hard it is",
+    "mimic": "torques agree, so multiplier or offset of mimic joints, or how hard they are constrained",
+    "standing": "bodies and gains agree, so the collision shapes, or how hard contacts are",
+    "push_held": "standing agrees, so friction at rest",
+    "push_sliding": "standing agrees, so the coefficient of friction, or its direction",
+}
+
+NEVER_COMPARED = {  # in scenes
+    "joint friction": "Bullet and Pinocchio's forward dynamics have none, MuJoCo's is soft",
+    "effort and velocity limits": "engines clip, brake or ignore",
+    "restitution": "MuJoCo has none, and engines define it differently",
+    "torsional and rolling friction": "engines define it differently",
+    "self-collision": "engines exclude different pairs of links",
+    "lower limits, and limits of other joints": "one joint is driven into its upper limit",
+    "loops": "the engines' readers ignore them",
+}
 
 
 def summary(rows: Sequence[Row], engine: str, left_out: Collection[str] = ()) -> str:
@@ -32,18 +53,24 @@ def summary(rows: Sequence[Row], engine: str, left_out: Collection[str] = ()) ->
     compared.
     """
     failed = [row for row in rows if not row.passed]
-    names = ", ".join(what.replace("_", " ") for what in left_out)
+    names = ", ".join(what.replace("_", " ") for what in left_out if what not in NEVER_COMPARED)
     if not rows:
         return f"nothing was compared: {engine} left out {names}"
     if not failed:
         return f"treesim and {engine} agree on all {len(rows)} rows" + (f"; not compared: {names}" if names else "")
-    order = list(CAUSES)
-    first = min(failed, key=lambda row: (order.index(row.quantity), row.level != "raw"))
+    causes = CAUSES | SCENE_CAUSES
+    order = list(causes)
+    first = min(failed, key=lambda row: (order.index(_cause(row)), row.level != "raw"))
     size = "is not a number" if np.isnan(first.largest) else f"{first.largest:.1e} > {first.tolerance:.0e}"
     return (
         f"treesim and {engine} disagree, first on {first.quantity.replace('_', ' ')} ({first.level} level) at "
-        f"{first.where}: {size}; likely cause: {CAUSES[first.quantity]}"
+        f"{first.where or 'the end'}: {size}; likely cause: {causes[_cause(first)]}"
     )
+
+
+def _cause(row: Row) -> str:
+    """Return the key of a row's cause."""
+    return next((name for name in SCENE_CAUSES if row.quantity.startswith(name)), row.quantity)
 
 
 def worst_entry(robot: Tree, quantity: str, difference: np.ndarray, allowed: float) -> str:

@@ -9,10 +9,11 @@ from ..errors import UnsupportedError
 from ..model.tree import Tree
 from ..states.arguments import positive_number
 from ..system.subprocesses import ProcessFailure, PythonProcess, module_command
-from .adapter import ControlledAdapter, EngineAdapter
+from .adapter import ControlledAdapter, EngineAdapter, SimulatingAdapter
 from .engine_model import EngineModel
 from .results import EngineError, Results, StateBatch
-from .worker import FAILED, UNSUPPORTED, Job
+from .scenes import Scene, SceneRun
+from .worker import FAILED, UNSUPPORTED, Job, SceneJob
 
 TIME_LIMIT = 300.0  # [s] for one robot at one level
 
@@ -125,9 +126,38 @@ class Isolated:
         EngineError
             If the engine fails, crashes, or exceeds the time limit.
         """
+        results: Results = self._answer(Job(self.adapter, robot, urdf, level, states))
+        return results
+
+    def simulate(self, scene: Scene) -> SceneRun:
+        """Simulate a scene in the engine's process.
+
+        Parameters
+        ----------
+        scene : Scene
+            Robot, control law, and surroundings.
+
+        Returns
+        -------
+        SceneRun
+            Motion in the engine.
+
+        Raises
+        ------
+        UnsupportedError
+            If the adapter simulates no scenes, or the engine lacks a feature of this one.
+        EngineError
+            If the engine fails, crashes, or exceeds the time limit.
+        """
+        if not isinstance(self.adapter, SimulatingAdapter):
+            raise UnsupportedError(f"the adapter to {self.title} simulates no scenes")
+        run: SceneRun = self._answer(SceneJob(self.adapter, scene))
+        return run
+
+    def _answer(self, job: Job | SceneJob) -> Any:
         self._process = self._process or EngineProcess()
         try:
-            outcome, found = self._process.ask(Job(self.adapter, robot, urdf, level, states), self.timeout)
+            outcome, found = self._process.ask(job, self.timeout)
         except EngineError as error:
             self.close()
             raise EngineError(f"{self.title} {error}") from None
@@ -175,10 +205,10 @@ class EngineProcess:
     def __init__(self) -> None:
         self._process = PythonProcess(module_command("treesim.compare.worker"))
 
-    def ask(self, job: Job, timeout: float) -> tuple[str, Any]:
+    def ask(self, job: Job | SceneJob, timeout: float) -> tuple[str, Any]:
         """Return the answer to a job; raises EngineError if the process ends, or takes longer than timeout [s]."""
         try:
-            return self._process.ask(job, timeout, f"{job.robot.name!r} ({job.level})")
+            return self._process.ask(job, timeout, str(job))
         except ProcessFailure as error:
             raise EngineError(str(error)) from None
 

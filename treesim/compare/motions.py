@@ -59,7 +59,7 @@ def compare_motions(
     if refined and not {"ends_q", "ends_v"} <= given.keys():
         refined, skipped = None, {"convergence": "the adapter returns no motions of several dt"}
     found = convergence(ours.robot, refined, theirs) if refined else None
-    return Motions(_row(curves), curves, kept, found, skipped)
+    return Motions(trajectory_row(curves), curves, kept, found, skipped)
 
 
 def _curves(
@@ -68,22 +68,25 @@ def _curves(
     """Return the distances of the engine's run, and of a perturbed run of treesim, from treesim's run."""
     perturbed = ours.trajectory(batch.q0, batch.v0 * (1 + PERTURBATION), batch.steps, batch.dt)
     divergence = distance(ours.robot, *perturbed, *own)
-    apart = distance(ours.robot, *own, *other)
-    allowed = np.maximum(TRAJECTORY_TOLERANCE, 100 * divergence)
-    t = batch.dt * np.arange(len(apart))
-    kept = as_curve(t), as_curve(apart), as_curve(divergence), as_curve(allowed)
+    return curves_of(distance(ours.robot, *own, *other), divergence, batch.dt)
+
+
+def curves_of(apart: np.ndarray, divergence: np.ndarray, dt: float, least: float = 0.0) -> TrajectoryCurves:
+    """Return the curves of distances (K,) at each step; least: smallest tolerance."""
+    allowed = np.maximum(max(TRAJECTORY_TOLERANCE, least), 100 * divergence)
+    kept = as_curve(dt * np.arange(len(apart))), as_curve(apart), as_curve(divergence), as_curve(allowed)
     return TrajectoryCurves(*kept, valid_steps(divergence))
 
 
-def _row(curves: TrajectoryCurves) -> Row:
+def trajectory_row(
+    curves: TrajectoryCurves, quantity: str = "trajectory", level: str = CANONICAL, about: str = "same integrator"
+) -> Row:
+    """Return the row of a trajectory, over the steps that are not chaotic."""
     valid, steps = curves.valid, len(curves.t) - 1
     apart, allowed = np.array(curves.apart[:valid]), np.array(curves.allowed[:valid])
     k = worst(apart / allowed)
-    note = (
-        f"same integrator; valid for {valid - 1} of {steps} steps, "
-        f"perturbed run apart by {curves.divergence[valid - 1]:.1e}"
-    )
+    note = f"{about}; valid for {valid - 1} of {steps} steps, perturbed run apart by {curves.divergence[valid - 1]:.1e}"
     return Row(
-        "trajectory", CANONICAL, valid - 1, float(apart[k]), float(np.median(apart)), float(allowed[k]),
+        quantity, level, valid - 1, float(apart[k]), float(np.median(apart)), float(allowed[k]),
         bool(apart[k] <= allowed[k]) and valid > 1, f"step {k}", note,
     )  # fmt: skip

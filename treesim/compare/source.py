@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import treesim
 
+from ..errors import TreesimError, UrdfWarning
 from ..model.tree import Tree
 from ..types import BaseChoice
+
+if TYPE_CHECKING:
+    from ..urdf.read import Source
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,11 +29,14 @@ class RobotSource:
         XML with comments removed and xacro expanded; None for a robot without a file.
     sha256 : str, optional
         SHA-256 of the original document.
+    mimic_robot : Tree, optional
+        Robot with its mimic joints; None if it has none.
     """
 
     robot: Tree
     urdf: str | None = None
     sha256: str | None = None
+    mimic_robot: Tree | None = None
 
 
 def read(source: object, base: BaseChoice) -> RobotSource:
@@ -38,7 +46,7 @@ def read(source: object, base: BaseChoice) -> RobotSource:
     under which it was requested. Raises as `treesim.load`.
     """
     if isinstance(source, Tree):
-        return RobotSource(source.spanning)
+        return RobotSource(source.spanning, mimic_robot=source if source.mimic_joints else None)
     from lxml import etree
 
     from ..urdf.findings import Findings
@@ -50,7 +58,19 @@ def read(source: object, base: BaseChoice) -> RobotSource:
     robot = treesim.load(given.path or given.data, base=base, mimic="free")
     robot = robot.with_name(source) if isinstance(source, str) and is_robot_name(source) else robot
     urdf = etree.tostring(parse(given, findings).root, encoding="unicode")
-    return RobotSource(robot, urdf, hashlib.sha256(given.data).hexdigest())
+    mimic = _with_mimic_joints(given.path or given.data, base) if "<mimic" in urdf else None
+    return RobotSource(robot, urdf, hashlib.sha256(given.data).hexdigest(), mimic)
+
+
+def _with_mimic_joints(source: Source, base: BaseChoice) -> Tree | None:
+    """Return the robot with mimic joints; None if it has none, or treesim does not support them."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UrdfWarning)  # the first reading of the file has reported its findings
+            robot = treesim.load(source, base=base)
+    except TreesimError:
+        return None
+    return robot if robot.mimic_joints else None
 
 
 def canonical(robot: Tree) -> str:

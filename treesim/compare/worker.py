@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 from ..errors import UnsupportedError
 from ..model.tree import Tree
 from ..system.subprocesses import serve
-from .adapter import EngineAdapter
-from .results import EngineError, StateBatch
+from .adapter import EngineAdapter, SimulatingAdapter
+from .results import EngineError, Results, StateBatch
+from .scenes import Scene, SceneRun
 
 DONE, UNSUPPORTED, FAILED = "done", "unsupported", "failed"
 
@@ -27,11 +28,32 @@ class Job(NamedTuple):
     level: str
     states: StateBatch
 
+    def __str__(self) -> str:
+        return f"{self.robot.name!r} ({self.level})"
 
-def answer(job: Job) -> tuple[str, Any]:
-    """Return DONE and the Results, or UNSUPPORTED or FAILED and the reason; never raises an engine's error."""
+    def run(self) -> Results:
+        """Return the engine's results."""
+        return self.adapter.read(self.robot, self.urdf, self.level).evaluate(self.states)
+
+
+class SceneJob(NamedTuple):
+    """Request to an engine: simulate a scene."""
+
+    adapter: SimulatingAdapter
+    scene: Scene
+
+    def __str__(self) -> str:
+        return f"{self.scene.robot.name!r} (scene {self.scene.name!r})"
+
+    def run(self) -> SceneRun:
+        """Return the engine's motion."""
+        return self.adapter.simulate(self.scene)
+
+
+def answer(job: Job | SceneJob) -> tuple[str, Any]:
+    """Return DONE and the result, or UNSUPPORTED or FAILED and the reason; never raises an engine's error."""
     try:
-        return DONE, job.adapter.read(job.robot, job.urdf, job.level).evaluate(job.states)
+        return DONE, job.run()
     except UnsupportedError as error:
         return UNSUPPORTED, str(error)
     except EngineError as error:

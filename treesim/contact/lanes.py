@@ -23,6 +23,7 @@ from ..kernels.contact.simd_contact_step import (
     put_history,
 )
 from ..kernels.contact.simd_groups import contact_step_on_lanes
+from ..kernels.contact.simd_parts import simd_parts_of
 from ..kernels.contact.simd_warm_start import ALL, LISTED
 from ..kernels.contact.tables import COLUMNS, NUMBERS
 from ..kernels.entries.status import FINE, NOT_FINITE
@@ -52,7 +53,8 @@ class ContactLanes:
         layout = layout.copy()
         layout[CAPACITY_AT] = CAPACITY
         self.constants = *tables, layout, geometry, rows, frames, settings, scheme
-        self.entry = contact_step_on_lanes(finder_of(stage.touching))
+        held, mimics = bool(stage.touching.held[0][0]), stage.robot.mimic_map is not None
+        self.entry = contact_step_on_lanes(simd_parts_of(finder_of(stage.touching), held, mimics))
 
     @property
     def warm_start(self) -> int:
@@ -143,9 +145,8 @@ def finder_of(touching: Touching) -> Finder:
 def begin_lanes(stage: ContactSolve) -> ContactLanes | None:
     """Return a contact solve on SIMD lanes, and start its background compilation; None if it is not supported.
 
-    It does not support contacts found by coal, constrained frames and loops, mimic joints, torsional and rolling
-    friction of contacts, solvers other than "pgs", and uncompiled Python. It is not used where there are only joint
-    limits, which few states reach.
+    It does not support contacts found by coal, torsional and rolling friction of contacts, solvers other than "pgs",
+    and uncompiled Python. It is not used where there are only joint limits, which few states reach.
     """
     lanes = _lanes_of(stage) if runs_compiled() else None
     if lanes is not None:
@@ -161,5 +162,4 @@ def _lanes_of(stage: ContactSolve) -> ContactLanes | None:
         return None
     first, end = touching.convex
     by_pgs = stage.solver.kernel is solve_pgs and stage.solver.exact
-    plain = stage.robot.mimic_map is None and not touching.held[0][0]
-    return ContactLanes(stage) if by_pgs and plain and first == end else None
+    return ContactLanes(stage) if by_pgs and first == end else None

@@ -176,8 +176,9 @@ class ContactSteps:
             q, v = states[:2]
             self.memory.exchanged = self.kept is not self.memory.kept
             parts[key] = LaneSteps(
-                free, self.touch, q.shape, v.shape, self.kept[part], self.next[part], self.info[part]
-            )
+                free, self.touch, q.shape, v.shape, self.kept[part], self.next[part], self.info[part],
+                self.method.world.m,
+            )  # fmt: skip
         return parts[key]
 
     def _begin(self, rows: slice, steps: slice, count: int) -> None:

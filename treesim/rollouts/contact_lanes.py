@@ -71,12 +71,12 @@ class LaneSteps:
 
     q, v: shapes of the states. kept: impulses (count, n) for the warm start. following: memory for those of the next
     substep; after an odd number of substeps these two have exchanged their roles. info: diagnostics of the states
-    (`ContactLanes.bound`), overwritten.
+    (`ContactLanes.bound`), overwritten. rows: number of constrained rows.
     """
 
     def __init__(
         self, free: BoundFree, touch: ContactLanes, q: tuple[int, ...], v: tuple[int, ...], kept: np.ndarray,
-        following: np.ndarray, info: np.ndarray,
+        following: np.ndarray, info: np.ndarray, rows: int,
     ) -> None:  # fmt: skip
         self.touch, self.turn, self.finite, count = touch, 0, True, len(kept)
         self.states = [(np.empty(q), np.empty(v)) for _ in range(2)]
@@ -85,7 +85,8 @@ class LaneSteps:
         self.inputs = [(*self.states[0], *ends, kept), (*self.states[1], *ends, following)]
         self.results = [(*self.states[1], following, self.work), (*self.states[0], kept, self.work)]
         self.applied = ends[2]  # controls of the last substep, within their limits
-        self._free = [free((*state, self.control, *ends)) for state in self.states]
+        unread = np.empty((2, count, rows)) if rows else ()  # impulses and gaps of constrained rows
+        self._free = [free((*state, self.control, *ends, *unread)) for state in self.states]
         self.info = info
         self._solve = [touch.bound(*each, info) for each in zip(self.inputs, self.results, strict=True)]
 

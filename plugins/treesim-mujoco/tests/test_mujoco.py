@@ -16,9 +16,11 @@ from treesim_mujoco.layout import MujocoLayout
 
 import treesim
 from tests import layouts
+from tests.compare.test_scenes import FINGERS, ON_PLANE, stool
 from tests.optional import need
 from treesim.compare import EngineAdapter, EngineError, Motion, States, compare, explain
 from treesim.compare.cases import ContactScene
+from treesim.compare.scene_kinds import SCENES
 from treesim.compare.source import read as read_source
 from treesim.errors import UnsupportedError
 from treesim.urdf import to_urdf
@@ -271,3 +273,10 @@ def test_rolling_friction_of_surfaces_is_that_of_geoms():
         np.testing.assert_array_equal(
             model.geom_friction.max(axis=0), [0.7, *angular.values()] if angular else [0.7, 0, 0]
         )
+
+
+@pytest.mark.parametrize(("robot", "scenes"), [(FINGERS, SCENES.keys() - ON_PLANE), (stool(), {"push_sliding"})])
+def test_scenes_agree(robot, scenes):
+    report = compare(robot, MujocoAdapter(), base="fixed", states=2, steps=0, scenes=sorted(scenes))
+    assert report.passed, report.summary
+    assert not scenes & report.skipped.keys()

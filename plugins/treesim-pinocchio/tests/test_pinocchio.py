@@ -13,8 +13,10 @@ from treesim_pinocchio.reading import from_tree, from_urdf
 
 import treesim
 from tests import layouts
+from tests.compare.test_scenes import FINGERS
 from treesim.compare import EngineAdapter, EngineError, States, compare
 from treesim.compare.cases import inverse_inertia, operational_space
+from treesim.compare.scene_kinds import SCENES
 from treesim.compare.source import canonical
 from treesim.errors import UnsupportedError
 
@@ -114,3 +116,11 @@ def test_cases_of_the_operational_space():
         np.testing.assert_allclose(case.result(), truth.pop(case.quantity), atol=1e-7)
     assert not truth
     assert len(model.operational(States(q, v, v, v), (frame,), regular=False)) == 1
+
+
+def test_scenes_agree():
+    report = compare(FINGERS, PinocchioAdapter(), base="fixed", states=2, steps=0, scenes="all")
+    assert report.passed, report.summary
+    driven = {"torques", "pd", "damping", "armature", "mimic"}
+    assert {name for name in SCENES if name not in report.skipped} == driven
+    assert all(report.row(name, "scene").largest < 1e-12 for name in driven)

@@ -7,7 +7,9 @@ import pytest
 
 import treesim
 from tests import layouts
+from tests.compare.test_scenes import FINGERS, ON_PLANE, stool
 from treesim.compare import ControlledAdapter, compare
+from treesim.compare.scene_kinds import SCENES
 
 PybulletAdapter = pytest.importorskip("treesim_pybullet.adapter", reason="needs pybullet").PybulletAdapter
 
@@ -104,3 +106,12 @@ def test_a_robot_that_bullet_does_not_load_is_a_finding():
 
     report = compare("ur5", Other(), base="fixed", **FEW)
     assert not report.passed and "Bullet has no joint 'shoulder_pan_joint'" in report.failures["canonical"]
+
+
+@pytest.mark.parametrize(
+    ("robot", "scenes"), [(FINGERS, SCENES.keys() - ON_PLANE - {"armature"}), (stool(), {"push_sliding"})]
+)
+def test_scenes_agree(robot, scenes):
+    report = compare(robot, PybulletAdapter(), base="fixed", states=2, steps=0, scenes=sorted(scenes))
+    assert report.passed, report.summary
+    assert not scenes & report.skipped.keys()

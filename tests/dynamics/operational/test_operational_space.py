@@ -74,6 +74,23 @@ def test_rows_and_inertia_are_those_of_the_definition(name):
         assert sensitivity.farthest(found, column) <= 2 * sensitivity.of_solution(H, np.abs(row), column)
 
 
+@given(
+    trees.random_trees(7),
+    st.integers(0, 1000),
+    st.sampled_from([mixed_tasks, all_tasks, lambda robot: robot.body_names]),
+)
+def test_jbar_and_null_space_by_sparse_rows_are_dense_products(robot, seed, tasks):
+    """J̄ = H^-1 J' Λ and N = 1 - J̄ J, also of dependent rows, where most of Λ's terms cancel."""
+    state = random_state(robot, seed)
+    space = treesim.operational_space(robot, state.q, state.v, tasks(robot))
+    X, inertia = np.linalg.solve(treesim.mass_matrix(robot, state.q), space.jacobian.T), space.inertia
+    size = np.abs(X) @ np.abs(inertia)
+    assert np.abs(space.jbar - X @ inertia).max() < 1e-11 * size.max()
+    assert np.abs(space.nullspace - (np.eye(robot.nv) - space.jbar @ space.jacobian)).max() < 1e-12 * size.max()
+    batch = treesim.operational_space(robot, np.tile(state.q, (2, 1)), state.v, tasks(robot))
+    assert np.abs(batch.jbar - space.jbar).max() < 1e-8 * size.max()
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_acceleration_is_the_derivative_of_the_tasks_velocity(name):
     """xddot = J H^-1 tau + β, with gravity, velocity terms of every task and turning axes, along the true motion."""

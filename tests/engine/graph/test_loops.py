@@ -56,6 +56,19 @@ def test_kernels_that_a_kernel_calls_are_marked_too():
     assert len(sites) >= 5  # states; bodies out and in; rows; path
 
 
+class Table:
+    counted = 3
+
+
+def fielded(table):
+    return table.counted + len([table.fielded for table.fielded in range(2)])
+
+
+def test_fields_with_the_names_of_kernels_are_fields():
+    """Also with that of the function, which is no call of itself."""
+    assert marked(fielded)(Table()) == 5
+
+
 def test_nobody_needs_to_listen():
     mark(0)
     assert marked(counted)([[1]]) == 1

@@ -69,6 +69,12 @@ def test_the_worst_residual_is_told(humanoid):
     assert treesim.rollout(free, q, v, steps=2).residual is None
 
 
+def test_float32_states_are_stepped_in_double_precision(humanoid):
+    given, u = [x.astype(np.float32) for x in pushed(humanoid, 5)], np.zeros((5, humanoid.robot.nv), np.float32)
+    for x, y in zip(rolled(humanoid, *given, u), rolled(humanoid, *(z.astype(float) for z in given), u), strict=True):
+        assert x.dtype == np.float32 and np.array_equal(x, y.astype(np.float32))
+
+
 @pytest.mark.parametrize("rule", [RULE, "implicit_midpoint"])
 def test_bits_depend_on_no_neighbour_and_no_number_of_threads(humanoid, monkeypatch, rule):
     """Also where some states take the midpoint corrector, whose rows differ from those of the others."""
@@ -166,8 +172,8 @@ def test_a_bounce_keeps_its_energy():
         np.testing.assert_allclose(x, y, rtol=0, atol=1e-10)
 
 
-def stage(world, solver="pgs"):
-    return treesim.Stepper(world, 1e-3, integrator=RULE, contact_solver=solver).code.stage
+def stage(world, solver="pgs", rule=RULE):
+    return treesim.Stepper(world, 1e-3, integrator=rule, contact_solver=solver).code.stage
 
 
 def test_lanes_are_for_the_default_solver_and_contacts_of_compiled_code():
@@ -240,6 +246,48 @@ def test_rollouts_in_the_memory_of_others_start_from_zero_impulses(humanoid, mon
 
 def interrupt(*_):
     raise ZeroDivisionError
+
+
+def gripper():
+    """Fingers, of which one mimics the other, on the ground between joints that move."""
+    robot = treesim.load("panda")
+    q = robot.clamp(np.array([0.0, 0.9, 0, -1.6, 0, 2.5, 0, 0.02]))
+    ground = treesim.Ground(height=treesim.lowest_point(robot, q).gap + 1e-3, friction=0.6)
+    q, random = np.tile(q, (13, 1)), np.random.default_rng(4)
+    q[::2, 1] -= 0.2  # in the air
+    return treesim.World(robot, ground=ground), q, 0.3 * random.normal(size=(13, robot.nv))
+
+
+def pinned():
+    """A rod whose centre is fixed over the ground, which some of the states touch with an end."""
+    world = treesim.World(
+        ROD, [treesim.FrameConstraint("rod", rows="linear")], at((0, 0, 0.09)), ground=GROUND
+    )  # fmt: skip
+    q, v, random = np.zeros((13, 7)), np.zeros((13, 6)), np.random.default_rng(4)
+    angle = np.where(np.arange(13) % 3 > 0, -np.arcsin(0.6) + 1e-3, 0.1)
+    q[:, 2], q[:, 4], q[:, 6] = 0.09, np.sin(angle / 2), np.cos(angle / 2)
+    v[:, 3:] = random.normal(size=(13, 3))
+    return world, q, v
+
+
+@pytest.mark.parametrize("case", [gripper, pinned])
+def test_mimic_joints_and_constrained_frames_are_those_of_single_steps(case, monkeypatch):
+    world, q, v = case()
+    alone, one_by_one = [], ContactLanes._one_by_one
+    count_them = lambda self, given, results: alone.extend(given[0]) or one_by_one(self, given, results)  # noqa: E731
+    monkeypatch.setattr(ContactLanes, "_one_by_one", count_them)
+    u = np.zeros((20, world.robot.nv))
+    found = rolled(world, q, v, u, "implicit_midpoint")
+    assert begin_lanes(stage(world, rule="implicit_midpoint")) is not None and len(alone) < 0.1 * u.shape[0] * len(q)
+    free = treesim.World(world.robot, world.constraints, q[0] if world.m else None)
+    moved = np.abs(found[0] - rolled(free, q, v, u, "implicit_midpoint")[0]).max(axis=1) > 1e-6
+    assert 3 <= moved.sum() <= 10, "some states touch"
+    for x, y in zip(found, stepped(world, q, v, u, "implicit_midpoint"), strict=True):
+        np.testing.assert_allclose(x, y, rtol=0, atol=1e-8)
+    order = np.random.default_rng(3).permutation(13)[:5]
+    for rows in (order, order[:1], np.flatnonzero(~moved)):
+        for x, y in zip(rolled(world, q[rows], v[rows], u, "implicit_midpoint"), found, strict=True):
+            assert np.array_equal(x, y[rows])
 
 
 def test_states_of_as_many_steps_form_groups():

@@ -10,24 +10,25 @@ from treesim.dynamics.operational.frames import frame_codes
 from treesim.dynamics.operational.space import FLOOR, RTOL
 from treesim.dynamics.operational.task_rows import CENTERS
 from treesim.kernels.entries.status import FINE, NOT_CONVERGED
-from treesim.kernels.operational.consistent_inverse import consistent_inverse_states, put_product
-
-
-@pytest.mark.parametrize("n, k, m", [(1, 1, 1), (5, 3, 3), (7, 6, 8), (4, 9, 11)])
-def test_products_of_any_size_are_numpys(n, k, m):
-    rng = np.random.default_rng(n)
-    A, B, out = rng.normal(size=(n, k)), rng.normal(size=(k, m)), np.full((n, m), np.nan)
-    put_product(A, B, out)
-    assert (np.abs(out - A @ B) <= k * np.finfo(float).eps * (np.abs(A) @ np.abs(B))).all()
+from treesim.kernels.operational.consistent_inverse import consistent_inverse_states
 
 
 def called(robot, frames, center, J, H):
     """Status, Λ, J̄ and N of the kernel's own text on rows J."""
     m, n = J.shape
-    X = np.linalg.solve(H, J.T)
+    factors = treesim.ltdl(robot.dof_parent, H)
+    L, D = factors.L, factors.D
+    Y = np.linalg.solve(L.T, J.T).T / D
+    bodies = [robot.frame(frame).body for frame in frames]
+    for r, body in enumerate(np.repeat(bodies, 6)):  # packed along the path of its frame
+        row, k = Y[r].copy(), robot.last_dof(int(body)) - 1
+        Y[r] = 0
+        while k >= 0:
+            Y[r, robot.dof_topology.dof_depth[k] - 1] = row[k]
+            k = robot.dof_parent[k] - 1
     results = [np.full(size, np.nan) for size in (m * m, n * m, n * n)]
     tables = (robot.ints, robot.reals, *frame_codes(robot, tuple(frames), "world"), CENTERS[center])
-    arrays = [np.ascontiguousarray(x).ravel() for x in (J @ X, J, X)]
+    arrays = [np.ascontiguousarray(x).ravel() for x in (J @ np.linalg.solve(H, J.T), J, Y, factors.packed()[1])]
     status = consistent_inverse_states(*tables, np.array([RTOL, FLOOR]), *arrays, *results)
     return status, *(x.reshape(shape) for x, shape in zip(results, ((m, m), (n, m), (n, n)), strict=True))
 

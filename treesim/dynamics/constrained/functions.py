@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import plugins
+from ...engine.call.evaluate import in_precision, precision
 from ...errors import ArgumentError
 from ...model.tree import Tree
 from ...states.arguments import checked_robot, whole_number
-from ...validation.arrays import precision
 from ..forward_dynamics import forward_dynamics
 from .base import ConstrainedAcceleration, Problem
 from .constraints import Constraint, constraint_tables, wanted_derivatives
@@ -116,7 +116,10 @@ def constrained_dynamics(
     number = precision(q, v, tau)  # computed in double precision; float32 arguments have results in float32
     if number is np.float64:
         return found
-    floats = {label: getattr(found, label).astype(number) for label in ("acceleration", "force", "residual")}
+    floats = {
+        label: in_precision(f"the {label} of constrained dynamics", getattr(found, label), number)
+        for label in ("acceleration", "force", "residual")
+    }
     return replace(found, **floats)
 
 

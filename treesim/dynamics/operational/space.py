@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -65,14 +65,12 @@ class OperationalSpace(ReprMixin):
         (..., nv, nv) projection N = 1 - J̄ J, with J N = 0 and N^2 = N. Forces N' tau do not accelerate the tasks.
     bias : numpy.ndarray
         (..., m) β = Jdot v - J H^-1 C: the tasks' acceleration without tau; C includes gravity and f_ext.
-    inverse_mass_jacobian : numpy.ndarray
-        (..., nv, m) H^-1 J'.
     robot_name : str
         Name of the robot.
 
     Notes
     -----
-    Source: Featherstone 2010, section 4.
+    Source: Featherstone 2010, sections 4 and 8. `inverse_mass_jacobian` is computed when it is first read.
 
     Examples
     --------
@@ -91,8 +89,8 @@ class OperationalSpace(ReprMixin):
     jbar: np.ndarray
     nullspace: np.ndarray
     bias: np.ndarray
-    inverse_mass_jacobian: np.ndarray
     robot_name: str = ""
+    _mass_jacobian: Callable[[], np.ndarray] | None = field(default=None, init=False)
 
     def __repr__(self) -> str:
         m, nv = self.jacobian.shape[-2:]
@@ -102,7 +100,13 @@ class OperationalSpace(ReprMixin):
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
         labels = ("jacobian", "inverse_inertia", "inertia", "rank", "jbar", "nullspace", "bias")
-        return arrays(self, *labels, "inverse_mass_jacobian")
+        return arrays(self, *labels)
+
+    @cached_property
+    def inverse_mass_jacobian(self) -> np.ndarray:
+        """H^-1 J' (..., nv, m), not necessary for the other results."""
+        assert self._mass_jacobian is not None
+        return self._mass_jacobian()
 
     def acceleration(self, tau: ArrayLike) -> np.ndarray:
         """Return the tasks' accelerations under generalised forces.
@@ -236,19 +240,33 @@ def operational_space(
     base = base_rows(robot, q, v, f_ext, gravity, several if plain else frames_of(listed), centers_in(listed))
     if method != LTDL:
         base.inverse[..., : 6 * len(base.frames), : 6 * len(base.frames)] = _by_method(robot, q, base, method)
-    J, X, inverse, bias = base.J, base.X, base.inverse, base.bias
+    T, J, inverse, bias = None, base.J, base.inverse, base.bias
     if plain or are_the_base(base, listed, reference):
         regular = _of_full_rank(robot, base, rtol)
         if regular is not None:
             inertia, jbar, nullspace = regular
-            return OperationalSpace(J, inverse, inertia, len(J), jbar, nullspace, bias, X, robot.name)
+            space = OperationalSpace(J, inverse, inertia, len(J), jbar, nullspace, bias, robot.name)
+            return _with_mass_jacobian(space, robot, base, None)
     else:
-        J, X, inverse, bias = combined(base, listed, reference)
+        T, J, inverse, bias = combined(base, listed, reference)
     inertia, rank = invert_on_range(inverse, rtol)
-    jbar = X @ inertia
-    nullspace = _identity_minus(jbar @ J)
+    jbar = base.weighted(robot, inertia if T is None else transposed(T) @ inertia)
+    nullspace = base.null_projection(robot, jbar if T is None else jbar @ T)
     refuse_overflow("the operational space", nullspace, bias)  # all else enters one of the two
-    return OperationalSpace(J, inverse, inertia, rank, jbar, nullspace, bias, X, robot.name)
+    space = OperationalSpace(J, inverse, inertia, rank, jbar, nullspace, bias, robot.name)
+    return _with_mass_jacobian(space, robot, base, T)
+
+
+def _with_mass_jacobian(space: OperationalSpace, robot: Tree, base: BaseRows, T: np.ndarray | None) -> OperationalSpace:
+    """Return the space, which will compute H^-1 J' of combinations T of the base rows when it is read."""
+    object.__setattr__(space, "_mass_jacobian", partial(_mass_jacobian, robot, base, T))
+    return space
+
+
+def _mass_jacobian(robot: Tree, base: BaseRows, T: np.ndarray | None) -> np.ndarray:
+    """Return H^-1 J' (..., nv, m) of combinations T of the base rows, all of them if None."""
+    X = base.mass_jacobian(robot)
+    return X if T is None else X @ transposed(T)
 
 
 def _by_method(robot: Tree, q: ArrayLike, base: BaseRows, method: str) -> np.ndarray:
@@ -256,25 +274,17 @@ def _by_method(robot: Tree, q: ArrayLike, base: BaseRows, method: str) -> np.nda
     return inverse_inertia_by(plugins.get("operational", method), robot, q, base.frames, "local_world_aligned")
 
 
-def _identity_minus(product: np.ndarray) -> np.ndarray:
-    """Return 1 - P of contiguous square matrices P (..., n, n). Overwrites P."""
-    np.negative(product, out=product)
-    n = product.shape[-1]
-    product.reshape(*product.shape[:-2], n * n)[..., :: n + 1] += 1
-    return product
-
-
 def _of_full_rank(robot: Tree, base: BaseRows, rtol: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
     """Return Λ, J̄ and N of the base rows at one state by sparse rows; None if Λ^-1 may not have full rank.
 
-    Also None for batches, where dense products of a library are as fast.
+    Also None for batches and robots with mimic joints.
     """
-    J, X, inverse = base.J, base.X, base.inverse
-    if J.ndim > 2 or not J.size:
+    J, inverse = base.J, base.inverse
+    if J.ndim > 2 or not J.size or base.X is not None:
         return None
-    found = np.empty_like(inverse), np.empty_like(X), np.empty((robot.nv, robot.nv))
+    found = np.empty_like(inverse), np.empty((robot.nv, len(J))), np.empty((robot.nv, robot.nv))
     constants = (robot.ints, robot.reals, *base.tables, _limits(rtol))
-    return found if CONSISTENT.call(*constants, inverse, J, X, *found) == FINE else None
+    return found if CONSISTENT.call(*constants, inverse, J, base.Y, base.factors, *found) == FINE else None
 
 
 @lru_cache(maxsize=16)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,16 @@ from ...engine.call.fast_entry import FastEntry
 from ...errors import ArgumentError
 from ...kernels.entries.status import FINE
 from ...kernels.kinematics.frame_motion import NUMBERS
+from ...kernels.operational.consistent_inverse import (
+    mass_jacobian_states,
+    null_projection_states,
+    weighted_inverse_states,
+)
 from ...kernels.operational.operational_space import operational_rows_states
+from ...model.frozen import frozen
 from ...model.quaternions import configuration
 from ...model.tree import Tree
-from ...states.states import on_states
+from ...states.states import on_states, state_function
 from ...types import Reference
 from ..base import explain_failure
 from ..inverse_dynamics import bias_forces
@@ -28,6 +35,8 @@ from .rows import is_all
 from .tasks import CenterOfMassTask, FramesTask, FrameTask, Task
 
 ROWS = FastEntry(operational_rows_states)
+WEIGHTED, MASS_JACOBIAN = state_function(weighted_inverse_states), state_function(mass_jacobian_states)
+PROJECTION = state_function(null_projection_states)
 CENTERS = np.arange(0), np.arange(3)  # the kernels' rows of the centre of mass, without and with it
 NO_FORCES = np.empty(0)
 ONE_TASK = (str, FramesTask, CenterOfMassTask)
@@ -89,16 +98,61 @@ class BaseRows(NamedTuple):
     """Six rows for each frame and, last, three of the centre of mass if required.
 
     frames: their names. tables: constants of kernels for these rows. motions (..., k, 24): see `as_motion`.
-    J (..., m, nv), X = H^-1 J' (..., nv, m), inverse (..., m, m): Λ^-1, bias (..., m): β.
+    J (..., m, nv). inverse (..., m, m): Λ^-1. bias (..., m): β. Without mimic joints, Y (..., m, nv): Y_D, packed along
+    paths, and factors (..., nnz) of H = L' D L; with mimic joints, X (..., nv, m): H^-1 J'.
     """
 
     frames: tuple[str, ...]
     tables: tuple[np.ndarray, ...]
     motions: np.ndarray
     J: np.ndarray
-    X: np.ndarray
     inverse: np.ndarray
     bias: np.ndarray
+    Y: np.ndarray | None = None
+    factors: np.ndarray | None = None
+    X: np.ndarray | None = None
+
+    def mass_jacobian(self, robot: Tree) -> np.ndarray:
+        """Return H^-1 J' (..., nv, m)."""
+        if self.X is not None:
+            return self.X
+        if not self.J.size:
+            return transposed(self.J).copy()
+        constants = robot.ints, robot.reals, *self.tables
+        return MASS_JACOBIAN(robot, *constants, self.Y, self.factors, "auto" if self.J.ndim == 2 else "generic")
+
+    def weighted(self, robot: Tree, A: np.ndarray) -> np.ndarray:
+        """Return H^-1 J' A (..., nv, w) for A (..., m, w), of one state by sparse rows."""
+        if self._dense or not A.size:
+            return self.mass_jacobian(robot) @ A
+        constants = robot.ints, robot.reals, *self.tables, _columns(A.shape[-1])
+        return WEIGHTED(robot, *constants, np.ascontiguousarray(A), self.Y, self.factors)
+
+    def null_projection(self, robot: Tree, B: np.ndarray) -> np.ndarray:
+        """Return 1 - B J (..., nv, nv) for B (..., nv, m), of one state by sparse rows."""
+        if self._dense:
+            return _identity_minus(B @ self.J)
+        constants = robot.ints, robot.reals, *self.tables
+        return PROJECTION(robot, *constants, np.ascontiguousarray(B), self.J)
+
+    @property
+    def _dense(self) -> bool:
+        """Whether products are dense: with mimic joints, and in batches, where those of a library are faster."""
+        return self.X is not None or self.J.ndim > 2 or not self.J.size
+
+
+def _identity_minus(product: np.ndarray) -> np.ndarray:
+    """Return 1 - P of contiguous square matrices P (..., n, n). Overwrites P."""
+    np.negative(product, out=product)
+    n = product.shape[-1]
+    product.reshape(*product.shape[:-2], n * n)[..., :: n + 1] += 1
+    return product
+
+
+@lru_cache(maxsize=64)
+def _columns(count: int) -> np.ndarray:
+    """Return a table of so many columns, read-only, as the kernel of weighted inverses takes it."""
+    return frozen(np.arange(count), np.int64)
 
 
 def base_rows(
@@ -119,13 +173,14 @@ def base_rows(
     if robot.mimic_map is not None:
         return _held_rows(robot, q, v, f_ext, gravity, frames, centers)
     if f_ext is None:
-        motions, J, X = np.empty((k + centers, NUMBERS)), np.empty((m, n)), np.empty((n, m))
-        inverse, bias = np.empty((m, m)), np.empty(m)
-        if ROWS.call(*constants, q, v, NO_FORCES, motions, J, X, inverse, bias) == FINE:
-            return BaseRows(frames, tables, motions, J, X, inverse, bias)
+        motions, J, Y = np.empty((k + centers, NUMBERS)), np.empty((m, n)), np.empty((m, n))
+        factors, inverse, bias = np.empty(robot.nnz), np.empty((m, m)), np.empty(m)
+        if ROWS.call(*constants, q, v, NO_FORCES, motions, J, Y, factors, inverse, bias) == FINE:
+            return BaseRows(frames, tables, motions, J, inverse, bias, Y, factors)
     given = _same_batch(robot, q, v, f_ext)  # anything but one state in float arrays
     found = on_states(ROWS.entry, robot, constants, given, lambda named: explain_failure(robot, named))
-    return BaseRows(frames, tables, *found)
+    motions, J, Y, factors, inverse, bias = found
+    return BaseRows(frames, tables, motions, J, inverse, bias, Y, factors)
 
 
 def _held_rows(
@@ -148,21 +203,20 @@ def _held_rows(
     B = base.J @ answer.X
     lost = B @ answer.S_inv
     C = bias_forces(whole, answer.q, V, f_ext=f_ext, gravity=gravity)
-    X = base.X - answer.X @ transposed(lost)
+    X = base.mass_jacobian(whole) - answer.X @ transposed(lost)
     bias = base.bias + (lost @ (transposed(answer.X) @ C[..., None]))[..., 0]
     J, inverse = base.J @ mimic_map.G, symmetric(base.inverse - lost @ transposed(B))
-    return BaseRows(
-        frames, base.tables, base.motions, J, np.ascontiguousarray(X[..., mimic_map.independent_v, :]), inverse, bias
-    )
+    X = np.ascontiguousarray(X[..., mimic_map.independent_v, :])
+    return BaseRows(frames, base.tables, base.motions, J, inverse, bias, X=X)
 
 
 def combined(
     base: BaseRows, tasks: Sequence[FramesTask | CenterOfMassTask], reference: Reference
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Return J, X = H^-1 J', Λ^-1 and β of tasks, which are combinations T of the base rows."""
+    """Return T, J, Λ^-1 and β of tasks, which are combinations T of the base rows."""
     T, terms = _combinations(base, tasks, reference)
     bias = (T @ base.bias[..., None])[..., 0] + terms
-    return T @ base.J, base.X @ transposed(T), symmetric(T @ base.inverse @ transposed(T)), bias
+    return T, T @ base.J, symmetric(T @ base.inverse @ transposed(T)), bias
 
 
 def _combinations(

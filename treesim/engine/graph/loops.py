@@ -7,6 +7,7 @@ loop calls `mark(site)` at the start of each iteration and `mark(~site)` after i
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
 import textwrap
 import threading
@@ -55,7 +56,8 @@ def marked(function: Any) -> Any:
     cells = (cell.cell_contents for cell in function.__closure__ or ())
     known = dict(zip(function.__code__.co_freevars, cells, strict=True))
     namespace = {**function.__globals__, **known, MARK: mark}
-    for label in (*function.__code__.co_names, *known):
+    loaded = {x.argval for x in dis.get_instructions(function) if x.opname == "LOAD_GLOBAL"}  # co_names has fields, too
+    for label in (*sorted(loaded), *known):
         value = namespace.get(label)
         if is_kernel(value, function) and value.__module__ != NUMBERS:
             namespace[label] = marked(value)

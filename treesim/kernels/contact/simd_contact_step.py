@@ -53,24 +53,40 @@ SIMD_SOLVER_INFO = 11
 FOR_ONE = 1
 
 
-def find_rows(tree, q, dt, m, count):
-    """Find the rows of all states; return the numbers of contacts and of rows. count: see `simd_collision`."""
+def find_rows(tree, q, dt, m, lanes):
+    """Find the rows of all states; return the numbers of contacts and of rows."""
     place(tree, q, m.rows)
     move_bodies(tree, m.rows, m.mean)
-    return put_rows(q, dt, m, count)
+    return put_rows(tree, q, dt, m, lanes)
 
 
-def put_rows(q, dt, m, count):
+def put_rows(tree, q, dt, m, lanes):
     """Write the rows of all states, for poses and velocities of bodies in m.rows; returns as `find_rows` does."""
     active = m.active
-    nc = m.contacts.find(m.touch, m.rows, dt, MARGIN, m.contacts, active, count)
+    nc = m.contacts.find(m.touch, m.rows, dt, MARGIN, m.contacts, active, lanes.count)
     for c in range(nc):  # no gap or overlap of an inactive contact counts
         m.contacts.gap[c] = select(active[c] > 0, m.contacts.gap[c], 1)
     level_points(m, nc)
     for c in range(nc - 1, -1, -1):
         put_contact(m, c)
         active[3 * c], active[3 * c + 1], active[3 * c + 2] = active[c], active[c], active[c]
-    return nc, put_speeds(m, put_frictions(m, put_limits(m, q, dt, 3 * nc)))
+    n = put_speeds(m, put_frictions(m, put_limits(m, q, dt, 3 * nc)))
+    if n > 0:
+        n = put_held_where(tree, m, n, lanes.parts)
+    return nc, n
+
+
+def put_held_where(tree, m, n, parts):
+    """Add rows of constrained frames and loops, from row n on; return the number of rows.
+
+    They are active on the lanes of states with other rows. The unconstrained step of the others satisfies them.
+    """
+    end, used = parts.put_held(tree, m, n), m.active[0]
+    for r in range(1, n):
+        used = maximum(used, m.active[r])
+    for r in range(n, end):
+        m.active[r] = used
+    return end
 
 
 def mask_inactive_rows(tree, r, n, active):
@@ -96,7 +112,8 @@ class Lanes(NamedTuple):
 
     states: indices; lanes after the last state repeat it. several: whether there is more than one. most: number of
     iterations. least: number of unsolved lanes from which on the others wait for them (`pgs.solve_without_stalls`).
-    first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction.
+    first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction. parts:
+    `simd_parts.SimdParts`. mimic_constraint: mimic joints, 0 without any.
     """
 
     states: Any
@@ -106,6 +123,8 @@ class Lanes(NamedTuple):
     count: Any
     solver: Any
     first_solution: Any
+    parts: Any
+    mimic_constraint: Any
 
 
 def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, before, after, R, q_new, v_new,
@@ -117,7 +136,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     """
     active, count = room.active, lanes.count
     retrace(tree, q, q_free, v_free, s.dt, room.mean, room.end)
-    nc, n = find_rows(tree, q, s.dt, room, count)
+    nc, n = find_rows(tree, q, s.dt, room, lanes)
     several = lanes.several
     if nc > MOST and several:
         return False
@@ -128,7 +147,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     free = q_free[0] == q_free[0]
     if n > 0:
         resist(tree, s, v, force, m.step)
-        moved = with_armature(tree, m.step.diagonal)
+        moved = lanes.parts.with_rotors(with_armature(tree, m.step.diagonal), lanes.mimic_constraint)
         done = resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes)
         store_warm_start(m, nc, n, after, R, lanes.states, active, q[0] == q[0])
         free = not (acts(m.impulse, n) or acts(m.push, n))
@@ -155,7 +174,7 @@ def contact_lanes(tree, s, scheme, q, v, q_free, v_free, force, work_free, befor
     replace_free(tree, free, q_free, v_free, work_free, q_new, v_new, work)
     if scheme[4] > 0 and any_soft(room.touch):
         work[1] -= select(free, taken_by_dampers(m, nc, s.dt), 0)
-        found, _ = find_rows(tree, q_new, s.dt, room, count)
+        found, _ = find_rows(tree, q_new, s.dt, room, lanes)
         work[1] += stored - stored_in_springs(room, found)
         solver_info[UNSOLVED] = select(count[0] > MOST, FOR_ONE, solver_info[UNSOLVED])
     return True
@@ -170,6 +189,7 @@ def resolve(moved, q, v, nc, n, s, scheme, before, R, solver_info, m, lanes):
     articulate(moved, m.rows)
     backward_sweep(moved, m.rows, n, 0)
     mask_inactive_rows(moved, m.rows, n, m.active)
+    lanes.parts.hold(moved, q, m.rows, n, lanes.mimic_constraint)
     assemble_delassus(moved, m.rows, n)
     accepted = accepted_by(scheme[1] / scheme[0], lanes.count[0])
     problem = Problem(nc, n, scheme[3], m.rows.G, m.g, m.mu, m.low, m.high, m.factored, accepted)
@@ -188,7 +208,7 @@ def correct(moved, q, v, nc, n, s, scheme, after, R, solver_info, room, lanes, n
     for k in range(moved.nv):
         x[0, k], x[1, k], x[2, k], x[3, k] = m.mean[k], m.end[k], m.mean_change[k], m.end_change[k]
     to_midpoint(moved, moved, s.dt, q, v, nc, n, m)
-    nc, n = put_rows(q, s.dt, room, lanes.count)
+    nc, n = put_rows(moved, q, s.dt, room, lanes)
     fits = nc <= MOST
     if fits:
         m = room._replace(rows=compact(moved, room.rows, n))

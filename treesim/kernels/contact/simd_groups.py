@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..algebra.state_lanes import OnLanes, gathered, lane_count, scattered
+from ..algebra.state_lanes import OnLanes, lane_count, scattered
 from ..algebra.tables import tree_tables
 from ..entries.annotations import Reals, TableOfIntegers, TableOfReals
 from ..entries.status import FINE, NOT_CONVERGED, status_of
+from ..mimic.contact_mimic import mimic_constraint_memory
 from ..stepping.step import settings_of
 from .simd_collision import CAPACITY, simd_contacts_memory
 from .simd_contact_step import (
@@ -28,6 +29,7 @@ from .simd_contact_step import (
     put_history,
     solver_memory,
 )
+from .simd_parts import load_lanes, store_lanes
 from .simd_warm_start import clear_impulses
 from .workspace import contact_memory
 
@@ -37,7 +39,7 @@ WAITING = 4  # states of a group wait for unsolved ones that are at least this f
 
 
 class States(NamedTuple):
-    """Arrays of all states, with the numbers of each one after the other; `size` impulses each."""
+    """Arrays of all states, with the numbers of each one after the other; `size` impulses each, `count` states."""
 
     q: Any
     v: Any
@@ -52,36 +54,26 @@ class States(NamedTuple):
     solver_info: Any
     work: Any
     size: Any
-
-
-def load_lanes(x, size, states, out):
-    """out = `size` numbers of each of several states."""
-    for k in range(size):
-        out[k] = gathered(x, k, size, states)
-
-
-def store_lanes(x, size, states, given):
-    """Store `size` numbers of each of several states to the array x."""
-    for k in range(size):
-        scattered(x, k, size, states, given[k])
+    count: Any
 
 
 def step_group(tree, s, scheme, x, room, lanes, coordinates, rates_, few):
     """Compute the steps of a group of states; return False, without results, if they have too many contacts."""
-    nq, nv, states = tree.nq, tree.nv, lanes.states
-    load_lanes(x.q, nq, states, coordinates[0])
-    load_lanes(x.q_free, nq, states, coordinates[1])
-    load_lanes(x.v, nv, states, rates_[0])
-    load_lanes(x.v_free, nv, states, rates_[1])
-    load_lanes(x.force, nv, states, rates_[2])
+    states, f, mimic, scratch = lanes.states, lanes.parts, lanes.mimic_constraint, coordinates[3]
+    nq, nv = x.q.size // x.count, x.v.size // x.count
+    f.load_positions(mimic, x.q, nq, states, scratch, coordinates[0])
+    f.load_positions(mimic, x.q_free, nq, states, scratch, coordinates[1])
+    f.load_motion(mimic, x.v, nv, states, scratch, rates_[0])
+    f.load_motion(mimic, x.v_free, nv, states, scratch, rates_[1])
+    f.load_force(mimic, x.force, nv, states, scratch, rates_[2])
     load_lanes(x.work_free, 2, states, few[8:10])
     done = contact_lanes(
         tree, s, scheme, coordinates[0], rates_[0], coordinates[1], rates_[1], rates_[2], few[8:10], x.before, x.after,
         x.size, coordinates[2], rates_[3], few[0:STEP_INFO], few[5:7], room, lanes,
     )  # fmt: skip
     if done:
-        store_lanes(x.q_new, nq, states, coordinates[2])
-        store_lanes(x.v_new, nv, states, rates_[3])
+        f.store_positions(mimic, x.q_new, nq, states, scratch, coordinates[2])
+        f.store_motion(mimic, x.v_new, nv, states, scratch, rates_[3])
         for k in range(STEP_INFO):
             scattered(x.solver_info, k, SIMD_SOLVER_INFO, states, few[k])
         store_lanes(x.work, 2, states, few[5:7])
@@ -123,8 +115,8 @@ def put_alike(solver_info, which, count):
 
 
 def step_all(
-    finder, ints, reals, layout, geometry, rows, frames, settings, scheme, q, v, q_free, v_free, force, work_free,
-    before, q_new, v_new, after, solver_info, work,
+    parts, tree, mimic_constraint, layout, geometry, rows, frames, settings, scheme, q, v, q_free, v_free, force,
+    work_free, before, q_new, v_new, after, solver_info, work,
 ):  # fmt: skip
     """Compute the steps of all states, `lane_count()` at a time; arrays as in `contact_step_entry`.
 
@@ -134,10 +126,9 @@ def step_all(
     at first are those of an earlier step, or zeros, with an infinite overlap before: they determine the groups. Returns
     NOT_CONVERGED if states are left unsolved.
     """
-    tree = tree_tables(ints, reals)
-    s = settings_of(tree, settings)
-    nq, nv, count = tree.nq, tree.nv, q.size // tree.nq
-    coordinates, rates_, few = np.empty((3, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(10, OnLanes)
+    s, finder = settings_of(tree, settings), parts.finder
+    nq, nv, count = tree.nq, tree.nv, work.size // 2
+    coordinates, rates_, few = np.empty((4, nq), OnLanes), np.empty((4, nv), OnLanes), np.empty(10, OnLanes)
     made = contact_memory(tree, layout, geometry, rows, frames, coordinates[0], 1)
     # all points of a pair are contacts, before four remain
     each = finder.memory(made.touch, tree.n_bodies, q)
@@ -146,13 +137,14 @@ def step_all(
     memory = solver_memory(m.g.size, coordinates[0])
     states, which, solution = np.empty(lane_count(), np.int64), np.empty(count, np.int64), np.empty((4, nv), OnLanes)
     x = States(
-        q, v, q_free, v_free, force, work_free, before, q_new, v_new, after, solver_info, work, before.size // count
-    )
+        q, v, q_free, v_free, force, work_free, before, q_new, v_new, after, solver_info, work, before.size // count,
+        count,
+    )  # fmt: skip
     put_alike(solver_info, which, count)
     left = count
     for turn in range(TURNS):
         least = lane_count() // WAITING if turn < TURNS - 1 and left > lane_count() else 1
-        lanes = Lanes(states, True, int(scheme[2]), least, few[7:8], memory, solution)
+        lanes = Lanes(states, True, int(scheme[2]), least, few[7:8], memory, solution, parts, mimic_constraint)
         left = step_groups(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
     for k in range(count):
         if solver_info[SIMD_SOLVER_INFO * k + UNSOLVED] != FOR_ONE:
@@ -160,9 +152,9 @@ def step_all(
     return max(NOT_CONVERGED if left > 0 else FINE, status_of(q_new), status_of(v_new))
 
 
-@lru_cache(maxsize=8)
-def contact_step_on_lanes(finder):
-    """Return the entry of steps with contact on SIMD lanes, with collision detection by a `Finder`."""
+@lru_cache(maxsize=16)
+def contact_step_on_lanes(parts):
+    """Return the entry of steps with contact on SIMD lanes, with the functions `parts` (`SimdParts`)."""
 
     def contact_step_of_all(
         ints: TableOfIntegers, reals: TableOfReals, layout: TableOfIntegers, geometry: TableOfReals,
@@ -172,8 +164,22 @@ def contact_step_on_lanes(finder):
     ) -> int:  # fmt: skip
         """Compute the steps of all states (`step_all`)."""
         return step_all(
-            finder, ints, reals, layout, geometry, rows, frames, settings, scheme, q, v, q_free, v_free, force,
-            work_free, before, q_new, v_new, after, solver_info, work,
+            parts, tree_tables(ints, reals), 0, layout, geometry, rows, frames, settings, scheme, q, v, q_free, v_free,
+            force, work_free, before, q_new, v_new, after, solver_info, work,
         )  # fmt: skip
 
-    return contact_step_of_all
+    def contact_step_of_all_with_mimic_joints(
+        ints: TableOfIntegers, reals: TableOfReals, mimic_ints: TableOfIntegers, mimic_reals: TableOfReals,
+        layout: TableOfIntegers, geometry: TableOfReals, rows: TableOfIntegers, frames: TableOfReals,
+        settings: TableOfReals, scheme: TableOfReals, q: Reals, v: Reals, q_free: Reals, v_free: Reals, force: Reals,
+        work_free: Reals, before: Reals, q_new: Reals, v_new: Reals, after: Reals, solver_info: Reals, work: Reals,
+    ) -> int:  # fmt: skip
+        """Compute the steps of all states (`step_all`), with the tables of mimic joints."""
+        tree = tree_tables(ints, reals)
+        constraint = mimic_constraint_memory(tree, mimic_ints, mimic_reals, np.empty(1, OnLanes))
+        return step_all(
+            parts, tree, constraint, layout, geometry, rows, frames, settings, scheme, q, v, q_free, v_free,
+            force, work_free, before, q_new, v_new, after, solver_info, work,
+        )  # fmt: skip
+
+    return contact_step_of_all_with_mimic_joints if parts.mimics else contact_step_of_all

@@ -1,7 +1,7 @@
-"""Base quantities of the operational space of frames and the centre of mass: motions, J, Λ^-1, H^-1 J' and β (F10).
+"""Base quantities of the operational space of frames and the centre of mass: motions, J, Y_D, Λ^-1 and β (F10).
 
-Rows of frames are used along the tree's paths only: H = L_d' D L_d, Y_d = J L_d^-1, Y_D = Y_d D^-1, Λ^-1 = Y_D Y_d',
-H^-1 J' = L_d^-1 Y_D' (F10 eq. 22, 23 and 33). All joints move the centre of mass: its rows are dense.
+Rows of frames are used along the tree's paths only: H = L_d' D L_d, Y_d = J L_d^-1, Y_D = Y_d D^-1, Λ^-1 = Y_D Y_d'
+(F10 eq. 22 and 23), J H^-1 C = Y_D L_d^-T C. All joints move the centre of mass: its rows are dense.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ..kinematics.frame_motion import ACCELERATION, NUMBERS, frame_motion
 from ..kinematics.frames import COUNT, FRAMES, frames_of
 from ..kinematics.jacobians import packed_jacobian, unpack_jacobian
 from .operational_sparse import last_of_rows
-from .sparse_rows import divide_ltdl, multiply_rows, scatter_transposed
+from .sparse_rows import divide_ltdl, multiply_rows, product
 
 CENTER = {"center": "TableOfIntegers"}  # the centre of mass' coordinates: 0, 1, 2, or none
 ROWS = COUNT | {"c": "center.size", "m": "6 * (codes.size - 1) + center.size"}
@@ -34,8 +34,8 @@ class Scratch(NamedTuple):
     """Scratch memory of the base quantities.
 
     By body: transforms, velocities, accelerations (gravity included), forces, composite inertias, poses, and first
-    moments and masses of subtrees. Packed H. Last degree of freedom of each frame's row, Y_d and Y_D. C, and zero
-    accelerations of joints.
+    moments and masses of subtrees. Last degree of freedom of each frame's row, and Y_d. A number for each such row. C,
+    and zero accelerations of joints.
     """
 
     Xt: Any
@@ -46,10 +46,9 @@ class Scratch(NamedTuple):
     W: Any
     moment: Any
     mass: Any
-    H: Any
     last: Any
     Y: Any
-    Z: Any
+    of_rows: Any
     C: Any
     still: Any
 
@@ -57,11 +56,11 @@ class Scratch(NamedTuple):
 def scratch_for(tree, codes, offsets, q):
     """Scratch memory for one state, with the dtype of q."""
     bodies = frames_of(codes, offsets).bodies
-    body, rows = np.empty((tree.n_bodies + 1, 56), q.dtype), np.empty((2, 6 * bodies.size, tree.nv), q.dtype)
+    body, rows = np.empty((tree.n_bodies + 1, 56), q.dtype), np.empty((6 * bodies.size, tree.nv), q.dtype)
     return Scratch(
         body[:, 0:12], body[:, 12:18], body[:, 18:24], body[:, 24:30], body[:, 30:40],
         body[:, 40:52], body[:, 52:55], body[:, 55],
-        np.empty(tree.nnz, q.dtype), last_of_rows(tree, bodies), rows[0], rows[1],
+        last_of_rows(tree, bodies), rows, np.empty(6 * bodies.size, q.dtype),
         np.empty(tree.nv, q.dtype), np.zeros(tree.nv, q.dtype),
     )  # fmt: skip
 
@@ -92,53 +91,66 @@ def rows_of_center(tree, memory, motion, J):
     jacobian_of_placed(tree, W, memory.moment, memory.mass, J)
 
 
-def divide_by_mass(tree, memory, J, X, inverse):
-    """X = H^-1 J' = L_d^-1 Y_D' and Λ^-1 = Y_D Y_d' for rows of frames; Λ^-1 = J X for dense rows after them."""
+def divide_by_mass(tree, memory, J, Y, factors, inverse):
+    """Y = Y_D and Λ^-1 = Y_D Y_d'; rows of frames are packed, dense rows after them are divided like vectors."""
     parent, depth, start = tree.dof_parent, tree.dof_depth, tree.row_start
-    H, last, Y, Z = memory.H, memory.last, memory.Y, memory.Z
-    ltdl.factorize(parent, depth, start, H)
-    divide_ltdl(parent, depth, start, H, last, Y, Z)
-    multiply_rows(parent, depth, last, Z, Y, inverse)
-    scatter_transposed(parent, depth, last, Z, X)
-    full = X[:, last.size :]
-    for k in range(tree.nv):
-        for r in range(full.shape[1]):
-            full[k, r] = J[last.size + r, k]
-    ltdl.solve_lower_transposed_matrix(parent, depth, start, H, full)
-    ltdl.solve_diagonal_matrix(depth, start, H, full)
-    ltdl.solve_lower_matrix(parent, depth, start, H, X)
-    for r in range(last.size, J.shape[0]):
-        for s in range(r + 1):
-            total = J[r, 0] * X[0, s]
-            for k in range(1, tree.nv):
-                total += J[r, k] * X[k, s]
-            inverse[r, s] = inverse[s, r] = total
+    last, first = memory.last, memory.last.size
+    ltdl.factorize(parent, depth, start, factors)
+    Y.reshape(Y.size)[:] = 0
+    divide_ltdl(parent, depth, start, factors, last, memory.Y, Y)
+    multiply_rows(parent, depth, last, Y, memory.Y, inverse)
+    for r in range(first, J.shape[0]):
+        row = Y[r]
+        row[:] = J[r]
+        ltdl.solve_lower_transposed(parent, depth, start, factors, row)  # Y_d
+        for s in range(first, r):
+            inverse[r, s] = inverse[s, r] = sum_of_products(row, Y[s])
+        inverse[r, r] = row[0] * 0
+        for k in range(tree.nv):
+            divided = row[k] / factors[start[k] + depth[k]]
+            inverse[r, r] += row[k] * divided
+            row[k] = divided
+        product(parent, depth, last, memory.Y, row, memory.of_rows)
+        for s in range(first):
+            inverse[r, s] = inverse[s, r] = memory.of_rows[s]
 
 
-def put_bias(motions, X, C, bias):
-    """β = Jdot v - J H^-1 C (F10 eq. 8), with Jdot v from the motions' accelerations for zero joint accelerations."""
+def sum_of_products(x, y):
+    """x' y."""
+    total = x[0] * y[0]
+    for k in range(1, x.size):
+        total += x[k] * y[k]
+    return total
+
+
+def put_bias(tree, memory, motions, Y, factors, bias):
+    """β = Jdot v - J H^-1 C (F10 eq. 8), with Jdot v from the motions' accelerations for zero joint accelerations.
+
+    J H^-1 C = Y_D (L_d^-T C). Overwrites C.
+    """
+    parent, depth, first = tree.dof_parent, tree.dof_depth, memory.last.size
+    ltdl.solve_lower_transposed(parent, depth, tree.row_start, factors, memory.C)
+    product(parent, depth, memory.last, Y, memory.C, memory.of_rows)
     for r in range(bias.size):
-        bias[r] = motions[r // 6, ACCELERATION + r % 6]
-    for k in range(C.size):
-        for r in range(bias.size):
-            bias[r] -= X[k, r] * C[k]
+        answer = memory.of_rows[r] if r < first else sum_of_products(Y[r], memory.C)
+        bias[r] = motions[r // 6, ACCELERATION + r % 6] - answer
 
 
-def operational_rows(tree, q, v, f_ext, motions, J, X, inverse, bias, frames, memory):
+def operational_rows(tree, q, v, f_ext, motions, J, Y, factors, inverse, bias, frames, memory):
     """Compute base quantities of k frames in world axes and, after them, of the centre of mass if c = 3.
 
-    motions (k + c / 3, 24) for zero joint accelerations, J (m, nv), X = H^-1 J' (nv, m), Λ^-1 (m, m), β (m), m = 6 k +
-    c.
+    motions (k + c / 3, 24) for zero joint accelerations, J (m, nv), Y_D (m, nv), factors of H, Λ^-1 (m, m), β (m), m =
+    6 k + c.
     """
     Xt, V, A, F, Ic = memory.Xt, memory.V, memory.A, memory.F, memory.Ic
     inverse_dynamics(tree, q, v, memory.still, f_ext, memory.C, Xt, V, A, F)
-    mass_matrix_of_transforms(tree, Xt, Ic, memory.H, put_packed)
+    mass_matrix_of_transforms(tree, Xt, Ic, factors, put_packed)
     k = frames.bodies.size
     rows_of_frames(tree, frames, memory, motions, J)
     if J.shape[0] > 6 * k:
         rows_of_center(tree, memory, motions[k], J[6 * k :])
-    divide_by_mass(tree, memory, J, X, inverse)
-    put_bias(motions, X, memory.C, bias)
+    divide_by_mass(tree, memory, J, Y, factors, inverse)
+    put_bias(tree, memory, motions, Y, factors, bias)
 
 
 operational_rows_states = entry(
@@ -151,7 +163,8 @@ operational_rows_states = entry(
     f_ext="N, 6 | none",
     motions=f"-> k + c // 3, {NUMBERS}",
     J="-> m, nv",
-    X="-> nv, m",
+    Y="-> m, nv",
+    factors="-> nnz",
     inverse="-> m, m",
     bias="-> m",
 )

@@ -37,6 +37,29 @@ def add_transposed_product(dof_parent, dof_depth, last, J, x, y):
             k = dof_parent[k]
 
 
+def add_transposed_products(dof_parent, dof_depth, last, J, A, out, path):
+    """out <- out + J' A for a matrix A; path: memory for n integers. Cost Σ d_r (mul + add) for each column of A.
+
+    Consecutive rows of J on one path are processed together.
+    """
+    fours = A.shape[1] - A.shape[1] % 4
+    r = 0
+    while r < last.size:
+        end = end_of_path(last, r)
+        for e in range(list_path(dof_parent, dof_depth, last[r], path)):
+            k = path[e]
+            for j in range(0, fours, 4):
+                a, b, c, d = out[k, j], out[k, j + 1], out[k, j + 2], out[k, j + 3]
+                for s in range(r, end):
+                    x = J[s, e]
+                    a, b, c, d = a + x * A[s, j], b + x * A[s, j + 1], c + x * A[s, j + 2], d + x * A[s, j + 3]
+                out[k, j], out[k, j + 1], out[k, j + 2], out[k, j + 3] = a, b, c, d
+            for j in range(fours, A.shape[1]):
+                for s in range(r, end):
+                    out[k, j] += J[s, e] * A[s, j]
+        r = end
+
+
 def divide_ltl(dof_parent, dof_depth, row_start, L, last, Y, Z):
     """Y, Z <- J L^-1 for Y = J, by H = L' L. Cost Σ d_r div + d_r (d_r - 1) / 2 (mul + add)."""
     for r in range(last.size):

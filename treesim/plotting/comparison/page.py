@@ -107,7 +107,7 @@ def _report(report: Report) -> Any:
 def _quantities(rows: Sequence[Row]) -> Iterator[Any]:
     if rows:
         headings = ("quantity", "level", "states", "largest error", "median", "tolerance", "", "worst at, note")
-        yield E.h3("Model, statics and trajectory")
+        yield E.h3("Model, statics, trajectory and scenes")
         yield _table(headings, [(_cells(row), row.passed) for row in rows])
 
 

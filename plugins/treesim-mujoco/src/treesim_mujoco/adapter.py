@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import mujoco
 
-from treesim.compare import CANONICAL, RAW
+from treesim.compare import CANONICAL, RAW, Scene, SceneRun
 from treesim.errors import UnsupportedError
 
+from . import scenes
 from .conversion import ConvertedModel
 from .mjcf import MujocoFile
 from .model import MujocoModel
@@ -49,6 +50,12 @@ class MujocoAdapter:
         if level == RAW:
             return MujocoModel(robot, *stripped(urdf, robot.base == "floating"))
         return MujocoModel(robot, bodies_alone(robot), ("joint limits removed",))
+
+    def simulate(self, scene: Scene) -> SceneRun:
+        """Return the motion of a scene; raises UnsupportedError if MuJoCo does not support the robot."""
+        if reason := self.refuses(scene.robot.spanning):
+            raise UnsupportedError(reason)
+        return scenes.simulate(scene)
 
     def open_file(self, path: str) -> MujocoFile:
         """Return a file of MuJoCo's own format, for comparison with another description of the same robot.

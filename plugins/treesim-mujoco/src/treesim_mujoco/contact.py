@@ -20,7 +20,7 @@ from .reading import bodies_alone, body_name, model_of
 from .timed import ENGINE, by_batch, by_rollout
 
 if TYPE_CHECKING:
-    from treesim import CollisionShape
+    from treesim import CollisionShape, Tree
 
 NOSLIP = 10  # iterations
 FLAT = 1e-3  # m: least height of a height field, which MuJoCo requires to be positive
@@ -119,12 +119,13 @@ def contact_model(scene: ContactScene) -> Any:
     if scene.world.surfaces or scene.world.pairs:
         raise UnsupportedError("contact scenes for MuJoCo have no surfaces of links and pairs")
     collide = int(bool(scene.world.bodies))
+    between = scene.world.surface if collide else Surface(friction=0)
 
     def furnish(spec: Any) -> None:
         for k, surface in enumerate(scene.world.ground):
-            _add_ground(spec, surface, f"ground_{k}")
+            add_ground(spec, surface, f"ground_{k}")
         for k, shape in enumerate(dict.fromkeys(candidates(scene.robot).shapes)):
-            _add_shape(spec, scene, shape, f"hull_{k}", collide)
+            add_shape(spec, scene.robot, between, shape, f"hull_{k}", collide)
         for k, body in _tracked(scene):
             gain = scene.kp[k]
             spec.add_actuator(
@@ -152,7 +153,7 @@ def _tracked(scene: ContactScene) -> list[tuple[int, Any]]:
     return [(k, body) for k, body in places if scene.kp[k] > 0]
 
 
-def _add_ground(spec: Any, surface: Surface, label: str) -> None:
+def add_ground(spec: Any, surface: Surface, label: str) -> None:
     """Add a plane, static box, height field or static mesh; warn of a mesh whose convex hull is another shape."""
     quaternion = np.empty(4)
     if isinstance(surface, Ground):
@@ -202,7 +203,7 @@ def _contact(surface: Surface) -> dict[str, Any]:
     return {"condim": 6 if any(angular) else 3, "friction": [surface.friction, *angular]}
 
 
-def _add_shape(spec: Any, scene: ContactScene, shape: CollisionShape, label: str, collide: int) -> None:
+def add_shape(spec: Any, robot: Tree, surface: Surface, shape: CollisionShape, label: str, collide: int) -> None:
     """Add a shape; its friction matters between bodies only, since MuJoCo uses the larger one of two geoms."""
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, np.ravel(shape.placement.rotation))
@@ -214,7 +215,7 @@ def _add_shape(spec: Any, scene: ContactScene, shape: CollisionShape, label: str
     else:
         size = [0.5 * x for x in shape.size] if shape.kind == "box" else [*radius, *half]
         geom["size"] = [*size, 0, 0][:3]
-    spec.body(body_name(scene.robot.body_names[shape.body - 1])).add_geom(
+    spec.body(body_name(robot.body_names[shape.body - 1])).add_geom(
         **geom, pos=shape.placement.translation, quat=quaternion, mass=0,
-        **_contact(scene.world.surface if collide else Surface(friction=0)), contype=1, conaffinity=collide,
+        **_contact(surface), contype=1, conaffinity=collide,
     )  # fmt: skip

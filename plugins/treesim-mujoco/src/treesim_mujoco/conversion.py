@@ -64,16 +64,16 @@ class ConvertedModel(MujocoModel):
         for body in robot.bodies:
             (joint,) = spec.body(body_name(body.name)).joints
             joint.name = body.joint.name
-            _furnish_joint(joint, body.joint)
+            furnish_joint(joint, body.joint)
         if np.isfinite(robot.velocity_limit).any():
             most = np.where(np.isfinite(robot.velocity_limit), robot.velocity_limit, mujoco.mjMAXVAL)
             spec.add_numeric(name=VELOCITY_LIMIT, data=most, size=robot.nv)
         _add_sites(robot, spec)
         if self.mimic_map is not None:
-            _constrain_mimic_joints(self.mimic_map, spec)
+            constrain_mimic_joints(self.mimic_map, spec)
 
 
-def _constrain_mimic_joints(mimic_map: MimicMap, spec: Any) -> None:
+def constrain_mimic_joints(mimic_map: MimicMap, spec: Any) -> None:
     """Enforce q_b = k q_a + o by MuJoCo's equality constraints, as stiff as its soft constraints can be."""
     for mimic_joint, (mimicked, multiplier, offset) in mimic_map.lines().items():
         held = spec.add_equality(name=mimic_joint, name1=mimic_joint, name2=mimicked)
@@ -83,7 +83,7 @@ def _constrain_mimic_joints(mimic_map: MimicMap, spec: Any) -> None:
         held.solimp[:2] = IMPEDANCE
 
 
-def _furnish_joint(joint: Any, given: Joint) -> None:
+def furnish_joint(joint: Any, given: Joint) -> None:
     """Set a joint's limits, damping, friction and armature.
 
     Raises UnsupportedError if they differ between the joint's degrees of freedom.

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pinocchio
 
-from treesim.compare import CANONICAL, RAW
+from treesim.compare import CANONICAL, RAW, Scene, SceneRun
 
+from . import scenes
 from .conversion import converted
 from .reading import from_tree, from_urdf
 from .timed import ENGINE
@@ -48,6 +49,10 @@ class PinocchioAdapter:
         if level == CANONICAL and any(_unread(body.joint) for body in robot.bodies):
             return from_tree(robot)
         return from_urdf(robot, urdf)
+
+    def simulate(self, scene: Scene) -> SceneRun:
+        """Return the motion of a scene; raises UnsupportedError for limits and ground."""
+        return scenes.simulate(scene)
 
     def convert(self, robot: Tree) -> PinocchioModel:
         """Return the robot for `treesim.to_pinocchio`."""

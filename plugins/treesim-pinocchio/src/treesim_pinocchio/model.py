@@ -160,6 +160,16 @@ class PinocchioModel(EngineModel):
         h = pin.computeCentroidalMomentum(self.model, self.data, *state)
         return np.concatenate([h.linear, h.angular + np.cross(self.data.com[0], h.linear)])
 
+    def moved(self, q: np.ndarray, dv: np.ndarray) -> np.ndarray:
+        """Return the configuration that dv (nv,) moves q to, by Pinocchio's `integrate`; angles keep their turns."""
+        to = self.layout
+        found = to.configuration_from_engine(
+            pin.integrate(self.model, to.configuration_to_engine(q), to.velocity_to_engine(q, dv))
+        )
+        angles = to.q_order[to.cosines]
+        found[angles] += 2 * np.pi * np.round((q[angles] - found[angles]) / (2 * np.pi))
+        return found
+
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """Return the dv that moves q0 to q1."""
         both = (self.layout.configuration_to_engine(q) for q in (q0, q1))

@@ -11,11 +11,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from treesim.compare import CANONICAL, RAW, BenchmarkCase, EngineError, EngineModel, Isolated, States
+from treesim.compare import (
+    CANONICAL,
+    RAW,
+    BenchmarkCase,
+    EngineError,
+    EngineModel,
+    Isolated,
+    Scene,
+    SceneRun,
+    States,
+)
 from treesim.compare.cases import INVERSE, MASS
 from treesim.compare.treesim_engine import random_batch
 from treesim.errors import UnsupportedError
 
+from .layout import joint_table
 from .strip import StripError, strip
 from .suppress_output import suppress_output
 
@@ -196,6 +207,15 @@ class PybulletAdapter:
         """
         return PybulletModel(robot, urdf, level, self)
 
+    def simulate(self, scene: Scene) -> SceneRun:
+        """Return the motion of a scene; raises UnsupportedError for armature, and for unsupported robots."""
+        if reason := self.refuses(scene.robot.spanning):
+            raise UnsupportedError(reason)
+        with suppress_output():
+            from . import scenes
+
+            return scenes.simulate(scene)
+
     def controls(self) -> dict[str, PybulletAdapter]:
         """Return deliberately wrong variants of PyBullet, by their error; a comparison with each must fail."""
         return {
@@ -203,16 +223,3 @@ class PybulletAdapter:
             "URDF_MERGE_FIXED_LINKS on": PybulletAdapter(merge=True),
             "URDF_USE_INERTIA_FROM_FILE off": PybulletAdapter(boxes=True),
         }
-
-
-def joint_table(robot: Tree) -> list[dict[str, Any]]:
-    """Return the joint table for `BulletMachine`: name, type, body, ranges of q and of v."""
-    rows = []
-    for body in robot.bodies:
-        joint = body.joint
-        q, v = robot.q_index[joint.name], robot.v_index[joint.name]
-        rows.append({
-            "name": joint.name, "type": joint.type, "body": body.name,
-            "q": [q.start, q.stop], "v": [v.start, v.stop],
-        })  # fmt: skip
-    return rows

@@ -172,7 +172,7 @@ class BulletMachine:
             else:
                 self.bullet.setJointMotorControl2(self.robot, joint.index, self.bullet.VELOCITY_CONTROL, force=0)
 
-    def _apply(self, q: np.ndarray, tau: np.ndarray) -> None:
+    def apply(self, q: np.ndarray, tau: np.ndarray) -> None:
         """Apply generalised forces (nv,) for one step at configuration q."""
         bullet, forces = self.bullet, self.layout.force_to_engine(q, tau)
         if self.floating:
@@ -281,7 +281,7 @@ class BulletMachine:
     def _step_acceleration(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
         self.set_state(q, v)
         _, before = self._bullet_state()
-        self._apply(q, tau)
+        self.apply(q, tau)
         self.bullet.setTimeStep(UNIT_STEP)
         self.bullet.stepSimulation()
         _, after = self._bullet_state()

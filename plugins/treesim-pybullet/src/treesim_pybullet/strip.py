@@ -6,7 +6,7 @@ still disagrees with Bullet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,16 +40,17 @@ class Stripped:
     moments: dict[str, list[float]]
 
 
-def strip(text: str, floating: bool) -> Stripped:
+def strip(text: str, floating: bool, keep: Collection[str] = (), limited: Collection[str] = ()) -> Stripped:
     """Return the URDF `text` prepared for Bullet.
 
     floating: True for a floating base; then a massless root gets the mass of the link fixed to it, because
-    Bullet fixes a massless root. Raises StripError if there is none, and for more joints than Bullet supports.
+    Bullet fixes a massless root. keep: tags among IGNORED that stay. limited: joints whose limits stay. Raises
+    StripError if nothing has a mass there, and for more joints than Bullet supports.
     """
     document = Document.of_text(text)
-    root, removed = document.root, remove(document.tagged(IGNORED))
+    root, removed = document.root, remove(document.tagged(tuple(tag for tag in IGNORED if tag not in keep)))
     changes = [f"removed {', '.join(removed)}"] if removed else []
-    changes += _free_limits(root)
+    changes += _free_limits(root, limited)
     changes += _normalise_axes(root)
     changes += _drop_floating_root_joint(root)
     if (joints := len(root.findall("joint"))) > MOST_JOINTS:
@@ -66,13 +67,15 @@ def strip(text: str, floating: bool) -> Stripped:
     return Stripped(document.to_text(), tuple(changes), moments)
 
 
-def _free_limits(root: etree._Element) -> list[str]:
+def _free_limits(root: etree._Element, limited: Collection[str]) -> list[str]:
     """Remove limits, which Bullet enforces.
 
     A revolute joint becomes continuous, a spherical one loses its limits, a prismatic one gets lower > upper.
     """
     count = 0
     for joint in root.findall("joint"):
+        if joint.get("name") in limited:
+            continue
         if joint.get("type") == "revolute":
             joint.set("type", "continuous")
         elif joint.get("type") != "prismatic" and not (joint.get("type") == "spherical" and joint.findall("limit")):

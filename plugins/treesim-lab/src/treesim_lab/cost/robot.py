@@ -142,19 +142,18 @@ def space(robot: Tree, frames: Sequence[str]) -> list[Entry]:
         return []
     tree, rows = robot.dof_topology, SparseRows(robot, bodies)
     b = [body if robot.mimic_map is None else robot.last_dof(body) for body in bodies for _ in range(6)]
-    both = "ours: H⁻¹Jᵀ = L⁻¹ Y_Dᵀ, which is a result, too, and this times Λ"
     listed = [
         ("J x", f10.jacobian_product(tree, b), rows.jacobian_product(), ""),
         ("Jᵀ x", f10.jacobian_transpose_product(tree, b), rows.jacobian_transpose_product(), ""),
         ("Y, by ltl", f10.triangular_rows(tree, b), rows.triangular_rows_ltl(), "J L⁻¹"),
         ("Y_d, Y_D, by ltdl", f10.triangular_rows(tree, b), rows.triangular_rows_ltdl(), "J L⁻¹ and J L⁻¹ D⁻¹"),
         ("Λ⁻¹", f10.gram_product(tree, b), rows.gram_product(), "Y_D Y_dᵀ"),
-        ("J̄", f10.weighted_inverse_ltdl(tree, b), rows.weighted_inverse(), both),
+        ("J̄", f10.weighted_inverse_ltdl(tree, b), rows.weighted_inverse(), "L⁻¹ (Y_Dᵀ Λ)"),
         ("N", f10.null_space(tree, b), rows.null_space(), "1 - J̄ J"),
     ]
     entries = [Entry(name, "space", formula, "F10 Table 1", count, None, note) for name, formula, count, note in listed]
     try:
-        whole, note = operational_space_of(robot, frames), "J, Λ⁻¹, H⁻¹Jᵀ, β, Λ, J̄ and N"
+        whole, note = operational_space_of(robot, frames), "J, Λ⁻¹, β, Λ, J̄ and N"
     except UnsupportedError:
         whole, note = None, "not counted: with mimic joints it is no single kernel"
     except ConvergenceError:

@@ -14,7 +14,7 @@ from treesim.engine.interpreter import Tally, run
 from treesim.kernels.dynamics.ltdl import solve_lower_matrix
 from treesim.kernels.kinematics.frame_motion import NUMBERS
 from treesim.kernels.operational import sparse_rows
-from treesim.kernels.operational.consistent_inverse import consistent_inverse_states, put_product
+from treesim.kernels.operational.consistent_inverse import consistent_inverse_states
 from treesim.kernels.operational.operational_space import operational_rows_states
 from treesim.model.tree import Tree
 
@@ -60,13 +60,13 @@ class SparseRows:
         return _counted(lambda make: kernels.multiply_rows(*self._rows(make), make(*rows), make(*square)))
 
     def weighted_inverse(self) -> Count:
-        """Return the count of H⁻¹Jᵀ = L_d⁻¹ Y_Dᵀ and of J̄ = H⁻¹JᵀΛ."""
+        """Return the count of J̄ = L_d⁻¹ (Y_Dᵀ Λ)."""
+        path = np.empty(self.n, np.int64)
 
         def multiply(make: Make) -> None:
-            X = make(self.n, self.m)
-            kernels.scatter_transposed(*self._rows(make), X)
-            solve_lower_matrix(*self.path, self.start, make(self.nnz), X)
-            put_product(X, make(self.m, self.m), make(self.n, self.m))
+            out = make(self.n, self.m)
+            kernels.add_transposed_products(*self._rows(make), make(self.m, self.m), out, path)
+            solve_lower_matrix(*self.path, self.start, make(self.nnz), out)
 
         return _counted(multiply)
 
@@ -84,7 +84,7 @@ class SparseRows:
 
 
 def operational_space_of(robot: Tree, frames: Sequence[str]) -> Count:
-    """Return the count of J, Λ⁻¹, H⁻¹Jᵀ, β, Λ, J̄ and N of frames, all results of `operational_space`.
+    """Return the count of J, Λ⁻¹, β, Λ, J̄ and N of frames, all results of `operational_space`.
 
     Raises ConvergenceError if Λ⁻¹ is singular, since eigenvalues are computed by a library. Takes about 1 us
     for each operation.
@@ -94,9 +94,9 @@ def operational_space_of(robot: Tree, frames: Sequence[str]) -> Count:
     m = 6 * k
     constants = (robot.ints, robot.reals, *frame_codes(robot, tuple(frames), "local_world_aligned"), CENTERS[False])
     state = (tally.variables(robot.random(rng)), tally.variables(rng.normal(size=n)), NO_FORCES)
-    shapes = [(k, NUMBERS), (m, n), (n, m), (m, m), (m,)]
-    _, J, X, inverse, _ = run(operational_rows_states, constants, state, shapes, tally.number)
-    rows = (inverse.reshape(-1), J.reshape(-1), X.reshape(-1))
+    shapes = [(k, NUMBERS), (m, n), (m, n), (robot.nnz,), (m, m), (m,)]
+    _, J, Y, factors, inverse, _ = run(operational_rows_states, constants, state, shapes, tally.number)
+    rows = (inverse.reshape(-1), J.reshape(-1), Y.reshape(-1), factors)
     limits, shapes = np.array([RTOL, FLOOR]), [(m, m), (n, m), (n, n)]
     run(consistent_inverse_states, (*constants, limits), rows, shapes, tally.number)
     return Count(Operations(**tally.operations), tally.depth)

@@ -1,0 +1,207 @@
+"""Scenes: a robot with losses, limits or ground under a control law, given alike to every engine."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..model.tree import Tree
+
+
+class Law(NamedTuple):
+    """Control law tau = constant + amplitude sin(2 pi frequency t) + kp (posture - q) - kd v.
+
+    An engine evaluates it at the start of each step, from its own state; the torque is constant during the step.
+
+    Parameters
+    ----------
+    constant, amplitude : ndarray, shape (nv,)
+        Joint forces [N, N m].
+    frequency : float
+        Frequency [Hz].
+    kp, kd : ndarray, shape (nv,)
+        Gains; 0 for joints with several degrees of freedom.
+    posture : ndarray, shape (nq,)
+        Target configuration.
+    """
+
+    constant: np.ndarray
+    amplitude: np.ndarray
+    frequency: float
+    kp: np.ndarray
+    kd: np.ndarray
+    posture: np.ndarray
+
+    def torque(self, robot: Tree, t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Return the joint forces.
+
+        Parameters
+        ----------
+        robot : Tree
+            Robot of the scene.
+        t : float
+            Time [s].
+        q : ndarray, shape (nq,)
+            Configuration.
+        v : ndarray, shape (nv,)
+            Velocity.
+
+        Returns
+        -------
+        ndarray, shape (nv,)
+            Joint forces [N, N m].
+        """
+        tau = self.constant + self.amplitude * np.sin(2 * np.pi * self.frequency * t) - self.kd * v
+        return tau + self.kp * robot.difference(q, self.posture) if self.kp.any() else tau
+
+
+class Scene(NamedTuple):
+    """Motion that every engine simulates from the same state under the same law.
+
+    Parameters
+    ----------
+    name : str
+        Kind of scene.
+    robot : Tree
+        Robot with its gravity. Its damping, armature, mimic joints and shapes act; those that do not belong to the
+        scene have been removed.
+    law : Law
+        Control law.
+    q0 : ndarray, shape (nq,)
+        Initial configuration.
+    v0 : ndarray, shape (nv,)
+        Initial velocity.
+    steps : int
+        Number of steps.
+    dt : float
+        Time step [s].
+    limits : bool
+        True if joints stop at their position limits.
+    friction : float, optional
+        Coulomb's coefficient between the robot and the plane z = 0; None without a plane.
+    """
+
+    name: str
+    robot: Tree
+    law: Law
+    q0: np.ndarray
+    v0: np.ndarray
+    steps: int
+    dt: float
+    limits: bool = False
+    friction: float | None = None
+
+
+class Softness(NamedTuple):
+    """Compliance of an engine's limits and contacts, whose constraints relax exponentially.
+
+    Parameters
+    ----------
+    time_constant : float
+        Time [s] in which a gap decays by 1/e, without load.
+    regularization : float
+        Constraint inertia R / A: acceleration that a unit force causes in the constraint beyond that of the robot.
+    """
+
+    time_constant: float
+    regularization: float
+
+    def static_gap(self, acceleration: float) -> float:
+        """Return the gap [m, rad] at rest under a load.
+
+        Parameters
+        ----------
+        acceleration : float
+            Acceleration [m/s^2, rad/s^2] that the load would cause without the constraint.
+
+        Returns
+        -------
+        float
+            Gap [m, rad].
+        """
+        return self.regularization * self.time_constant**2 * abs(acceleration)
+
+
+class GroundForces(NamedTuple):
+    """Forces of the plane on the robot at each step.
+
+    Parameters
+    ----------
+    force : ndarray, shape (steps, 3)
+        Total force [N] in the world.
+    centre : ndarray, shape (steps, 2)
+        Centre of pressure [m]; NaN without contact.
+    overlap : ndarray, shape (steps,)
+        Largest depth of a contact [m].
+    margin : float
+        Distance [m] by which the engine extends shapes.
+    """
+
+    force: np.ndarray
+    centre: np.ndarray
+    overlap: np.ndarray
+    margin: float = 0.0
+
+    @classmethod
+    def of_points(
+        cls, points: list[tuple[np.ndarray, np.ndarray]], overlap: list[float], margin: float = 0.0
+    ) -> GroundForces:
+        """Return the total forces of contact points.
+
+        Parameters
+        ----------
+        points : list of (ndarray, ndarray)
+            For each step, points (n, 3) [m] and forces (n, 3) [N] on the robot, in the world.
+        overlap : list of float
+            Largest depth [m] of each step.
+        margin : float
+            Distance [m] by which the engine extends shapes.
+
+        Returns
+        -------
+        GroundForces
+            Total forces.
+        """
+        force = np.array([f.reshape(-1, 3).sum(axis=0) for _, f in points])
+        moment = np.array([np.cross(p.reshape(-1, 3), f.reshape(-1, 3)).sum(axis=0) for p, f in points])
+        return cls(force, centre_of_pressure(force, moment), np.array(overlap), margin)
+
+
+def centre_of_pressure(force: np.ndarray, moment: np.ndarray) -> np.ndarray:
+    """Return the centres of pressure (K, 2) on z = 0 of forces (K, 3) and moments (K, 3) about the origin.
+
+    They are NaN without a force.
+    """
+    normal = np.where(force[:, 2] > 0, force[:, 2], np.nan)
+    return np.stack([-moment[:, 1] / normal, moment[:, 0] / normal], axis=1)
+
+
+class SceneRun(NamedTuple):
+    """Motion of a scene in an engine, in treesim's layout.
+
+    Parameters
+    ----------
+    q : ndarray, shape (steps + 1, nq)
+        Configurations.
+    v : ndarray, shape (steps + 1, nv)
+        Velocities.
+    integrator : str
+        Name of treesim's integrator that equals the engine's.
+    solves : str
+        Description of what the engine solves.
+    softness : Softness, optional
+        Compliance of its limits, contacts or mimic constraints; None if they are rigid, or there are none.
+    ground : GroundForces, optional
+        Forces of the plane.
+    mimic_gap : float
+        Largest deviation [rad, m] of a mimic joint from its position.
+    """
+
+    q: np.ndarray
+    v: np.ndarray
+    integrator: str
+    solves: str
+    softness: Softness | None = None
+    ground: GroundForces | None = None
+    mimic_gap: float = 0.0
