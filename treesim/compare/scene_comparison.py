@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..errors import TreesimError, UnsupportedError
 from ..model.tree import Tree
 from .adapter import EngineAdapter, SimulatingAdapter
 from .checks import summarized
@@ -43,7 +43,11 @@ def with_scenes(
         except EngineError as error:
             failures[f"scene {name}"] = str(error)
             continue
-        own = OwnRun.of(scene, theirs.integrator)
+        try:
+            own = OwnRun.of(scene, theirs.integrator)
+        except TreesimError as error:
+            failures[f"scene {name}"] = f"treesim: {error}"
+            continue
         if reason := unsettled(scene, own.run):
             skipped[name] = reason
             continue
