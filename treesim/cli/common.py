@@ -51,6 +51,10 @@ RobotArgument = Annotated[
         show_default=False,
     ),
 ]
+OptionalRobotArgument = Annotated[
+    str | None,
+    typer.Argument(metavar="[ROBOT]", help="A URDF file, or the name of an installed robot.", show_default=False),
+]
 BaseOption = Annotated[
     str,
     typer.Option(

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from ..errors import TreesimError, named
+import typer
+
+from ..errors import ArgumentError, TreesimError, named
 from ..model.shapes import shape_counts, shape_links, supports
 from .common import (
     BaseOption,
     JsonOption,
     MimicOption,
-    RobotArgument,
+    OptionalRobotArgument,
     examples,
     guarded,
     load_robot,
@@ -19,6 +21,15 @@ from .common import (
     print_json,
 )
 from .sparsity import picture
+from .topology_tables import (
+    connectivity,
+    expansion,
+    expansion_table,
+    frame_bases,
+    frame_table,
+    typed_bodies,
+    typed_topology,
+)
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,17 +42,78 @@ if TYPE_CHECKING:
 @examples(
     "treesim info ur5",
     "treesim info go2 --base floating --json",
+    'treesim info --tree "0 1 1 2 2 3 3" --dofs 6,1,1,3,1,1,1 --frames 4,7',
 )
-def info(robot: RobotArgument, base: BaseOption = "fixed", mimic: MimicOption = None, json: JsonOption = False) -> None:
-    """Show ROBOT's bodies, joints, parents, depth, mass and sparsity."""
+def info(
+    robot: OptionalRobotArgument = None,
+    base: BaseOption = "fixed",
+    mimic: MimicOption = None,
+    tree: Annotated[
+        str | None, typer.Option(help="Show this tree instead: the parents λ(1) ... λ(N) of its bodies; 0 is the base.")
+    ] = None,
+    dofs: Annotated[
+        str | None, typer.Option(help="Degrees of freedom of the joints of --tree. Default: 1 of each.")
+    ] = None,
+    frames: Annotated[
+        str | None, typer.Option(help="Bodies with task frames: numbers for --tree, names of ROBOT's frames.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show ROBOT's bodies, joints, parents, depth, mass and sparsity.
+
+    Or show those of a tree that is typed in (--tree).
+    """
+    if (robot is None) == (tree is None):
+        raise ArgumentError("give one of ROBOT and --tree")
+    if tree is not None:
+        _show_typed(tree, dofs, frames, json)
+    elif dofs is not None:
+        raise ArgumentError("--dofs is for --tree: the joints of ROBOT have theirs")
+    else:
+        _show_robot(str(robot), base, mimic, frames, json)
+
+
+def _show_typed(text: str, dofs: str | None, frames: str | None, json: bool) -> None:
+    """Print the connectivity of a typed tree."""
+    topology = typed_topology(text, dofs)
+    joints = expansion(topology, [f"joint {i}" for i in range(1, topology.n_bodies + 1)])
+    bases = frame_bases(topology, [(str(body), body) for body in typed_bodies("--frames", frames, topology)])
+    facts = connectivity(topology)
+    if json:
+        rows = {"expansion": [row._asdict() for row in joints], "frames": [row._asdict() for row in bases]}
+        print_json({**facts, **rows})
+        return
+    console = output()
+    console.print(
+        f"bodies N {facts['n_bodies']}, degrees of freedom n {facts['nv']}, depth {facts['depth']} joints and "
+        f"{facts['dof_depth']} degrees of freedom; D1 {facts['D1']}, D2 {facts['D2']}; "
+        f"{facts['mass_matrix_nonzeros']} of {facts['nv'] ** 2} entries of the mass matrix can differ from zero:",
+        soft_wrap=True,
+    )
+    console.print(picture(topology.sparsity(), console.encoding), soft_wrap=True)
+    console.print(expansion_table(joints))
+    if bases:
+        console.print(frame_table(bases))
+
+
+def _show_robot(robot: str, base: str, mimic: str | None, frames: str | None, json: bool) -> None:
+    """Print the properties of a robot."""
     tree = load_robot(robot, base, mimic)
+    names = [] if frames is None else [name.strip() for name in frames.split(",")]
+    bases = frame_bases(tree.topology, [(name, tree.frame(name).body) for name in names])
     facts = {**robot_facts(tree), "fixed_mass": _fixed_mass(robot, mimic, tree)}
     if json:
-        print_json({**facts, "base": tree.base})
+        joints = expansion(tree.topology, [body.joint.name for body in tree.bodies])
+        rows = {"expansion": [row._asdict() for row in joints], "frames": [row._asdict() for row in bases]}
+        print_json({**facts, "base": tree.base, **rows})
         return
     console = output()
     console.print(_overview(tree, facts))
     console.print(_joint_table(tree))
+    console.print("\nexpansion: degrees of freedom of joints, and sets of bodies (Featherstone 2005, section 2)")
+    console.print(expansion_table(expansion(tree.topology, [body.joint.name for body in tree.bodies])))
+    if bases:
+        console.print(frame_table(bases))
     console.print("\nmass matrix: where it can differ from zero", soft_wrap=True)
     console.print(picture(tree.sparsity(), console.encoding), soft_wrap=True)
     for note in tree.notes:
@@ -66,9 +138,10 @@ def _fixed_mass(source: str, mimic: str | None, tree: Tree) -> float | None:
 def robot_facts(robot: Tree) -> dict[str, Any]:
     """Return the content of `treesim info --json`: parent is λ(1..N), dof_parent λe(1..n).
 
-    With mimic joints, parent, depth, D1 and D2 are those of the spanning tree, in which all joints move.
+    With mimic joints, parent and depth are those of the spanning tree, in which all joints move; dof_parent,
+    dof_depth, D1 and D2 those of the mass matrix, so that 2 D1 + nv of its entries can differ from zero.
     """
-    topology = robot.topology
+    topology, factored = robot.topology, robot.dof_topology
     return {
         "name": robot.name,
         "nq": robot.nq,
@@ -79,8 +152,9 @@ def robot_facts(robot: Tree) -> dict[str, Any]:
         "gravity": robot.gravity,
         "parent": robot.parent,
         "dof_parent": robot.dof_parent,
-        "D1": topology.D1,
-        "D2": topology.D2,
+        "dof_depth": int(factored.dof_depth.max(initial=0)),
+        "D1": factored.D1,
+        "D2": factored.D2,
         "mass_matrix_nonzeros": int(robot.sparsity().sum()),
         "body_names": robot.body_names,
         "frame_names": robot.frame_names,
@@ -135,7 +209,7 @@ def _overview(robot: Tree, facts: dict[str, Any]) -> Table:
         ("frames", f"{len(robot.frame_names)}"),
         ("touches with", supports(robot)),
         ("mass", _mass_text(robot.mass, facts["fixed_mass"])),
-        ("depth", f"{facts['depth']} joints from the base to the farthest body"),
+        ("depth", f"{facts['depth']} joints on the longest path, {facts['dof_depth']} degrees of freedom"),
         ("D1, D2", f"{facts['D1']}, {facts['D2']} (Featherstone's measures of branching)"),
         ("mass matrix", f"{entries}, {robot.nnz} numbers when packed"),
         ("λ", " ".join(map(str, robot.parent.tolist()))),

@@ -112,15 +112,16 @@ def standing(scene: Scene, ours: OwnRun, theirs: SceneRun) -> Iterator[Row]:
     """Yield the balance of forces, the pose at rest, and the centre of pressure."""
     own = ours.run
     yield _balance(scene, theirs)
-    depth, height = _depth(theirs), _height(scene)
+    assert theirs.ground is not None
+    depth, height, margin = _depth(theirs), _height(scene), theirs.ground.margin
     note = f"at rest (rad, m); contacts up to {depth:.1e} m deep; {theirs.solves}"
     apart = float(np.abs(scene.robot.difference(own.q[-1], theirs.q[-1])).max())
-    yield Measure("standing_pose", apart, LEVER * depth * max(1.0, 1 / height) + ROUNDING, note).row(scene)
+    yield Measure("standing_pose", apart, LEVER * depth * max(1.0, 1 / height) + margin + ROUNDING, note).row(scene)
     last = int(WINDOW * scene.steps)
     mine, other = (run.ground.centre[-last:].mean(axis=0) for run in (own, theirs) if run.ground is not None)
     note = "at rest (m)"
     yield Measure(
-        "standing_centre_of_pressure", float(np.abs(mine - other).max()), LEVER * depth + ROUNDING, note
+        "standing_centre_of_pressure", float(np.abs(mine - other).max()), LEVER * depth + margin + ROUNDING, note
     ).row(scene)  # fmt: skip
 
 
@@ -211,9 +212,9 @@ def _balance(scene: Scene, run: SceneRun) -> Row:
 
 
 def _depth(run: SceneRun) -> float:
-    """Return how deep the engine's contacts may be, margins included [m]."""
+    """Return how deep the engine's contacts are at the end [m]."""
     assert run.ground is not None
-    return float(run.ground.overlap[-int(WINDOW * len(run.ground.overlap)) :].max()) + run.ground.margin
+    return float(run.ground.overlap[-int(WINDOW * len(run.ground.overlap)) :].max())
 
 
 def _height(scene: Scene) -> float:

@@ -29,7 +29,7 @@ def advise(robot: Tree, purpose: str = "speed") -> Advice:
     """
     if purpose not in PURPOSES:
         raise unknown_name("purpose", purpose, PURPOSES)
-    tree = robot.topology
+    tree = robot.dof_topology  # of the matrix that is factored: with mimic joints not the spanning tree's
     depth = int(tree.dof_depth.max(initial=0))
     if purpose == "mass_matrix" and depth <= LONGEST_FACTORED:
         return Advice(

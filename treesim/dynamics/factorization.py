@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.evaluate import refuse_overflow
+from ..engine.call.evaluate import in_precision, refuse_overflow
 from ..engine.call.generic import compiled
 from ..errors import ArgumentError, SingularInertiaError
 from ..kernels.dynamics import factored
@@ -163,7 +163,7 @@ class Factorization(TriangularFactors):
         found = np.array(rows, float, order="C")
         self._run(factored.apply_ltdl if self._unit else factored.apply_ltl, operation, found.reshape(-1))
         refuse_overflow("the product", found)
-        return found.astype(self._dtype, copy=False)
+        return in_precision("the product", found, self._dtype)
 
     def _pack(self, H: ArrayLike) -> np.ndarray:
         n = len(self._parent)

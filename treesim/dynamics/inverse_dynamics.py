@@ -14,6 +14,7 @@ from ..model.tree import Tree
 from ..states.arguments import checked_robot
 from ..states.states import on_states
 from ..types import Engine, InverseDynamicsMethod
+from ..validation.arrays import precision
 from .physics import ModelParameters, physics_of
 from .tables import constants_of, kernel_wrenches
 
@@ -129,9 +130,9 @@ def bias_forces(
     array([-46.46,  -8.3 ,   0.17])
     """
     robot = checked_robot(robot)
-    return inverse_dynamics(
-        robot, q, v, np.zeros(robot.nv), f_ext=f_ext, gravity=gravity, model_parameters=model_parameters
-    )
+    number = precision(q, v) if getattr(q, "dtype", None) == np.float32 else np.float64
+    rest = np.zeros(robot.nv, number)
+    return inverse_dynamics(robot, q, v, rest, f_ext=f_ext, gravity=gravity, model_parameters=model_parameters)
 
 
 def gravity_forces(
@@ -169,4 +170,4 @@ def gravity_forces(
     array([-46.46,  -8.3 ,   0.17])
     """
     robot = checked_robot(robot)
-    return bias_forces(robot, q, np.zeros(robot.nv), gravity=gravity, model_parameters=model_parameters)
+    return bias_forces(robot, q, np.zeros(robot.nv, precision(q)), gravity=gravity, model_parameters=model_parameters)

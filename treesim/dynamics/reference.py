@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..engine.call.evaluate import Argument, coerce, refuse_non_finite, refuse_overflow
+from ..engine.call.evaluate import Argument, coerce, in_precision, precision, refuse_non_finite, refuse_overflow
 from ..model.tree import Tree
 from .base import Backend, Capabilities, explain_failure
 from .inverse_dynamics import bias_forces
@@ -47,4 +47,4 @@ class Reference(Backend):
             except LinAlgError:
                 raise explain_failure(robot, {"q": np.asarray(q, dtype=float)}, armature) from None
         refuse_overflow("forward dynamics", qdd)
-        return qdd
+        return in_precision("forward dynamics", qdd, precision(q, v, tau))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, ModelError, quoted, unknown_name
 from ..system.display import html_table
 from ..types import Base
-from ..validation.arrays import Argument, coerce, real_numbers
+from ..validation.arrays import Argument, coerce, precision, real_numbers
 from ..validation.values import checked_parts, checked_text, short_repr
 from .base_pose import moved_base
 from .coordinates import position_of
@@ -328,7 +328,7 @@ class Tree(Immutable):
         >>> robot.nq, robot.expand([1.0])
         (1, array([ 1. , -1.5]))
         """
-        return self._expanded(coerce(Argument("q", q, (self.nq,))), "q")
+        return self._expanded(coerce(Argument("q", q, (self.nq,)), precision(q)), "q")
 
     def expand_velocity(self, v: ArrayLike) -> np.ndarray:
         """Return the velocities, or accelerations, of all joints of the spanning tree.
@@ -348,7 +348,7 @@ class Tree(Immutable):
         ArgumentError
             If v has another shape.
         """
-        return self._expanded(coerce(Argument("v", v, (self.nv,))), "v")
+        return self._expanded(coerce(Argument("v", v, (self.nv,)), precision(v)), "v")
 
     def _expanded(self, y: np.ndarray, which: str) -> np.ndarray:
         mimic_map = self.mimic_map
@@ -357,7 +357,7 @@ class Tree(Immutable):
         size, kept = (
             (self.spanning.nq, mimic_map.independent_q) if which == "q" else (self.spanning.nv, mimic_map.independent_v)
         )
-        whole = np.empty((*y.shape[:-1], size))
+        whole = np.empty((*y.shape[:-1], size), y.dtype)
         whole[..., kept] = y
         F, first = len(mimic_map.names), 3 if which == "q" else 3 + 4 * len(mimic_map.names)
         own, mimicked = mimic_map.ints[first : first + F], mimic_map.ints[first + F : first + 2 * F]

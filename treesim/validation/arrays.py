@@ -29,8 +29,10 @@ class Argument(NamedTuple):
 
 def precision(*values: Any) -> type[np.floating]:
     """Return float32 if all values are float32 arrays, else float64."""
-    single = all(isinstance(value, np.ndarray) and value.dtype == np.float32 for value in values)
-    return np.float32 if single else np.float64
+    for value in values:
+        if not (isinstance(value, np.ndarray) and value.dtype == np.float32):
+            return np.float64
+    return np.float32
 
 
 def coerce(argument: Argument, number: type[np.floating] = np.float64) -> np.ndarray:

@@ -24,7 +24,7 @@ def test_the_factor_is_that_of_the_shifted_matrix(matrix):
     n = problem.rows
     memory = admm_memory(n, np.zeros(n), matrix)
     memory.reach[:], s = 0, memory.s
-    largest = scale_rows(problem, s)
+    largest = scale_rows(problem, s, memory.root)
     scaled = s[:, None] * problem.G * s
     assert largest == pytest.approx(np.diag(scaled).max())
     np.testing.assert_allclose(np.diag(scaled)[:12].reshape(-1, 3).sum(axis=1), 3, rtol=1e-12)

@@ -69,6 +69,12 @@ def test_the_worst_residual_is_told(humanoid):
     assert treesim.rollout(free, q, v, steps=2).residual is None
 
 
+def test_float32_states_are_stepped_in_double_precision(humanoid):
+    given, u = [x.astype(np.float32) for x in pushed(humanoid, 5)], np.zeros((5, humanoid.robot.nv), np.float32)
+    for x, y in zip(rolled(humanoid, *given, u), rolled(humanoid, *(z.astype(float) for z in given), u), strict=True):
+        assert x.dtype == np.float32 and np.array_equal(x, y.astype(np.float32))
+
+
 @pytest.mark.parametrize("rule", [RULE, "implicit_midpoint"])
 def test_bits_depend_on_no_neighbour_and_no_number_of_threads(humanoid, monkeypatch, rule):
     """Also where some states take the midpoint corrector, whose rows differ from those of the others."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import plugins
+from ...engine.call.evaluate import in_precision, precision
 from ...errors import ArgumentError
 from ...model.tree import Tree
 from ...states.arguments import checked_robot, whole_number
@@ -108,9 +110,17 @@ def constrained_dynamics(
     if robot.nv == 0:
         raise ArgumentError(f"{robot.name!r} cannot move: there is nothing to constrain")
     wanted = wanted_derivatives(robot, tables, q, v)
-    return solver.solve(
+    found = solver.solve(
         Problem(robot, q, v, tau, f_ext, gravity, armature, tables, wanted, operational, mu, tolerance, max_iterations)
     )
+    number = precision(q, v, tau)  # computed in double precision; float32 arguments have results in float32
+    if number is np.float64:
+        return found
+    floats = {
+        label: in_precision(f"the {label} of constrained dynamics", getattr(found, label), number)
+        for label in ("acceleration", "force", "residual")
+    }
+    return replace(found, **floats)
 
 
 def _check_settings(mu: float, tolerance: float, max_iterations: int) -> None:
@@ -120,5 +130,5 @@ def _check_settings(mu: float, tolerance: float, max_iterations: int) -> None:
 
 
 def _unconstrained(robot: Tree, qdd: np.ndarray) -> ConstrainedAcceleration:
-    nothing = np.zeros((*qdd.shape[:-1], 0))
+    nothing = np.zeros((*qdd.shape[:-1], 0), qdd.dtype)
     return ConstrainedAcceleration(qdd, nothing, nothing, np.zeros(qdd.shape[:-1], dtype=int), robot.name)

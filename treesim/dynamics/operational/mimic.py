@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...engine.call.evaluate import in_precision, precision
 from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...types import Reference
@@ -63,4 +64,4 @@ def inverse_inertia_by(
     rows = [frame_jacobian(answer.whole, answer.q, name, reference=reference) for name in frames]
     B = np.concatenate(rows, axis=-2) @ answer.X if rows else np.zeros((*free.shape[:-1], len(robot.mimic_joints)))
     lost = B @ answer.S_inv @ np.swapaxes(B, -1, -2)
-    return np.asarray(free - (lost + np.swapaxes(lost, -1, -2)) / 2)
+    return in_precision("Λ^-1", np.asarray(free - (lost + np.swapaxes(lost, -1, -2)) / 2), precision(q))

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ...engine.call.evaluate import coerce
+from ...engine.call.evaluate import coerce, precision
 from ...errors import ModelError
 from ...kernels.kinematics.center_of_mass import center_of_mass_jacobian_states, center_of_mass_states
 from ...kernels.kinematics.frame_motion import ACCELERATION, frame_motions_states
@@ -190,7 +190,7 @@ def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
     array([ 0.206,  0.203, -0.115])
     """
     robot = checked_robot(robot)
-    still = np.zeros(robot.nv)
+    still = np.zeros(robot.nv, precision(q))
     return np.ascontiguousarray(center_of_mass_motion(robot, q, still, still)[0])
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "Runner",
     "coerce",
     "evaluate",
+    "in_precision",
     "precision",
     "refuse_non_finite",
     "refuse_overflow",
@@ -165,6 +166,18 @@ def refuse_overflow(what: str, *results: np.ndarray) -> None:
     for result in results:
         if status(result.reshape(-1)) != FINE:
             raise NonFiniteError(f"{what} overflows: are the numbers given to it of a sensible size?")
+
+
+def in_precision(what: str, result: np.ndarray, number: Any) -> np.ndarray:
+    """Return a finite float64 result in a number type; raises NonFiniteError if it overflows there.
+
+    what: name of the computation.
+    """
+    with np.errstate(over="ignore"):
+        found: np.ndarray = result.astype(number, copy=False)
+    if found is not result and not np.isfinite(found).all():
+        raise NonFiniteError(f"{what} overflows in {np.dtype(number)}: give its arguments in float64")
+    return found
 
 
 def overflow(arguments: Sequence[Argument]) -> NonFiniteError:

@@ -51,36 +51,38 @@ DENSE = Factorization(no_reach, factor_dense, solve_dense)  # also runs on SIMD 
 
 
 class AdmmMemory(NamedTuple):
-    """Scratch memory: the factor (M, M), and the vectors s, x, z, right-hand side and previous y, (M,) each.
+    """Scratch memory: the factor (M, M), and the vectors s, 1 / s, x, y, z and right-hand side, (M,) each.
 
-    x and z are scaled. reach: band of G (`problem.put_reach`). matrix: how the matrix is factorized.
+    x, y and z are scaled. reach: band of G (`problem.put_reach`). matrix: how the matrix is factorized.
     """
 
     L: Any
     s: Any
+    root: Any
     x: Any
+    y: Any
     z: Any
     rhs: Any
-    before: Any
     reach: Any
     matrix: Any
 
 
 def admm_memory(rows, q, matrix=DENSE):
     """Scratch memory for at most `rows` rows, with the dtype of q."""
-    vectors = np.empty((5, rows), q.dtype)
+    vectors = np.empty((6, rows), q.dtype)
     return AdmmMemory(
-        np.empty((rows, rows), q.dtype), vectors[0], vectors[1], vectors[2], vectors[3], vectors[4],
+        np.empty((rows, rows), q.dtype), vectors[0], vectors[1], vectors[2], vectors[3], vectors[4], vectors[5],
         np.empty(rows, np.int64), matrix,
     )  # fmt: skip
 
 
-def scale_rows(problem, s):
-    """s = 1 / sqrt(mobility) of every row; return the largest scaled mobility."""
+def scale_rows(problem, s, root):
+    """s = 1 / sqrt(mobility) of every row, root = 1 / s; return the largest scaled mobility."""
     largest = problem.g[0] * 0
     for r in range(problem.rows):
         w = mobility(problem, r)
-        s[r] = 1 / sqrt(w)
+        root[r] = sqrt(w)
+        s[r] = 1 / root[r]
         largest = maximum(largest, problem.G[r, r] / w)
     return largest
 
@@ -105,21 +107,19 @@ def shifted(problem, z, r):
 
 def iterate(problem, rho, eta, impulse, memory):
     """Run one iteration; return the distance of x and y, and the change of y, both scaled."""
-    x, z, s, n = memory.x, memory.z, memory.s, problem.rows
+    x, y, z, n, per_rho = memory.x, memory.y, memory.z, problem.rows, 1 / rho
     for r in range(n):
-        shift = shifted(problem, z, r)
-        memory.rhs[r] = rho * impulse[r] / s[r] + z[r] + eta * x[r] - s[r] * problem.g[r] - shift
+        memory.rhs[r] = rho * y[r] + z[r] + eta * x[r] - memory.s[r] * problem.g[r] - shifted(problem, z, r)
     memory.matrix.solve(memory.L, memory.rhs[:n], memory.reach)
     for r in range(n):
-        memory.before[r] = impulse[r]
         x[r] = memory.rhs[r]
-        impulse[r] = s[r] * (x[r] - z[r] / rho)
+        impulse[r] = memory.s[r] * (x[r] - z[r] * per_rho)
     project(problem, impulse)
     apart, moved = x[0] * 0, x[0] * 0
     for r in range(n):
-        z[r] -= rho * (x[r] - impulse[r] / s[r])
-        apart = maximum(apart, absolute(x[r] - impulse[r] / s[r]))
-        moved = maximum(moved, absolute(impulse[r] - memory.before[r]) / s[r])
+        before, y[r] = y[r], impulse[r] * memory.root[r]
+        z[r] -= rho * (x[r] - y[r])
+        apart, moved = maximum(apart, absolute(x[r] - y[r])), maximum(moved, absolute(y[r] - before))
     return apart, moved
 
 
@@ -129,11 +129,12 @@ def solve_admm(problem, impulse, sigma, tolerance, most, memory):
     m = memory._replace(L=memory.L.reshape(memory.L.size)[: n * n].reshape((n, n)))
     m.matrix.find_reach(problem, m.reach)
     problem.factored[0] = 0.0
-    largest = scale_rows(problem, m.s)
+    largest = scale_rows(problem, m.s, m.root)
     rho, eta = 0.1 * largest, 1e-6 * largest
     relative_velocities(problem, impulse, sigma)
     for r in range(n):
-        m.x[r] = impulse[r] / m.s[r]
+        m.x[r] = impulse[r] * m.root[r]
+        m.y[r] = m.x[r]
         m.z[r] = m.s[r] * (sigma[r] + shifted(problem, sigma, r))
     factor_shifted(problem, rho + eta, m)
     taken, since, close = sigma[0] * 0, sigma[0] * 0, False

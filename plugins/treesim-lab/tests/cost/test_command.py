@@ -124,7 +124,7 @@ def test_sparsity_is_drawn(pair, tmp_path):
 def test_needs_one_thing_to_do(arguments):
     result = run(*arguments)
     assert result.exit_code == 2
-    assert "one of ROBOT, --papers and --advice" in result.stderr
+    assert "one of ROBOT, --tree, --papers and --advice" in result.stderr
 
 
 class Foreign:

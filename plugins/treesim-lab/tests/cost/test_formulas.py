@@ -1,11 +1,14 @@
 """Formulas against identities, against counts on the trees, and against each other."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from treesim_lab.cost import featherstone_2005 as f05
 from treesim_lab.cost import featherstone_2010 as f10
+from treesim_lab.cost import figure_15
 from treesim_lab.cost.operations import ADD, DIV, MUL, SQRT, Operations
 from treesim_lab.cost.paper_trees import asimo, humanoid
 from treesim_lab.cost.robot import assumptions
@@ -197,6 +200,17 @@ def test_corrected_need_does_not_depend_on_numbering_and_the_printed_one_does():
     deep_last = Topology((0, 1, 2, 1, 4, 5)), (3, 6)  # the same tree: branches 2-3 and 4-5-6
     assert len(f10.required_blocks(*deep_first)) == len(f10.required_blocks(*deep_last))
     assert len(f10.required_blocks(*deep_first, literal=True)) < len(f10.required_blocks(*deep_last, literal=True))
+
+
+def test_figure_15_as_printed_misses_blocks_of_ten_numberings_of_120():
+    """Counted here in another way: what Figure 14 reads, followed from the blocks of the tips."""
+    missing = 0
+    for parents in product(*(range(i) for i in range(1, 6))):
+        tree = Topology(parents)
+        marked, bodies = f10.required_blocks(tree, figure_15.tips(tree), literal=True), figure_15.tips(tree)
+        missing += not f10.required_blocks(tree, bodies) <= marked
+    assert figure_15.fraction_missing(5) == missing / 120 == 10 / 120
+    assert 0.7 < figure_15.fraction_missing(20) < 0.9
 
 
 def test_figure_15_as_printed_misses_blocks_of_table_3():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pybullet import error as BulletError
 
-from treesim import CollisionShape, Tree
+from treesim import CollisionShape, Tree, lowest_point
 from treesim.compare import EngineError, GroundForces, Scene, SceneRun, Softness
 from treesim.compare.source import without_losses
 from treesim.errors import UnsupportedError
@@ -54,7 +54,11 @@ def simulate(scene: Scene) -> SceneRun:
         solverResidualThreshold=0,
         enableConeFriction=1,
     )
-    states = [(scene.robot.expand(scene.q0), scene.robot.expand_velocity(scene.v0))]
+    states = [(np.array(scene.robot.expand(scene.q0)), scene.robot.expand_velocity(scene.v0))]
+    margin = 0.0
+    if plane is not None:
+        margin = _margin(whole, states[0][0])
+        states[0][0][2] += margin  # of the base, so that the robot starts on the plane, not in it
     machine.set_state(*states[0])
     forces, overlap, gap = [], [], 0.0
     for k in range(scene.steps):
@@ -76,7 +80,7 @@ def simulate(scene: Scene) -> SceneRun:
     return SceneRun(
         q[:, kept[0]], v[:, kept[1]], CONSTRAINED if stops else UNCONSTRAINED,
         f"{FREE}; {IMPULSES}" if constrained else FREE, Softness(scene.dt / ERP, 0.0) if constrained else None,
-        None if plane is None else GroundForces.of_points(forces, overlap, _margin(whole)), gap,
+        None if plane is None else GroundForces.of_points(forces, overlap, margin), gap,
     )  # fmt: skip
 
 
@@ -129,8 +133,10 @@ def _in_file(shape: CollisionShape, number: int, folder: Path) -> CollisionShape
     return CollisionShape(shape.body, shape.placement, "hull", link=shape.link, file=str(path))
 
 
-def _margin(robot: Tree) -> float:
-    return MARGIN if any(shape.kind == "hull" for shape in robot.shapes) else 0.0
+def _margin(robot: Tree, q: np.ndarray) -> float:
+    """Return by how much Bullet extends the shapes that touch the plane at q."""
+    foot = lowest_point(robot, q).link
+    return MARGIN if any(shape.kind == "hull" for shape in robot.shapes if shape.link == foot) else 0.0
 
 
 def _set_damping(machine: BulletMachine, robot: Tree) -> None:

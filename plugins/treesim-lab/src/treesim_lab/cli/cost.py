@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from treesim.cli.common import BaseOption, JsonOption, MimicOption, examples, guarded, load_robot
+from treesim.cli.common import BaseOption, JsonOption, MimicOption, OptionalRobotArgument, examples, guarded, load_robot
 from treesim.errors import ArgumentError
 
 
@@ -15,12 +15,10 @@ from treesim.errors import ArgumentError
 @examples(
     "treesim cost talos_full_v2 --base floating",
     "treesim cost --papers",
+    'treesim cost --tree "0 1 1 2 2 3 3" --dofs 6,1,1,3,1,1,1 --frames 4,7 --vary joints_per_limb=0..20',
 )
 def cost(
-    robot: Annotated[
-        str | None,
-        typer.Argument(metavar="[ROBOT]", help="A URDF file, or the name of an installed robot.", show_default=False),
-    ] = None,
+    robot: OptionalRobotArgument = None,
     papers: Annotated[bool, typer.Option("--papers", help="Recompute the papers' tables instead.")] = False,
     advice: Annotated[bool, typer.Option("--advice", help="Compare the advice with measured times instead.")] = False,
     base: BaseOption = "fixed",
@@ -34,16 +32,33 @@ def cost(
         Path | None,
         typer.Option(help="Plot the pattern of mass matrix and factor, or with --papers the figures, to this file."),
     ] = None,
+    tree: Annotated[
+        str | None, typer.Option(help="Count on this tree instead: the parents λ(1) ... λ(N) of its bodies.")
+    ] = None,
+    dofs: Annotated[
+        str | None, typer.Option(help="Degrees of freedom of the joints of --tree. Default: 1 of each.")
+    ] = None,
+    frames: Annotated[str | None, typer.Option(help="Bodies of --tree with task frames. Default: limb tips.")] = None,
+    vary: Annotated[
+        str | None, typer.Option(help="Add joints to every limb of --tree: joints_per_limb=FIRST..LAST.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare formulas, counted operations and times of every algorithm on ROBOT, and advise one.
 
-    Or recompute the papers' tables (--papers), or compare the advice with
-    measured times on many trees (--advice).
+    Or recompute the papers' tables (--papers), compare the advice with measured
+    times on many trees (--advice), or evaluate the formulas on a tree that is
+    typed in (--tree).
     """
-    if sum((papers, advice, robot is not None)) != 1:
-        raise ArgumentError("give one of ROBOT, --papers and --advice")
-    if papers:
+    if sum((papers, advice, robot is not None, tree is not None)) != 1:
+        raise ArgumentError("give one of ROBOT, --tree, --papers and --advice")
+    if tree is None and not (dofs is frames is vary is None):
+        raise ArgumentError("--dofs, --frames and --vary are for --tree; frames of ROBOT are named by --frame")
+    if tree is not None:
+        from .cost_tree import show_tree
+
+        show_tree(tree, dofs, frames, vary, json)
+    elif papers:
         from .cost_papers import show_papers
 
         show_papers(plot, json)

@@ -151,8 +151,8 @@ def required_blocks(tree: Topology, bodies: Sequence[int], literal: bool = False
     for i in range(tree.n_bodies, 0, -1):
         for j in range(tree.n_bodies, i - 1, -1):
             if (i, j) in need:
-                sources = _sources(tree, i, j)
-                need.update(sources if literal else (_ordered(block) for block in sources))
+                sources = source_blocks(tree, i, j)
+                need.update(sources if literal else (ordered_block(block) for block in sources))
     return frozenset((i, j) for i, j in need if i <= j)
 
 
@@ -161,7 +161,7 @@ def all_blocks(tree: Topology) -> frozenset[Block]:
     return frozenset((i, j) for i in range(1, tree.n_bodies + 1) for j in range(i, tree.n_bodies + 1))
 
 
-def _sources(tree: Topology, i: int, j: int) -> list[Block]:
+def source_blocks(tree: Topology, i: int, j: int) -> list[Block]:
     """Return the block from which Figure 14 computes block (i, j), as written there; none at a root."""
     common = tree.nearest_common_ancestor(i, j)
     parent_i, parent_j = int(tree.parent[i - 1]), int(tree.parent[j - 1])
@@ -172,7 +172,8 @@ def _sources(tree: Topology, i: int, j: int) -> list[Block]:
     return [(i if common == i else parent_i, parent_j)]
 
 
-def _ordered(block: Block) -> Block:
+def ordered_block(block: Block) -> Block:
+    """Return the block on or above the diagonal that stores block (i, j) or its transpose."""
     return min(block), max(block)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from treesim.model.topology import Topology
 
-from . import chang_khatib
+from . import chang_khatib, figure_15
 from . import featherstone_2005 as f05
 from . import featherstone_2010 as f10
 from .operations import Operations
@@ -74,6 +74,7 @@ def computed_quantities() -> dict[str, Section]:
         "Featherstone 2010, Table 3": _table_3_of_2010(),
         "Featherstone 2010, Table 4": _table_4_of_2010(),
         "Featherstone 2010, Appendix B": _appendix_b(),
+        "Featherstone 2010, Figure 15": _figure_15(),
     }
     return {source: {name: _plain(value) for name, value in section.items()} for source, section in sections.items()}
 
@@ -349,3 +350,19 @@ def _appendix_b() -> Section:
         "Chang and Khatib: Omega": chang_khatib.inverse_inertia_blocks(tree, handed_on),
         "full Omega / needed Omega": f10.omega(tree, every_block).total / f10.omega(tree, blocks).total,
     }
+
+
+def _figure_15() -> Section:
+    deep_first = Topology((0, 1, 2, 3, 1, 5)), (4, 6)  # branches 2-3-4 and 5-6 of body 1
+    deep_last = Topology((0, 1, 2, 1, 4, 5)), (3, 6)  # the same tree: branches 2-3 and 4-5-6
+    section: Section = {
+        f"as printed, numberings that miss blocks, N={n}": figure_15.fraction_missing(n) for n in (5, 10, 20)
+    }
+    orders = deep_first, deep_last
+    section["as printed, blocks of one tree, deeper branch first and last"] = tuple(
+        len(f10.required_blocks(*order, literal=True)) for order in orders
+    )
+    section["corrected, blocks of one tree, deeper branch first and last"] = tuple(
+        len(f10.required_blocks(*order)) for order in orders
+    )
+    return section

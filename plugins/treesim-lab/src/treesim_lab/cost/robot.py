@@ -98,7 +98,7 @@ def dynamics(robot: Tree) -> list[Entry]:
     }
     return _entries(
         "dynamics",
-        formulas,
+        _of_spanning_tree(robot, formulas),
         lambda backend: counting.forward_dynamics(robot, backend),
         lambda backend: specialized.forward_dynamics(robot, backend),
     )
@@ -125,7 +125,7 @@ def operational(robot: Tree, frames: Sequence[str]) -> list[Entry]:
     }
     return _entries(
         "operational",
-        formulas,
+        _of_spanning_tree(robot, formulas),
         lambda method: counting.inverse_inertia(robot, method, frames, REFERENCE),
         lambda method: specialized.inverse_inertia(robot, method, frames, REFERENCE),
     )
@@ -159,6 +159,13 @@ def space(robot: Tree, frames: Sequence[str]) -> list[Entry]:
     except ConvergenceError:
         whole, note = None, "not counted: Λ⁻¹ of these frames is singular, and its eigenvalues are a library's"
     return [*entries, Entry("operational_space", "space", None, "its source counts the parts only", whole, None, note)]
+
+
+def _of_spanning_tree(robot: Tree, formulas: Formulas) -> Formulas:
+    """Return formulas without those that do not hold for the robot: no paper counts the rows of mimic joints."""
+    if robot.mimic_map is None:
+        return formulas
+    return {name: (None, f"no formula with mimic joints; without: {source}") for name, (_, source) in formulas.items()}
 
 
 def _entries(
@@ -287,9 +294,10 @@ def followed(robot: Tree) -> list[str]:
         return []
     count = len(robot.mimic_joints)
     return [
-        f"{count} mimic joint{'s' * (count > 1)}: formulas of CRBA, RNEA, ABA and RJK are those of the spanning tree, "
-        "in which all joints move; counts are those of this robot and include the rows of its mimic joints; factors, "
-        "sparse rows, D1 and D2 are those of the reduced mass matrix, along its elimination tree"
+        f"{count} mimic joint{'s' * (count > 1)}: formulas of the mass matrix and the bias forces are those of the "
+        "spanning tree, in which all joints move; counts are those of this robot and include the rows of its mimic "
+        "joints, for which no paper has a formula; factors, sparse rows, D1 and D2 are those of the reduced mass "
+        "matrix, along its elimination tree"
     ]
 
 
