@@ -57,7 +57,7 @@ def run(monkeypatch):
 
 
 def test_agreement_ends_in_0(run):
-    options = "--states 5 --steps 7 --seed 3 --dt 0.01 --base fixed --scenes pd,limit"
+    options = "--states 5 --steps 7 --seed 3 --dt 0.01 --base fixed --scenes pd,limit --renumber"
     result, calls = run(ONE, *options.split())
     assert result.exit_code == 0
     for part in ("mass matrix", "1.0e-15", "joint 'elbow', a note", "removed 2 <visual>", "is wrong", "they agree"):
@@ -65,6 +65,7 @@ def test_agreement_ends_in_0(run):
     assert calls == {
         "robot": "arm", "against": ["pybullet"], "base": "fixed", "seed": 3, "states": 5, "steps": 7, "dt": 0.01,
         "controls": False, "timeout": 300.0, "scenes": ["pd", "limit"],
+        "renumber": True,
     }  # fmt: skip
 
 

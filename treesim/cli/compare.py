@@ -58,6 +58,10 @@ def compare(
             show_default=False,
         ),
     ] = "",
+    renumber: Annotated[
+        bool,
+        typer.Option("--renumber", help="Also compare the robot in numberings of its bodies that are not depth-first."),
+    ] = False,
     timeout: Annotated[float, typer.Option(help="Time limit of an engine for one robot at one level (s).")] = 300.0,
     html: Annotated[
         Path | None, typer.Option(help="Write the report with its plots to one .html file.", show_default=False)
@@ -89,6 +93,7 @@ def compare(
     found = treesim.compare.compare(
         robot, against=names, base=cast("BaseChoice", base), seed=seed, states=states, steps=steps, dt=dt,
         controls=controls, timeout=timeout, scenes=[name.strip() for name in scenes.split(",") if name.strip()],
+        renumber=renumber,
     )  # fmt: skip
     found = explained(found, robot, timeout)
     if html is not None:

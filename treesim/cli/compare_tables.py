@@ -48,7 +48,7 @@ def _overview(found: Comparison) -> Table:
         cells = []
         for report in found.reports:
             own = [row for row in report.rows if (row.quantity, row.level) == (quantity, level)]
-            cells.append(Text(f"{own[0].largest:.1e}", "" if own[0].passed else "red") if own else Text("-"))
+            cells.append(Text(f"{own[0].largest:.1e}", _style(own[0]) or "") if own else Text("-"))
         table.add_row(quantity.replace("_", " "), level, *cells)
     return table
 
@@ -59,7 +59,7 @@ def _print_report(console: Console, report: Report) -> None:
     console.print(f"\ncompared with {report.engine}:")
     table = Table("quantity", "level", "states", "largest error", "median", "tolerance", "", "worst at, note")
     for row in report.rows:
-        table.add_row(*_cells(row), style=None if row.passed else "red")
+        table.add_row(*_cells(row), style=_style(row))
     if report.rows:
         console.print(table)
     for line, passed in [*_convergence(report), *_controls(report)]:
@@ -79,11 +79,15 @@ def _print_report(console: Console, report: Report) -> None:
     console.print(report.summary, style="green" if report.passed else "bold red")
 
 
+def _style(row: Row) -> str | None:
+    return None if row.passed else "yellow" if row.accepted else "red"
+
+
 def _cells(row: Row) -> tuple[str, ...]:
     remark = ", ".join(part for part in (row.where, row.note) if part)
     return (
         row.quantity.replace("_", " "), row.level, str(row.states), f"{row.largest:.1e}", f"{row.median:.1e}",
-        f"{row.tolerance:.0e}", "ok" if row.passed else "FAIL", remark,
+        f"{row.tolerance:.0e}", row.outcome, remark,
     )  # fmt: skip
 
 

@@ -10,13 +10,14 @@ from .engines import find_engine, installed_engines
 from .isolation import Isolated
 from .layouts import Layout
 from .report import Conservation, Control, Convergence, Report, Row, TrajectoryCurves
-from .results import CANONICAL, RAW, EngineError, Results, StateBatch
+from .results import CANONICAL, NUMBERED, RAW, EngineError, Results, StateBatch
 from .scenes import GroundForces, Law, Scene, SceneRun, Softness
 from .source import RobotSource
 from .two_robots import OtherRobot, TwoRobots, compare_robots
 
 __all__ = [
     "CANONICAL",
+    "NUMBERED",
     "RAW",
     "BenchmarkCase",
     "Causes",

@@ -23,7 +23,7 @@ class EngineAdapter(Protocol):
     integrator : str or None
         Name of treesim's integrator that equals the engine's; None if trajectories are not compared.
     levels : tuple of str
-        Levels (RAW, CANONICAL) at which the adapter reads a robot.
+        Levels (RAW, CANONICAL, NUMBERED) at which the adapter reads a robot. At level NUMBERED the text is ignored.
     timed : str
         Level at which the benchmark reads a robot.
     """

@@ -228,7 +228,7 @@ def state_rows(level: str, robot: Tree, ours: Results, theirs: Results) -> Itera
 
 def solved_tolerance(level: str, condition: float) -> float:
     """Return the tolerance of solutions of linear systems whose matrix has this condition number."""
-    return max(FORWARD_TOLERANCE, TOLERANCE[level], 10 * np.finfo(float).eps * condition)
+    return max(FORWARD_TOLERANCE, TOLERANCE[level], 10 * float(np.finfo(float).eps) * condition)
 
 
 def state_row(

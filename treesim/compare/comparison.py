@@ -15,6 +15,7 @@ from .checks import compare_source
 from .controls import controlled
 from .engines import chosen_engines
 from .isolation import TIME_LIMIT, Isolated
+from .renumbering import OwnRows, own_rows, with_renumberings
 from .report import Report
 from .scene_checks import chosen_scenes
 from .scene_comparison import with_scenes
@@ -114,7 +115,7 @@ class Comparison(ReprMixin):
 def compare(  # type: ignore[overload-overlap]
     robot_source: object, against: str | EngineAdapter = ..., base: BaseChoice = ..., seed: int = ...,
     states: int = ..., steps: int = ..., dt: float = ..., controls: bool = ..., timeout: float = ...,
-    scenes: str | Sequence[str] = ...,
+    scenes: str | Sequence[str] = ..., renumber: bool = ...,
 ) -> Report: ...  # fmt: skip
 
 
@@ -122,7 +123,7 @@ def compare(  # type: ignore[overload-overlap]
 def compare(
     robot_source: object, against: Sequence[str | EngineAdapter], base: BaseChoice = ..., seed: int = ...,
     states: int = ..., steps: int = ..., dt: float = ..., controls: bool = ..., timeout: float = ...,
-    scenes: str | Sequence[str] = ...,
+    scenes: str | Sequence[str] = ..., renumber: bool = ...,
 ) -> Comparison: ...  # fmt: skip
 def compare(
     robot_source: object,
@@ -135,6 +136,7 @@ def compare(
     controls: bool = False,
     timeout: float = TIME_LIMIT,
     scenes: str | Sequence[str] = (),
+    renumber: bool = False,
 ) -> Report | Comparison:
     """Compare treesim with other engines on one robot.
 
@@ -165,6 +167,9 @@ def compare(
     scenes : str or sequence of str
         Further motions to compare: "torques", "pd", "damping", "armature", "limit", "mimic", "standing", "push_held",
         "push_sliding", or "all". None by default: those on a plane take seconds for each engine.
+    renumber : bool
+        Also compare the robot in random numberings that are not depth-first, in the engines and by all methods of
+        treesim.
 
     Returns
     -------
@@ -196,10 +201,11 @@ def compare(
     source = read(robot_source, base)
     how = {"seed": seed, "states": states, "steps": steps, "dt": dt}
     chosen = chosen_scenes(scenes)
+    own = own_rows(source, seed) if renumber else None
     reports, refused = [], {}
     for each, engine in zip(asked, engines, strict=True):
         try:
-            reports.append(_one(source, engine, isinstance(each, str), controls, timeout, chosen, how))
+            reports.append(_one(source, engine, isinstance(each, str), controls, timeout, chosen, own, how))
         except UnsupportedError as error:
             if not several:
                 raise
@@ -212,12 +218,16 @@ def compare(
 
 def _one(
     source: RobotSource, engine: EngineAdapter, apart: bool, controls: bool, timeout: float, scenes: Sequence[str],
-    how: dict[str, Any],
+    own: OwnRows | None, how: dict[str, Any],
 ) -> Report:  # fmt: skip
-    """Return the report on one engine; `apart` runs it in a process of its own."""
+    """Return the report on one engine; `apart` runs it in a process of its own.
+
+    own: rows of treesim's methods in other numberings, None if these are not requested.
+    """
     if apart:
         with Isolated(engine, timeout) as isolated:
-            return _one(source, isolated, False, controls, timeout, scenes, how)
+            return _one(source, isolated, False, controls, timeout, scenes, own, how)
     report = compare_source(source, engine, **how)
     report = controlled(report, source, engine, how["seed"]) if controls else report
+    report = report if own is None else with_renumberings(report, source, engine, own)
     return with_scenes(report, source, engine, scenes, how["seed"], controls) if scenes else report

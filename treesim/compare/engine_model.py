@@ -37,6 +37,8 @@ class EngineModel:
         Quantities that are never compared, and the reasons.
     changes : tuple of str
         Changes made to the robot or to the engine's settings.
+    faulty : mapping
+        Quantities that the engine is known to get wrong on this robot, and the faults.
     known_faults : tuple of str
         Known faults of the engine that would explain a difference on this robot.
     integrators : tuple of str
@@ -50,6 +52,7 @@ class EngineModel:
     skipped: Mapping[str, str] = {}
     changes: tuple[str, ...] = ()
     known_faults: tuple[str, ...] = ()
+    faulty: Mapping[str, str] = {}
     integrators: tuple[str, ...] = ()
     mimic_joints = False
 
@@ -241,7 +244,7 @@ class EngineModel:
                     values |= evaluation()
                 except UnsupportedError as error:
                     skipped[quantity] = str(error)
-        return Results(values, skipped, self.changes, self.known_faults)
+        return Results(values, skipped, self.changes, self.known_faults, dict(self.faulty))
 
     # timed calls of the benchmark; a list is empty if the engine has none
 

@@ -11,6 +11,7 @@ from ..errors import TreesimError
 
 RAW = "raw"  # the user's own file: tests our reading of it
 CANONICAL = "canonical"  # our bodies, written out again: tests the dynamics alone
+NUMBERED = "numbered"  # our bodies in the engine, in the tree's own numbering, and the engine's own routines
 
 
 class EngineError(TreesimError):
@@ -69,9 +70,12 @@ class Results:
         Changes of the robot or of settings that the engine required.
     known_faults : tuple of str
         Known faults of the engine that act on this robot.
+    faulty : dict
+        Quantities that the engine is known to get wrong on this robot, and the faults.
     """
 
     values: Mapping[str, np.ndarray]
     skipped: dict[str, str] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
     known_faults: tuple[str, ...] = ()
+    faulty: dict[str, str] = field(default_factory=dict)

@@ -142,7 +142,6 @@ def wrenches_of_motion(
     v: ArrayLike,
     a: ArrayLike,
     f_ext: ArrayLike | None = None,
-    f_weld: ArrayLike | None = None,
     *,
     gravity: ArrayLike | None = None,
     physics: Numbers | None = None,
@@ -151,16 +150,9 @@ def wrenches_of_motion(
 ) -> np.ndarray:
     """Return the wrenches (..., N + W, 6) across joints, then welds, for accelerations a (..., nv).
 
-    f_ext (..., N, 6): external wrenches on bodies. f_weld (..., W, 6): the part of these that acts on each welded link,
-    along the axes of its body and about that body's origin. welds: whether to compute the W welds.
+    f_ext (..., N, 6): external wrenches on the bodies' own links. welds: whether to compute the W welds.
     """
     given = {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)}
-    given["f_weld"] = None
-    if f_weld is not None and welds and robot.welds:
-        turns = robot.body_rotations[weld_tables(robot)[0][1 : len(robot.welds) + 1]]
-        halves = np.asarray(f_weld).reshape(*np.shape(f_weld)[:-1], 2, 3)
-        kernel = np.einsum("wij,...wsi->...wsj", turns, halves)[..., ::-1, :]
-        given["f_weld"] = np.ascontiguousarray(kernel).reshape(np.shape(f_weld))
     tables = weld_tables(robot) if welds else NO_WELDS
     constants = *constants_of(robot, gravity), robot.body_rotations.reshape(-1), *tables
     return on_states(joint_wrenches_states, robot, constants, given, physics=physics, engine=engine)[0]
@@ -182,6 +174,12 @@ def rows_of(robot: Tree, joints: str | Sequence[str]) -> np.ndarray:
             raise unknown_name(f"joint or link of {robot.name!r}", name, rows)
     found = np.array([rows[name] for name in several], int)
     return found[0] if isinstance(joints, str) else found
+
+
+def link_of(robot: Tree, name: str) -> str:
+    """Return the link, by name, that a joint or weld carries, or the link of that name; raises UnknownNameError."""
+    row = int(rows_of(robot, name))
+    return robot.body_names[row] if row < robot.n_bodies else robot.welds[row - robot.n_bodies].link
 
 
 def weld_tables(robot: Tree) -> tuple[np.ndarray, np.ndarray]:

@@ -12,7 +12,7 @@ from ..compare.comparison import compare
 from ..compare.engine_model import EngineModel
 from ..compare.engines import find_engine
 from ..compare.layouts import Layout
-from ..compare.results import CANONICAL, RAW
+from ..compare.results import CANONICAL, NUMBERED, RAW
 from ..compare.source import canonical, without_losses
 from ..errors import UnsupportedError
 from ..model.generators import chain, random_tree
@@ -69,7 +69,10 @@ def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conform
         return checks.report()
     with checks.require("returns its version, and known levels"):
         demand(isinstance(engine.version(), str), f"version() returns {engine.version()!r}")
-        demand({CANONICAL, engine.timed} <= {*engine.levels} <= {RAW, CANONICAL}, f"its levels are {engine.levels!r}")
+        demand(
+            {CANONICAL, engine.timed} <= {*engine.levels} <= {RAW, CANONICAL, NUMBERED},
+            f"its levels are {engine.levels!r}",
+        )
     taken = [robot for robot in robots_of(robots, engine_robots) if _check_robot(checks, engine, robot)]
     with checks.require("takes one of the robots"):
         demand(bool(taken), "it refuses all of them")

@@ -14,11 +14,13 @@ from treesim_pinocchio.reading import from_tree, from_urdf
 import treesim
 from tests import layouts
 from tests.compare.test_scenes import FINGERS
-from treesim.compare import EngineAdapter, EngineError, States, compare
+from treesim.compare import NUMBERED, EngineAdapter, EngineError, States, compare
 from treesim.compare.cases import inverse_inertia, operational_space
 from treesim.compare.scene_kinds import SCENES
 from treesim.compare.source import canonical
+from treesim.compare.treesim_engine import random_batch
 from treesim.errors import UnsupportedError
+from treesim.model.generators import chain
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 TYPES = ("revolute", "continuous", "prismatic", "spherical", "planar")
@@ -124,3 +126,14 @@ def test_scenes_agree():
     driven = {"torques", "pd", "damping", "armature", "mimic"}
     assert {name for name in SCENES if name not in report.skipped} == driven
     assert all(report.row(name, "scene").largest < 1e-12 for name in driven)
+
+
+def test_own_routines_are_wrong_on_interleaved_trees_only():
+    for tree, wrong in ((limited(3, True), {"mass_matrix", "inverse_mass_matrix"}), (chain(4), set())):
+        batch = random_batch(tree, 3, 0, 0, 1e-3)
+        model = PinocchioAdapter().read(tree, "", NUMBERED)
+        theirs, truth = (each.evaluate(batch) for each in (model, PinocchioAdapter().convert(tree)))
+        assert theirs.faulty.keys() == wrong
+        for quantity in ("mass_matrix", "inverse_mass_matrix", "bias", "forward_dynamics"):
+            equal = np.allclose(theirs.values[quantity], truth.values[quantity], rtol=1e-9, atol=1e-9)
+            assert equal == (quantity not in wrong), quantity

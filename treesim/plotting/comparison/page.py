@@ -108,13 +108,13 @@ def _quantities(rows: Sequence[Row]) -> Iterator[Any]:
     if rows:
         headings = ("quantity", "level", "states", "largest error", "median", "tolerance", "", "worst at, note")
         yield E.h3("Model, statics, trajectory and scenes")
-        yield _table(headings, [(_cells(row), row.passed) for row in rows])
+        yield _table(headings, [(_cells(row), row.accepted) for row in rows])
 
 
 def _cells(row: Row) -> list[str]:
     remark = ", ".join(part for part in (row.where, row.note) if part)
     numbers = [str(row.states), f"{row.largest:.1e}", f"{row.median:.1e}", f"{row.tolerance:.0e}"]
-    return [row.quantity.replace("_", " "), row.level, *numbers, _outcome(row.passed), remark]
+    return [row.quantity.replace("_", " "), row.level, *numbers, row.outcome, remark]
 
 
 def _outcome(passed: bool) -> str:

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pinocchio
 
-from treesim.compare import CANONICAL, RAW, Scene, SceneRun
+from treesim.compare import CANONICAL, NUMBERED, RAW, Scene, SceneRun
 
 from . import scenes
 from .conversion import converted
 from .reading import from_tree, from_urdf
+from .routines import RoutinesModel
 from .timed import ENGINE
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ class PinocchioAdapter:
     name = "pinocchio"
     title = ENGINE
     integrator: str | None = None
-    levels: tuple[str, ...] = (RAW, CANONICAL)
+    levels: tuple[str, ...] = (RAW, CANONICAL, NUMBERED)
     timed = RAW
 
     def version(self) -> str:
@@ -43,9 +44,12 @@ class PinocchioAdapter:
     def read(self, robot: Tree, urdf: str, level: str) -> PinocchioModel:
         """Return the robot in Pinocchio, read from its text.
 
-        At the canonical level, robots with joints that Pinocchio's reader lacks are built joint by joint. Raises
+        At the canonical level, robots with joints that Pinocchio's reader lacks are built joint by joint; at the
+        numbered level all are, and M and its inverse are computed by `crba` and `computeMinverse`. Raises
         UnsupportedError if Pinocchio cannot read the text, and EngineError if it reads other joints.
         """
+        if level == NUMBERED:
+            return RoutinesModel.of(from_tree(robot))
         if level == CANONICAL and any(_unread(body.joint) for body in robot.bodies):
             return from_tree(robot)
         return from_urdf(robot, urdf)
