@@ -118,8 +118,8 @@ class TenPercentOff:
 
 def test_a_backend_that_is_wrong_shows_in_the_energy_balance():
     robot, q = generators.chain(3), np.full(3, 0.5)
-    right = treesim.Simulation(robot, backend="aba", q0=q).run(0.5)
+    right = treesim.Simulation(robot, backend="aba").run(0.5, q)
     with pytest.warns(EnergyWarning, match=r"check_dynamics finds in the backend 'off'"):
-        wrong = treesim.Simulation(robot, backend=TenPercentOff(), q0=q).run(0.5)
+        wrong = treesim.Simulation(robot, backend=TenPercentOff()).run(0.5, q)
     assert np.abs(wrong.energy_error).max() > 1e3 * np.abs(right.energy_error).max()
     assert np.abs(wrong.energy_error).max() > 0.01 * wrong.metadata["energy_range"]
