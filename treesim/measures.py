@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .rollouts.measured_wrenches import joint_wrench
 from .rollouts.measures import (
     Measure,
     all_,
@@ -18,6 +19,6 @@ from .rollouts.measures import (
 )
 
 __all__ = [
-    "Measure", "all_", "any_", "energy", "first_time", "histogram", "last", "maximum", "mean", "minimum", "position",
-    "stop",
+    "Measure", "all_", "any_", "energy", "first_time", "histogram", "joint_wrench", "last", "maximum", "mean",
+    "minimum", "position", "stop",
 ]  # fmt: skip

@@ -7,6 +7,7 @@ import pytest
 
 import treesim
 from treesim.errors import EnergyWarning, FrictionWarning
+from treesim.model import generators
 
 
 def arm(**joint):
@@ -104,3 +105,21 @@ def test_finite_states_whose_energy_is_no_number_are_a_failure():
 def test_weight_that_is_switched_off_is_not_in_play():
     run = treesim.Simulation(arm(), gravity=(0, 0, 0)).run(0.01, v0=[1e-3])
     assert run.metadata["energy_range"] == pytest.approx(run.energy.max(), rel=1e-6)
+
+
+class TenPercentOff:
+    """Accelerations that are too large by a tenth."""
+
+    name, capabilities = "off", treesim.testing.Capabilities(cost="O(N)", source="none")
+
+    def forward_dynamics(self, robot, q, v, tau, f_ext=None, gravity=None, armature=None):
+        return 1.1 * treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext, gravity=gravity, armature=armature)
+
+
+def test_a_backend_that_is_wrong_shows_in_the_energy_balance():
+    robot, q = generators.chain(3), np.full(3, 0.5)
+    right = treesim.Simulation(robot, backend="aba").run(0.5, q)
+    with pytest.warns(EnergyWarning, match=r"check_dynamics finds in the backend 'off'"):
+        wrong = treesim.Simulation(robot, backend=TenPercentOff()).run(0.5, q)
+    assert np.abs(wrong.energy_error).max() > 1e3 * np.abs(right.energy_error).max()
+    assert np.abs(wrong.energy_error).max() > 0.01 * wrong.metadata["energy_range"]

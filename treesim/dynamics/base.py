@@ -31,12 +31,26 @@ NO_FORCES = np.empty(0)
 
 @dataclass(frozen=True)
 class Capabilities:
-    """Supported features of a backend, its cost, and its source.
+    """Supported features of a forward-dynamics backend, its cost, and its source.
 
-    joint_types: names of joint types. external_forces, armature, batches: whether it supports f_ext, armature and
-    leading batch axes. mimic_joints: whether `forward_dynamics` supports robots with mimic joints. If not, it computes
-    the spanning tree, and the constraints of mimic joints are added to its result. error_factor: errors of the method
-    on robots, relative to those of the articulated-body algorithm; 1 if comparable.
+    Parameters
+    ----------
+    joint_types : tuple of str
+        Names of joint types. All by default.
+    external_forces, armature, batches : bool
+        Whether it supports f_ext, armature and leading batch axes.
+    mimic_joints : bool
+        Whether `forward_dynamics` supports robots with mimic joints. If not, it computes the spanning tree, and the
+        constraints of mimic joints are added to its result.
+    error_factor : float
+        Errors of the method on robots, relative to those of the articulated-body algorithm; 1 if comparable.
+    cost, source : str
+        Order of its cost, and the literature.
+
+    Examples
+    --------
+    >>> treesim.testing.Capabilities(armature=False, cost="O(n^3)").armature
+    False
     """
 
     joint_types: tuple[str, ...] = ("revolute", "continuous", "prismatic", "planar", "spherical", "floating")

@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.call.evaluate import Runner
+from ..engine.call.fast_entry import FastEntry
 from ..engine.call.generic import compiled
 from ..engine.call.stages import staged
 from ..engine.threads import thread_count
 from ..errors import AccuracyError, NonFiniteError, SingularInertiaError
 from ..kernels.dynamics.aba import forward_dynamics_states
+from ..kernels.entries.status import FINE
 from ..kernels.published.parallel import constraint_force as kernel
 from ..kernels.published.parallel import (
     constraint_force_branches_first,
@@ -33,7 +35,7 @@ from ..states.physics import Numbers
 from ..states.states import on_states
 from ..types import Engine
 from . import heavy_paths
-from .base import Capabilities, CompiledBackend, explain_failure
+from .base import NO_FORCES, Capabilities, CompiledBackend, explain_failure
 from .block_counts import Counting, Stages
 from .path_stages import branches_first_stages, grouped_stages, path_stages
 from .schedule import Schedule
@@ -57,6 +59,7 @@ class HeavyPathBackend(CompiledBackend):
         super().__init__()
         self._tables: WeakKeyDictionary[Tree, np.ndarray] = WeakKeyDictionary()
         self._widths: WeakKeyDictionary[Tree, list[int]] = WeakKeyDictionary()
+        self._wrenches = FastEntry(type(self).wrenches)
 
     def table(self, robot: Tree) -> np.ndarray:
         """Return the robot's paths and stages as a flat table for kernels."""
@@ -106,10 +109,15 @@ class HeavyPathBackend(CompiledBackend):
         physics: Numbers | None,
     ) -> np.ndarray:
         """Return the wrenches (..., N, 6) across the joints, the unknowns of the method; no mimic joints."""
+        turns = robot.body_rotations.reshape(-1)
+        if engine == "auto" and f_ext is None and gravity is None and armature is None and physics is None:
+            out = np.empty((robot.n_bodies, 6))
+            if self._wrenches.call(robot.ints, robot.reals, turns, q, v, tau, NO_FORCES, out) == FINE:
+                return out
         return on_states(
             type(self).wrenches,
             robot,
-            (*self.constants(robot, gravity, armature), robot.body_rotations.reshape(-1)),
+            (*self.constants(robot, gravity, armature), turns),
             {"q": q, "v": v, "tau": tau, "f_ext": kernel_wrenches(robot, f_ext)},
             lambda named: self.explain(robot, named, gravity, armature),
             physics,

@@ -9,8 +9,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .. import plugins
+from ..engine.call.fast_entry import FastEntry
 from ..errors import unknown_name
 from ..kernels.dynamics.joint_wrenches import joint_wrenches_states
+from ..kernels.entries.status import FINE
 from ..model.frozen import frozen
 from ..model.inertia import Placement
 from ..model.tree import Tree
@@ -26,7 +29,9 @@ from .forward_dynamics import forward_dynamics
 from .physics import ModelParameters, check_physics_of_backend, physics_of
 from .tables import constants_of, kernel_wrenches
 
-NO_WELDS = frozen([0], np.int64), frozen([])
+NO_WELDS, NO_FORCES = (frozen([0], np.int64), frozen([])), np.empty(0)
+WRENCHES = FastEntry(joint_wrenches_states)
+_rows: WeakKeyDictionary[Tree, dict[str, int]] = WeakKeyDictionary()
 _tables: WeakKeyDictionary[Tree, tuple[np.ndarray, np.ndarray]] = WeakKeyDictionary()
 
 
@@ -111,7 +116,8 @@ def joint_wrenches(
     """
     robot = checked_robot(robot)
     rows = None if joints is None else rows_of(robot, joints)
-    solver = _solver(robot, backend)
+    solver: Any = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
+    solver = solver.taken(robot) if isinstance(solver, Auto) else solver
     if model_parameters is not None:
         check_physics_of_backend(solver, robot, model_parameters)
     physics = physics_of(robot, model_parameters, "joint_wrenches", gravity, armature)
@@ -121,7 +127,7 @@ def joint_wrenches(
         found = solver.joint_wrenches(robot, q, v, tau, f_ext, gravity, armature, engine, physics)
     else:
         a = forward_dynamics(
-            robot, q, v, tau, f_ext=f_ext, backend=solver, gravity=gravity, armature=armature, refinements=refinements,
+            robot, q, v, tau, f_ext=f_ext, backend=backend, gravity=gravity, armature=armature, refinements=refinements,
             engine=engine, model_parameters=model_parameters,
         )  # fmt: skip
         found = wrenches_of_motion(
@@ -130,19 +136,12 @@ def joint_wrenches(
     return copied(found if rows is None else found[..., rows, :], out)
 
 
-def _solver(robot: Tree, backend: str | DynamicsBackend) -> Any:
-    """Return the backend, the advised one for "auto"."""
-    solver = chosen_backend(backend)
-    return solver.taken(robot) if isinstance(solver, Auto) else solver
-
-
 def wrenches_of_motion(
     robot: Tree,
     q: ArrayLike,
     v: ArrayLike,
     a: ArrayLike,
     f_ext: ArrayLike | None = None,
-    f_weld: ArrayLike | None = None,
     *,
     gravity: ArrayLike | None = None,
     physics: Numbers | None = None,
@@ -151,18 +150,18 @@ def wrenches_of_motion(
 ) -> np.ndarray:
     """Return the wrenches (..., N + W, 6) across joints, then welds, for accelerations a (..., nv).
 
-    f_ext (..., N, 6): external wrenches on bodies. f_weld (..., W, 6): the part of these that acts on each welded link,
-    along the axes of its body and about that body's origin. welds: whether to compute the W welds.
+    f_ext (..., N, 6): external wrenches on the bodies' own links. welds: whether to compute the W welds.
     """
-    given = {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)}
-    given["f_weld"] = None
-    if f_weld is not None and welds and robot.welds:
-        turns = robot.body_rotations[weld_tables(robot)[0][1 : len(robot.welds) + 1]]
-        halves = np.asarray(f_weld).reshape(*np.shape(f_weld)[:-1], 2, 3)
-        kernel = np.einsum("wij,...wsi->...wsj", turns, halves)[..., ::-1, :]
-        given["f_weld"] = np.ascontiguousarray(kernel).reshape(np.shape(f_weld))
-    tables = weld_tables(robot) if welds else NO_WELDS
-    constants = *constants_of(robot, gravity), robot.body_rotations.reshape(-1), *tables
+    tables = robot.body_rotations.reshape(-1), *(weld_tables(robot) if welds else NO_WELDS)
+    plain = f_ext is None and gravity is None and physics is None and robot.mimic_map is None
+    if plain and engine == "auto":
+        out = np.empty((robot.n_bodies + (len(robot.welds) if welds else 0), 6))
+        if WRENCHES.call(robot.ints, robot.reals, *tables, q, v, a, NO_FORCES, out) == FINE:
+            return out  # anything but one state in float arrays is coerced, broadcast, or explained below
+    given, constants = (
+        {"q": q, "v": v, "a": a, "f_ext": kernel_wrenches(robot, f_ext)},
+        (*constants_of(robot, gravity), *tables),
+    )
     return on_states(joint_wrenches_states, robot, constants, given, physics=physics, engine=engine)[0]
 
 
@@ -172,16 +171,29 @@ def rows_of(robot: Tree, joints: str | Sequence[str]) -> np.ndarray:
     Raises UnknownNameError for another name.
     """
     several = (joints,) if isinstance(joints, str) else checked_texts("joints", joints)
-    welds, N = robot.welds, robot.n_bodies
-    rows = {weld.link: N + k for k, weld in enumerate(welds)}
-    rows |= {name: k for k, name in enumerate(robot.body_names)}
-    rows |= {weld.joint: N + k for k, weld in enumerate(welds) if weld.joint}
-    rows |= {name: k for k, name in enumerate(robot.joint_names)}
+    rows = _rows.get(robot)
+    if rows is None:
+        rows = _rows[robot] = _row_table(robot)
     for name in several:
         if name not in rows:
             raise unknown_name(f"joint or link of {robot.name!r}", name, rows)
     found = np.array([rows[name] for name in several], int)
     return found[0] if isinstance(joints, str) else found
+
+
+def _row_table(robot: Tree) -> dict[str, int]:
+    """Return the rows of all joints and links by name; a joint replaces a link of the same name."""
+    welds, N = robot.welds, robot.n_bodies
+    rows = {weld.link: N + k for k, weld in enumerate(welds)}
+    rows |= {name: k for k, name in enumerate(robot.body_names)}
+    rows |= {weld.joint: N + k for k, weld in enumerate(welds) if weld.joint}
+    return rows | {name: k for k, name in enumerate(robot.joint_names)}
+
+
+def link_of(robot: Tree, name: str) -> str:
+    """Return the link, by name, that a joint or weld carries, or the link of that name; raises UnknownNameError."""
+    row = int(rows_of(robot, name))
+    return robot.body_names[row] if row < robot.n_bodies else robot.welds[row - robot.n_bodies].link
 
 
 def weld_tables(robot: Tree) -> tuple[np.ndarray, np.ndarray]:

@@ -23,10 +23,11 @@ from typing import IO, Any
 
 import numpy as np
 
+from ..dynamics.joint_wrenches import link_of
 from ..dynamics.operational.frames import body_poses
 from ..errors import ArgumentError, UnsupportedError
 from ..model.tree import Tree
-from ..simulation.provenance import DeferredProvenance, unpacked, world_of
+from ..simulation.provenance import recorded_world
 from ..simulation.sensors import (
     FORCE_COLUMNS,
     IMU_COLUMNS,
@@ -152,15 +153,13 @@ def _world_of(trajectory: Trajectory, robot: Tree | None) -> World | None:
 
     None if it is unknown; raises an error for that where no robot is given.
     """
-    if isinstance(trajectory.provenance, DeferredProvenance):
-        return trajectory.provenance.world
     try:
         if trajectory.provenance is None:
             raise ArgumentError(
                 "an MCAP file holds the robot, which this trajectory does not have, as no simulation made it: "
                 "treesim.formats.write_mcap(trajectory, path, robot) takes it"
             )
-        return world_of(unpacked(trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance))
+        return recorded_world(trajectory)
     except (ArgumentError, UnsupportedError):
         if robot is None:
             raise
@@ -277,9 +276,8 @@ class _Motion:
 
     def _set_sensors(self, trajectory: Trajectory, robot: Tree, sensors: Sequence[Sensor]) -> None:
         """Find the frame of each sensor's readings; "" if the trajectory's world is unknown."""
-        links = dict(zip(robot.joint_names, robot.body_names, strict=True))
         frames = {each.label: each.frame for each in sensors if isinstance(each, Imu)}
-        frames |= {each.label: links[each.joint] for each in sensors if isinstance(each, ForceTorque)}
+        frames |= {each.label: link_of(robot, each.joint) for each in sensors if isinstance(each, ForceTorque)}
         frames |= {each.label: self.world for each in sensors if isinstance(each, (ContactForce, FramePose))}
         self.sensors = [
             (name, columns, frames.get(name, ""), trajectory.sensors[name][:-1])  # the last state starts no step

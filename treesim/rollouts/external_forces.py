@@ -29,7 +29,7 @@ class RolloutForces:
         self.counts: set[int] = set()
         self._timed: tuple[ExternalForce, ...] = ()
         self._of_steps: dict[Any, np.ndarray] = {}  # wrenches (B or 1, steps, 6) on links
-        self._of_times: dict[tuple[bool, ...], np.ndarray] = {}  # tables (1, 21 N), by which forces act
+        self._of_times: dict[tuple[bool, ...], np.ndarray] = {}  # tables (1, 21 N), by which forces act, if on welds
         constant: Any = {}
         if callable(f_ext):
             raise ArgumentError(
@@ -48,9 +48,10 @@ class RolloutForces:
                 refuse(wrench_table(robot, force, force.start))
         else:
             constant = self._on_bodies(f_ext)
-        table = wrench_table(robot, constant, 0.0, (max(self.counts, default=1),))
-        refuse(table)
-        self._constant = table.reshape(len(table), robot.n_bodies * table.shape[-1])
+        count = max(self.counts, default=1)
+        refuse(wrench_table(robot, constant, 0.0, (count,)))
+        tables = [wrench_table(robot, constant, 0.0, (count,), welds) for welds in (False, True)]
+        self._constant, self._constant_on_welds = (x.reshape(count, x.shape[1] * x.shape[2]) for x in tables)
 
     def _on_link(self, link: Any, value: Any) -> np.ndarray:
         """Return wrenches (6,), (B, 6) or (B, steps, 6) on a link."""
@@ -91,23 +92,26 @@ class RolloutForces:
         of_steps = {str(link): x.tolist() for link, x in self._of_steps.items()}
         return {"constant": self._constant.tolist(), "of steps": of_steps, "timed": described_forces(self._timed)}
 
-    def at(self, rows: slice, step: int) -> np.ndarray:
-        """Return the table (n, 21 N) of the rollouts `rows` in a step, or (1, 21 N) if it is the same for all."""
+    def at(self, rows: slice, step: int, welds: bool = False) -> np.ndarray:
+        """Return the table (n, 21 N) of the rollouts `rows` in a step, or (1, 21 N) if it is the same for all.
+
+        welds: return the parts (n, 21 W) on welded links.
+        """
         step -= self.first
-        table = _of(self._constant, rows)
+        table = _of(self._constant_on_welds if welds else self._constant, rows)
         if self._timed:
-            table = table + self._at_time(self.dt * (self.elapsed + step))
+            table = table + self._at_time(self.dt * (self.elapsed + step), welds)
         if self._of_steps:
             now = {link: _of(x, rows)[:, step] for link, x in self._of_steps.items()}
             count = max(len(x) for x in now.values())
-            table = table + wrench_table(self.robot, now, 0.0, (count,)).reshape(count, -1)
+            table = table + wrench_table(self.robot, now, 0.0, (count,), welds).reshape(count, -1)
         return table
 
-    def _at_time(self, t: float) -> np.ndarray:
-        """Return the table (1, 21 N) of the forces that act at a time."""
-        which = tuple(force.acts(t) for force in self._timed)
+    def _at_time(self, t: float, welds: bool) -> np.ndarray:
+        """Return the table (1, 21 N), or (1, 21 W), of the forces that act at a time."""
+        which = welds, *(force.acts(t) for force in self._timed)
         if which not in self._of_times:
-            self._of_times[which] = wrench_table(self.robot, self._timed, t).reshape(1, -1)
+            self._of_times[which] = wrench_table(self.robot, self._timed, t, (), welds).reshape(1, -1)
         return self._of_times[which]
 
 

@@ -18,7 +18,7 @@ from ..errors import ArgumentError, ContactWarning, EnergyWarning, TreesimError,
 from ..model.tree import Tree
 from ..simulation.continuation import first_state
 from ..simulation.control import Controller
-from ..simulation.provenance import Provenance, controller_of, surroundings, unpacked, world_of
+from ..simulation.provenance import Provenance, controller_of, recorded_provenance, surroundings, world_of
 from ..simulation.serialization import restored
 from ..simulation.simulation import Simulation
 from ..simulation.trajectory import Trajectory
@@ -167,7 +167,7 @@ def replay(
     trajectory = run if isinstance(run, Trajectory) else _loaded(run)
     if not len(trajectory):
         raise ArgumentError("the recording has no states: there is nothing to repeat")
-    provenance = _provenance(trajectory)
+    provenance = recorded_provenance(trajectory)
     simulation, duration = _simulation(provenance, controller)
     cut = _is_cut(trajectory)
     steps = len(trajectory) - cut  # one more than recorded, in which a stopped run stops again
@@ -197,15 +197,6 @@ def _loaded(path: str | os.PathLike[str]) -> Trajectory:
     return Trajectory.load(path)
 
 
-def _provenance(trajectory: Trajectory) -> Provenance:
-    if trajectory.provenance is None:
-        raise ArgumentError(
-            "the recording has no record of how it was made: an older version of treesim wrote it, or it is no "
-            "simulation's"
-        )
-    return unpacked(trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance)
-
-
 def recorded_robot(trajectory: Trajectory) -> Tree | None:
     """Return the robot in a recording's provenance, without visuals; None if there is none.
 
@@ -213,7 +204,7 @@ def recorded_robot(trajectory: Trajectory) -> Tree | None:
     """
     if trajectory.provenance is None:
         return None
-    provenance = _provenance(trajectory)
+    provenance = recorded_provenance(trajectory)
     return None if "world" in provenance.missing else world_of(provenance).robot
 
 

@@ -12,7 +12,7 @@ from ..engine.call.steps import Arrays, Carried, Measured, RolloutSegment
 from ..kernels.stepping.measured_step import ENDED, SEEN
 from ..model.tree import Tree
 from ..simulation.readings import Readings
-from ..simulation.sensors import Inertias, Steps, read
+from ..simulation.sensors import Inertias, Steps, check_welds, read, reads_welds
 from ..states.physics import Given
 from .arguments import Method, Start, bodies_in_contact
 from .contact import ContactSteps
@@ -32,12 +32,13 @@ class Taken(NamedTuple):
     """Results of a step of some rollouts which sensors take; None where they do not.
 
     contact (count, N + 1, 6): mean wrenches. applied (count, nv): controls within their limits. external (count or 1,
-    21 N): tables of external forces.
+    21 N): tables of external forces. on_welds (count or 1, 21 W): their parts on welded links.
     """
 
     contact: np.ndarray | None = None
     applied: np.ndarray | None = None
     external: np.ndarray | None = None
+    on_welds: np.ndarray | None = None
 
 
 NOTHING = Taken()
@@ -61,14 +62,21 @@ class SensorSteps:
         self.contact = takes_contact and bodies_in_contact(method) > 0
         self.controls = any(sensor.takes_controls for sensor in self.sensors)
         self.external = takes_contact  # whether readings depend on external forces
+        self.welds = reads_welds(self.robot, self.sensors)
         self._inertias = _inertias(self.robot, fields)
+        if self._inertias is not None:
+            check_welds(self.robot, self.sensors, self._inertias)
         self._gravity = fields["gravity"].values[..., 0, :] if "gravity" in fields else self.robot.gravity
 
     def taken(self, by: ContactSteps | None, rows: slice, step: int, forces: RolloutForces | None) -> Taken:
         """Return the results of a step of the rollouts `rows`, which `by` has just taken under external forces."""
         contact = by.mean_wrench if by is not None and self.contact else None
         applied = by.applied if by is not None and self.controls else None
-        return Taken(contact, applied, forces.at(rows, step) if forces is not None and self.external else None)
+        external = on_welds = None
+        if forces is not None and self.external:
+            external = forces.at(rows, step)
+            on_welds = forces.at(rows, step, welds=True) if self.welds else None
+        return Taken(contact, applied, external, on_welds)
 
     def read(self, rows: slice, states: Arrays, ends: Arrays, taken: Taken = NOTHING) -> list[np.ndarray]:
         """Return the readings (count, K, n) of K steps of each of the rollouts `rows`, NaN where states are not finite.
@@ -90,7 +98,9 @@ class SensorSteps:
     def _read(self, numbers: np.ndarray, moved: Arrays, taken: Taken) -> list[np.ndarray]:
         """Return the readings (K, n) of K steps, of the rollouts `numbers` (K,)."""
         robot, count = self.robot, len(numbers)
-        contact, applied, external = (x if x is None else np.broadcast_to(x, (count, *x.shape[1:])) for x in taken)
+        contact, applied, external, on_welds = (
+            x if x is None else np.broadcast_to(x, (count, *x.shape[1:])) for x in taken
+        )
         contact = np.zeros((count, robot.n_bodies + 1, 6)) if contact is None else contact
         applied = np.zeros((count, robot.nv)) if applied is None else applied
         inertias = self._inertias
@@ -98,7 +108,7 @@ class SensorSteps:
             inertias = Inertias(*(_of(x, k, numbers) for k, x in enumerate(inertias, 1)))
         gravity, dt = _of(self._gravity, 1, numbers), np.full(count, self.method.dt)
         q, v, q_next, v_next = moved
-        steps = Steps(robot, gravity, dt, q, v, q_next, v_next, applied, contact, external, inertias)
+        steps = Steps(robot, gravity, dt, q, v, q_next, v_next, applied, contact, external, on_welds, inertias)
         return read(self.sensors, steps)
 
     def over(

@@ -21,7 +21,7 @@ from .control import StatelessController, Zero, as_controller, controller_name, 
 from .external_forces import ExternalForces, ExternalJointForces, Wrenches, given_forces, wrench_table
 from .readings import NO_READINGS, Readings
 from .robot_warnings import warn_of_limits
-from .sensors import Steps, step_readings
+from .sensors import Steps, reads_welds, step_readings
 from .step import StepCode, forward_solver
 from .step_result import substeps
 from .step_settings import StepSettings, check_inertia, substeps_of
@@ -112,11 +112,13 @@ class ControlledRobot:
         self.robot = robot = self.world.robot
         self.contact = ContactReport.empty(robot, self.world.touching, ())
         self.records_points = contact_points
+        self._reads_welds = reads_welds(robot, self.world.sensors)
         self.external_forces = given_forces(robot, external_forces)
         if not callable(self.external_forces):  # each of them, at whatever time it acts
             for force in self.external_forces:
                 self._table([force], force.start)
         self.table: np.ndarray | None = None  # of the external forces in the current step
+        self.on_welds: np.ndarray | None = None  # the part of it on welded links, if a sensor reads it
         self._joint_forces: ExternalJointForces | None = None  # for integrators in Python
         self.last: LastStep | None = None
         self.controller = in_world_of(as_controller(robot, controller), self.world.alone, robot)
@@ -266,15 +268,16 @@ class ControlledRobot:
         last = self.last
         if last is None:
             return NO_READINGS
-        robot, table = self.robot, None if self.table is None else self.table[None]
+        robot, table, on_welds = self.robot, *(None if x is None else x[None] for x in (self.table, self.on_welds))
         gravity = robot.gravity if self._gravity is None else self._gravity
         applied = self._zero if self.applied is None else self.applied
 
         def step() -> Steps:
             q, v, q_next, v_next, tau = (x[None] for x in (*last[1:], applied))
             return Steps(
-                robot, gravity, np.array([last.dt]), q, v, q_next, v_next, tau, self.contact.wrench[None], table
-            )
+                robot, gravity, np.array([last.dt]), q, v, q_next, v_next, tau, self.contact.wrench[None], table,
+                on_welds,
+            )  # fmt: skip
 
         return step_readings(self.world.sensors, robot, step, ())
 
@@ -294,7 +297,7 @@ class ControlledRobot:
 
         Raises what a function of external forces raises, and ArgumentError if it returns none.
         """
-        forces = self.external_forces
+        forces, self.on_welds = self.external_forces, None
         if not callable(forces):
             acting = [force for force in forces if force.acts(t)]
             return self._table(acting, t) if acting else None
@@ -309,6 +312,8 @@ class ControlledRobot:
         """Return the table (21 N,) of wrenches at t [s]; raises what `wrench_table` raises."""
         table = wrench_table(self.robot, forces, t)
         self.world.kinematic_bodies.refuse_forces("external_forces", table)
+        if self._reads_welds:
+            self.on_welds = wrench_table(self.robot, forces, t, welds=True).ravel()
         return table.ravel()
 
     def _step_code(self, rule: str, dt: float, pushed: bool) -> tuple[StepCode, int]:

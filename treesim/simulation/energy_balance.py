@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import plugins
 from ..dynamics.energy import energy, momentum
 from ..dynamics.physics import ModelParameters
 from ..engine.call.evaluate import specialized_first
@@ -102,7 +103,7 @@ def checked_energy(trajectory: Trajectory, robot: Tree) -> Trajectory:
     made: Any = trajectory.metadata
     details, remedy = (
         off_by(error[worst], trajectory.t[worst], energy_range),
-        remedy_of(robot, made["dt"], made["integrator"]),
+        remedy_of(robot, made["dt"], made["integrator"], made.get("backend")),
     )
     if abs(error[worst]) > NONSENSE * energy_range:
         return trajectory.with_metadata(stopped=f"the motion is not to be trusted: {details}; {remedy}")
@@ -116,7 +117,12 @@ def off_by(error: float, t: float, energy_range: float) -> str:
     return f"the energy is off by {error:+.3g} J at t = {t:.6g} s, {part}"
 
 
-def remedy_of(robot: Tree, dt: float, integrator: str) -> str:
-    """Return advice for a run with a large energy error."""
+def remedy_of(robot: Tree, dt: float, integrator: str, backend: str | None = None) -> str:
+    """Return advice for a run with a large energy error; backend: name of the one that was used."""
     other = "" if integrator == "implicit_midpoint" else ", or the integrator 'implicit_midpoint'"
-    return f"take a smaller dt than {dt:g} s{other}{speed_hint(robot)}"
+    own = (
+        ""
+        if backend is None or backend in plugins.BUILT_IN["dynamics"]
+        else (f", or see what treesim.testing.check_dynamics finds in the backend {backend!r}")
+    )
+    return f"take a smaller dt than {dt:g} s{other}{speed_hint(robot)}{own}"

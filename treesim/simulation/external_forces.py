@@ -176,24 +176,28 @@ def described_forces(forces: Any) -> list[dict[str, Any]]:
     ]
 
 
-def wrench_table(robot: Tree, f_ext: Wrenches, t: float, batch: tuple[int, ...] = ()) -> np.ndarray:
+def wrench_table(
+    robot: Tree, f_ext: Wrenches, t: float, batch: tuple[int, ...] = (), welds: bool = False
+) -> np.ndarray:
     """Return the table (*batch, N, 21) of external forces in kernel coordinates (`kernels.stepping.external_forces`).
 
-    f_ext: wrenches (N, 6) or (*batch, N, 6) in the bodies' own axes, force first; a mapping of links, or other frames,
-    to wrenches (6,) or (*batch, 6) in their axes about their origins, or of pairs (link, "world") to those along the
-    world's axes; or `ExternalForce`, one or several, of which
-    those count that act at the time t [s]. Raises ArgumentError for other values, NonFiniteError, UnknownNameError.
+    welds: return the parts (*batch, W, 21) of it on welded links (`Tree.welds`), in the coordinates of their bodies.
+    f_ext: wrenches (N, 6) or (*batch, N, 6) in the bodies' own axes, force first, on the bodies' own links; a mapping
+    of links, or other frames, to wrenches (6,) or (*batch, 6) in their axes about their origins, or of pairs (link,
+    "world") to those along the world's axes; or `ExternalForce`, one or several, of which those count that act at the
+    time t [s]. Raises ArgumentError for other values, NonFiniteError, UnknownNameError.
     """
-    table = np.zeros((*batch, robot.n_bodies, WRENCHES))
+    table = np.zeros((*batch, len(robot.welds) if welds else robot.n_bodies, WRENCHES))
+    place = _placed_on_weld if welds else _placed
     if isinstance(f_ext, Mapping):
         for link, wrench in f_ext.items():
             add = _add_local if isinstance(link, str) else _add_world
-            add(robot, table, _link_of(link), _wrench(f"f_ext of {link!r}", wrench, batch))
+            add(table, place(robot, _link_of(link)), _wrench(f"f_ext of {link!r}", wrench, batch))
     elif isinstance(f_ext, ExternalForce) or holds_forces(f_ext):
         for force in checked_forces(robot, f_ext):
             if force.acts(t):
-                _add_force(robot, table, force)
-    else:
+                _add_force(table, place(robot, force.link), force)
+    elif not welds:
         table[..., LOCAL : LOCAL + 6] = _all_wrenches(robot, f_ext, batch)
     return table
 
@@ -239,7 +243,10 @@ def _link_of(key: Any) -> str:
     return link
 
 
-def _placed(robot: Tree, link: str) -> tuple[int, np.ndarray, np.ndarray]:
+Placed: TypeAlias = tuple[int | None, np.ndarray, np.ndarray]
+
+
+def _placed(robot: Tree, link: str) -> Placed:
     """Return the row of the body that carries a frame, and the frame's rotation and position on it."""
     (body,), placement = frame_tables(robot, (link,))
     if not body:
@@ -247,17 +254,27 @@ def _placed(robot: Tree, link: str) -> tuple[int, np.ndarray, np.ndarray]:
     return int(body) - 1, placement[:9].reshape(3, 3), placement[9:]
 
 
-def _add_local(robot: Tree, table: np.ndarray, link: str, wrench: np.ndarray) -> None:
+def _placed_on_weld(robot: Tree, link: str) -> Placed:
+    """Return the row of a welded link, and its rotation and position on its body; no row for any other frame."""
+    row = next((k for k, weld in enumerate(robot.welds) if weld.link == link), None)
+    return row, *_placed(robot, link)[1:]
+
+
+def _add_local(table: np.ndarray, placed: Placed, wrench: np.ndarray) -> None:
     """Add a wrench (..., 6), force first, in a frame's axes about its origin."""
-    row, R, p = _placed(robot, link)
+    row, R, p = placed
+    if row is None:
+        return
     force, moment = wrench[..., :3] @ R.T, wrench[..., 3:] @ R.T
     table[..., row, LOCAL : LOCAL + 3] += moment + np.cross(p, force)
     table[..., row, LOCAL + 3 : LOCAL + 6] += force
 
 
-def _add_world(robot: Tree, table: np.ndarray, link: str, wrench: np.ndarray, point: np.ndarray | float = 0.0) -> None:
+def _add_world(table: np.ndarray, placed: Placed, wrench: np.ndarray, point: np.ndarray | float = 0.0) -> None:
     """Add a wrench (..., 6), force first, along the world's axes, about a point of a frame in the frame's axes."""
-    row, R, p = _placed(robot, link)
+    row, R, p = placed
+    if row is None:
+        return
     f, n = wrench[..., :3], wrench[..., 3:]
     table[..., row, WORLD : WORLD + 3] += n
     table[..., row, WORLD + 3 : WORLD + 6] += f
@@ -265,12 +282,12 @@ def _add_world(robot: Tree, table: np.ndarray, link: str, wrench: np.ndarray, po
     table[..., row, AT_POINTS:] += (arm[:, None] * f[..., None, :]).reshape(*f.shape[:-1], 9)
 
 
-def _add_force(robot: Tree, table: np.ndarray, force: ExternalForce) -> None:
+def _add_force(table: np.ndarray, placed: Placed, force: ExternalForce) -> None:
     f, n, point = (np.asarray(x) for x in (force.force, force.torque, force.point))
     if force.frame == "local":
-        _add_local(robot, table, force.link, np.concatenate([f, n + np.cross(point, f)]))
-        return
-    _add_world(robot, table, force.link, np.concatenate([f, n]), point)
+        _add_local(table, placed, np.concatenate([f, n + np.cross(point, f)]))
+    else:
+        _add_world(table, placed, np.concatenate([f, n]), point)
 
 
 class ExternalJointForces:
@@ -313,13 +330,15 @@ class ExternalJointForces:
         return external
 
 
-def wrenches_in_world(robot: Tree, rotations: np.ndarray, tables: np.ndarray) -> np.ndarray:
-    """Return the wrenches (K, N, 6), force first, of tables (K, 21 N), in world axes about the bodies' origins.
+def wrenches_in_world(
+    robot: Tree, rotations: np.ndarray, tables: np.ndarray, bodies: Sequence[int] | None = None
+) -> np.ndarray:
+    """Return the wrenches (K, n, 6), force first, of tables (K, 21 n), in world axes about the bodies' origins.
 
-    rotations (K, N, 3, 3): of the bodies.
+    rotations (K, n, 3, 3): of the bodies. bodies (n,): their numbers, of all N by default.
     """
-    F = tables.reshape(len(rotations), robot.n_bodies, WRENCHES)
-    R = rotations @ robot.body_rotations[1:]  # of the kernels' axes
+    F = tables.reshape(*rotations.shape[:2], WRENCHES)
+    R = rotations @ (robot.body_rotations[1:] if bodies is None else robot.body_rotations[list(bodies)])
     local = F[..., LOCAL : LOCAL + 6].reshape(*F.shape[:2], 2, 3)
     moment, force = np.moveaxis(np.einsum("kbij,kbsj->kbsi", R, local), -2, 0)
     A = R @ F[..., AT_POINTS:].reshape(*F.shape[:2], 3, 3)  # sum (R p) f'

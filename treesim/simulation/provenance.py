@@ -130,6 +130,35 @@ def world_of(provenance: Provenance) -> World:
     return world
 
 
+def recorded_provenance(trajectory: Trajectory) -> Provenance:
+    """Return the provenance of a trajectory; raises ArgumentError if there is none, or it is damaged."""
+    if trajectory.provenance is None:
+        raise ArgumentError(
+            "the recording has no record of how it was made: an older version of treesim wrote it, or it is no "
+            "simulation's"
+        )
+    return unpacked(trajectory.provenance() if callable(trajectory.provenance) else trajectory.provenance)
+
+
+def recorded_world(trajectory: Trajectory) -> World:
+    """Return the world of a simulation's trajectory; read from a file, its robot has no visuals.
+
+    Raises ArgumentError and UnsupportedError as `recorded_provenance` and `world_of`.
+    """
+    if isinstance(trajectory.provenance, DeferredProvenance):
+        return trajectory.provenance.world
+    return world_of(recorded_provenance(trajectory))
+
+
+def recorded_forces(trajectory: Trajectory) -> Any:
+    """Return the `external_forces` of a simulation; raises UnsupportedError if they could not be serialized."""
+    source: Any = trajectory.provenance
+    found = source if isinstance(source, DeferredProvenance) else recorded_provenance(trajectory)
+    if "external_forces" in found.missing:
+        raise UnsupportedError(found.missing["external_forces"])
+    return restored(found.settings.get("external_forces", ()))
+
+
 def controller_of(provenance: Provenance, world: World) -> Any:
     """Return the controller of the run, None for none; raises UnsupportedError if it was not serialized."""
     if "controller" in provenance.missing:

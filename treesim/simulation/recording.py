@@ -42,6 +42,7 @@ class Recording:
         self._bodies = np.array([] if touching is None else touching.bodies, int)
         kept = 0 if touching is None else capacity
         self._tables: list[np.ndarray | None] = []  # of external forces in each step
+        self._on_welds: list[np.ndarray | None] = []  # and the parts of these on welded links
         self.wrench, self.solver_info = np.zeros((kept, len(self._bodies), 6)), no_contact(kept)
         self._latest: list[tuple[int, np.ndarray]] = []  # states, and wrenches (P, 12) of all pairs
         self._met: list[tuple[list[int], np.ndarray, np.ndarray]] = []  # states, pairs that touch, (states, pairs, 12)
@@ -66,9 +67,13 @@ class Recording:
             if len(self._latest) == BLOCK:
                 self._keep_what_touched()
 
-    def add_forces(self, table: np.ndarray | None) -> None:
-        """Record the table (21 N,) of the external forces in the step that starts at the last state; None for none."""
+    def add_forces(self, table: np.ndarray | None, on_welds: np.ndarray | None) -> None:
+        """Record the table (21 N,) of the external forces in the step that starts at the last state; None for none.
+
+        on_welds (21 W,): the part of it on welded links.
+        """
         self._tables.append(table)
+        self._on_welds.append(on_welds)
 
     def readings(self, sensors: Sequence[Sensor], gravity: np.ndarray) -> Readings:
         """Return the readings of sensors in all steps so far."""
@@ -78,14 +83,9 @@ class Recording:
         wrench = np.zeros((n, robot.n_bodies + 1, 6))
         if self._touching is not None:
             wrench[:, self._bodies] = self.wrench[:n]
-        external = None
-        if any(table is not None for table in self._tables):
-            external = np.zeros((n, WRENCHES * robot.n_bodies))
-            for k, table in enumerate(self._tables[:n]):
-                if table is not None:
-                    external[k] = table
+        tables = _stacked(self._tables[:n], robot.n_bodies), _stacked(self._on_welds[:n], len(robot.welds))
         states = self.q[:n], self.v[:n], self.q[1 : n + 1], self.v[1 : n + 1], self.tau[:n]
-        steps = Steps(robot, gravity, np.diff(self.t[: n + 1]), *states, wrench, external)
+        steps = Steps(robot, gravity, np.diff(self.t[: n + 1]), *states, wrench, *tables)
         return readings_of(sensors, steps, self.count)
 
     def _keep_what_touched(self) -> None:
@@ -137,3 +137,10 @@ class Recording:
         every = [*self._points[: self.count], *[no_points(self._touching)] * (self.count - len(self._points))]
         first = np.cumsum([0, *map(len, every)])
         return replace(made, points=np.concatenate(every), first_point=first)
+
+
+def _stacked(tables: Sequence[np.ndarray | None], rows: int) -> np.ndarray | None:
+    """Return the tables (K, 21 rows) of external forces of K steps; None if no step has any."""
+    if all(table is None for table in tables):
+        return None
+    return np.array([np.zeros(WRENCHES * rows) if table is None else table for table in tables])

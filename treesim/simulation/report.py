@@ -70,6 +70,7 @@ class Report(ReprMixin):
     ) -> None:
         self._stepper, self._before, self._control, self._after = stepper, before, control, after
         self._given, self._worst = substeps, worst
+        self._on_welds: np.ndarray | None = None  # table (..., W, 21) of external forces on welded links, if read
 
     @cached_property
     def _substeps(self) -> Sequence[StepResult]:
@@ -161,7 +162,8 @@ class Report(ReprMixin):
             wrench = self.contact.wrench.reshape(len(q), robot.n_bodies + 1, 6)
             external = control[:, robot.nv :] if control.shape[1] > robot.nv else None
             dt = np.full(len(q), stepper.dt)
-            return Steps(robot, gravity, dt, q, v, q_next, v_next, tau, wrench, external)
+            on_welds = None if self._on_welds is None else self._on_welds.reshape(len(q), -1)
+            return Steps(robot, gravity, dt, q, v, q_next, v_next, tau, wrench, external, on_welds)
 
         return step_readings(stepper.world.sensors, robot, step, batch)
 

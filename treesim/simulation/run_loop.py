@@ -36,7 +36,7 @@ def record_run(
             q_next, v_next = simulation.step(time(k), q, v)
             recording.add(time(k), q, v, system.applied, work)
             recording.add_contact(system.contact)
-            recording.add_forces(system.table)
+            recording.add_forces(system.table, system.on_welds)
             q, v = q_next, v_next
             if progress is not None and (k + 1) % every == 0:
                 progress(k + 1, steps)

@@ -10,14 +10,15 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
+from ..dynamics.joint_wrenches import rows_of
 from ..dynamics.operational.motion import FrameMotion, frame_motions
-from ..errors import ArgumentError, quoted, unknown_name
+from ..errors import ArgumentError, UnsupportedError, quoted, unknown_name
 from ..model.tree import Tree
 from ..states.configurations import DIFFERENCE, INTEGRATE
 from ..system.display import ReprMixin
 from ..validation.values import checked_parts, checked_text
-from .external_forces import wrenches_in_world
 from .readings import AXES, Readings, recorded
+from .transmitted_wrenches import joint_wrenches_of, to_axes, wrench_across
 
 IMU_COLUMNS = tuple(f"{kind}{axis}" for kind in "aw" for axis in AXES)
 FORCE_COLUMNS = tuple(f"f{axis}" for axis in AXES)
@@ -45,10 +46,6 @@ class Inertias(NamedTuple):
         own = [body.inertia for body in robot.bodies]
         return Inertias(*(np.array(x) for x in zip(*((i.mass, i.com, i.rotational) for i in own), strict=True)))
 
-    def body(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return mass (...,), centre of mass (..., 3) and rotational inertia (..., 3, 3) of the k-th body."""
-        return self.mass[..., k], self.center[..., k, :], self.rotational[..., k, :, :]
-
 
 @dataclass(frozen=True, eq=False)
 class Steps:
@@ -72,6 +69,8 @@ class Steps:
         Mean contact wrenches on the bodies, force first, along the world's axes about the bodies' origins at the start.
     external : ndarray, shape (K, 21 N), optional
         Tables of external forces (`external_forces.wrench_table`).
+    on_welds : ndarray, shape (K, 21 W), optional
+        Their parts on welded links.
     inertias : Inertias, optional
         Inertias of the bodies, the robot's by default.
     """
@@ -86,6 +85,7 @@ class Steps:
     tau: np.ndarray
     contact: np.ndarray
     external: np.ndarray | None = None
+    on_welds: np.ndarray | None = None
     inertias: Inertias | None = None
 
     def at(self, good: np.ndarray) -> Steps:
@@ -93,11 +93,11 @@ class Steps:
         inertias = self.inertias
         if inertias is not None:
             inertias = Inertias(*(x[good] if x.ndim > own else x for own, x in enumerate(inertias, 1)))
-        gravity, external = self.gravity, self.external
+        gravity, external, on_welds = self.gravity, self.external, self.on_welds
         return Steps(
             self.robot, gravity[good] if gravity.ndim > 1 else gravity, self.dt[good], self.q[good], self.v[good],
             self.q_next[good], self.v_next[good], self.tau[good], self.contact[good],
-            None if external is None else external[good], inertias,
+            None if external is None else external[good], None if on_welds is None else on_welds[good], inertias,
         )  # fmt: skip
 
     @cached_property
@@ -107,6 +107,11 @@ class Steps:
         tables = robot, robot.ints, robot.reals
         half = DIFFERENCE(*tables, self.q, self.q_next, engine=ENGINE) / 2
         return np.asarray(INTEGRATE(*tables, self.q, half, engine=ENGINE))
+
+    @cached_property
+    def joint_wrenches(self) -> np.ndarray:
+        """Wrenches (K, N + W, 6) across all joints and welds (`transmitted_wrenches.joint_wrenches_of`)."""
+        return joint_wrenches_of(self)
 
     def motions(self, frames: Sequence[str]) -> FrameMotion:
         """Return the motions of frames in the middle of the steps, with the mean accelerations; of order 2."""
@@ -195,7 +200,7 @@ class Imu(Sensor):
         motion = steps.motions([self.frame])
         R = motion.rotation[:, 0]
         return np.concatenate(
-            [_to_axes(R, motion.acceleration[:, 0, :3] - steps.gravity), _to_axes(R, motion.velocity[:, 0, 3:])], axis=1
+            [to_axes(R, motion.acceleration[:, 0, :3] - steps.gravity), to_axes(R, motion.velocity[:, 0, 3:])], axis=1
         )
 
 
@@ -205,14 +210,19 @@ class ForceTorque(Sensor):
 
     A reading is the force [N] and the torque [N m] that the joint's parent exerts on its child through the joint, motor
     and bearings together, along the child link's axes about its origin: the mean over a step, from the mean
-    acceleration of all links that the joint carries, and the forces of contact, gravity and external forces on them.
-    Rotor inertias (armature) are not part of it. Where closed loops or constrained frames act on these links, their
-    forces are: the reading is that of a joint which transmits them, too.
+    acceleration of all links that the joint carries, and the forces of contact, gravity and external forces on them,
+    as `treesim.joint_wrenches` computes it. Rotor inertias (armature) are not part of it. Where closed loops or
+    constrained frames act on these links, their forces are: the reading is that of a joint which transmits them, too.
+
+    Contact forces are known of bodies, not of the links that are welded together in one. The reading of a fixed joint
+    is NaN in steps with contact on its body if both sides of the joint have collision shapes. External forces that are
+    given by body (N, 6) act on the body's own link.
 
     Parameters
     ----------
     joint : str
-        Name of a joint.
+        Name of a joint, fixed ones included, or of the link that it carries. The root link of a fixed base is carried
+        by the world.
     name : str
         Name of the readings, "force_torque_" and the joint's name by default.
 
@@ -232,34 +242,12 @@ class ForceTorque(Sensor):
         return WRENCH_COLUMNS
 
     def _check(self, robot: Tree) -> None:
-        """Raise UnknownNameError if there is no such joint."""
-        if self.joint not in robot.joint_names:
-            raise unknown_name(f"joint of {robot.name!r}", self.joint, robot.joint_names)
+        """Raise UnknownNameError if there is no such joint or link."""
+        rows_of(robot, self.joint)
 
     def _read(self, steps: Steps) -> np.ndarray:
         """Return the readings (K, 6)."""
-        robot = steps.robot
-        child = robot.joint_names.index(self.joint) + 1
-        carried = robot.topology.subtree(child)
-        motion = steps.motions([robot.body_names[i - 1] for i in carried])
-        at = motion.position[:, carried.index(child)]
-        force, moment = np.zeros((2, len(steps.dt), 3))
-        inertias = Inertias.of(robot) if steps.inertias is None else steps.inertias
-        for k, i in enumerate(carried):
-            f, n, c = _newton_euler(inertias.body(i - 1), motion, k, steps.gravity)
-            force += f
-            moment += n + np.cross(c - at, f)
-        acting = [(steps.poses(steps.q, robot.body_names), steps.contact[:, 1:])]
-        if steps.external is not None:
-            middle = steps.poses(steps.middle, robot.body_names)
-            acting.append((middle, wrenches_in_world(robot, middle.rotation, steps.external)))
-        for poses, wrenches in acting:
-            for i in carried:
-                f, n = wrenches[:, i - 1, :3], wrenches[:, i - 1, 3:]
-                force -= f
-                moment -= n + np.cross(poses.position[:, i - 1] - at, f)
-        R = motion.rotation[:, carried.index(child)]
-        return np.concatenate([_to_axes(R, force), _to_axes(R, moment)], axis=1)
+        return wrench_across(steps, self.joint)
 
 
 @dataclass(frozen=True, repr=False)
@@ -373,32 +361,6 @@ class JointTorque(Sensor):
         return steps.tau
 
 
-def _to_axes(R: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return vectors (K, 3) of the world along axes with the rotations R (K, 3, 3)."""
-    return _times(np.swapaxes(R, 1, 2), a)
-
-
-def _times(R: np.ndarray, a: np.ndarray) -> np.ndarray:
-    """Return products (K, 3) of R (..., 3, 3) and a (..., 3), whose bits do not depend on K as those of einsum may."""
-    return R[..., 0] * a[..., 0, None] + R[..., 1] * a[..., 1, None] + R[..., 2] * a[..., 2, None]
-
-
-def _newton_euler(
-    inertia: tuple[np.ndarray, np.ndarray, np.ndarray], motion: FrameMotion, k: int, gravity: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the net force (K, 3) beyond gravity on a body, its moment about the centre of mass, and that centre.
-
-    inertia: mass, centre of mass and rotational inertia in the body's axes (`Inertias.body`).
-    """
-    (mass, center, rotational), R = inertia, motion.rotation[:, k]
-    w, alpha = motion.velocity[:, k, 3:], motion.acceleration[:, k, 3:]
-    c = _times(R, center)
-    acceleration = motion.acceleration[:, k, :3] + np.cross(alpha, c) + np.cross(w, np.cross(w, c))
-    turning = _times(R, _times(rotational, _to_axes(R, alpha)))
-    turning += np.cross(w, _times(R, _times(rotational, _to_axes(R, w))))
-    return mass[..., None] * (acceleration - gravity), turning, motion.position[:, k] + c
-
-
 def checked_sensors(robot: Tree, given: Any) -> tuple[Sensor, ...]:
     """Return the sensors of a world as a tuple.
 
@@ -414,9 +376,35 @@ def checked_sensors(robot: Tree, given: Any) -> tuple[Sensor, ...]:
     return sensors
 
 
+def reads_welds(robot: Tree, sensors: Sequence[Sensor]) -> bool:
+    """Return whether a sensor is in a fixed joint."""
+    return any(isinstance(each, ForceTorque) and rows_of(robot, each.joint) >= robot.n_bodies for each in sensors)
+
+
+def check_welds(robot: Tree, sensors: Sequence[Sensor], inertias: Inertias) -> None:
+    """Raise UnsupportedError for a sensor in a fixed joint of a body with other inertias than the robot's.
+
+    How they are divided between the body's links is not known.
+    """
+    changed = [
+        np.any(given != own, axis=tuple(k for k in range(given.ndim) if k != given.ndim - axes))
+        for axes, given, own in zip((1, 2, 3), inertias, Inertias.of(robot), strict=True)
+    ]
+    for each in sensors:
+        row = int(rows_of(robot, each.joint)) - robot.n_bodies if isinstance(each, ForceTorque) else -1
+        body = robot.frames[robot.welds[row].link].body if row >= 0 else 0
+        if body and np.any(changed, axis=0)[body - 1]:
+            raise UnsupportedError(
+                f"sensor {each.label!r} is in a fixed joint of body {robot.body_names[body - 1]!r}, whose inertia "
+                "model_parameters change as a whole: leave the body out of them, or put the sensor into a moving joint"
+            )
+
+
 def read(sensors: Sequence[Sensor], steps: Steps) -> list[np.ndarray]:
     """Return the readings (K, n) of each sensor; NaN in steps whose states are not finite, or too large for squares."""
-    good = np.all([(np.abs(x) < LARGEST).all(axis=1) for x in (steps.q, steps.v, steps.q_next, steps.v_next)], axis=0)
+    states = steps.q, steps.v, steps.q_next, steps.v_next
+    good = np.all([(np.abs(x) < LARGEST).all(axis=1) for x in states], axis=0)
+    good &= (np.abs(steps.contact) < LARGEST).all(axis=(1, 2))
     part, made = steps if good.all() else steps.at(good), []
     for sensor in sensors:
         made.append(np.full((len(good), len(sensor._columns(steps.robot))), np.nan))

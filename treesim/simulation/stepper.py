@@ -29,6 +29,7 @@ from ..validation.arrays import Argument, coerce
 from .external_forces import Wrenches, wrench_table
 from .report import Report, summed
 from .robot_warnings import unwarned, warn_of_friction
+from .sensors import reads_welds
 from .start_limits import warn_of_start
 from .state import State, new_state, state_in
 from .step import StepCode, check_rows, compiled_rule, forward_solver
@@ -134,6 +135,7 @@ class Stepper(ReprMixin):
         self._solver = forward_solver(robot, backend)
         self._still = np.zeros(robot.nv)  # the control of a step without
         self._has_warned = False  # of a step that was not solved
+        self._reads_welds = reads_welds(self.robot, self.world.sensors)
         self._has_warned_of_depth = self.world.touching.slots == 0
         self._has_warned_of_start = False
         warn_of_friction(robot, integrator, stacklevel=3)
@@ -275,7 +277,10 @@ class Stepper(ReprMixin):
         """
         if f_ext is None:
             return self._step(state, self._still if control is None else control, False)
-        return self._step(state, self._with_wrenches(state, control, f_ext), True)
+        after, report = self._step(state, self._with_wrenches(state, control, f_ext), True)
+        if self._reads_welds:
+            report._on_welds = wrench_table(self.robot, f_ext, state.t, state.q.shape[:-1], welds=True)
+        return after, report
 
     def _step(self, state: State, u: Any, pushed: bool) -> tuple[State, Report]:
         """Take a step; pushed: whether the controls u end with a table of external forces."""

@@ -270,6 +270,43 @@ class Trajectory(ReprMixin):
         nothing = ContactHistory((), np.zeros((len(self), 0, 6)), no_contact(len(self)))
         return (self.contact or nothing).of_body(body, other)
 
+    def joint_wrench(self, joint: str) -> np.ndarray:
+        """Return the mean force and moment that a joint's parent exerts on its child through the joint in each step.
+
+        They are the readings of `ForceTorque(joint)`: those of the world's sensor if it has one in this joint, else
+        computed from the states, the contact forces and the external forces.
+
+        Parameters
+        ----------
+        joint : str
+            Name of a joint, fixed ones included, or of the link that it carries, as in `ForceTorque`.
+
+        Returns
+        -------
+        ndarray, shape (K, 6)
+            Force and moment [N, N m] in the step that starts at each state, along the link's axes at its origin; NaN in
+            the last state, which starts no step.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such joint or link.
+        ArgumentError
+            If the trajectory has no record of its world or of its external forces, or if contact forces cannot be
+            divided between the links on both sides of a fixed joint; the error names the remedy.
+
+        Examples
+        --------
+        >>> robot = treesim.load("ur5")
+        >>> hold = treesim.PD(robot, robot.neutral(), kp=5000.0, kd=100.0)
+        >>> run = treesim.Simulation(robot, controller=hold).run(0.5)
+        >>> run.joint_wrench("wrist_1_joint")[-2, :3].round(1)  # the weight of what it carries
+        array([ 0. ,  0. , 25.4])
+        """
+        from .recorded_wrenches import joint_wrench
+
+        return joint_wrench(self, joint)
+
     def contacts(self, k: int) -> np.ndarray:
         """Return the contact points of the step that starts at the k-th state.
 

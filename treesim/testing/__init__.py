@@ -12,6 +12,7 @@ provide inputs.
 
 from __future__ import annotations
 
+from ..dynamics.base import Capabilities
 from .constrained import check_constrained
 from .contact import check_contact_solver
 from .dynamics import check_dynamics
@@ -24,6 +25,7 @@ from .samples import State, random_state, sample_robots
 from .viewers import check_viewer
 
 __all__ = [
+    "Capabilities",
     "Conformance",
     "ConformanceError",
     "Finding",

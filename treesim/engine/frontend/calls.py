@@ -238,7 +238,6 @@ KNOWN: dict[Any, Callable[..., Value]] = {
         body.call(sincos_on_lanes, [x]) if x.type == LANES else body.call(sincos, [arithmetic.converted(body, x, REAL)])
     ),
     elementary.some: masks.some_active,
-    elementary.lanes_where: masks.lanes_where,
     state_lanes.gathered: masks.gathered,
     state_lanes.lane_count: lambda body: integer(WIDTH),
     state_lanes.scattered: masks.scattered,

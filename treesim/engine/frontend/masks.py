@@ -77,15 +77,6 @@ def some(body: Body, condition: Value) -> Value:
     return Value(BOOLEAN, (body.get(f"call i1 @llvm.vector.reduce.or.v{WIDTH}i1({MASK.llvm} {condition.parts[0]})"),))
 
 
-def lanes_where(body: Body, condition: Value) -> Value:
-    """Return the number of active lanes where a condition holds, see `kernels.algebra.numbers`."""
-    if condition.type != MASK:
-        return Value(INTEGER, (body.get(f"zext i1 {condition.parts[0]} to i64"),))
-    bits = body.get(f"bitcast {MASK.llvm} {both(body, body.mask, condition.parts[0])} to i{WIDTH}")
-    count = body.get(f"call i{WIDTH} @llvm.ctpop.i{WIDTH}(i{WIDTH} {bits})")
-    return Value(INTEGER, (body.get(f"zext i{WIDTH} {count} to i64"),))
-
-
 def both(body: Body, outer: str | None, inner: str) -> str:
     """Return the intersection of two masks; None: all lanes."""
     return inner if outer is None else body.get(f"and {MASK.llvm} {outer}, {inner}")

@@ -101,11 +101,6 @@ def some(condition):
     return bool(condition)
 
 
-def lanes_where(condition):
-    """Return on how many active SIMD lanes a condition holds; 0 or 1 for a single state."""
-    return int(bool(condition))
-
-
 def less(x, y):
     """1 if x < y, else 0, without a branch."""
     library = _library_of_either(x, y)

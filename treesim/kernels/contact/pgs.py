@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.linear import Vector, sub
-from ..algebra.numbers import absolute, lanes_where, maximum, minimum, select, some
+from ..algebra.numbers import absolute, maximum, minimum, select, some
 from .active_set import active_set_memory, energy, run_active_set, search
 from .active_set_equations import solve_unknowns
 from .admm import BANDED, admm_memory, solve_admm
@@ -144,14 +144,14 @@ def refine(problem, impulse, sigma, tolerance, most, wanted, m):
     lanes that are improved.
     """
     taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, wanted, m)
-    steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, wanted and left > tolerance, 1, m)
+    steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, wanted and left > tolerance, m)
     return taken + steps, left
 
 
-def sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, least, m):
-    """Continue `refine` after its first search, which left a residual, while at least `least` lanes are `going`."""
+def sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m):
+    """Continue `refine` after its first search, which left a residual, while any lanes are `going`."""
     taken, swept, regular = left * 0, 0, REGULAR
-    while swept < most and lanes_where(going) >= least:
+    while swept < most and some(going):
         count = FIRST if swept == 0 else minimum(ROUND, most - swept)
         if going:
             taken += run_pgs(problem, impulse, sigma, tolerance, count)
@@ -184,16 +184,15 @@ def search_through(problem, impulse, sigma, tolerance, wanted, memory):
     return taken, select(solved, left, begun)
 
 
-def solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, least, memory):
+def solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, memory):
     """Take the steps of `solve_pgs` up to where it stalls; return the number of iterations, and the residual.
 
-    sigma = G lambda + g before and after. wanted: mask of the lanes that are solved. least: all stop when fewer lanes
-    are left, after the first search or later. These can be solved in another call, without a change of bits.
+    sigma = G lambda + g before and after. wanted: mask of the lanes that are solved.
     """
     cold = is_cold(problem, impulse, sigma, tolerance) and wanted
     taken, left = search_on(problem, impulse, sigma, tolerance, REGULAR, wanted and not cold, memory.active)
     going = wanted and left > tolerance
-    if lanes_where(going) >= least:
+    if some(going):
         if cold:
             taken += solve_admm(problem, impulse, sigma, tolerance, minimum(most, COLD), memory.admm)
             scale_along_ray(problem, impulse, sigma)
@@ -201,12 +200,12 @@ def solve_without_stalls(problem, impulse, sigma, tolerance, most, wanted, least
             steps, left = search_on(problem, impulse, sigma, tolerance, REGULAR, cold, memory.active)
             taken, going = taken + steps, going and left > tolerance
         m, most = memory.active, minimum(most, SWEEPS)
-        steps, left = sweep_and_search(problem, impulse, sigma, tolerance, FIRST, left, going, least, m)
+        steps, left = sweep_and_search(problem, impulse, sigma, tolerance, FIRST, left, going, m)
         taken, going = taken + steps, going and left > tolerance
-        if lanes_where(going) >= least:
+        if some(going):
             steps, left = search_through(problem, impulse, sigma, tolerance, going, memory)
             taken, going = taken + steps, going and left > tolerance
-            steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, least, m)
+            steps, left = sweep_and_search(problem, impulse, sigma, tolerance, most, left, going, m)
             taken += steps
     return taken, left
 
@@ -259,7 +258,7 @@ def solve_pgs(problem, impulse, sigma, tolerance, most, memory):
     would not change that where the parts are not determined.
     """
     relative_velocities(problem, impulse, sigma)
-    taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, True, 1, memory)
+    taken, left = solve_without_stalls(problem, impulse, sigma, tolerance, most, True, memory)
     if left > tolerance:
         steps, left = search_through(problem, impulse, sigma, tolerance, True, memory)
         taken += steps

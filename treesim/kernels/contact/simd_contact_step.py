@@ -111,15 +111,13 @@ class Lanes(NamedTuple):
     """States of a group, one per lane; contacts of each state, and the solver's memory.
 
     states: indices; lanes after the last state repeat it. several: whether there is more than one. most: number of
-    iterations. least: number of unsolved lanes from which on the others wait for them (`pgs.solve_without_stalls`).
-    first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction. parts:
+    iterations. first_solution (4, nv): velocities and their changes by impulses, before the midpoint correction. parts:
     `simd_parts.SimdParts`. mimic_constraint: mimic joints, 0 without any.
     """
 
     states: Any
     several: Any
     most: Any
-    least: Any
     count: Any
     solver: Any
     first_solution: Any
@@ -247,7 +245,7 @@ def compact_matrix(memory, n):
 
 def solve_some(problem, impulse, sigma, tolerance, solver_info, memory, lanes, left):
     """Solve on the lanes that are not `left` unsolved; return these and more lanes, and the residual. Counts steps."""
-    steps, found = solve_without_stalls(problem, impulse, sigma, tolerance, lanes.most, not left, lanes.least, memory)
+    steps, found = solve_without_stalls(problem, impulse, sigma, tolerance, lanes.most, not left, memory)
     solver_info[STEPS] += steps
     return left or not found <= tolerance, found
 

@@ -1,7 +1,6 @@
 """Steps with contact of many states, in groups of one state per SIMD lane (`simd_contact_step`).
 
-States of a group wait for each other. So those that took as many steps of the solver before form groups, and those that
-its first steps do not solve form groups again.
+States of a group wait for each other. So those that took as many steps of the solver before form groups.
 """
 
 from __future__ import annotations
@@ -34,8 +33,6 @@ from .simd_warm_start import clear_impulses
 from .workspace import contact_memory
 
 MOST_STEPS = 31  # states that took more form groups together
-TURNS = 3  # in which states form groups at most
-WAITING = 4  # states of a group wait for unsolved ones that are at least this fraction of them
 
 
 class States(NamedTuple):
@@ -80,28 +77,20 @@ def step_group(tree, s, scheme, x, room, lanes, coordinates, rates_, few):
     return done
 
 
-def step_groups(tree, s, scheme, x, room, lanes, coordinates, rates_, few, which, count):
-    """Compute the steps of the first `count` states of the list `which`, in groups.
-
-    Returns the number of those that are not solved, which are then the first of the list.
-    """
-    first, wide, left = 0, lane_count(), 0
-    while first < count:
-        end = min(first + wide, count)
+def step_groups(tree, s, scheme, x, room, lanes, coordinates, rates_, few, which):
+    """Compute the steps of all states, in groups of successive ones of the list `which`."""
+    first, wide = 0, lane_count()
+    while first < x.count:
+        end = min(first + wide, x.count)
         for k in range(lane_count()):
             lanes.states[k] = which[min(first + k, end - 1)]
         for k in range(first, end):
             clear_impulses(x.after, which[k], x.size, room.touch.slots)
         group = lanes._replace(several=end > first + 1)
         if step_group(tree, s, scheme, x, room, group, coordinates, rates_, few):
-            for k in range(first, end):
-                if x.solver_info[SIMD_SOLVER_INFO * which[k] + UNSOLVED] == FOR_ONE:
-                    which[left] = which[k]
-                    left += 1
             first, wide = end, lane_count()
         else:
             wide = wide // 2
-    return left
 
 
 def put_alike(solver_info, which, count):
@@ -120,8 +109,7 @@ def step_all(
 ):  # fmt: skip
     """Compute the steps of all states, `lane_count()` at a time; arrays as in `contact_step_entry`.
 
-    The first steps of the solver finish most states. The others form new groups, so that few wait for them, and start
-    again, with the solver's other steps up to where it stalls. `before` and `after` are impulses with their lists
+    The solver takes its steps up to where it stalls. `before` and `after` are impulses with their lists
     (`simd_warm_start`); those in `after` are cleared first. `solver_info` has SIMD_SOLVER_INFO numbers per state, which
     at first are those of an earlier step, or zeros, with an infinite overlap before: they determine the groups. Returns
     NOT_CONVERGED if states are left unsolved.
@@ -141,13 +129,13 @@ def step_all(
         count,
     )  # fmt: skip
     put_alike(solver_info, which, count)
-    left = count
-    for turn in range(TURNS):
-        least = lane_count() // WAITING if turn < TURNS - 1 and left > lane_count() else 1
-        lanes = Lanes(states, True, int(scheme[2]), least, few[7:8], memory, solution, parts, mimic_constraint)
-        left = step_groups(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which, left)
+    lanes = Lanes(states, True, int(scheme[2]), few[7:8], memory, solution, parts, mimic_constraint)
+    step_groups(tree, s, scheme, x, m, lanes, coordinates, rates_, few, which)
+    left = 0
     for k in range(count):
-        if solver_info[SIMD_SOLVER_INFO * k + UNSOLVED] != FOR_ONE:
+        if solver_info[SIMD_SOLVER_INFO * k + UNSOLVED] == FOR_ONE:
+            left += 1
+        else:
             put_history(solver_info, k)
     return max(NOT_CONVERGED if left > 0 else FINE, status_of(q_new), status_of(v_new))
 

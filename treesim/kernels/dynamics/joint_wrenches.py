@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..algebra.linear import cross, rotate, rotate_back, sub
-from ..algebra.spatial import Force, force_add, force_sub, force_to_parent, net_force
+from ..algebra.spatial import Force, force_add, force_to_parent, net_force
 from ..algebra.tables import (
     body_transform_at,
     central_at,
@@ -65,13 +65,11 @@ def put_joint_wrenches(tree, turns, F, wrenches):
         put_force_first(wrenches[i - 1], Force(rotate(R, f.n), rotate(R, f.f)))
 
 
-def weld_wrenches(tree, welds, f_weld, wrenches, X, V, A, F, G):
-    """f_w = I a + v x* I v - f_weld, plus the wrenches on what the weld carries; after inverse dynamics."""
+def weld_wrenches(tree, welds, wrenches, X, V, A, F, G):
+    """f_w = I a + v x* I v, plus the wrenches on what the weld carries; after inverse dynamics."""
     for w in range(welds.count):
         i = welds.body[w]
         put_force(G, w, net_force(central_at(welds.inertia, w), motion_at(V, i), motion_at(A, i)))
-    for w in range(f_weld.shape[0]):
-        put_force(G, w, force_sub(force_at(G, w), force_at(f_weld, w)))
     if welds.count > 0:
         for i in range(1, tree.n_bodies + 1):
             w = welds.carrier[i - 1]
@@ -86,14 +84,14 @@ def weld_wrenches(tree, welds, f_weld, wrenches, X, V, A, F, G):
         put_force_first(wrenches[tree.n_bodies + w], Force(moment, rotate_back(own.R, f.f)))
 
 
-def joint_wrenches(tree, q, v, a, f_ext, f_weld, wrenches, turns, welds, tau, X, V, A, F, G):
+def joint_wrenches(tree, q, v, a, f_ext, wrenches, turns, welds, tau, X, V, A, F, G):
     """f_i = I a + v x* I v - f_ext + sum of X' f_j over children: what inverse dynamics project on the joints.
 
-    f_ext: on bodies. f_weld: the part of it on each welded link, in the coordinates of its body.
+    f_ext acts on the bodies' own links, not on those welded to them.
     """
     rnea.inverse_dynamics(tree, q, v, a, f_ext, tau, X, V, A, F)
     put_joint_wrenches(tree, turns, F, wrenches)
-    weld_wrenches(tree, welds, f_weld, wrenches, X, V, A, F, G)
+    weld_wrenches(tree, welds, wrenches, X, V, A, F, G)
 
 
 def memory_for(tree, weld_codes, weld_reals, q):
@@ -119,7 +117,6 @@ joint_wrenches_states = entry(
     v="nv",
     a="nv",
     f_ext="N, 6 | none",
-    f_weld="W, 6 | none",
     wrenches="-> N + W, 6",
     expands=True,
 )
