@@ -209,7 +209,7 @@ class TriangularFactors(ReprMixin, ABC):
         Returns
         -------
         numpy.ndarray
-            (*size, ..., n) vectors.
+            `(*size, ..., n)` vectors.
 
         Raises
         ------

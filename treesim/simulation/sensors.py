@@ -175,7 +175,7 @@ class Imu(Sensor):
     frame : str
         A link, or another frame of the robot.
     name : str
-        Name of the readings, "imu_" and the frame's name by default.
+        Name of the readings, `"imu_"` and the frame's name by default.
 
     Examples
     --------
@@ -224,7 +224,7 @@ class ForceTorque(Sensor):
         Name of a joint, fixed ones included, or of the link that it carries. The root link of a fixed base is carried
         by the world.
     name : str
-        Name of the readings, "force_torque_" and the joint's name by default.
+        Name of the readings, `"force_torque_"` and the joint's name by default.
 
     Examples
     --------
@@ -259,7 +259,7 @@ class ContactForce(Sensor):
     link : str
         Name of a body.
     name : str
-        Name of the readings, "contact_force_" and the link's name by default.
+        Name of the readings, `"contact_force_"` and the link's name by default.
 
     Examples
     --------
@@ -297,7 +297,7 @@ class FramePose(Sensor):
     frame : str
         A link, or another frame of the robot.
     name : str
-        Name of the readings, "frame_pose_" and the frame's name by default.
+        Name of the readings, `"frame_pose_"` and the frame's name by default.
 
     Examples
     --------
