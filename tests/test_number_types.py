@@ -13,6 +13,14 @@ ROBOTS = {"tree": trees.tree("random_a"), "mimic joints": coupled.coupled(1)}
 FRAMES = {name: robot.frame_names[-2:] for name, robot in ROBOTS.items()}
 
 
+def space_of(robot, q, v, task):
+    """The arrays of an operational space, and the results of its methods."""
+    space = treesim.operational_space(robot, q, v, task)
+    arrays = tuple(x for x in vars(space).values() if isinstance(x, np.ndarray))
+    F = space.force(space.bias)
+    return (*arrays, space.inverse_mass_jacobian, F, space.torque(F), space.acceleration(space.torque(F)))
+
+
 def functions(robot, frames):
     """Every function by name, of q, v, tau and a."""
     one = frames[0]
@@ -57,6 +65,8 @@ def functions(robot, frames):
         found[f"inverse_operational_inertia by {name}"] = lambda q, v, tau, a, name=name: (
             treesim.inverse_operational_inertia(robot, q, frames, method=name)
         )
+    for name, task in (("frame", one), ("rows", treesim.FrameTask(one, "linear"))):
+        found[f"operational_space of a {name}"] = lambda q, v, tau, a, task=task: space_of(robot, q, v, task)
     rows = treesim.FrameConstraint(one, rows="linear")
     for name in plugins.available("constrained"):
         found[f"constrained_dynamics by {name}"] = lambda q, v, tau, a, name=name: treesim.constrained_dynamics(

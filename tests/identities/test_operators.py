@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 import treesim
 from tests import trees
-from tests.operators import ANGULAR_FIRST, Operators, cross_motion
+from tests.operators import ANGULAR_FIRST, Operators, block_diagonal, cross_motion
 from tests.trees import random_state, relative_error
-from treesim.kernels.algebra.tables import tree_tables
-from treesim.kernels.dynamics import aba
+from treesim.kernels.algebra.blocks import put_articulated_block
+from treesim.kernels.algebra.spatial import articulated
+from treesim.kernels.algebra.tables import put_transform, rigid_at, tree_tables
+from treesim.kernels.dynamics import aba, pivots
+from treesim.kernels.kinematics.bodies import body_transform
 
 ROUND_OFF = 1e-10
 
@@ -162,14 +165,87 @@ def test_forward_dynamics_without_the_bias(robot, seed):
     assert relative_error(qdd, treesim.forward_dynamics(robot, *state[:2], state.tau, backend="aba")) < ROUND_OFF
 
 
+def wrenches_at_rest(robot, q, tau):
+    """f of every body by the library, for joint forces tau alone, angular part first."""
+    f = treesim.joint_wrenches(robot, q, np.zeros(robot.nv), tau, gravity=(0, 0, 0))
+    return f[:, ANGULAR_FIRST].reshape(-1)
+
+
+def inertias_of_library(robot, q):
+    """P of every body by the library, block diagonal, angular part first."""
+    art = treesim.articulated(robot, q)
+    return block_diagonal([art.inertia(name)[np.ix_(ANGULAR_FIRST, ANGULAR_FIRST)] for name in robot.body_names])
+
+
 @given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))
 def test_force_through_a_joint_is_an_articulated_inertia_and_a_correction(robot, seed):
-    """f = P alpha + z at rest, z = psi K T (eq. 31, 46): Bae and Haug's, and every other algorithm's, decomposition."""
+    """f = P alpha + z at rest, z = psi K T (eq. 31, 46, 52), and f - z = Q + L, Bae and Haug's: f and P are the
+    library's."""
     state = random_state(robot, seed)
     o = Operators(robot, state.q)
     alpha = o.phi.T @ o.Hb.T @ state.a
     T = o.M @ state.a
-    assert relative_error(o.phi @ o.Ib @ alpha, o.P @ alpha + o.psi @ o.K @ T) < ROUND_OFF
+    f, P = wrenches_at_rest(robot, state.q, T), inertias_of_library(robot, state.q)
+    assert relative_error(f, o.phi @ o.Ib @ alpha) < ROUND_OFF
+    assert relative_error(f, P @ alpha + o.psi @ o.K @ T) < ROUND_OFF
+    Q = (o.one - o.E_phi) @ f  # the forces on the links, of which f is the sum over the bodies beyond (eq. 50)
+    assert relative_error(Q, o.Ib @ alpha) < ROUND_OFF
+
+
+@given(trees.random_trees(7, joint_types=("revolute", "prismatic"), armature=0.3), st.integers(0, 1000))
+def test_the_library_applies_the_articulated_operators(robot, seed):
+    """Sweeps of `articulated` against the operators, for joints of one degree of freedom.
+
+    psi is a sum of powers (eq. 54), and from Lemma 6.1; eq. 57, 58 and 59 have the library's P and D."""
+    state = random_state(robot, seed)
+    o, art = Operators(robot, state.q), treesim.articulated(robot, state.q)
+    E_psi = o.E_phi @ (o.one - o.articulated[2] @ o.Hb)
+    powers = sum(np.linalg.matrix_power(E_psi, k) for k in range(robot.n_bodies))
+    for psi in (powers, np.linalg.inv(np.linalg.inv(o.phi) + o.K @ o.Hb)):
+        eps = state.tau - o.Hb @ psi @ o.K @ state.tau
+        assert relative_error(art.solve_lower_transposed(state.tau), eps) < ROUND_OFF
+    P = inertias_of_library(robot, state.q)
+    assert relative_error(art.solve_lower_transposed(o.Hb @ o.phi), o.Hb @ o.psi) < ROUND_OFF  # eq. 57
+    assert relative_error(o.psi @ o.Ib @ o.phi.T, o.psi @ P + P @ beyond(o.phi).T) < ROUND_OFF  # eq. 58
+    right = o.Hb @ P @ beyond(o.phi).T / art.D[:, None]
+    assert relative_error(art.solve_lower(right), o.K.T @ o.psi.T) < ROUND_OFF  # eq. 59
+
+
+def composite_inertias(robot, q):
+    """R of every body as the kernel sums them, block diagonal, angular part first."""
+    tree = tree_tables(robot.ints, robot.reals)
+    X, Ic, H = np.zeros((robot.n_bodies + 1, 12)), np.zeros((robot.n_bodies + 1, 10)), np.zeros(robot.nv)
+    for i in range(1, robot.n_bodies + 1):
+        put_transform(X, i, body_transform(tree, i, q))
+    pivots.diagonal(tree, X, Ic, H)
+    blocks = []
+    for i in range(1, robot.n_bodies + 1):
+        block = np.zeros((6, 6))
+        put_articulated_block(block, articulated(rigid_at(Ic, i)))
+        turn = np.kron(np.eye(2), robot.body_rotations[i])
+        blocks.append(turn @ block @ turn.T)
+    return block_diagonal(blocks)
+
+
+@given(trees.random_trees(7), st.integers(0, 1000))
+def test_composite_inertias_of_the_kernel_satisfy_the_lemma(robot, seed):
+    """I = R - E R E* (eq. 26) and phi I phi* = R + (phi - 1) R + R (phi - 1)* (eq. 27)."""
+    o = Operators(robot, random_state(robot, seed).q)
+    R = composite_inertias(robot, o.q)
+    assert relative_error(o.Ib, R - o.E_phi @ R @ o.E_phi.T) < ROUND_OFF
+    assert relative_error(o.phi @ o.Ib @ o.phi.T, R + beyond(o.phi) @ R + R @ beyond(o.phi).T) < ROUND_OFF
+
+
+@given(trees.random_trees(7), st.integers(0, 1000))
+def test_external_forces_reach_the_joints_by_the_powers_of_E(robot, seed):
+    """H phi f with phi = 1 + E + E^2 + ... (eq. 20): what inverse dynamics at rest subtracts for external forces f."""
+    state = random_state(robot, seed)
+    o, still = Operators(robot, state.q), np.zeros(robot.nv)
+    f = np.random.default_rng(seed).normal(size=6 * robot.n_bodies)
+    phi = sum(np.linalg.matrix_power(o.E_phi, k) for k in range(robot.n_bodies))
+    linear_first = f.reshape(-1, 6)[:, ANGULAR_FIRST]
+    tau = treesim.inverse_dynamics(robot, state.q, still, still, f_ext=linear_first, gravity=(0, 0, 0))
+    assert relative_error(tau, -o.Hb @ phi @ f) < ROUND_OFF
 
 
 def bias_forces_of_aba(robot, state):

@@ -29,8 +29,11 @@ def test_tree_1_sets():
 
 
 def test_tree_1_pattern_of_the_mass_matrix():
-    pattern = Topology(golden.TREE_1).sparsity()
-    assert tuple(set((np.flatnonzero(row) + 1).tolist()) for row in pattern) == golden.TREE_1_PATTERN
+    tree = Topology(golden.TREE_1)
+    assert tuple(set((np.flatnonzero(row) + 1).tolist()) for row in tree.sparsity()) == golden.TREE_1_PATTERN
+    bodies = range(1, tree.n_bodies + 1)  # j moves i, or i moves j: the pattern by the sets κ (F10 eq. 16)
+    related = tuple({j for j in bodies if j in tree.support(i) or i in tree.support(j)} for i in bodies)
+    assert related == golden.TREE_1_PATTERN
 
 
 @pytest.mark.parametrize(
@@ -90,6 +93,7 @@ def test_nearest_common_ancestor_is_the_end_of_the_common_path(tree, data):
 def test_pattern_counts_and_expansion_agree(tree):
     expanded = Topology(tree.dof_parent)  # the expansion of an expansion is itself
     assert tuple(expanded.dof_parent) == tuple(tree.dof_parent)
+    assert tree.n_dofs == expanded.n_bodies == sum(tree.dofs.tolist())  # F05 eq. 3
     pattern = tree.sparsity()
     assert pattern.sum() == 2 * tree.D1 + tree.n_dofs
     assert (pattern == pattern.T).all()

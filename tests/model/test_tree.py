@@ -9,6 +9,7 @@ from treesim import Body, Frame, Inertia, Joint, Placement, Tree
 from treesim.errors import ArgumentError, ModelError, UnknownNameError
 from treesim.model import generators as make
 from treesim.model.pack import axis_rotation
+from treesim.testing.samples import on_floating_base
 
 pytestmark = pytest.mark.nojit
 
@@ -180,3 +181,14 @@ def test_axis_rotation_takes_z_to_the_axis_and_is_a_rotation(x, z):
     R = axis_rotation(axis)
     assert np.abs(R[:, 2] - axis).max() < 1e-15
     assert np.abs(R @ R.T - np.eye(3)).max() < 1e-14 and np.linalg.det(R) > 0
+
+
+def test_a_floating_base_is_a_joint_of_six_degrees_of_freedom():
+    """F10 section 2: its bodies follow it, and its own degrees of freedom are a chain from the fixed base."""
+    tree = trees.tree("random_a")
+    floating = on_floating_base(tree)
+    assert floating.bodies[0].joint.type == "floating" and floating.nv == tree.nv + 6
+    assert floating.parent.tolist() == [0, *(tree.parent + 1).tolist()]
+    assert floating.dof_parent.tolist() == [*range(6), *(tree.dof_parent + 6).tolist()]
+    assert [body.inertia for body in floating.bodies[1:]] == [body.inertia for body in tree.bodies]
+    assert (floating.gravity == tree.gravity).all()

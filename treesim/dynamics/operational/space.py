@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ... import plugins
-from ...engine.call.evaluate import Argument, coerce, refuse_overflow
+from ...engine.call.evaluate import Argument, coerce, in_precision, precision, refuse_overflow
 from ...engine.call.fast_entry import FastEntry
 from ...engine.call.generic import compiled
 from ...errors import ArgumentError
@@ -42,6 +42,9 @@ RTOL = 1e-9
 FLOOR = 1e-3  # with RTOL: what moves 1e12 times less easily than the rest moves by round-off only
 LTDL = "ltdl"  # the method whose factors J̄ and β need anyway
 CONSISTENT = FastEntry(consistent_inverse_states)
+
+
+ARRAYS = ("jacobian", "inverse_inertia", "inertia", "jbar", "nullspace", "bias")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,14 +102,13 @@ class OperationalSpace(ReprMixin):
         return f"<OperationalSpace{name}: {m} rows, rank {rank}, nv {nv}{batch(self.bias)}>"
 
     def _repr_fields(self) -> list[tuple[str, Any]]:
-        labels = ("jacobian", "inverse_inertia", "inertia", "rank", "jbar", "nullspace", "bias")
-        return arrays(self, *labels)
+        return arrays(self, *ARRAYS[:3], "rank", *ARRAYS[3:])
 
     @cached_property
     def inverse_mass_jacobian(self) -> np.ndarray:
         """H^-1 J' (..., nv, m), not necessary for the other results."""
         assert self._mass_jacobian is not None
-        return self._mass_jacobian()
+        return in_precision("H^-1 J'", self._mass_jacobian(), self.bias.dtype)
 
     def acceleration(self, tau: ArrayLike) -> np.ndarray:
         """Return the tasks' accelerations under generalised forces.
@@ -137,7 +139,8 @@ class OperationalSpace(ReprMixin):
             (..., m) task forces F = Λ (xddot - β). If the rank is below m, `torque(F)` produces the attainable part of
             xddot.
         """
-        wanted = coerce(Argument("acceleration", acceleration, (self.bias.shape[-1],)))
+        given = Argument("acceleration", acceleration, (self.bias.shape[-1],))
+        wanted = coerce(given, precision(self.bias, acceleration))
         return _apply(self.inertia, "acceleration", wanted - self.bias)
 
     def torque(self, force: ArrayLike, tau0: ArrayLike | None = None) -> np.ndarray:
@@ -161,7 +164,7 @@ class OperationalSpace(ReprMixin):
 
 
 def _apply(matrix: np.ndarray, label: str, vector: ArrayLike) -> np.ndarray:
-    x = coerce(Argument(label, vector, (matrix.shape[-1],)))
+    x = coerce(Argument(label, vector, (matrix.shape[-1],)), precision(matrix, vector))
     return (matrix @ x[..., None])[..., 0]
 
 
@@ -234,6 +237,7 @@ def operational_space(
     robot = checked_robot(robot)
     if not 0 < rtol < 1:
         raise ArgumentError(f"rtol must lie between 0 and 1, got {rtol}")
+    number = precision(q, v)  # computed in double precision; float32 arguments have results in float32
     several = several_of(tasks)
     plain = in_world_axes(reference) and {*map(type, several)} == {str} and len({*several}) == len(several)
     listed = [] if plain else listed_tasks(several)
@@ -246,7 +250,7 @@ def operational_space(
         if regular is not None:
             inertia, jbar, nullspace = regular
             space = OperationalSpace(J, inverse, inertia, len(J), jbar, nullspace, bias, robot.name)
-            return _with_mass_jacobian(space, robot, base, None)
+            return _finished(space, robot, base, None, number)
     else:
         T, J, inverse, bias = combined(base, listed, reference)
     inertia, rank = invert_on_range(inverse, rtol)
@@ -254,11 +258,16 @@ def operational_space(
     nullspace = base.null_projection(robot, jbar if T is None else jbar @ T)
     refuse_overflow("the operational space", nullspace, bias)  # all else enters one of the two
     space = OperationalSpace(J, inverse, inertia, rank, jbar, nullspace, bias, robot.name)
-    return _with_mass_jacobian(space, robot, base, T)
+    return _finished(space, robot, base, T, number)
 
 
-def _with_mass_jacobian(space: OperationalSpace, robot: Tree, base: BaseRows, T: np.ndarray | None) -> OperationalSpace:
-    """Return the space, which will compute H^-1 J' of combinations T of the base rows when it is read."""
+def _finished(
+    space: OperationalSpace, robot: Tree, base: BaseRows, T: np.ndarray | None, number: type[np.floating]
+) -> OperationalSpace:
+    """Return the space in a number type; it will compute H^-1 J' of combinations T of the base rows when it is read."""
+    if number is not np.float64:
+        rounded: dict[str, Any] = {label: in_precision(label, getattr(space, label), number) for label in ARRAYS}
+        space = replace(space, **rounded)
     object.__setattr__(space, "_mass_jacobian", partial(_mass_jacobian, robot, base, T))
     return space
 
