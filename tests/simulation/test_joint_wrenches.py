@@ -1,5 +1,7 @@
 """Wrenches across joints and fixed joints in steps: sensors, trajectories, rollouts and measures agree."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -176,3 +178,19 @@ def test_measures_of_wrenches_are_joint_wrenches():
     found = treesim.joint_wrenches(robot, runs.q[0, -1], runs.v[0, -1], tau, joints="to_mount")
     assert np.abs(wrench(runs.q[0, -1], runs.v[0, -1], tau) - found).max() == 0
     assert abs(runs.measures["last"][0] - found[4]) < 1e-9 * np.abs(found).max()
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".nc"])
+def test_points_of_older_files_have_no_links(suffix, tmp_path):
+    if suffix == ".nc":
+        pytest.importorskip("xarray")
+    run = moving(with_shapes("mount", "upper"), "floating", (), [treesim.Ground()], contact_points=True)
+    old = [name for name in run.contact.points.dtype.names if "link" not in name]
+    points = np.zeros(len(run.contact.points), [(name, run.contact.points.dtype[name]) for name in old])
+    for name in old:
+        points[name] = run.contact.points[name]
+    older = replace(run, contact=replace(run.contact, points=points))
+    loaded = treesim.Trajectory.load(older.save(tmp_path / f"run{suffix}"))
+    assert loaded.contacts(0).dtype.names == tuple(old)
+    with pytest.raises(treesim.ArgumentError, match="contact_points=True"):
+        loaded.joint_wrench("to_mount")
