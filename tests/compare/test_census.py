@@ -6,10 +6,12 @@ import pytest
 
 from tests.compare import faulty_engine as faulty
 from tests.compare.test_checks import URDF
+from tests.compare.test_scenes import FINGERS, Twin
 from treesim.compare import take_census
 from treesim.compare.census import AGREES, DIFFERS, FAILED, KNOWN, REFUSED
 from treesim.compare.treesim_engine import TreesimEngine
 
+pytestmark = pytest.mark.filterwarnings("ignore::treesim.UrdfWarning")
 FEW = {"states": 2, "steps": 3}
 LINK = '<robot name="stone"><link name="stone"/></robot>'
 ON_MASS = '<link name="base"><inertial><mass value="3"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'
@@ -53,3 +55,9 @@ def test_a_known_fault_explains_what_differs_in_the_file_alone():
     assert (of(faulty.lose_a_mass).outcome, of(faulty.lose_a_mass).why) == (KNOWN, "it loses masses")
     assert of(faulty.lose_a_mass_untold).outcome == DIFFERS
     assert "disagree, first on mass (raw level)" in of(faulty.lose_a_mass_untold).why
+
+
+def test_scenes_and_numberings_are_part_of_a_row():
+    (row,) = take_census([FINGERS], Twin(), "fixed", **FEW, scenes=["pd", "standing"], renumber=True).findings
+    assert row.outcome == AGREES and row.errors["pd"] == 0.0 and row.tolerances["pd"] == 1e-10
+    assert row.skipped["standing"] == "the base is fixed"

@@ -10,7 +10,7 @@ import pytest
 
 from tests.compare.test_checks import URDF
 from tests.compare.test_comparison import FEW, Named, wrong
-from treesim.compare import Control, compare
+from treesim.compare import Control, Row, compare
 from treesim.plotting.comparison import page, write_page
 
 pytest.importorskip("matplotlib")
@@ -22,7 +22,11 @@ def found():
     both = compare(URDF, [Named("one"), Named("two", distort=wrong)], **FEW)
     first, second = both.reports
     controls = (Control("mass +0.1 %", True, True, "mass at body 'upper'"), Control("motors on", True, False, "missed"))
-    first = replace(first, controls=controls, explanations=(f"a product of inertia {ATTACK}",))
+    more = (
+        Row("limit_impulse", "scene", 9, 2e-3, 2e-3, 1e-2, True, "joint 'elbow'", "treesim 1, engine 2"),
+        Row("mass_matrix", "numbered", 5, 0.2, 0.1, 1e-12, False, known_fault="it assumes an order"),
+    )
+    first = replace(first, rows=first.rows + more, controls=controls, explanations=(f"a product of inertia {ATTACK}",))
     return replace(both, robot=f"arm {ATTACK}", reports=(first, replace(second, failures={"raw": "it crashed"})),
                    refused={"three": "it is tired"})  # fmt: skip
 
@@ -56,7 +60,8 @@ def test_everything_is_told(text):
         "not passed", "Compared with one 1.0", "Compared with two 1.0", "three was not compared: it is tired",
         "it crashed",
         "mass matrix", "joint 'shoulder'", "What would explain it", "Negative controls", "missed", "Free motion",
-        "are expected.", "Error of energy", "g(t): treesim from its perturbed run",
+        "are expected.", "limit impulse", "treesim 1, engine 2", "known fault",
+        "Error of energy", "g(t): treesim from its perturbed run",
     ):  # fmt: skip
         assert part in details, part
 

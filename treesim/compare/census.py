@@ -6,21 +6,25 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import treesim
 
 from ..errors import SingularInertiaError, TreesimError, UnsupportedError, UrdfError
 from ..system.display import ReprMixin
-from ..types import Base
+from ..types import BaseChoice
 from ..validation.values import checked_parts
 from .adapter import EngineAdapter
 from .checks import compare_source
 from .engines import chosen_engines
 from .isolation import TIME_LIMIT, Isolated
+from .renumbering import OwnRows, own_rows, with_renumberings
 from .report import Report
-from .results import CANONICAL
-from .source import read
+from .results import CANONICAL, RAW
+from .scene_checks import SCENE, chosen_scenes
+from .scene_comparison import with_scenes
+from .source import RobotSource, read
 from .treesim_engine import TreesimEngine
 
 AGREES, KNOWN, DIFFERS, FAILED, REFUSED = OUTCOMES = "agrees", "known fault", "differs", "failed", "refused"
@@ -43,11 +47,13 @@ class CensusRow:
         acts. DIFFERS: a quantity differs. FAILED: the engine crashed, exceeded the time limit, or raised. REFUSED: the
         engine or treesim does not support the robot.
     errors : dict
-        Largest error of each quantity at the canonical level.
+        Largest error of each quantity at the canonical level, and of each row of a scene.
     why : str
-        Reason for any outcome but AGREES, one sentence; names the known fault if there is one.
+        Reason for any outcome but AGREES, one sentence; names the known faults if there are any, with AGREES too.
     skipped : dict
         Quantities that were not compared, and the reasons.
+    tolerances : dict
+        Tolerances of `errors`.
     """
 
     robot: str
@@ -57,6 +63,7 @@ class CensusRow:
     errors: dict[str, float] = field(default_factory=dict)
     why: str = ""
     skipped: dict[str, str] = field(default_factory=dict)
+    tolerances: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, repr=False)
@@ -109,7 +116,7 @@ class Census(ReprMixin):
         )
 
     def largest_errors(self, engine: str) -> dict[str, float]:
-        """Return the largest error of each quantity over all robots that agree with an engine, at the canonical level.
+        """Return the largest error of each quantity over all robots that agree with an engine.
 
         Parameters
         ----------
@@ -121,9 +128,28 @@ class Census(ReprMixin):
         dict
             Errors by quantity, relative to physical scales.
         """
-        agreed = [each.errors for each in self.findings if (each.engine, each.outcome) == (engine, AGREES)]
-        quantities = dict.fromkeys(quantity for errors in agreed for quantity in errors)
-        return {quantity: max(errors.get(quantity, 0.0) for errors in agreed) for quantity in quantities}
+        return _largest([each.errors for each in self._agreed(engine)])
+
+    def largest_shares(self, engine: str) -> dict[str, float]:
+        """Return the largest error of each quantity as a part of its tolerance, over the same robots.
+
+        Parameters
+        ----------
+        engine : str
+            Name of the engine.
+
+        Returns
+        -------
+        dict
+            Parts of tolerances by quantity.
+        """
+        found = self._agreed(engine)
+        return _largest(
+            [{name: each.errors[name] / each.tolerances[name] for name in each.tolerances} for each in found]
+        )
+
+    def _agreed(self, engine: str) -> list[CensusRow]:
+        return [each for each in self.findings if (each.engine, each.outcome) == (engine, AGREES)]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as dictionaries, lists, numbers and strings.
@@ -139,12 +165,14 @@ class Census(ReprMixin):
 def take_census(
     robots: str | Iterable[str],
     engines: str | EngineAdapter | Sequence[str | EngineAdapter],
-    bases: Base | Sequence[Base] = ("fixed", "floating"),
+    bases: BaseChoice | Sequence[BaseChoice] = ("fixed", "floating"),
     seed: int = 0,
     states: int = 20,
     steps: int = 200,
     timeout: float = TIME_LIMIT,
     progress: Callable[[str], None] = lambda text: None,
+    scenes: str | Sequence[str] = (),
+    renumber: bool = False,
 ) -> Census:
     """Compare treesim with engines on many robots; a failure on one robot becomes a row, not an exception.
 
@@ -154,7 +182,7 @@ def take_census(
         Sources that `treesim.load` reads.
     engines : str, EngineAdapter, or a sequence of them
         Engine adapters, or their names. Each engine runs in a process of its own.
-    bases : {"fixed", "floating"} or a sequence of them
+    bases : {"fixed", "floating", "auto"} or a sequence of them
         Bases on which each robot is compared.
     seed, states, steps : int
         As for `compare`.
@@ -162,6 +190,8 @@ def take_census(
         Time limit [s] of an engine for one robot at one level.
     progress : callable
         Called with the name of the robot that is compared next.
+    scenes, renumber
+        As for `compare`.
 
     Returns
     -------
@@ -179,17 +209,32 @@ def take_census(
     adapters = chosen_engines("engines", engines)
     kinds: tuple[Any, ...] = checked_parts("bases", bases, str)
     how = {"seed": seed, "states": states, "steps": steps}
+    more = _Further(chosen_scenes(scenes), renumber)
     versions = {"treesim": treesim.__version__} | {engine.name: engine.version() for engine in adapters}
     with ExitStack() as stack:
         apart = [stack.enter_context(Isolated(engine, timeout)) for engine in adapters]
         for robot in sources:
             for base in kinds:
                 progress(f"{robot}, {base} base")
-                findings += _of(robot, base, apart, how)
+                findings += _of(robot, base, apart, more, how)
     return Census(tuple(findings), versions)
 
 
-def _of(robot: str, base: Base, engines: Sequence[EngineAdapter], how: dict[str, Any]) -> Iterator[CensusRow]:
+class _Further(NamedTuple):
+    """Further comparisons: the names of scenes, and whether robots are renumbered."""
+
+    scenes: list[str]
+    renumber: bool
+
+    def of(self, report: Report, source: RobotSource, engine: EngineAdapter, own: OwnRows | None) -> Report:
+        """Return the report with these comparisons."""
+        report = report if own is None else with_renumberings(report, source, engine, own)
+        return with_scenes(report, source, engine, self.scenes, report.seed, False) if self.scenes else report
+
+
+def _of(
+    robot: str, base: BaseChoice, engines: Sequence[EngineAdapter], more: _Further, how: dict[str, Any]
+) -> Iterator[CensusRow]:
     try:
         source = read(robot, base)
     except TreesimError as error:
@@ -199,10 +244,12 @@ def _of(robot: str, base: Base, engines: Sequence[EngineAdapter], how: dict[str,
     if source.robot.nv == 0:
         yield from (CensusRow(robot, base, engine.name, REFUSED, why="nothing moves") for engine in engines)
         return
+    methods = own_rows(source, how["seed"]) if more.renumber else None
     for engine in engines:
         try:
             own = TreesimEngine(engine.integrator, "generic")  # its compiled code serves all robots
-            yield _finding(robot, compare_source(source, engine, **how, own=own))
+            report = compare_source(source, engine, **how, own=own)
+            yield _finding(robot, more.of(report, source, engine, methods))
         except UnsupportedError as error:
             yield CensusRow(robot, base, engine.name, REFUSED, why=str(error))
         except TreesimError as error:
@@ -220,9 +267,16 @@ def _cause(error: TreesimError) -> str:
 
 
 def _finding(robot: str, report: Report) -> CensusRow:
-    dynamics_agree = all(row.passed for row in report.rows if row.level == CANONICAL)
+    dynamics_agree = all(row.accepted for row in report.rows if row.level != RAW)
     differs = KNOWN if report.explanations and dynamics_agree else DIFFERS
     outcome = FAILED if report.failures else AGREES if report.passed else differs
-    why = "" if report.passed else "; ".join(report.explanations) or report.summary
-    errors = {row.quantity: row.largest for row in report.rows if row.level == CANONICAL}
-    return CensusRow(robot, report.base, report.engine, outcome, errors, why, report.skipped)
+    faults = dict.fromkeys(row.known_fault for row in report.rows if row.known_fault)
+    why = "; ".join(faults) if report.passed else "; ".join(report.explanations) or report.summary
+    rows = [row for row in report.rows if row.level in (CANONICAL, SCENE)]
+    errors, tolerances = {row.quantity: row.largest for row in rows}, {row.quantity: row.tolerance for row in rows}
+    return CensusRow(robot, report.base, report.engine, outcome, errors, why, report.skipped, tolerances)
+
+
+def _largest(each: Sequence[dict[str, float]]) -> dict[str, float]:
+    """Return the largest number of each name."""
+    return {name: max(numbers[name] for numbers in each if name in numbers) for name in dict.fromkeys(chain(*each))}

@@ -102,9 +102,12 @@ def limit(scene: Scene, ours: OwnRun, theirs: SceneRun) -> Iterator[Row]:
     allowed = ROUNDING + speed * (soft.time_constant + scene.dt)
     note = f"beyond the limit (rad, m), at up to {speed:.2g} rad/s; treesim: {(own.q[:, place] - upper).max():.1e}"
     yield Measure("limit_overshoot", overshoot, allowed, note, where).row(scene)
-    mine, other = _limit_impulse(scene, own, k), _limit_impulse(scene, theirs, k)
+    mine, other = (_limit_impulse(scene, run, k) for run in (own, theirs))
+    if theirs.limit_impulse is not None:
+        other = float(theirs.limit_impulse[k])
     allowed = (soft.time_constant + scene.dt) / (scene.steps * scene.dt)
     note = f"relative; treesim {mine:.4g} N m s, engine {other:.4g} N m s"
+    note += ", from its motion" if theirs.limit_impulse is None else ", as it reports"
     yield Measure("limit_impulse", abs(other / mine - 1), allowed, note, where).row(scene)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import UnsupportedError
+from ..errors import TreesimError, UnsupportedError
 from ..model.tree import Tree
 from .adapter import EngineAdapter, SimulatingAdapter
 from .checks import summarized
@@ -19,7 +20,7 @@ from .scene_kinds import SCENES, with_joints
 from .scenes import Scene, SceneRun
 from .source import RobotSource
 
-WRONG = 1.1  # factor of deliberate errors
+WRONG, HEAVIER = 1.1, 1.01  # factors of deliberate errors, the latter of the weight
 CHANGES = (
     "without joint friction, effort and velocity limits and loops; limits, damping, armature and shapes act in their "
     "own scenes only; damping and armature are 2/s and 0.5 of the joints' inertias; on the plane all bodies have "
@@ -36,20 +37,15 @@ def with_scenes(
     skipped, failures = dict(NEVER_COMPARED), {}
     for name in names:
         try:
-            scene, theirs = _simulated(source, engine, name, seed)
+            runs = _runs(source, engine, name, seed)
         except UnsupportedError as error:
             skipped[name] = str(error)
-            continue
         except EngineError as error:
             failures[f"scene {name}"] = str(error)
-            continue
-        own = OwnRun.of(scene, theirs.integrator)
-        if reason := unsettled(scene, own.run):
-            skipped[name] = reason
-            continue
-        right = scene_rows(scene, own, theirs)
-        rows += right
-        found += scene_controls(scene, theirs, right) if controls else []
+        else:
+            right = scene_rows(*runs)
+            rows += right
+            found += scene_controls(runs, right) if controls else []
     return summarized(
         replace(
             report, rows=(*report.rows, *rows), skipped=report.skipped | skipped, failures=report.failures | failures,
@@ -58,23 +54,42 @@ def with_scenes(
     )  # fmt: skip
 
 
-def scene_controls(scene: Scene, theirs: SceneRun, right: Sequence[Row]) -> list[Control]:
-    """Return a control for each number of the scene that is made 10 % wrong in treesim."""
-    known = {row.quantity for row in right if not row.passed}
-    found = []
-    for name, alter in ALTERED.get(scene.name, {}).items():
-        wrong = scene_rows(scene, OwnRun.of(alter(scene), theirs.integrator), theirs)
-        new = [row.quantity for row in wrong if not row.passed and row.quantity not in known]
-        found.append(Control(name, True, bool(new), new[0] if new else "not noticed"))
-    return found
+class _Runs(NamedTuple):
+    """A scene, treesim's motion and the engine's."""
+
+    scene: Scene
+    own: OwnRun
+    theirs: SceneRun
 
 
-def _simulated(source: RobotSource, engine: EngineAdapter, name: str, seed: int) -> tuple[Scene, SceneRun]:
-    """Return a scene and its motion in the engine; raises UnsupportedError if it cannot be compared."""
+def _runs(source: RobotSource, engine: EngineAdapter, name: str, seed: int) -> _Runs:
+    """Return the motions of a scene.
+
+    Raises UnsupportedError with the reason if it is not compared, EngineError if the engine or treesim fails.
+    """
     if not isinstance(engine, SimulatingAdapter):
         raise UnsupportedError(f"the adapter to {engine.title} simulates no scenes")
     scene = SCENES[name](source, seed)
-    return scene, engine.simulate(scene)
+    theirs = engine.simulate(scene)
+    try:
+        own = OwnRun.of(scene, theirs.integrator)
+    except TreesimError as error:
+        raise EngineError(f"treesim: {error}") from error
+    if reason := unsettled(scene, own.run):
+        raise UnsupportedError(reason)
+    return _Runs(scene, own, theirs)
+
+
+def scene_controls(runs: _Runs, right: Sequence[Row]) -> list[Control]:
+    """Return a control for each number of the scene that is made wrong in treesim."""
+    known = {row.quantity for row in right if not row.passed}
+    found = []
+    for name, alter in ALTERED[runs.scene.name].items():
+        scene = alter(runs.scene)
+        wrong = scene_rows(scene, OwnRun.of(scene, runs.theirs.integrator), runs.theirs)
+        new = [row.quantity for row in wrong if not row.passed and row.quantity not in known]
+        found.append(Control(name, True, bool(new), new[0] if new else "not noticed"))
+    return found
 
 
 def _scaled(robot: Tree, label: str) -> Tree:
@@ -87,10 +102,6 @@ def _gains(scene: Scene) -> Scene:
 
 def _torque(scene: Scene) -> Scene:
     return scene._replace(law=scene.law._replace(amplitude=WRONG * scene.law.amplitude))
-
-
-def _push(scene: Scene) -> Scene:
-    return scene._replace(law=scene.law._replace(constant=WRONG * scene.law.constant))
 
 
 def _limit(scene: Scene) -> Scene:
@@ -120,6 +131,18 @@ def _friction(scene: Scene) -> Scene:
     return scene._replace(friction=WRONG * scene.friction)
 
 
+def _weight(scene: Scene) -> Scene:
+    return scene._replace(robot=_with_gravity(scene.robot, HEAVIER * scene.robot.gravity))
+
+
+def _lateral(scene: Scene) -> Scene:
+    return scene._replace(robot=_with_gravity(scene.robot, scene.robot.gravity * np.array([1, WRONG, 1])))
+
+
+def _with_gravity(robot: Tree, gravity: np.ndarray) -> Tree:
+    return with_joints(robot, lambda joint: {}, gravity, shapes=True)
+
+
 ALTERED: dict[str, dict[str, Callable[[Scene], Scene]]] = {
     "torques": {"torques +10 %": _torque},
     "pd": {"PD gains +10 %": _gains},
@@ -127,5 +150,7 @@ ALTERED: dict[str, dict[str, Callable[[Scene], Scene]]] = {
     "armature": {"armature +10 %": lambda scene: scene._replace(robot=_scaled(scene.robot, "armature"))},
     "limit": {"distance of the limit +10 %": _limit},
     "mimic": {"multiplier of mimic joints +10 %": _multiplier},
+    "standing": {"weight +1 %": _weight},
+    "push_held": {"lateral push +10 %": _lateral},
     "push_sliding": {"friction of the plane +10 %": _friction},
 }

@@ -196,6 +196,8 @@ class SceneRun(NamedTuple):
         Forces of the plane.
     mimic_gap : float
         Largest deviation [rad, m] of a mimic joint from its position.
+    limit_impulse : ndarray, shape (nv,), optional
+        Total impulse [N s, N m s] of the position limits, if the engine reports it.
     """
 
     q: np.ndarray
@@ -205,3 +207,4 @@ class SceneRun(NamedTuple):
     softness: Softness | None = None
     ground: GroundForces | None = None
     mimic_gap: float = 0.0
+    limit_impulse: np.ndarray | None = None

@@ -215,8 +215,9 @@ class ForceTorque(Sensor):
     constrained frames act on these links, their forces are: the reading is that of a joint which transmits them, too.
 
     Contact forces are known of bodies, not of the links that are welded together in one. The reading of a fixed joint
-    is NaN in steps with contact on its body if both sides of the joint have collision shapes. External forces that are
-    given by body (N, 6) act on the body's own link.
+    is NaN in steps with contact on its body if both sides of the joint have collision shapes; then
+    `Trajectory.joint_wrench` takes them from contact points. External forces that are given by body (N, 6) act on the
+    body's own link.
 
     Parameters
     ----------

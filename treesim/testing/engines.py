@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .. import plugins
-from ..compare.adapter import EngineAdapter
+from ..compare.adapter import EngineAdapter, SimulatingAdapter
 from ..compare.comparison import compare
 from ..compare.engine_model import EngineModel
 from ..compare.engines import find_engine
@@ -23,6 +23,7 @@ from .samples import Robots, on_floating_base, robots_of
 BATCH = (2, 3)  # shape of a batch of states
 EXACT, OF_A_DIFFERENCE = 1e-12, 1e-6  # allowed absolute errors of maps, and of finite differences
 STEP = 1e-5  # [s] of the difference
+DRIVEN = ("torques", "pd", "damping")  # scenes that adapters with `simulate` must support
 STATES, STEPS = 5, 50  # of the comparison, and steps of trajectories
 
 
@@ -36,8 +37,8 @@ def engine_robots() -> tuple[Tree, ...]:
 def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conformance:
     """Check an adapter to another engine on robots.
 
-    The engine must agree with treesim (`compare`) at single states and along a trajectory if it has one. Its
-    layout must pass `check_layout`.
+    The engine must agree with treesim (`compare`) at single states, along a trajectory if it has one, and in driven
+    motions if the adapter simulates scenes. Its layout must pass `check_layout`.
 
     Parameters
     ----------
@@ -100,7 +101,8 @@ def _check_robot(checks: Checks, engine: EngineAdapter, robot: Tree) -> bool:
     if checks.findings[-1].problem is not None:
         return True
     with checks.require("agrees with treesim", robot.name):
-        report = compare(robot, engine, states=STATES, steps=STEPS)
+        scenes = DRIVEN if isinstance(engine, SimulatingAdapter) else ()
+        report = compare(robot, engine, states=STATES, steps=STEPS, scenes=scenes)
         demand(report.passed, str(report.summary))
     _try_layout(checks, model.layout, robot)
     return True

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from treesim_lab.cli.census import _grouped
+from treesim_lab.cli.census import _grouped, _scenes
 from typer.testing import CliRunner
 
 from treesim.cli.main import app
 from treesim.compare import Census, CensusRow
-from treesim.compare.census import REFUSED
+from treesim.compare.census import AGREES, REFUSED
 
 
 def test_rows_of_one_reason_share_a_line():
@@ -21,4 +21,16 @@ def test_rows_of_one_reason_share_a_line():
 
 def test_the_command_refuses_other_bases():
     result = CliRunner().invoke(app, ["census", "ur5", "--base", "flying"])
-    assert result.exit_code == 2 and "fixed, floating or both" in result.output
+    assert result.exit_code == 2 and "fixed, floating, both or auto" in result.output
+
+
+def test_scenes_have_a_table_of_their_own():
+    rows = [
+        CensusRow(robot, "fixed", engine, AGREES, {"bias": 1e-16, "limit_position": error}, "", {},
+                  {"bias": 1e-12, "limit_position": 1e-3})
+        for robot, engine, error in (("ox", "a", 2e-4), ("elk", "a", 5e-4), ("ox", "b", 0.0))
+    ]  # fmt: skip
+    table = _scenes(Census(tuple(rows), {}))
+    assert [list(column.cells) for column in table.columns] == [
+        ["limit position"], ["5.0e-04 (2; 0.5)"], ["0.0e+00 (1; 0)"],
+    ]  # fmt: skip

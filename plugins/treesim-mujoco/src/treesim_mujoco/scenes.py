@@ -37,6 +37,7 @@ def simulate(scene: Scene) -> SceneRun:
     q_whole = scene.robot.expand(scene.q0)
     data.qpos[:] = layout.configuration_to_engine(q_whole)
     data.qvel[:] = layout.velocity_to_engine(q_whole, scene.robot.expand_velocity(scene.v0))
+    impulse = np.zeros(whole.nv)
     states, forces, overlap, gap = [(q_whole, scene.robot.expand_velocity(scene.v0))], [], [], 0.0
     for k in range(scene.steps):
         q, v = states[-1]
@@ -44,6 +45,7 @@ def simulate(scene: Scene) -> SceneRun:
         tau[kept[1]] = scene.law.torque(scene.robot, k * scene.dt, q[kept[0]], v[kept[1]])
         data.qfrc_applied[:] = layout.force_to_engine(q, tau)
         mujoco.mj_step(model, data)
+        impulse += scene.dt * layout.force_from_engine(q, np.array(data.qfrc_constraint))
         q = layout.configuration_from_engine(np.array(data.qpos))
         states.append((q, layout.velocity_from_engine(q, np.array(data.qvel))))
         gap = max(gap, float(np.abs(q - scene.robot.expand(q[kept[0]])).max(initial=0.0)))
@@ -58,6 +60,7 @@ def simulate(scene: Scene) -> SceneRun:
         q[:, kept[0]], v[:, kept[1]], INTEGRATOR, f"{FREE}; {SOFT}" if constrained else FREE,
         _softness(model, scene) if constrained else None,
         GroundForces.of_points(forces, overlap) if scene.friction is not None else None, gap,
+        impulse[kept[1]] if scene.limits else None,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from treesim.compare.census import Census, CensusRow
-    from treesim.types import Base
+    from treesim.types import BaseChoice
 
 
 @guarded
@@ -32,10 +32,16 @@ def census(
     against: Annotated[
         str, typer.Option(help="Other engines, separated by commas (`treesim plugins` lists them).")
     ] = "pybullet,mujoco,pinocchio",
-    base: Annotated[str, typer.Option(help="fixed, floating, or both.")] = "both",
+    base: Annotated[str, typer.Option(help="fixed, floating, both, or auto.")] = "both",
     states: Annotated[int, typer.Option(min=1, help="Number of random states.")] = 20,
     steps: Annotated[int, typer.Option(min=0, help="Steps of the trajectory; 0 for none.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the random states.")] = 0,
+    scenes: Annotated[
+        str, typer.Option(help="Scenes as for `treesim compare`, separated by commas, or all.", show_default=False)
+    ] = "",
+    renumber: Annotated[
+        bool, typer.Option("--renumber", help="Also compare numberings of the bodies that are not depth-first.")
+    ] = False,
     timeout: Annotated[float, typer.Option(help="Time limit of an engine for one robot at one level (s).")] = 60.0,
     json: JsonOption = False,
 ) -> None:
@@ -49,16 +55,17 @@ def census(
     from treesim.compare.engines import find_engine
     from treesim.urdf import installed_robots
 
-    if base not in ("fixed", "floating", "both"):
-        raise ArgumentError(f"--base must be fixed, floating or both, not {base!r}")
-    bases: tuple[Base, ...] = ("fixed", "floating") if base == "both" else (base,)  # type: ignore[assignment]
+    if base not in ("fixed", "floating", "both", "auto"):
+        raise ArgumentError(f"--base must be fixed, floating, both or auto, not {base!r}")
+    bases: tuple[BaseChoice, ...] = ("fixed", "floating") if base == "both" else (base,)  # type: ignore[assignment]
     names = robots or [entry.name for entry in installed_robots()]
     engines = [find_engine(name.strip()) for name in against.split(",")]
     checked_positive("--timeout", timeout)
     with messages().status("comparing ...") as status:
         found = take_census(
-            names, engines, bases, seed, states, steps, timeout, lambda text: status.update(f"{text} ...")
-        )
+            names, engines, bases, seed, states, steps, timeout, lambda text: status.update(f"{text} ..."),
+            [name.strip() for name in scenes.split(",") if name.strip()], renumber,
+        )  # fmt: skip
     if json:
         print_json(found.to_dict())
     else:
@@ -69,6 +76,7 @@ def census(
 
 def _print(found: Census) -> None:
     from treesim.compare.census import OUTCOMES
+    from treesim.compare.diagnosis import CAUSES
 
     console = output()
     versions = ", ".join(f"{name} {number}" for name, number in found.versions.items())
@@ -76,9 +84,12 @@ def _print(found: Census) -> None:
     console.print(_counts(found))
     if found.count("agrees"):
         console.print(_largest(found))
-    for outcome in OUTCOMES[1:]:
-        for line in _grouped([each for each in found.findings if each.outcome == outcome]):
-            console.print(f"{outcome}: {line}", soft_wrap=True)
+        if any(each.tolerances.keys() - CAUSES for each in found.findings):
+            console.print(_scenes(found))
+    for outcome in OUTCOMES:
+        title = "agrees, but for a known fault" if outcome == "agrees" else outcome
+        for line in _grouped([each for each in found.findings if each.outcome == outcome and each.why]):
+            console.print(f"{title}: {line}", soft_wrap=True)
 
 
 def _counts(found: Census) -> Table:
@@ -105,6 +116,33 @@ def _largest(found: Census) -> Table:
         cells = (f"{each[quantity]:.1e}" if quantity in each else "-" for each in errors.values())
         table.add_row(quantity.replace("_", " "), *cells)
     return table
+
+
+def _scenes(found: Census) -> Table:
+    """Return the table of the largest errors in scenes, the robots compared, and the part of the tolerance."""
+    from rich.table import Table
+
+    from treesim.compare.diagnosis import CAUSES
+
+    table = Table("largest error in scenes (robots; part of the tolerance)")
+    engines = dict.fromkeys(each.engine for each in found.findings)
+    quantities = dict.fromkeys(name for each in found.findings for name in each.errors if name not in CAUSES)
+    columns = []
+    for engine in engines:
+        table.add_column(engine)
+        columns.append(_scene_cells(found, engine, quantities))
+    for quantity, *cells in zip(quantities, *columns, strict=True):
+        table.add_row(quantity.replace("_", " "), *cells)
+    return table
+
+
+def _scene_cells(found: Census, engine: str, quantities: Iterable[str]) -> list[str]:
+    errors, shares = found.largest_errors(engine), found.largest_shares(engine)
+    rows = [each for each in found.findings if (each.engine, each.outcome) == (engine, "agrees")]
+    robots = {name: sum(name in each.errors for each in rows) for name in errors}
+    return [
+        f"{errors[name]:.1e} ({robots[name]}; {shares[name]:.1g})" if name in errors else "-" for name in quantities
+    ]
 
 
 def _grouped(rows: list[CensusRow]) -> Iterator[str]:
