@@ -4,12 +4,15 @@ import importlib.util
 import re
 import shlex
 import tomllib
+from collections import Counter
 from itertools import chain
 from pathlib import Path
 
 import pytest
 
+import treesim
 from treesim import plugins
+from treesim.cli.main import PANELS
 from treesim.cli.plugin_commands import COMMANDS_OF
 
 ROOT = Path(__file__).parent.parent
@@ -18,11 +21,16 @@ PAGES = sorted(FOLDER.glob("*.md"))
 SOURCES = [*ROOT.glob("treesim/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]
 
 
-def regenerate():
-    spec = importlib.util.spec_from_file_location("regenerate", FOLDER / "regenerate.py")
+def program(path):
+    """A file of docs/ as a module."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def regenerate():
+    return program(FOLDER / "regenerate.py")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
@@ -74,3 +82,29 @@ def test_specialized_is_spelt_in_one_way():
     """As the engine's name is, which users type."""
     written = [*PAGES, *ROOT.glob("*.md"), *SOURCES]
     assert [path for path in written if "special" + "ise" in path.read_text(encoding="utf-8").lower()] == []
+
+
+def extension(name):
+    return program(FOLDER / "_extensions" / f"{name}.py")
+
+
+def test_the_reference_lists_every_public_name_once():
+    modules = {"": treesim} | {name: getattr(treesim, name) for name in ("compare", "formats", "numbers", "testing")}
+    modules |= {"viewing.live": treesim.live, "measures": treesim.measures, "control": treesim.control}
+    public = {
+        ".".join(filter(None, ("treesim", path, name)))
+        for path, module in modules.items()
+        for name in module.__all__
+        if name != "__version__"
+    }
+    public -= {"treesim.control.PD", "treesim.control.Pushed"}  # listed as treesim.PD and treesim.Pushed
+    lists = Counter(chain(*(extension("api_pages").listed(page) for page in (FOLDER / "api").glob("*.md"))))
+    assert set(lists) == public
+    assert [name for name, count in lists.items() if count > 1] == []
+
+
+def test_the_reference_of_commands_has_every_command_and_option():
+    text = extension("command_reference").reference()
+    for panel in PANELS.values():
+        assert [name for name in panel if f"## treesim {name}\n" not in text] == []
+    assert "`--ground-friction` `GROUND_FRICTION`" in text

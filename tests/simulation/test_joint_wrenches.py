@@ -1,5 +1,7 @@
 """Wrenches across joints and fixed joints in steps: sensors, trajectories, rollouts and measures agree."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,7 @@ def cut_open(text, base):
     return treesim.load(text.replace('type="fixed"', 'type="continuous"'), base=base)
 
 
-def expected(robot, cut, run, pushes=()):
+def expected(robot, cut, run, pushes=(), touching=("mount",)):
     """The wrenches (K, N', 6) of the cut robot in the middle of steps, its fixed joints at rest; contact on mount."""
     K = len(run) - 1
     middle = robot.integrate(run.q[:-1], robot.difference(run.q[:-1], run.q[1:]) / 2)
@@ -57,7 +59,8 @@ def expected(robot, cut, run, pushes=()):
     if run.contact is not None and run.contact.bodies:
         start = np.array([treesim.frame_pose(robot, x, "upper")[:3, 3] for x in run.q[:-1]])
         wrench = run.contact_wrench("upper")[:-1]
-        add("mount", start, wrench[:, :3], wrench[:, 3:])
+        (link,) = touching
+        add(link, start, wrench[:, :3], wrench[:, 3:])
     return {joint: wrenches_of_motion(cut, q, v, a, f_ext)[:, row] for joint, row in rows(cut).items()}
 
 
@@ -122,6 +125,21 @@ def test_contact_that_cannot_be_divided_is_no_number():
         run.joint_wrench("to_mount")
 
 
+def test_contact_points_divide_the_forces_between_welded_links(tmp_path):
+    """One of the two spheres is in the air. The midpoint rule takes moments at other times than the points'."""
+    text, ground = with_shapes("mount", "upper"), [treesim.Ground()]
+    robot, cut = treesim.load(text, base="floating"), cut_open(text, "floating")
+    run = moving(text, "floating", PUSHES, ground, contact_points=True, integrator="semi_implicit_euler")
+    touched = {name for label in ("link", "other_link") for name in run.contact.points[label]}
+    assert touched & {"mount", "upper"}
+    truth = expected(robot, cut, run, PUSHES, touched & {"mount", "upper"})
+    loaded = treesim.Trajectory.load(run.save(tmp_path / "run.npz"))
+    for joint in ("to_mount", "shoulder"):
+        scale = np.abs(truth[joint]).max()
+        np.testing.assert_allclose(run.joint_wrench(joint)[:-1], truth[joint], rtol=0, atol=1e-9 * scale)
+        assert np.array_equal(loaded.joint_wrench(joint), run.joint_wrench(joint), equal_nan=True)
+
+
 def test_what_is_not_recorded_is_named_with_the_sensor_that_records_it():
     run = moving(WELDED, "fixed", lambda t, q, v: {"mount": [0, 0, 5, 0, 0, 0]}, sensors=())
     with pytest.raises(
@@ -160,3 +178,19 @@ def test_measures_of_wrenches_are_joint_wrenches():
     found = treesim.joint_wrenches(robot, runs.q[0, -1], runs.v[0, -1], tau, joints="to_mount")
     assert np.abs(wrench(runs.q[0, -1], runs.v[0, -1], tau) - found).max() == 0
     assert abs(runs.measures["last"][0] - found[4]) < 1e-9 * np.abs(found).max()
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".nc"])
+def test_points_of_older_files_have_no_links(suffix, tmp_path):
+    if suffix == ".nc":
+        pytest.importorskip("xarray")
+    run = moving(with_shapes("mount", "upper"), "floating", (), [treesim.Ground()], contact_points=True)
+    old = [name for name in run.contact.points.dtype.names if "link" not in name]
+    points = np.zeros(len(run.contact.points), [(name, run.contact.points.dtype[name]) for name in old])
+    for name in old:
+        points[name] = run.contact.points[name]
+    older = replace(run, contact=replace(run.contact, points=points))
+    loaded = treesim.Trajectory.load(older.save(tmp_path / f"run{suffix}"))
+    assert loaded.contacts(0).dtype.names == tuple(old)
+    with pytest.raises(treesim.ArgumentError, match="contact_points=True"):
+        loaded.joint_wrench("to_mount")

@@ -15,7 +15,7 @@ from ..system.display import ReprMixin, arrays
 from ..validation.arrays import real_numbers
 from ..validation.values import checked_parts, checked_texts, short_repr
 from .pairs import between
-from .points import point_type
+from .points import LINKS, point_type
 
 NOT_RECORDED = "contact points were not recorded: simulate with treesim.Simulation(..., contact_points=True)"
 PARTS = ("fx", "fy", "fz", "mx", "my", "mz")
@@ -83,7 +83,7 @@ class ContactHistory(ReprMixin):
         if self.points is None and self.first_point is None:
             return
         points, first = np.asarray(self.points), np.asarray(self.first_point)
-        named = point_type(1)
+        named = [kind for kind in point_type(1) if kind[0] not in LINKS or kind[0] in (points.dtype.names or ())]
         if points.ndim != 1 or points.dtype.names != tuple(kind[0] for kind in named):
             raise ArgumentError(
                 f"points of contact must be a structured array as ContactReport.points, got {points.dtype}"

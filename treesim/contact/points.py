@@ -12,6 +12,7 @@ from ..kernels.contact.tables import COLUMNS, NUMBERS
 from .tables import Touching
 
 VECTORS = {"position": POSITION, "normal": NORMAL, "force": FORCE, "velocity": VELOCITY, "torque": TORQUE}
+LINKS = ("link", "other_link")  # last, since files of older versions do not have them
 GROUP, FLIPPED = 11, 12  # columns of a pair: its pair of bodies, and whether the solid's body comes first there
 
 
@@ -19,7 +20,7 @@ def point_type(longest: int) -> list[tuple[Any, ...]]:
     """Return the dtype of contact points, with names of at most `longest` letters."""
     text = f"U{max(longest, 1)}"
     kinds = [("body", text), ("other", text), ("substep", np.int64), ("gap", np.float64)]
-    return [*kinds, *((label, np.float64, (3,)) for label in VECTORS)]
+    return [*kinds, *((label, np.float64, (3,)) for label in VECTORS), *((label, text) for label in LINKS)]
 
 
 def no_points(touching: Touching) -> np.ndarray:
@@ -33,9 +34,10 @@ def contact_points(touching: Touching, substeps: Sequence[np.ndarray]) -> np.nda
     substeps: those (n_k, 17) of each equal part of the step. Fields: `body` and `other`, names of bodies or surfaces;
     `substep`; `position` [m] in the world; `normal` towards `body`; `gap` [m] at the end of the substep, negative where
     they overlap; `force` [N] on `body` and `torque` [N m] of torsional and rolling friction, along the world's axes,
-    their parts of the mean over the step; `velocity` [m/s] of `body` relative to `other` at the end of the substep.
+    their parts of the mean over the step; `velocity` [m/s] of `body` relative to `other` at the end of the substep;
+    `link` and `other_link`, the links of these bodies that have the shapes, or the surface again.
     """
-    longest = max((len(name) for group in touching.groups for name in group), default=1)
+    longest = max((len(name) for pair in (*touching.groups, *touching.links) for name in pair), default=1)
     found = np.zeros(sum(map(len, substeps)), point_type(longest))
     if not len(found):
         return found
@@ -45,6 +47,8 @@ def contact_points(touching: Touching, substeps: Sequence[np.ndarray]) -> np.nda
     groups, flipped = pairs[laws, GROUP], pairs[laws, FLIPPED]
     names = np.array(touching.groups, found.dtype["body"])
     found["body"], found["other"] = names[groups, flipped], names[groups, 1 - flipped]
+    links = np.array(touching.links, found.dtype["link"])
+    found["link"], found["other_link"] = links[laws, 0], links[laws, 1]
     found["substep"] = np.repeat(np.arange(len(substeps)), [len(each) for each in substeps])
     found["gap"] = rows[:, GAP]
     for label, first in VECTORS.items():

@@ -131,7 +131,8 @@ class ContactReport(ReprMixin):
         Fields: `body` and `other`, names of bodies or surfaces; `position` [m, world]; `normal`, from `other` to
         `body`; `gap` [m] at the end of the step, negative for an overlap; `force` [N, world] on `body`, the mean
         over the step, and `torque` [N m, world] of torsional and rolling friction; `velocity` [m/s, world] of
-        `body` relative to `other` at the end of the step. With several substeps every substep has points of its
+        `body` relative to `other` at the end of the step; `link` and `other_link`, the links of the two bodies that
+        touch, which may be welded to them. With several substeps every substep has points of its
         own, with its number in `substep` and its part of the mean force. So forces, and their moments with the
         torques, add up to `wrench`. The points of several contacts between two faces are one of the many
         distributions of their force: their sum and moment are unique. The step is computed again when this is

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import ArgumentError, quoted
 from ..system.display import ReprMixin
 from ..validation.arrays import Argument, real_numbers, refuse_non_finite
+from ..validation.values import whole_number
 
 MULTIPLY, MULTIPLY_TRANSPOSED, SOLVE_LOWER, SOLVE_LOWER_TRANSPOSED, SOLVE = range(5)
 Size = int | Sequence[int]
@@ -209,18 +210,18 @@ class TriangularFactors(ReprMixin, ABC):
         Returns
         -------
         numpy.ndarray
-            (*size, ..., n) vectors.
+            `(*size, ..., n)` vectors.
 
         Raises
         ------
         ArgumentError
-            If rng is not a generator.
+            If rng is not a generator, or a size no whole number.
         """
         if not isinstance(rng, np.random.Generator):
             raise ArgumentError(
                 f"rng must be a numpy.random.Generator (numpy.random.default_rng(0)), got {quoted(rng)}"
             )
-        axes = (size,) if isinstance(size, int) else tuple(size)
+        axes = tuple(whole_number("size", k) for k in (size if isinstance(size, Sequence) else (size,)))
         noise = rng.standard_normal((int(np.prod(axes, dtype=int)), *self.shape))
         found = self.color_velocities(np.moveaxis(noise, 0, -1))
         return np.ascontiguousarray(np.moveaxis(found, -1, 0)).reshape(*axes, *self.shape)

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from ..contact.history import PARTS, SOLVER_INFO_NAMES, ContactHistory
-from ..contact.points import point_type
+from ..contact.points import LINKS, point_type
 from ..errors import ArgumentError
 from ..model.coordinates import Q_PARTS, V_PARTS, configuration_names, velocity_names
 from ..simulation.readings import recorded
@@ -146,10 +146,11 @@ def _contact_of(dataset: Any, description: Description) -> ContactHistory:
     if POINTS not in dataset:
         return contact
     first = np.concatenate([[0], np.cumsum(dataset[POINTS].values)])
-    names = ["body", "other"] if first[-1] else []
+    names = [x for x in ("body", "other", *LINKS) if f"contact_point_{x}" in dataset]
     found = {label: _text_of(dataset[f"contact_point_{label}"].values) for label in names}
     longest = max((x.dtype.itemsize // 4 for x in found.values()), default=1)
-    points = np.zeros(int(first[-1]), point_type(longest))
+    kinds = [kind for kind in point_type(longest) if kind[0] not in LINKS or kind[0] in found or not first[-1]]
+    points = np.zeros(int(first[-1]), kinds)
     for label in (points.dtype.names or ()) if len(points) else ():
         points[label] = found[label] if label in found else dataset[f"contact_point_{label}"].values
     return replace(contact, points=points, first_point=first)

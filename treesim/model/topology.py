@@ -192,7 +192,7 @@ class Topology(Immutable, ReprMixin):
 
     @property
     def body_depth(self) -> np.ndarray:
-        """Depths (N,) of the bodies, |κ(i)|. O(N)."""
+        """Depths (N,) of the bodies: the number of elements of each κ(i). O(N)."""
         return _depths(self.parent)
 
     @property

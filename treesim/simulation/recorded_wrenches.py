@@ -11,9 +11,10 @@ from ..errors import ArgumentError, UnsupportedError
 from .external_forces import wrench_table
 from .provenance import recorded_forces, recorded_world
 from .sensors import ForceTorque, Steps, readings_of
-from .transmitted_wrenches import carried_welds, contact_sides
+from .transmitted_wrenches import carried_welds, contact_sides, wrench_across
 
 if TYPE_CHECKING:
+    from ..contact.history import ContactHistory
     from ..model.tree import Tree
     from .trajectory import Trajectory
     from .world import World
@@ -30,15 +31,25 @@ def joint_wrench(trajectory: Trajectory, joint: str) -> np.ndarray:
             return trajectory.sensors[label]
         raise ArgumentError(f"the wrenches across {joint!r} are not known ({error}): {remedy}") from error
     row = rows_of(world.robot, joint)
-    for sensor in world.sensors:
+    points = trajectory.contact if row >= world.robot.n_bodies and _has_links(trajectory.contact) else None
+    for sensor in world.sensors if points is None else ():
         if isinstance(sensor, ForceTorque) and rows_of(world.robot, sensor.joint) == row:
             return _without_gaps(trajectory, world.robot, joint, trajectory.sensors[sensor.label])
     try:
         steps = _steps(trajectory, world)
     except UnsupportedError as error:
         raise ArgumentError(f"the wrenches across {joint!r} are not known ({error}): {remedy}") from error
-    found = readings_of([ForceTorque(joint)], steps, len(trajectory))[label]
+    if points is None:
+        found = readings_of([ForceTorque(joint)], steps, len(trajectory))[label]
+    else:
+        found = np.full((len(trajectory), 6), np.nan)
+        found[:-1] = wrench_across(steps, joint, points)
     return _without_gaps(trajectory, world.robot, joint, found)
+
+
+def _has_links(contact: ContactHistory | None) -> bool:
+    """Return whether contact points were recorded, with their links."""
+    return contact is not None and contact.points is not None and "link" in (contact.points.dtype.names or ())
 
 
 def _without_gaps(trajectory: Trajectory, robot: Tree, joint: str, found: np.ndarray) -> np.ndarray:
@@ -52,8 +63,8 @@ def _without_gaps(trajectory: Trajectory, robot: Tree, joint: str, found: np.nda
             name = robot.body_names[body - 1] if body else "the base"
             raise ArgumentError(
                 f"contact forces on {name} cannot be divided between the two sides of the fixed joint {joint!r}, in "
-                f"{len(gaps)} steps from t = {trajectory.t[gaps[0]]:.6g} s on, as both may touch something: remove the "
-                "collision shapes of one side, or ask for a moving joint"
+                f"{len(gaps)} steps from t = {trajectory.t[gaps[0]]:.6g} s on, as both may touch something: record "
+                "them by treesim.Simulation(..., contact_points=True)"
             )
     return found
 

@@ -175,7 +175,7 @@ class Imu(Sensor):
     frame : str
         A link, or another frame of the robot.
     name : str
-        Name of the readings, "imu_" and the frame's name by default.
+        Name of the readings, `"imu_"` and the frame's name by default.
 
     Examples
     --------
@@ -215,8 +215,9 @@ class ForceTorque(Sensor):
     constrained frames act on these links, their forces are: the reading is that of a joint which transmits them, too.
 
     Contact forces are known of bodies, not of the links that are welded together in one. The reading of a fixed joint
-    is NaN in steps with contact on its body if both sides of the joint have collision shapes. External forces that are
-    given by body (N, 6) act on the body's own link.
+    is NaN in steps with contact on its body if both sides of the joint have collision shapes; then
+    `Trajectory.joint_wrench` takes them from contact points. External forces that are given by body (N, 6) act on the
+    body's own link.
 
     Parameters
     ----------
@@ -224,7 +225,7 @@ class ForceTorque(Sensor):
         Name of a joint, fixed ones included, or of the link that it carries. The root link of a fixed base is carried
         by the world.
     name : str
-        Name of the readings, "force_torque_" and the joint's name by default.
+        Name of the readings, `"force_torque_"` and the joint's name by default.
 
     Examples
     --------
@@ -259,7 +260,7 @@ class ContactForce(Sensor):
     link : str
         Name of a body.
     name : str
-        Name of the readings, "contact_force_" and the link's name by default.
+        Name of the readings, `"contact_force_"` and the link's name by default.
 
     Examples
     --------
@@ -297,7 +298,7 @@ class FramePose(Sensor):
     frame : str
         A link, or another frame of the robot.
     name : str
-        Name of the readings, "frame_pose_" and the frame's name by default.
+        Name of the readings, `"frame_pose_"` and the frame's name by default.
 
     Examples
     --------

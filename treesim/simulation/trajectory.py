@@ -274,7 +274,8 @@ class Trajectory(ReprMixin):
         """Return the mean force and moment that a joint's parent exerts on its child through the joint in each step.
 
         They are the readings of `ForceTorque(joint)`: those of the world's sensor if it has one in this joint, else
-        computed from the states, the contact forces and the external forces.
+        computed from the states, the contact forces and the external forces. For a fixed joint, contact forces on links
+        of its body are taken from contact points if they were recorded.
 
         Parameters
         ----------
@@ -292,8 +293,8 @@ class Trajectory(ReprMixin):
         UnknownNameError
             If there is no such joint or link.
         ArgumentError
-            If the trajectory has no record of its world or of its external forces, or if contact forces cannot be
-            divided between the links on both sides of a fixed joint; the error names the remedy.
+            If the trajectory has no record of its world or of its external forces, or if contact forces on both sides
+            of a fixed joint were recorded without contact points; the error names the remedy.
 
         Examples
         --------
@@ -319,7 +320,7 @@ class Trajectory(ReprMixin):
         -------
         ndarray, shape (n,)
             Structured array with the fields of `ContactReport.points`: `body`, `other`, `position`, `normal`, `gap`,
-            `force`, `velocity` and others.
+            `force`, `velocity`, `link` and others.
 
         Raises
         ------

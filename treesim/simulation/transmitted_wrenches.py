@@ -11,6 +11,7 @@ from ..dynamics.physics import physics_of
 from .external_forces import wrenches_in_world
 
 if TYPE_CHECKING:
+    from ..contact.history import ContactHistory
     from ..model.tree import Tree
     from .sensors import Steps
 
@@ -25,15 +26,16 @@ def to_axes(R: np.ndarray, a: np.ndarray) -> np.ndarray:
     return R[..., 0, :] * a[..., 0, None] + R[..., 1, :] * a[..., 1, None] + R[..., 2, :] * a[..., 2, None]
 
 
-def wrench_across(steps: Steps, joint: str) -> np.ndarray:
+def wrench_across(steps: Steps, joint: str, points: ContactHistory | None = None) -> np.ndarray:
     """Return the wrenches (K, 6), force first, of the parent on the link that a joint carries, in the link's axes.
 
-    NaN where contact forces cannot be divided between the links of a body.
+    points: contact history with points, from which contact forces on welded links are taken. NaN without points where
+    contact forces cannot be divided between the links of a body.
     """
     row = int(rows_of(steps.robot, joint))
     found = steps.joint_wrenches[:, row]
     weld = row - steps.robot.n_bodies
-    return found if weld < 0 else found - _on_carried_links(steps, weld)
+    return found if weld < 0 else found - _on_carried_links(steps, weld, points)
 
 
 def joint_wrenches_of(steps: Steps) -> np.ndarray:
@@ -67,7 +69,7 @@ def acting(steps: Steps) -> np.ndarray:
     return found
 
 
-def _on_carried_links(steps: Steps, weld: int) -> np.ndarray:
+def _on_carried_links(steps: Steps, weld: int, points: ContactHistory | None) -> np.ndarray:
     """Return the wrenches (K, 6) of contact and external forces on a welded link, and on links welded to it.
 
     In its axes about its origin.
@@ -85,7 +87,10 @@ def _on_carried_links(steps: Steps, weld: int) -> np.ndarray:
         bodies = [robot.frames[each.link].body for each in robot.welds]
         turns = np.broadcast_to(turn[:, None], (len(wrench), len(bodies), 3, 3))  # right for the links of this body
         wrench += wrenches_in_world(robot, turns, steps.on_welds, bodies)[:, carried].sum(axis=1)
-    wrench += _contact_on(steps, weld, carried, at)
+    if points is None:
+        wrench += _contact_on(steps, weld, carried, at)
+    else:
+        wrench += _of_points(points, {robot.welds[k].link for k in carried}, at)
     arm = turn @ frame.placement.translation
     wrench[:, 3:] -= np.cross(arm, wrench[:, :3])
     R = turn @ frame.placement.rotation
@@ -110,6 +115,19 @@ def _contact_on(steps: Steps, weld: int, carried: list[int], at: np.ndarray) -> 
     start = steps.poses(steps.q, [robot.body_names[body - 1]])
     wrench[:, 3:] += np.cross(start.position[:, 0] - at, wrench[:, :3])
     return wrench
+
+
+def _of_points(contact: ContactHistory, links: set[str], at: np.ndarray) -> np.ndarray:
+    """Return the contact wrenches (K, 6) on links, in world axes about the points `at` (K, 3), from contact points."""
+    found = np.zeros((len(at), 6))
+    for k in range(len(at)):
+        points = contact.at_step(k)
+        for label, sign in (("link", 1.0), ("other_link", -1.0)):
+            on = points[np.isin(points[label], list(links))]
+            force, torque = sign * on["force"], sign * on["torque"]
+            found[k, :3] += force.sum(axis=0)
+            found[k, 3:] += (np.cross(on["position"] - at[k], force) + torque).sum(axis=0)
+    return found
 
 
 def contact_sides(robot: Tree, weld: int, carried: list[int]) -> set[bool]:

@@ -38,7 +38,7 @@ def check_dynamics(backend: str | Any, robots: Robots = None, bound: Bound | Non
     robots : sequence of Tree, optional
         Robots; `sample_robots()` by default. Those with joints that the backend does not declare are left out.
     bound : callable, optional
-        bound(robot, q, v, tau, a, **options) returns the allowed error of accelerations a (..., nv), relative
+        `bound(robot, q, v, tau, a, **options)` returns the allowed error of accelerations a (..., nv), relative
         to the largest. The default is the effect of rounding the mass matrix and the forces once, times the
         backend's `error_factor`.
 

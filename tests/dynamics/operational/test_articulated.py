@@ -72,6 +72,9 @@ def test_samples(make):
     assert art.sample(np.random.default_rng(1)).shape == (robot.nv,)
     with pytest.raises(ArgumentError, match="default_rng"):
         art.sample(np.random.RandomState(0))
+    for size in (-1, "a", (2, 1.5)):
+        with pytest.raises(ArgumentError, match="size must be"):
+            art.sample(np.random.default_rng(0), size)
 
 
 TURN = np.array([[0.0, -0.6, 0.8], [1.0, 0.0, 0.0], [0.0, 0.8, 0.6]])
@@ -158,6 +161,10 @@ def test_robots_with_mimic_joints_answer_by_their_own_functions():
     assert np.array_equal(art.forward_dynamics(v, tau, f_ext), expected)
     with pytest.raises(UnsupportedError, match="mimic joints"):
         art.inertia(frame)
+    hinges = [treesim.Joint("first", "revolute"), treesim.Joint("second", "revolute", mimic=treesim.Mimic("first"))]
+    bodies = [Body(joint.name, k, joint) for k, joint in enumerate(hinges)]
+    with pytest.raises(SingularInertiaError, match=r"joint '(first|second)' moves no inertia"):
+        treesim.articulated(Tree("ghost", bodies), np.zeros(1)).solve([1.0])
 
 
 def test_what_does_not_fit_is_refused():

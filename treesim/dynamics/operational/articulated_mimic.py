@@ -8,11 +8,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...errors import SingularInertiaError
 from ...model.quaternions import configuration
 from ...model.tree import Tree
 from ...states.arguments import refuse_mimic_joints
 from ...types import Engine, Reference
 from ...validation.arrays import coerce, precision
+from ..base import singular_inertia
 from ..factorization import Factorization
 from ..forward_dynamics import forward_dynamics
 from ..mass_matrix import mass_matrix
@@ -43,7 +45,11 @@ class MimicArticulated(Articulated):
     @cached_property
     def factor(self) -> Factorization:
         """Sparse factors of the mass matrix, as `ltdl` computes them."""
-        return Factorization(self.robot.dof_topology, mass_matrix(self.robot, self._q, engine=self._engine), unit=True)
+        M = mass_matrix(self.robot, self._q, engine=self._engine)
+        try:
+            return Factorization(self.robot.dof_topology, M, unit=True)
+        except SingularInertiaError as error:
+            raise singular_inertia(self.robot, self._q) or error from None
 
     @property
     def shape(self) -> tuple[int, ...]:

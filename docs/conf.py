@@ -1,0 +1,72 @@
+"""Sphinx builds the site with these settings: python -m sphinx -W --keep-going -b html docs build/site."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from numpydoc.xref import DEFAULT_LINKS
+
+import treesim
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+project = "treesim"
+author = "the treesim developers"
+copyright = author  # the name that Sphinx requires
+version = release = treesim.__version__
+
+extensions = [
+    "myst_nb",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "api_pages",
+    "command_reference",
+    "site_links",
+]
+exclude_patterns = ["_extensions", "_templates", "faults"]
+templates_path = ["_templates"]
+
+# pages
+smartquotes = False  # which would make one dash of the two of an option
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 4  # links to headings, spelt as code hosts spell them
+suppress_warnings = ["myst.header"]  # included pages begin at their own level
+nb_execution_mode = "cache"
+nb_execution_cache_path = str(Path(__file__).parent.parent / "build" / "notebooks")
+nb_execution_raise_on_error = True
+nb_execution_timeout = 300
+copybutton_prompt_text = r"^(\$|>>>|\.\.\.) "
+copybutton_prompt_is_regexp = True
+
+# reference from docstrings
+default_role = "py:obj"  # of docstrings: a name in backticks is a link if it is public, and code otherwise
+autosummary_generate = True
+autodoc_typehints = "none"  # the sections of docstrings have types, shapes and units
+autodoc_member_order = "bysource"
+add_module_names = False
+toc_object_entries_show_parents = "hide"
+numpydoc_show_class_members = False  # autoclass lists them
+numpydoc_xref_param_type = True
+numpydoc_xref_aliases = {name: name for name in DEFAULT_LINKS} | {name: f"treesim.{name}" for name in treesim.__all__}
+numpydoc_xref_ignore = "all"  # words without an alias are no links
+
+# appearance
+html_theme = "pydata_sphinx_theme"
+html_title = "treesim"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_sidebars = {"cli": []}  # it has no pages below it
+html_show_sourcelink = False
+html_show_sphinx = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": ["page-toc"],
+}
