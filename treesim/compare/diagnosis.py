@@ -38,7 +38,9 @@ SCENE_CAUSES = {  # rows of scenes begin with these names
 }
 
 NEVER_COMPARED = {  # in scenes
-    "joint friction": "Bullet and Pinocchio's forward dynamics have none, MuJoCo's is soft",
+    "joint friction": "Bullet and Pinocchio's forward dynamics have none, and MuJoCo's is soft",
+    "the file's values of damping, friction and armature": "scenes use values in proportion to the joints' inertias",
+    "PD of joints with several degrees of freedom": "the law has gains for single degrees of freedom",
     "effort and velocity limits": "engines clip, brake or ignore",
     "restitution": "MuJoCo has none, and engines define it differently",
     "torsional and rolling friction": "engines define it differently",

@@ -55,7 +55,7 @@ class PinocchioAdapter:
         return from_urdf(robot, urdf)
 
     def simulate(self, scene: Scene) -> SceneRun:
-        """Return the motion of a scene; raises UnsupportedError for limits and ground."""
+        """Return the motion of a scene; raises UnsupportedError for ground."""
         return scenes.simulate(scene)
 
     def convert(self, robot: Tree) -> PinocchioModel:

@@ -44,6 +44,7 @@ class PinocchioModel(EngineModel):
         self.model, self.data, self.turned = model, model.createData(), turned
         self._weightless = model.copy()
         self._weightless.gravity.setZero()
+        self._weightless_data = self._weightless.createData()
         self._rest = np.zeros(model.nv)
         self.layout: PinocchioLayout = PinocchioLayout(robot, model)
 
@@ -82,6 +83,11 @@ class PinocchioModel(EngineModel):
         units = np.eye(self.model.nv)
         columns = [pin.aba(self._weightless, data, theirs, self._rest, unit).copy() for unit in units]
         return self.layout.matrix_from_engine(q, np.array(columns).T)
+
+    def unit_response(self, q: np.ndarray, force: np.ndarray) -> np.ndarray:
+        """Return M^-1 f of a force (nv,), by the articulated-body algorithm; both in Pinocchio's layout."""
+        theirs = self.layout.configuration_to_engine(q)
+        return pin.aba(self._weightless, self._weightless_data, theirs, self._rest, force).copy()
 
     def inverse_dynamics(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, f_ext: np.ndarray | None = None
