@@ -59,12 +59,12 @@ html_theme = "pydata_sphinx_theme"
 html_title = "treesim"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_sidebars = {"cli": []}  # it has no pages below it
+html_sidebars = {"cli": [], "install": []}  # they have no pages below them
 html_show_sourcelink = False
 html_show_sphinx = False
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -51,7 +51,7 @@ def test_only_the_output_is_replaced():
     assert regenerate().commands(page) == ["treesim info x", "treesim robots"]
 
 
-HINT = re.compile(r"""installed_by\((["'])(.+?)\1\)|pip install ([^`&|#\n]+)""")
+HINT = re.compile(r"""installed_by\((["'])(.+?)\1\)|pip install (?!--no-index)([^`&|#\n]+)""")
 
 
 def hints():

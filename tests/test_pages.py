@@ -31,7 +31,8 @@ PARSER = typer.main.get_command(app)
 
 # parts of command lines that are not run
 NOT_RUN = {
-    r"(python -m )?pip install\b": "it would change the environment of the tests",
+    r"(python -m )?pip (install|download)\b": "it would change the environment of the tests",
+    r"\.ci/": "the checks, of a checkout",
     r".*\bpytest\b|ruff |mypy$|lint-imports$": "the checks, which .ci/run runs",
     r".*\bpython -m tests\.same_bits\b": "tests/test_reproducibility.py runs it",
     r"treesim simulate .*--html recording\.html$": "the README's first command, which .ci/run runs",
@@ -88,9 +89,19 @@ class Block(NamedTuple):
 
 
 def blocks_of(page, text):
-    for found in re.finditer(r"^( *)```(\w*)\n(.*?)^\1```", text, re.MULTILINE | re.DOTALL):
-        code = re.sub(f"^{found[1]}", "", found[3], flags=re.MULTILINE)
-        yield Block(page, text.count("\n", 0, found.start()) + 2, found[2], code)
+    """The blocks of a page; the cells of a notebook are one."""
+    cells = []
+    for found in re.finditer(r"^( *)```(\w*|\{code-cell\} python)\n(.*?)^\1```", text, re.MULTILINE | re.DOTALL):
+        line = text.count("\n", 0, found.start()) + 2
+        if found[2].startswith("{"):
+            cells.append((line, found[3]))
+        else:
+            yield Block(page, line, found[2], re.sub(f"^{found[1]}", "", found[3], flags=re.MULTILINE))
+    if cells:
+        first, code = cells[0][0], ""
+        for line, cell in cells:
+            code += "\n" * (line - first - code.count("\n")) + cell
+        yield Block(page, first, "python", code)
 
 
 BLOCKS = [block for page in PAGES for block in blocks_of(page, page.read_text(encoding="utf-8"))]
@@ -250,6 +261,11 @@ def test_a_page_with_an_option_that_is_gone_is_found():
     assert arguments == ["ur5", "--gone"]
     with pytest.raises(Exception, match="No such option: --gone"):
         command_of("view")[0].make_context("view", arguments)
+
+
+def test_cells_of_a_notebook_are_one_program_at_their_lines():
+    text = "# Page\n\n```{code-cell} python\na = 1\n```\n\nText.\n\n```{code-cell} python\nb = a\n```\n"
+    assert list(blocks_of(ROOT / "page.md", text)) == [Block(ROOT / "page.md", 4, "python", "a = 1\n\n\n\n\n\nb = a\n")]
 
 
 def test_of_a_block_only_what_the_rules_name_is_left_out():

@@ -15,7 +15,7 @@ SOURCES = sorted([
 ])  # fmt: skip
 SCRIPTS = sorted(ROOT.glob("plugins/*/src/**/*.js"))
 PAGES = sorted(
-    [*(ROOT / "docs").glob("*.md"), *ROOT.glob("plugins/*/README.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    [*(ROOT / "docs").rglob("*.md"), *ROOT.glob("plugins/*/README.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 )
 REPLACED = {  # in names
     "_facts": "_repr_fields",
