@@ -37,6 +37,7 @@ myst_heading_anchors = 4  # links to headings, spelt as code hosts spell them
 suppress_warnings = ["myst.header"]  # included pages begin at their own level
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(Path(__file__).parent.parent / "build" / "notebooks")
+nb_execution_in_temp = True  # what a tutorial writes stays out of the pages
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
 copybutton_prompt_text = r"^(\$|>>>|\.\.\.) "
