@@ -16,6 +16,7 @@ def remove_stale(app: Any) -> None:
     """Remove generated pages of names that are no longer listed, which Sphinx would report as unreachable."""
     folder = Path(app.srcdir, "api")
     names = {name for page in folder.glob("*.md") for name in listed(page)}
+    names |= set(app.config.autosummary_filename_map.values())
     for page in folder.glob("generated/*.rst"):
         if page.stem not in names:
             page.unlink()
