@@ -21,7 +21,13 @@ def remove_stale(app: Any) -> None:
             page.unlink()
 
 
+def is_left_out(app: Any, what: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out the fields of NamedTuples, which docstrings of their classes describe; None for other members."""
+    return True if type(thing).__name__ == "_tuplegetter" else None
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Register with Sphinx."""
     app.connect("builder-inited", remove_stale, priority=100)  # before autosummary
+    app.connect("autodoc-skip-member", is_left_out)
     return {"parallel_read_safe": True}
