@@ -46,6 +46,7 @@ copybutton_prompt_is_regexp = True
 # reference from docstrings
 default_role = "py:obj"  # of docstrings: a name in backticks is a link if it is public, and code otherwise
 autosummary_generate = True
+autosummary_filename_map = {"treesim.Articulated": "treesim.Articulated-class"}  # where files ignore upper case
 autodoc_typehints = "none"  # the sections of docstrings have types, shapes and units
 autodoc_member_order = "bysource"
 add_module_names = False

@@ -103,6 +103,16 @@ def test_the_reference_lists_every_public_name_once():
     assert [name for name, count in lists.items() if count > 1] == []
 
 
+def test_every_page_stands_in_a_table_of_contents():
+    trees = [
+        (page.parent / f"{name}.md").resolve()
+        for page in FOLDER.rglob("*.md")
+        for tree in re.findall(r":::\{toctree\}\n(.*?):::", page.read_text(encoding="utf-8"), re.DOTALL)
+        for name in re.findall(r"^([a-z_/]+)$", tree, re.MULTILINE)
+    ]
+    assert Counter([FOLDER / "index.md", *trees]) == Counter(FOLDER.rglob("*.md"))
+
+
 def test_the_reference_of_commands_has_every_command_and_option():
     text = extension("command_reference").reference()
     for panel in PANELS.values():

@@ -116,6 +116,7 @@ def test_the_ground_and_a_push_are_told_in_place_of_a_drift(answer: Callable[...
     assert stood["momentum"]["linear_drift"] is None and "the ground pushes" in stood["momentum"]["note"]
 
 
+@pytest.mark.slow
 def test_a_robot_stands_on_the_mesh_of_a_file(answer: Callable[..., Any], robot: str, tmp_path: Path) -> None:
     mesh, out = tmp_path / "slab.obj", tmp_path / "run.npz"
     corners = "".join(f"v {x} {y} 0.5\n" for x, y in ((-2, -2), (2, -2), (2, 2), (-2, 2)))

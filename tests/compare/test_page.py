@@ -66,6 +66,12 @@ def test_everything_is_told(text):
         assert part in details, part
 
 
+def test_the_first_plot_has_the_rows_of_every_level(found, text):
+    levels = {(report.engine, row.level) for report in found.reports for row in report.rows}
+    assert {level for _, level in levels} == {"raw", "canonical", "scene", "numbered"}
+    assert all(f"{engine}, {level}" in text for engine, level in levels)
+
+
 def test_names_are_escaped_and_nothing_runs(text):
     read = Reader(text)
     assert "script" not in read.tags and ATTACK in read.text

@@ -41,6 +41,7 @@ def closed(world, run):
     assert gaps.max() < 1e-4 and np.quantile(gaps, 0.95) < 1e-8
 
 
+@pytest.mark.slow
 def test_a_loop_stays_closed_while_its_robot_lands_and_comes_to_rest():
     robot = parallelogram()
     loop = treesim.LoopConstraint("left_end", "right_end", rows="linear")

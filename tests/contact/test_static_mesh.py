@@ -105,6 +105,7 @@ def test_points_inside_a_torus_are_told_from_those_outside():
     assert (inside == (distance < 0.2))[clear].all() and 30 < inside.sum() < 270
 
 
+@pytest.mark.slow
 def test_every_way_to_step_agrees_and_rollouts_of_several_states_too():
     """A cube tumbles down stairs, by Simulation, Stepper, rollout and BatchStepper."""
     stairs = [(-1.0, 0.3), (0, 0.3), (0, 0.15), (0.3, 0.15), (0.3, 0), (2, 0)]

@@ -136,6 +136,7 @@ def test_texts_of_robots_and_runs_are_shown_as_they_are(page):
         viewer.close()
 
 
+@pytest.mark.slow
 def test_the_command_shows_it(page):
     if "viser" not in treesim.available("viewers"):
         pytest.skip("treesim-viser is not installed")

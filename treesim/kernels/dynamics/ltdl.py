@@ -177,23 +177,6 @@ def subtract_multiple(X, j, a, i):
 # on a matrix, of which rows play the part of a vector's elements
 
 
-def solve_lower_transposed_matrix(dof_parent, dof_depth, row_start, L, X):
-    """X <- L'^-1 X, in place."""
-    for i in range(dof_parent.size - 1, -1, -1):
-        j = dof_parent[i]
-        while j >= 0:
-            subtract_multiple(X, j, L[row_start[i] + dof_depth[j]], i)
-            j = dof_parent[j]
-
-
-def solve_diagonal_matrix(dof_depth, row_start, L, X):
-    """X <- D^-1 X, in place."""
-    for i in range(dof_depth.size):
-        D_inv = 1 / L[row_start[i] + dof_depth[i]]
-        for c in range(X.shape[1]):
-            X[i, c] = X[i, c] * D_inv
-
-
 def solve_lower_matrix(dof_parent, dof_depth, row_start, L, X):
     """X <- L^-1 X, in place."""
     for i in range(dof_parent.size):

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 WIDTH, HEIGHT = 4.6, 3.2  # [inches], fit for a phone
 THEMED = "#010203"  # drawn with; then replaced by the theme's colour of text
 COLOURS = ("#2f7fd6", "#e07b20", "#2e9e5b", "#b558c9", "#c94a4a")  # readable on light and on dark
+RAW = "raw"
+MARKS = {RAW: "o", "canonical": "s", "scene": "^", "renumbered": "D", "numbered": "v"}  # of levels
 LEAST = 1e-17  # errors below it, 0 too, are drawn here
 
 
@@ -67,17 +69,17 @@ def overview(found: Comparison) -> str:
     names = list(dict.fromkeys(row.quantity for _, row in rows))
     figure, axes = _axes("largest error / tolerance", "", height=0.32 * len(names) + 1.6)
     for report, colour in zip(found.reports, COLOURS, strict=False):
-        for level, mark in (("raw", "o"), ("canonical", "s")):
-            own = [row for row in report.rows if row.level == level]
+        for level in dict.fromkeys(row.level for row in report.rows):
+            own, mark = [row for row in report.rows if row.level == level], MARKS.get(level, "X")
             shares = _shown([row.largest / row.tolerance for row in own], least=1e-6)
             places = [names.index(row.quantity) for row in own]
-            face = colour if level == "canonical" else "none"
+            face = "none" if level == RAW else colour
             axes.scatter(shares, places, marker=mark, s=26, facecolors=face, edgecolors=colour,
                          label=f"{report.engine}, {level}")  # fmt: skip
     axes.set_xscale("log")
     axes.axvline(1.0, color=COLOURS[4], linewidth=1.2, linestyle="--")
     axes.set_yticks(range(len(names)), [name.replace("_", " ") for name in names])
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.5, -0.5)
     return _svg(figure, axes, "overview")
 
 
