@@ -14,8 +14,8 @@ from treesim.compare.source import read as read_source
 from treesim.testing.samples import random_state
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
-# not anymal, bolt and hyq, whose inertias Drake would replace; nor romeo, which Drake cannot accelerate; nor icub, whose
-# mass matrix has condition number 8e7: its wrenches differ by 3e-9
+# not anymal, bolt and hyq, whose inertias Drake would replace; nor romeo, which Drake cannot accelerate; nor icub,
+# whose mass matrix has condition number 8e7: its wrenches differ by 3e-9
 ARMS = (
     "ur5",
     "ur10",
