@@ -42,6 +42,18 @@ def test_factor_is_that_of_ltdl_and_the_other_its_inverse(name):
     np.testing.assert_allclose(W @ L, np.eye(robot.nv), rtol=0, atol=1e-11 * scale)
 
 
+@pytest.mark.parametrize("backend", ["innovations", "explicit_inverse"])
+@pytest.mark.parametrize("name", ["random_a", "free_random"])
+def test_either_factor_solves_with_the_mass_matrix(name, backend):
+    """M = [1 + H phi K] D [1 + H phi K]' (J91 Lemma 6.2) and M^-1 (Lemma 6.4), at rest without gravity."""
+    robot = trees.tree(name)
+    state = trees.random_state(robot, 3)
+    a = treesim.forward_dynamics(robot, state.q, 0 * state.v, state.tau, backend=backend, gravity=(0, 0, 0))
+    M = treesim.mass_matrix(robot, state.q)
+    expected = np.linalg.solve(M, state.tau)
+    assert sensitivity.farthest(a, expected) < 10 * sensitivity.of_solution(M, np.abs(state.tau), expected)
+
+
 def eliminated(M, x):
     """The equations M qdd = x made triangular by Gauss's elimination, from the last joint to the first."""
     M, x = M.copy(), x.copy()
