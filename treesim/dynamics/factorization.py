@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -154,10 +155,9 @@ class Factorization(TriangularFactors):
         return self._inverse_product(J)
 
     def _run(self, entry: Callable[..., int], *arguments: Any) -> None:
-        try:
+        # kernels that run as plain Python raise for the square root of a negative pivot, which stays for `_check` to find
+        with suppress(ValueError):
             compiled(entry)(self._parent, self._depth, self._start, self._packed.reshape(-1), *arguments)
-        except ValueError:  # the square root of a negative pivot, when kernels run as plain Python
-            self._packed[:] = np.nan
 
     def _operate(self, operation: int, rows: np.ndarray) -> np.ndarray:
         found = np.array(rows, float, order="C")
