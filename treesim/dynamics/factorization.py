@@ -155,7 +155,7 @@ class Factorization(TriangularFactors):
         return self._inverse_product(J)
 
     def _run(self, entry: Callable[..., int], *arguments: Any) -> None:
-        # kernels that run as plain Python raise for the square root of a negative pivot, which stays for `_check` to find
+        # as plain Python, kernels raise for the square root of a negative pivot, which stays for `_check` to find
         with suppress(ValueError):
             compiled(entry)(self._parent, self._depth, self._start, self._packed.reshape(-1), *arguments)
 
