@@ -47,7 +47,8 @@ class Factorization(TriangularFactors):
         number = np.float32 if getattr(H, "dtype", None) == np.float32 else np.float64
         self._dtype: np.dtype = np.dtype(number)
         self._packed = self._pack(H)
-        with np.errstate(all="ignore"):
+        # as plain Python, kernels raise for the square root of a negative pivot, which stays for `_check` to find
+        with np.errstate(all="ignore"), suppress(ValueError):
             self._run(factored.factorize_ltdl if unit else factored.factorize_ltl)
         self._check()
 
@@ -155,9 +156,7 @@ class Factorization(TriangularFactors):
         return self._inverse_product(J)
 
     def _run(self, entry: Callable[..., int], *arguments: Any) -> None:
-        # as plain Python, kernels raise for the square root of a negative pivot, which stays for `_check` to find
-        with suppress(ValueError):
-            compiled(entry)(self._parent, self._depth, self._start, self._packed.reshape(-1), *arguments)
+        compiled(entry)(self._parent, self._depth, self._start, self._packed.reshape(-1), *arguments)
 
     def _operate(self, operation: int, rows: np.ndarray) -> np.ndarray:
         found = np.array(rows, float, order="C")

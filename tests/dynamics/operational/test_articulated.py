@@ -167,6 +167,16 @@ def test_robots_with_mimic_joints_answer_by_their_own_functions():
         treesim.articulated(Tree("ghost", bodies), np.zeros(1)).solve([1.0])
 
 
+@pytest.mark.parametrize("make", [lambda: trees.tree("random_a"), lambda: coupled.coupled(1)], ids=["tree", "mimic"])
+def test_answers_do_not_change_with_the_array_of_configurations(make):
+    robot = make()
+    q, v, tau = (np.array(x) for x in random_state(robot)[:3])
+    art = treesim.articulated(robot, q)
+    a, x = art.forward_dynamics(v, tau), treesim.articulated(robot, q).solve(tau)
+    q[:] = robot.random(5)
+    assert np.array_equal(art.forward_dynamics(v, tau), a) and np.array_equal(art.solve(tau), x)
+
+
 def test_what_does_not_fit_is_refused():
     robot = trees.tree("tree_1")
     q = random_state(robot)[0]

@@ -56,6 +56,14 @@ def test_the_papers_sequence_gives_what_operational_space_gives(factors):
     assert relative_error(J.null_space(jbar), space.nullspace) < 1e-10
 
 
+def test_factors_of_a_batch_are_refused():
+    robot = trees.tree("random_b")
+    q = trees.random_state(robot).q
+    J = treesim.sparse_jacobian(robot, q, robot.body_names[-1:])
+    with pytest.raises(treesim.ArgumentError, match=r"one matrix, got a batch \(2,\)"):
+        J.divide(treesim.ltdl(robot.dof_parent, np.stack([treesim.mass_matrix(robot, q)] * 2)))
+
+
 def test_what_does_not_fit_is_refused():
     robot = trees.tree("tree_1")
     J = treesim.sparse_jacobian(robot, robot.neutral(), "body_7")

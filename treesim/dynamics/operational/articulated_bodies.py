@@ -80,6 +80,7 @@ class Articulated(TriangularFactors):
     def __init__(self, robot: Tree, q: ArrayLike, engine: Engine = "auto") -> None:
         self.robot, self._engine = robot, engine
         self._q = q if type(q) is np.ndarray and q.dtype.kind == "f" else coerce(configuration(robot, q))
+        self._q = self._q.copy()  # later changes of q must not reach the bias forces
         self._bodies = kernels.BODY * (robot.n_bodies + 1)
         self._quantities = np.empty(self._bodies + kernels.DOF * robot.nv)
         if self._call(kernels.articulate_states, self._q, self._quantities) != FINE:

@@ -40,7 +40,7 @@ class MimicArticulated(Articulated):
 
     def __init__(self, robot: Tree, q: ArrayLike, engine: Engine = "auto") -> None:
         self.robot, self._engine = robot, engine
-        self._q = coerce(configuration(robot, q), precision(q))
+        self._q = coerce(configuration(robot, q), precision(q)).copy()
 
     @cached_property
     def factor(self) -> Factorization:

@@ -145,10 +145,12 @@ class SparseJacobian(ReprMixin):
         Raises
         ------
         ArgumentError
-            If the factors are of another tree.
+            If the factors are of another tree, or of a batch of matrices.
         """
         if not np.array_equal(factors.topology.dof_parent, self.topology.dof_parent):
             raise ArgumentError("the factors belong to another tree than the Jacobian")
+        if len(factors.shape) > 1:
+            raise ArgumentError(f"the factors must be of one matrix, got a batch {factors.shape[:-1]}")
         Y, Z = self._packed.copy(), np.zeros(self.shape)
         row_start, packed, unit = factors.packed()
         arguments = (self._parent, self._depth, row_start, packed, int(unit), self._last)
