@@ -86,3 +86,18 @@ def test_what_a_robot_touches_with_is_told(
     assert "2 collision shapes (2 sphere) on 'left'" in treesim("info", str(feet)).stdout
     facts = answer("info", str(feet))
     assert (facts["shapes"], facts["shape_links"]) == ({"sphere": 2}, ["left"])
+
+
+def test_the_expansion_is_that_of_the_topology() -> None:
+    from treesim.cli.topology_tables import expansion, ranges
+    from treesim.model.topology import Topology
+
+    tree = Topology([0, 1, 1, 2, 0, 3, 5, 3], [6, 1, 0, 3, 1, 1, 2, 1])
+    rows = expansion(tree, [f"joint {i}" for i in range(1, 9)])
+    for i, row in enumerate(rows, start=1):
+        sets = (row.support, row.subtree, row.children)
+        assert tuple(map(tuple, sets)) == (tree.support(i), tree.subtree(i), tree.children(i))
+        assert row.parent == tree.parent[i - 1] and row.dof_parent == [tree.dof_parent[k - 1] for k in row.dofs]
+        assert len(row.dofs) == tree.dofs[i - 1] and (not row.dofs or row.dofs[-1] == tree.last_dof[i])
+    assert ranges([1, 3, 4, 5, 7, 8]) == "1 3-5 7 8"
+    assert (rows[0].as_dict()["subtree"], rows[5].as_dict()["support"]) == ("1-4 6 8", "1 3 6")

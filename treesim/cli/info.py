@@ -22,6 +22,7 @@ from .common import (
 )
 from .sparsity import picture
 from .topology_tables import (
+    MOST_BODIES,
     connectivity,
     expansion,
     expansion_table,
@@ -80,7 +81,7 @@ def _show_typed(text: str, dofs: str | None, frames: str | None, json: bool) -> 
     bases = frame_bases(topology, [(str(body), body) for body in typed_bodies("--frames", frames, topology)])
     facts = connectivity(topology)
     if json:
-        rows = {"expansion": [row._asdict() for row in joints], "frames": [row._asdict() for row in bases]}
+        rows = {"expansion": [row.as_dict() for row in joints], "frames": [row._asdict() for row in bases]}
         print_json({**facts, **rows})
         return
     console = output()
@@ -101,17 +102,21 @@ def _show_robot(robot: str, base: str, mimic: str | None, frames: str | None, js
     tree = load_robot(robot, base, mimic)
     names = [] if frames is None else [name.strip() for name in frames.split(",")]
     bases = frame_bases(tree.topology, [(name, tree.frame(name).body) for name in names])
+    listed = tree.n_bodies <= MOST_BODIES
+    joints = expansion(tree.topology, [body.joint.name for body in tree.bodies]) if listed else []
     facts = {**robot_facts(tree), "fixed_mass": _fixed_mass(robot, mimic, tree)}
     if json:
-        joints = expansion(tree.topology, [body.joint.name for body in tree.bodies])
-        rows = {"expansion": [row._asdict() for row in joints], "frames": [row._asdict() for row in bases]}
+        rows = {
+            "expansion": [row.as_dict() for row in joints] if listed else None,
+            "frames": [row._asdict() for row in bases],
+        }
         print_json({**facts, "base": tree.base, **rows})
         return
     console = output()
     console.print(_overview(tree, facts))
     console.print(_joint_table(tree))
     console.print("\nexpansion: degrees of freedom of joints, and sets of bodies (Featherstone 2005, section 2)")
-    console.print(expansion_table(expansion(tree.topology, [body.joint.name for body in tree.bodies])))
+    console.print(expansion_table(joints) if listed else f"left out: the robot has more than {MOST_BODIES:,} bodies")
     if bases:
         console.print(frame_table(bases))
     console.print("\nmass matrix: where it can differ from zero", soft_wrap=True)

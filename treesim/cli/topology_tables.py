@@ -12,7 +12,7 @@ from ..model.topology import Topology
 if TYPE_CHECKING:
     from rich.table import Table
 
-MOST_BODIES = 10_000  # of a typed tree, whose tables are of N rows with N numbers
+MOST_BODIES = 2_000  # whose sets κ and ν are listed: N rows of up to N numbers
 
 
 class JointExpansion(NamedTuple):
@@ -40,6 +40,10 @@ class JointExpansion(NamedTuple):
     subtree: list[int]
     children: list[int]
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return the fields by name, κ and ν as texts of ranges: on a chain they have N numbers each."""
+        return {**self._asdict(), "support": ranges(self.support), "subtree": ranges(self.subtree)}
+
 
 class FrameBase(NamedTuple):
     """Frame of a task: its body, the last degree of freedom that moves it, and the joints that do (κ)."""
@@ -52,18 +56,21 @@ class FrameBase(NamedTuple):
 
 def expansion(topology: Topology, names: Sequence[str]) -> list[JointExpansion]:
     """Return the joints of a tree with their degrees of freedom (Featherstone 2010, Figure 4)."""
-    rows, first = [], 1
-    children: list[list[int]] = [[] for _ in range(topology.n_bodies + 1)]
-    for i, parent in enumerate(topology.parent.tolist(), start=1):
+    N, parents = topology.n_bodies, topology.parent.tolist()
+    children: list[list[int]] = [[] for _ in range(N + 1)]
+    support: list[list[int]] = [[] for _ in range(N + 1)]
+    subtree = [[i] for i in range(N + 1)]
+    for i, parent in enumerate(parents, start=1):
         children[parent].append(i)
-    for i, (name, parent, count) in enumerate(
-        zip(names, topology.parent.tolist(), topology.dofs.tolist(), strict=True), start=1
-    ):
+        support[i] = [*support[parent], i]  # a parent's number is the smaller one
+    for i in range(N, 0, -1):
+        subtree[parents[i - 1]] += subtree[i]
+    rows, first = [], 1
+    for i, (name, count) in enumerate(zip(names, topology.dofs.tolist(), strict=True), start=1):
         dofs = list(range(first, first + count))
         first += count
         own = [int(topology.dof_parent[k - 1]) for k in dofs]
-        support, subtree = list(topology.support(i)), list(topology.subtree(i))
-        rows.append(JointExpansion(name, dofs, parent, own, support, subtree, children[i]))
+        rows.append(JointExpansion(name, dofs, parents[i - 1], own, support[i], sorted(subtree[i]), children[i]))
     return rows
 
 
