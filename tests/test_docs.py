@@ -1,6 +1,7 @@
 """Pages that show what commands print: the commands exist, and regenerating touches nothing but their output."""
 
 import importlib.util
+import json
 import re
 import shlex
 import tomllib
@@ -97,6 +98,22 @@ def test_specialized_is_spelt_in_one_way():
     """As the engine's name is, which users type."""
     written = [*PAGES, *ROOT.glob("*.md"), *SOURCES]
     assert [path for path in written if "special" + "ise" in path.read_text(encoding="utf-8").lower()] == []
+
+
+def test_the_root_of_the_published_site_leads_to_the_newest_release(tmp_path):
+    for version in ("0.9.0", "0.10.0", "0.11.0.dev1", "assets"):
+        (tmp_path / version).mkdir()
+        for name in ("index.html", "404.html", "llms.txt"):
+            (tmp_path / version / name).write_text(f"{name} of {version}")
+    program(FOLDER / "publish.py").write_root(tmp_path, "https://example.org/docs/")
+    listed = json.loads((tmp_path / "switcher.json").read_text())
+    assert [entry["version"] for entry in listed if entry["preferred"]] == ["0.10.0"]
+    assert [entry["url"] for entry in listed] == [
+        f"https://example.org/docs/{version}/" for version in ("0.11.0.dev1", "0.10.0", "0.9.0")
+    ]
+    assert "url=0.10.0/" in (tmp_path / "index.html").read_text()
+    assert (tmp_path / "404.html").read_text() == "404.html of 0.10.0"
+    assert "https://example.org/docs/0.9.0/sitemap.xml" in (tmp_path / "sitemap.xml").read_text()
 
 
 def extension(name):
