@@ -101,6 +101,14 @@ def test_the_root_of_the_published_site_leads_to_the_newest_release(tmp_path):
     assert "https://example.org/docs/0.9.0/sitemap.xml" in (tmp_path / "sitemap.xml").read_text()
 
 
+def test_every_drawing_is_drawn_by_the_program_and_stands_on_a_page(tmp_path):
+    program(FOLDER / "drawings" / "draw.py").main(tmp_path)
+    drawn = {path.name for path in tmp_path.iterdir()}
+    text = "".join(page.read_text(encoding="utf-8") for page in FOLDER.rglob("*.md"))
+    assert drawn == {path.name for path in FOLDER.glob("drawings/*.svg")}
+    assert [name for name in drawn if f"(drawings/{name})" not in text] == []
+
+
 def extension(name):
     return program(FOLDER / "_extensions" / f"{name}.py")
 
