@@ -18,7 +18,7 @@ from treesim.cli.plugin_commands import COMMANDS_OF
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs"
-PAGES = sorted(FOLDER.glob("*.md"))
+PAGES = sorted(page for page in FOLDER.rglob("*.md") if "generated" not in page.parts)
 SOURCES = [*ROOT.glob("treesim/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]
 
 
@@ -37,19 +37,34 @@ def regenerate():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_that_are_shown_exist(page):
     known = {*plugins.available("commands"), *chain(*COMMANDS_OF.values())}
-    for command in regenerate().commands(page.read_text(encoding="utf-8")):
-        program, name, *_ = shlex.split(command)
-        assert program == "treesim" and name in known
+    for block in regenerate().blocks(page.read_text(encoding="utf-8")):
+        program, name, *rest = shlex.split(block.command)
+        if program == "python":
+            assert importlib.util.find_spec(rest[0].partition(".")[0]) if name == "-m" else (ROOT / name).is_file()
+        else:
+            assert program == "treesim" and name in known
 
 
-def test_only_the_output_is_replaced():
+def test_only_the_output_and_the_line_below_it_are_replaced():
+    tool = regenerate()
     page = (
-        "before\n\n```text\n$ treesim info x\nold\n\nolder\n```\n\nbetween\n\n```text\n$ treesim robots\n```\nafter\n"
+        "a\n\n```text\n$ treesim info x\nold\n\nolder\n```\n\n*Run on 2020-01-01 in 3.5 s: treesim 0.*\n\n"
+        "b\n\n```text\n$ treesim robots\n```\nc\n"
     )
-    expected = page.replace("old\n\nolder", "INFO X").replace("robots\n", "robots\nROBOTS\n")
-    found = regenerate().regenerated(page, lambda command: command.removeprefix("treesim ").upper() + "\n")
-    assert found == expected
-    assert regenerate().commands(page) == ["treesim info x", "treesim robots"]
+    found = tool.replaced(page, "treesim info x", "new\n", "*Run on 2021-01-01 in 2 s: treesim 1.*")
+    assert found == page.replace("old\n\nolder", "new").replace(
+        "2020-01-01 in 3.5 s: treesim 0", "2021-01-01 in 2 s: treesim 1"
+    )
+    assert tool.replaced(page, "treesim robots", "new") == page.replace("robots\n", "robots\nnew\n")
+    assert [block.seconds for block in tool.blocks(page)] == [3.5, None]
+    assert "cores of" in tool.record(1.25) and f"treesim {treesim.__version__}" in tool.record(1.25)
+
+
+def test_results_of_all_commands_have_a_date():
+    """So that nobody takes them for those of the present version."""
+    for page in (FOLDER / "results").glob("*.md"):
+        for block in regenerate().blocks(page.read_text(encoding="utf-8")):
+            assert block.record.startswith("*Run on 20"), (page.name, block.command)
 
 
 HINT = re.compile(r"""installed_by\((["'])(.+?)\1\)|pip install (?!--no-index)([^`&|#\n]+)""")
