@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
 from numpydoc.xref import DEFAULT_LINKS
 
@@ -24,7 +26,9 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "api_pages",
+    "notfound.extension",
     "command_reference",
+    "page_list",
     "site_links",
 ]
 exclude_patterns = ["_extensions", "_templates", "faults"]
@@ -56,14 +60,28 @@ numpydoc_xref_param_type = True
 numpydoc_xref_aliases = {name: name for name in DEFAULT_LINKS} | {name: f"treesim.{name}" for name in treesim.__all__}
 numpydoc_xref_ignore = "all"  # words without an alias are no links
 
+# address: docs/publish.py sets it; without it the site is for this machine, and has no menu of versions and no sitemap
+address = os.environ.get("TREESIM_DOCS_ADDRESS", "")
+html_baseurl = urljoin(address, f"{version}/") if address else ""
+extensions += ["sphinx_sitemap"] if address else []
+sitemap_url_scheme = "{link}"
+sitemap_excludes = ["404.html", "search.html", "genindex.html"]
+notfound_urls_prefix = urlsplit(html_baseurl).path or "/"
+notfound_context = {
+    "title": "Page not found",
+    "body": "<h1>Page not found</h1><p>There is no such page in this version. Search for its words, or start at the "
+    f'<a href="{notfound_urls_prefix}index.html">first page</a>.</p>',
+}
+
 # appearance
 html_theme = "pydata_sphinx_theme"
 html_title = "treesim"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_sidebars = {"cli": [], "install": []}  # they have no pages below them
+html_sidebars = {name: [] for name in ("install", "coming_from", "faq")}  # they have no pages below them
 html_show_sourcelink = False
 html_show_sphinx = False
+html_search_scorer = str(Path(__file__).parent / "_extensions" / "scorer.js")
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 8,
@@ -72,3 +90,10 @@ html_theme_options = {
     "footer_end": [],
     "secondary_sidebar_items": ["page-toc"],
 }
+if address:
+    html_theme_options |= {
+        "switcher": {"json_url": "../switcher.json", "version_match": version},
+        "check_switcher": False,  # docs/publish.py writes the file after the build
+        "navbar_end": ["version-switcher", "theme-switcher"],
+        "show_version_warning_banner": True,
+    }

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import treesim
 
 ROOT = Path(treesim.__file__).parent
-PAGES = [*(ROOT.parent / "docs").glob("*.md"), ROOT.parent / "README.md"]
+PAGES = [*(ROOT.parent / "docs").rglob("*.md"), ROOT.parent / "README.md"]
 TEXTS = [*ROOT.rglob("*.py"), *ROOT.parent.glob("plugins/*/src/**/*.py"), *(page for page in PAGES if page.exists())]
 
 

@@ -1,6 +1,7 @@
 """Pages that show what commands print: the commands exist, and regenerating touches nothing but their output."""
 
 import importlib.util
+import json
 import re
 import shlex
 import tomllib
@@ -17,7 +18,7 @@ from treesim.cli.plugin_commands import COMMANDS_OF
 
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs"
-PAGES = sorted(FOLDER.glob("*.md"))
+PAGES = sorted(page for page in FOLDER.rglob("*.md") if "generated" not in page.parts)
 SOURCES = [*ROOT.glob("treesim/**/*.py"), *ROOT.glob("plugins/*/src/**/*.py")]
 
 
@@ -36,19 +37,34 @@ def regenerate():
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_that_are_shown_exist(page):
     known = {*plugins.available("commands"), *chain(*COMMANDS_OF.values())}
-    for command in regenerate().commands(page.read_text(encoding="utf-8")):
-        program, name, *_ = shlex.split(command)
-        assert program == "treesim" and name in known
+    for block in regenerate().blocks(page.read_text(encoding="utf-8")):
+        program, name, *rest = shlex.split(block.command)
+        if program == "python":
+            assert importlib.util.find_spec(rest[0].partition(".")[0]) if name == "-m" else (ROOT / name).is_file()
+        else:
+            assert program == "treesim" and name in known
 
 
-def test_only_the_output_is_replaced():
+def test_only_the_output_and_the_line_below_it_are_replaced():
+    tool = regenerate()
     page = (
-        "before\n\n```text\n$ treesim info x\nold\n\nolder\n```\n\nbetween\n\n```text\n$ treesim robots\n```\nafter\n"
+        "a\n\n```text\n$ treesim info x\nold\n\nolder\n```\n\n*Run on 2020-01-01 in 3.5 s: treesim 0.*\n\n"
+        "b\n\n```text\n$ treesim robots\n```\nc\n"
     )
-    expected = page.replace("old\n\nolder", "INFO X").replace("robots\n", "robots\nROBOTS\n")
-    found = regenerate().regenerated(page, lambda command: command.removeprefix("treesim ").upper() + "\n")
-    assert found == expected
-    assert regenerate().commands(page) == ["treesim info x", "treesim robots"]
+    found = tool.replaced(page, "treesim info x", "new\n", "*Run on 2021-01-01 in 2 s: treesim 1.*")
+    assert found == page.replace("old\n\nolder", "new").replace(
+        "2020-01-01 in 3.5 s: treesim 0", "2021-01-01 in 2 s: treesim 1"
+    )
+    assert tool.replaced(page, "treesim robots", "new") == page.replace("robots\n", "robots\nnew\n")
+    assert [block.seconds for block in tool.blocks(page)] == [3.5, None]
+    assert "cores of" in tool.record(1.25) and f"treesim {treesim.__version__}" in tool.record(1.25)
+
+
+def test_results_of_all_commands_have_a_date():
+    """So that nobody takes them for those of the present version."""
+    for page in (FOLDER / "results").glob("*.md"):
+        for block in regenerate().blocks(page.read_text(encoding="utf-8")):
+            assert block.record.startswith("*Run on 20"), (page.name, block.command)
 
 
 HINT = re.compile(r"""installed_by\((["'])(.+?)\1\)|pip install (?!--no-index)([^`&|#\n]+)""")
@@ -82,6 +98,30 @@ def test_specialized_is_spelt_in_one_way():
     """As the engine's name is, which users type."""
     written = [*PAGES, *ROOT.glob("*.md"), *SOURCES]
     assert [path for path in written if "special" + "ise" in path.read_text(encoding="utf-8").lower()] == []
+
+
+def test_the_root_of_the_published_site_leads_to_the_newest_release(tmp_path):
+    for version in ("0.9.0", "0.10.0", "0.11.0.dev1", "assets"):
+        (tmp_path / version).mkdir()
+        for name in ("index.html", "404.html", "llms.txt"):
+            (tmp_path / version / name).write_text(f"{name} of {version}")
+    program(FOLDER / "publish.py").write_root(tmp_path, "https://example.org/docs/")
+    listed = json.loads((tmp_path / "switcher.json").read_text())
+    assert [entry["version"] for entry in listed if entry["preferred"]] == ["0.10.0"]
+    assert [entry["url"] for entry in listed] == [
+        f"https://example.org/docs/{version}/" for version in ("0.11.0.dev1", "0.10.0", "0.9.0")
+    ]
+    assert "url=0.10.0/" in (tmp_path / "index.html").read_text()
+    assert (tmp_path / "404.html").read_text() == "404.html of 0.10.0"
+    assert "https://example.org/docs/0.9.0/sitemap.xml" in (tmp_path / "sitemap.xml").read_text()
+
+
+def test_every_drawing_is_drawn_by_the_program_and_stands_on_a_page(tmp_path):
+    program(FOLDER / "drawings" / "draw.py").main(tmp_path)
+    drawn = {path.name for path in tmp_path.iterdir()}
+    text = "".join(page.read_text(encoding="utf-8") for page in FOLDER.rglob("*.md"))
+    assert drawn == {path.name for path in FOLDER.glob("drawings/*.svg")}
+    assert [name for name in drawn if f"(drawings/{name})" not in text] == []
 
 
 def extension(name):
