@@ -28,6 +28,7 @@ extensions = [
     "api_pages",
     "notfound.extension",
     "command_reference",
+    "paper_items",
     "page_list",
     "site_links",
 ]
