@@ -28,6 +28,7 @@ extensions = [
     "api_pages",
     "notfound.extension",
     "command_reference",
+    "paper_items",
     "page_list",
     "site_links",
 ]
@@ -78,7 +79,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "treesim"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_sidebars = {name: [] for name in ("install", "coming_from", "faq")}  # they have no pages below them
+html_sidebars = {"install": []}  # it has no pages below it
 html_show_sourcelink = False
 html_show_sphinx = False
 html_search_scorer = str(Path(__file__).parent / "_extensions" / "scorer.js")
@@ -88,7 +89,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "results/**": []},  # whose tables need the space
 }
 if address:
     html_theme_options |= {

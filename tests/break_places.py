@@ -1,9 +1,9 @@
-"""Break each place that docs/conformance.md names, and see that a test that the row names fails.
+"""Break each place that docs/conformance.md names, and see that a test with the marker of the item fails.
 
     python -m tests.break_places [WORD ...]
 
-breaks the places of all rows, or of those that contain each word, in a copy of the project: it changes one operator,
-constant, result or statement of the named function at a time, at most four, until a test fails. It prints the rows
+breaks the places of all items, or of those that contain each word, in a copy of the project: it changes one operator,
+constant, result or statement of the named function at a time, at most four, until a test fails. It prints the items
 whose tests notice nothing. A whole run takes about an hour.
 """
 
@@ -19,13 +19,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.test_conformance import ROOT, ROWS, Row, quoted
+from tests.test_conformance import ITEMS, ROOT, TESTS, Item, quoted
 
 MOST = 4  # changes of one place that are tried
 COPIED = ("treesim", "plugins", "tests", "docs", "assets", "examples", "pyproject.toml", "README.md", "CHANGELOG.md")
 SWAPPED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.MatMult: ast.Add}
 FLIPPED = {ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq}
-SECONDS = 900  # for the tests of one row
+SECONDS = 900  # for the tests of one item
 
 
 class Place(NamedTuple):
@@ -35,24 +35,19 @@ class Place(NamedTuple):
     name: str
 
 
-def places(row: Row) -> list[Place]:
-    """Return the places in Python files that a row names."""
+def places(item: Item) -> list[Place]:
+    """Return the places in Python files that an item names."""
     found = []
-    for place in quoted(row.where):
+    for place in quoted(item.code):
         path, _, names = place.partition(": ")
         if path.endswith(".py"):
             found += [Place(path, name) for name in names.split(", ")]
     return found
 
 
-def tests_of(row: Row) -> list[str]:
-    """Return the tests that a row names, as arguments of pytest."""
-    found = []
-    for place in quoted(row.test):
-        path, _, listed = place.partition("::")
-        names = [name.partition("[")[0] for name in listed.split(", ")]
-        found += [f"{path}::{name}" for name in names if name.startswith("test_")]
-    return list(dict.fromkeys(found))
+def tests_of(item: Item) -> list[str]:
+    """Return the tests with an item's marker, as arguments of pytest."""
+    return list(dict.fromkeys(f"{test.path}::{test.name}" for test in TESTS if test.item == item.name))
 
 
 def definition(tree: ast.Module, name: str) -> ast.AST | None:
@@ -147,32 +142,36 @@ class Copy:
         return run.returncode != 0
 
 
-def unnoticed(row: Row, copy: Copy) -> list[str]:
-    """Return the places of a row that can be broken without a failure of its tests."""
+def unnoticed(item: Item, tests: list[str], copy: Copy) -> list[str]:
+    """Return the places of an item that can be broken without a failure of the tests."""
     found = []
-    for place in places(row):
+    for place in places(item):
         sources = changes((ROOT / place.path).read_text(encoding="utf-8"), place.name)
-        if not sources or not any(copy.notices(place.path, source, tests_of(row)) for source in sources):
+        if not sources or not any(copy.notices(place.path, source, tests) for source in sources):
             found.append(f"{place.path}: {place.name}" + ("" if sources else " (nothing to break)"))
     return found
 
 
-def tested_rows(words: list[str]) -> list[Row]:
-    """Return the rows with tests that contain each of the words."""
-    tested = [row for row in ROWS if quoted(row.test) and not row.test.startswith("*")]
-    return [row for row in tested if all(word in " | ".join(row) for word in words)]
+def tested_items(words: list[str]) -> list[Item]:
+    """Return the items with tests whose name, row or tests contain each of the words."""
+    found = []
+    for item in ITEMS:
+        tests = tests_of(item)
+        if tests and all(word in " | ".join([*item, item.name, *tests]) for word in words):
+            found.append(item)
+    return found
 
 
 def main() -> int:
-    """Break the places of the rows that contain the words; return 1 if tests noticed nothing."""
+    """Break the places of the items that contain the words; return 1 if tests noticed nothing."""
     with tempfile.TemporaryDirectory() as folder:
         copy, count = Copy(Path(folder)), 0
-        rows = tested_rows(sys.argv[1:])
-        for row in rows:
-            for place in unnoticed(row, copy):
+        found = tested_items(sys.argv[1:])
+        for item in found:
+            for place in unnoticed(item, tests_of(item), copy):
                 count += 1
-                print(f"{row.paper} {row.item}: {place}: noticed by none of {', '.join(tests_of(row))}", flush=True)
-    print(f"{len(rows)} rows, {count} places that can be broken unnoticed")
+                print(f"{item.name}: {place}: noticed by none of {', '.join(tests_of(item))}", flush=True)
+    print(f"{len(found)} items, {count} places that can be broken unnoticed")
     return int(count > 0)
 
 

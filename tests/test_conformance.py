@@ -1,42 +1,25 @@
-"""The list of what the papers say: each place and test that it names exists, and nothing numbered is left out."""
+"""The items of the papers: their places exist, each has a test or a reason, and nothing numbered is left out."""
 
 import ast
+import importlib.util
 import re
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 from tests.test_citations import PAPERS, citations
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "conformance.md").read_text(encoding="utf-8")
 REASONS = ("definition", "picture", "derivation", "literature", "outside", "untested")
-NOWHERE = "-"
+SPEC = importlib.util.spec_from_file_location("paper_items", ROOT / "docs" / "_extensions" / "paper_items.py")
+paper_items = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(paper_items)
 
-
-class Row(NamedTuple):
-    """A row of the page: the paper, and its four columns."""
-
-    paper: str
-    item: str
-    says: str
-    where: str
-    test: str
-
-
-def rows(page):
-    """The rows of a page's tables, under the paper whose section they stand in."""
-    paper = ""
-    for line in page.splitlines():
-        if line.startswith("## "):
-            paper = line[3:].partition(":")[0]
-        elif line.startswith("| ") and not line.startswith("| item "):
-            yield Row(paper, *(cell.strip() for cell in line.strip("|").split("|")))
-
-
-ROWS = list(rows(PAGE))
+Item = paper_items.Item
+PAGE = paper_items.PAGE.read_text(encoding="utf-8")
+ITEMS = paper_items.items(PAGE)
+TESTS = paper_items.marked_tests()
 
 
 @cache
@@ -81,50 +64,46 @@ def missing_places(where):
             yield from (f"{path}: {name}" for name in listed.split(", ") if name not in defined(path))
 
 
-def missing_tests(test):
-    """The tests of a cell, each `file::test, test[case][case]`, that do not exist; cases stand in the file, or in the
-    values beside it."""
-    for place in quoted(test):
-        path, _, listed = place.partition("::")
-        if not (ROOT / path).is_file():
-            yield path
-            continue
-        names, cases = re.sub(r"\[.*?\]", "", listed).split(", "), re.findall(r"\[(.*?)\]", listed)
-        text = "".join(file.read_text(encoding="utf-8") for file in [ROOT / path, *(ROOT / path).parent.glob("*.json")])
-        yield from (f"{path}::{name}" for name in names if name[:5] != "test_" or name not in defined(path))
-        yield from (f"{path}: {case}" for case in cases if case not in text)
+def missing_cases(test):
+    """Yield the case of a marker if it stands neither in the test's file nor in the values beside it."""
+    path = ROOT / test.path
+    if not any(test.case in file.read_text(encoding="utf-8") for file in [path, *path.parent.glob("*.json")]):
+        yield f"{test.path}::{test.name}[{test.case}]"
 
 
-def test_what_rows_name_exists():
-    assert len(ROWS) > 200
-    for row in ROWS:
-        check_row(row)
+def test_items_have_a_place_and_a_test_or_a_reason():
+    assert len(ITEMS) > 200
+    tested = {test.item for test in TESTS}
+    for item in ITEMS:
+        assert list(missing_places(item.code)) == [], item
+        if item.name in tested:
+            assert item.code and not item.reason, (item, "what is tested is somewhere, and needs no reason")
+        else:
+            reason = re.match(r"\*(\w+)\*", item.reason)
+            assert reason and reason[1] in REASONS, (item, f"neither a test nor one of {REASONS}")
+            assert item.code or reason[1] != "untested", item
 
 
-def check_row(row):
-    assert list(missing_places(row.where)) == [], row
-    if quoted(row.test) and not row.test.startswith("*"):
-        assert list(missing_tests(row.test)) == [] and quoted(row.where), (row, "what is tested is somewhere")
-    else:
-        reason = re.match(r"\*(\w+)\*", row.test)
-        assert reason and reason[1] in REASONS, (row, f"neither a test nor one of {REASONS}")
-        assert quoted(row.where) or (row.where == NOWHERE and reason[1] != "untested"), row
+def test_markers_name_items_and_cases():
+    assert {test.item for test in TESTS} - {item.name for item in ITEMS} == set()
+    for test in TESTS:
+        assert test.name.startswith("test_") and list(missing_cases(test)) == [], test
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-def test_everything_numbered_has_a_row(paper):
+def test_everything_numbered_has_an_item(paper):
     """Equations, figures, tables and lemmas, as many as `test_citations.py` knows of."""
     has = PAPERS[paper]
     wanted = {(kind, str(k)) for kind in ("equations", "figures", "tables") for k in range(1, getattr(has, kind) + 1)}
     wanted |= {("lemmas", number) for number in has.lemmas}
-    listed = [place[1:] for row in ROWS if row.paper == paper for place in citations(f"{paper} {row.item}")]
+    listed = [place[1:] for item in ITEMS if item.paper == paper for place in citations(item.name)]
     assert wanted - set(listed) == set()
     assert {place for place in listed if place[0] != "sections"} <= wanted
 
 
 def test_no_item_stands_twice():
-    items = [(row.paper, row.item) for row in ROWS]
-    assert len(set(items)) == len(items) > 180 and {row.paper for row in ROWS} == {*PAPERS, "FF13"}
+    names = [item.name for item in ITEMS]
+    assert len(set(names)) == len(names) and {item.paper for item in ITEMS} == {*PAPERS, "FF13"}
 
 
 def test_reasons_are_explained_on_the_page():
@@ -133,10 +112,26 @@ def test_reasons_are_explained_on_the_page():
 
 def test_what_does_not_exist_is_found():
     """So that a change of spelling cannot empty the test."""
-    place, test = "`treesim/kernels/dynamics/ltdl.py: factorise, solve`", "`tests/test_conformance.py::rows, test_gone`"
-    assert list(missing_places(place)) == ["treesim/kernels/dynamics/ltdl.py: factorise"]
-    assert list(missing_tests(test)) == ["tests/test_conformance.py::rows", "tests/test_conformance.py::test_gone"]
+    assert list(missing_places("`treesim/kernels/dynamics/ltdl.py: factorise, solve`")) == [
+        "treesim/kernels/dynamics/ltdl.py: factorise"
+    ]
     assert list(missing_places("`treesim/gone.py: solve`")) == ["treesim/gone.py"]
-    assert list(missing_tests("`tests/test_citations.py::test_what_is_cited_is_there[no such case]`")) == [
-        "tests/test_citations.py: no such case"
+    test = paper_items.PaperTest("F05 eq. 1", "tests/test_citations.py", "test_what_is_cited_is_there", "no such case")
+    assert list(missing_cases(test)) == ["tests/test_citations.py::test_what_is_cited_is_there[no such case]"]
+
+
+def test_the_site_s_page_has_the_tests_of_markers(tmp_path):
+    source = tmp_path / "test_a.py"
+    source.write_text(
+        "@pytest.mark.paper('F05 eq. 1', cases={'F05 eq. 2': ['x', 'y']})\n@given(1)\ndef test_b(): ...\n"
+    )
+    tests = [test._replace(path="test_a.py") for test in paper_items.tests_in(source)]
+    rows = "| eq. 1 | s | `c` |\n| eq. 2 | s | `d` |\n| eq. 3 | s | *picture* |\n"
+    page = f"## F05: A\n\n{paper_items.HEAD}\n|---|---|---|\n{rows}"
+    assert paper_items.filled(page, tests).splitlines()[2:] == [
+        "| item | statement | code | test |",
+        "|---|---|---|---|",
+        "| eq. 1 | s | `c` | `test_a.py::test_b` |",
+        "| eq. 2 | s | `d` | `test_a.py::test_b[x], test_b[y]` |",
+        "| eq. 3 | s | - | *picture* |",
     ]

@@ -26,7 +26,9 @@ def program(path):
     """A file of docs/ as a module."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(path.parent)  # as when it is run
+        spec.loader.exec_module(module)
     return module
 
 
@@ -116,6 +118,14 @@ def test_the_root_of_the_published_site_leads_to_the_newest_release(tmp_path):
     assert "https://example.org/docs/0.9.0/sitemap.xml" in (tmp_path / "sitemap.xml").read_text()
 
 
+def test_every_drawing_is_drawn_by_the_program_and_stands_on_a_page(tmp_path):
+    program(FOLDER / "drawings" / "draw.py").main(tmp_path)
+    drawn = {path.name for path in tmp_path.iterdir()}
+    text = "".join(page.read_text(encoding="utf-8") for page in FOLDER.rglob("*.md"))
+    assert drawn == {path.name for path in FOLDER.glob("drawings/*.svg")}
+    assert [name for name in drawn if f"(drawings/{name})" not in text] == []
+
+
 def extension(name):
     return program(FOLDER / "_extensions" / f"{name}.py")
 
@@ -135,12 +145,22 @@ def test_the_reference_lists_every_public_name_once():
     assert [name for name, count in lists.items() if count > 1] == []
 
 
+def test_words_are_counted_by_kind():
+    words = extension("words")
+    prose = "# One title\n\nTwo words. Here are four more words.\n\n"
+    page = f"---\nformat: x\n---\n{prose}```python\na = 1\n```\n\n| a | b |\n|---|---|\n| c | d |\n"
+    found = list(words.parts("page.md", page))
+    for kind, count in {"prose": 9, "code": 2, "table": 4}.items():
+        assert sum(words.words(part.text) for part in found if part.kind == kind) == count
+    assert list(words.sentences(iter(found))) == [("page.md", "Here are four more words.")]
+
+
 def test_every_page_stands_in_a_table_of_contents():
     trees = [
         (page.parent / f"{name}.md").resolve()
         for page in FOLDER.rglob("*.md")
         for tree in re.findall(r":::\{toctree\}\n(.*?):::", page.read_text(encoding="utf-8"), re.DOTALL)
-        for name in re.findall(r"^([a-z_/]+)$", tree, re.MULTILINE)
+        for name in re.findall(r"^(?:[A-Z][\w ]* <)?([a-z_/0-9]+)>?$", tree, re.MULTILINE)
     ]
     assert Counter([FOLDER / "index.md", *trees]) == Counter(FOLDER.rglob("*.md"))
 

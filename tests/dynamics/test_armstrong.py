@@ -42,6 +42,7 @@ def test_keeps_the_promises_of_a_backend():
     assert {finding.robot for finding in report.findings} >= {robot.name for robot in robots}
 
 
+@pytest.mark.paper("J91 eq. 48")
 @pytest.mark.nojit
 @given(spherical_trees, st.integers(0, 1000))
 def test_accelerations_are_those_of_aba(robot, seed):
@@ -51,6 +52,7 @@ def test_accelerations_are_those_of_aba(robot, seed):
     assert sensitivity.farthest(qdd, treesim.forward_dynamics(robot, q, v, tau, f_ext=f_ext)) < 2 * bound  # both err
 
 
+@pytest.mark.paper("J91 eq. 49")
 @pytest.mark.nojit
 @given(spherical_trees, st.integers(0, 1000))
 def test_coefficients_are_blocks_of_the_articulated_inertias(robot, seed):
@@ -68,6 +70,7 @@ def test_coefficients_are_blocks_of_the_articulated_inertias(robot, seed):
         assert relative_error(o.block(P_plus, i), beyond) < ROUND_OFF
 
 
+@pytest.mark.paper("J91 eq. 47")
 @pytest.mark.nojit
 @given(spherical_trees, st.integers(0, 1000))
 def test_it_takes_forces_as_functions_of_the_joint_s_acceleration(robot, seed):

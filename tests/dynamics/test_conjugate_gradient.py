@@ -45,6 +45,7 @@ def straight_pendulum(n, bend=0.01):
     return robot, q, np.zeros(robot.nv)
 
 
+@pytest.mark.paper("J91 section 4, preconditioner")
 @pytest.mark.parametrize(
     "name, options, expected", [("simple_humanoid", {}, (55, 43)), ("talos_full_v2", {"mimic": "free"}, (330, 58))]
 )
@@ -55,6 +56,7 @@ def test_the_preconditioner_pays_on_humanoids(name, options, expected, seed):
     assert taken[1] < taken[0]
 
 
+@pytest.mark.paper("J91 section 4, preconditioner")
 @pytest.mark.parametrize("seed", range(3))
 def test_the_preconditioner_costs_on_long_chains(seed):
     taken = steps(random_chain(100, seed), seed)
@@ -62,6 +64,7 @@ def test_the_preconditioner_costs_on_long_chains(seed):
     assert taken[1] > 1.2 * taken[0]
 
 
+@pytest.mark.paper("J91 eq. 30")
 @both
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_the_residual_told_is_the_true_one_and_the_accelerations_are_right(name, preconditioned):
@@ -85,6 +88,7 @@ def test_a_looser_tolerance_takes_fewer_steps(preconditioned):
     assert all(s.residual <= t for s, t in zip(taken, (1e-3, 1e-8, 1e-13), strict=True))
 
 
+@pytest.mark.paper("J91 eq. 30, steps")
 @both
 def test_in_exact_arithmetic_as_many_steps_as_degrees_of_freedom_are_enough(preconditioned):
     robot = trees.tree("random_b")
@@ -99,6 +103,7 @@ def test_in_exact_arithmetic_as_many_steps_as_degrees_of_freedom_are_enough(prec
     assert relative_error(qdd.astype(float), treesim.forward_dynamics(robot, q, v, tau)) < 1e-9
 
 
+@pytest.mark.paper("J91 section 4, preconditioner")
 def test_bodies_that_share_no_path_need_one_step():
     """Every body on the base: H is the block diagonal of its joints, which is what the preconditioner inverts."""
     bodies = trees.tree("random_c").bodies + trees.tree("chain_mixed").bodies
@@ -155,6 +160,7 @@ def test_the_coefficient_as_printed_converges_slowly_in_small_units(name, base):
     assert preconditioned_steps(robot, printed, gram) > 20 * taken
 
 
+@pytest.mark.paper("J91 eq. 30")
 def test_the_coefficient_as_printed_diverges_in_large_units():
     """It has a unit, that of 1 / inertia^2."""
     robot, ton = treesim.load(path("simple_humanoid"), base="floating"), 1e3
@@ -269,6 +275,7 @@ def test_operations_are_counted_over_all_steps(backend):
     assert tally.operations["mul"] > robot.nv * one_product.operations["mul"] / 2
 
 
+@pytest.mark.paper("J91 section 4, products")
 @both
 def test_a_step_takes_operations_in_proportion_to_the_bodies(preconditioned):
     """J91 section 4: M p by inverse dynamics, so that a step is O(N)."""

@@ -170,6 +170,7 @@ def light(inertia, armature=0.0):
     ])  # fmt: skip
 
 
+@pytest.mark.paper("FF13 nomenclature, I_i")
 @pytest.mark.nojit
 @every_backend
 @pytest.mark.parametrize("armature", [0.0, 0.3])
@@ -301,6 +302,7 @@ def test_a_schedule_works_on_every_body_and_on_levels_in_order(name, backend):
     assert done == {int(paths.order[k]) for k in range(robot.n_bodies) if paths.start[k] == k}
 
 
+@pytest.mark.paper("FF13 abstract, trees")
 def test_side_branches_stand_in_their_main_bodys_block_or_before_the_main_chain():
     """Bodies 2 and 4 hang on bodies 1 and 3 of the main chain 1, 3, 5, 6."""
     robot = make.chain_with_side_branches(3)

@@ -60,6 +60,7 @@ ROBOTS = [by_hand, lambda: treesim.load(URDF)]
 pairs = st.tuples(st.floats(-4, 4), st.floats(-4, 4)).map(np.array)
 
 
+@pytest.mark.paper("J91 eq. 17")
 @pytest.mark.nojit
 @pytest.mark.parametrize("make", ROBOTS, ids=["by_hand", "urdf"])
 @given(q=pairs, v=pairs, tau=pairs)

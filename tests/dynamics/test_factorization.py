@@ -20,6 +20,7 @@ def random_member(tree, seed):
     return L.T @ L
 
 
+@pytest.mark.paper("F05 appendix, LTDL")
 def test_integer_case_is_exact():
     case = golden.load("integer_ltdl")
     F = treesim.ltdl(golden.TREE_1, case["H"])
@@ -32,6 +33,7 @@ def test_integer_case_is_exact():
     assert np.allclose(F.solve(x), case["Hinvx"], rtol=1e-12)
 
 
+@pytest.mark.paper("F05 section 2, optimal factors", "F05 section 2, LTL algorithm", "F05 section 2, proof")
 @given(trees.random_trees(), st.integers(0, 1000))
 def test_ltl_and_ltdl_rebuild_the_matrix_within_its_pattern(tree, seed):
     H = random_member(tree, seed)
@@ -58,6 +60,7 @@ def test_rows_of_a_line_that_go_together_give_what_they_give_one_by_one(factoriz
     assert np.allclose(together.solve(x)[by_turns], single.solve(x[by_turns]), rtol=1e-13)
 
 
+@pytest.mark.paper("F05 appendix, y = L x", "F05 appendix, y = L'x", "F05 appendix, x = L⁻¹x", "F05 appendix, x = L⁻ᵀx")
 @both
 @given(trees.random_trees(), st.integers(0, 1000))
 def test_products_and_solves_are_those_of_the_dense_factor(factorize, tree, seed):
@@ -73,6 +76,7 @@ def test_products_and_solves_are_those_of_the_dense_factor(factorize, tree, seed
         assert np.allclose(value, expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.paper("F05 Figure 3", "F05 section 3, reordering")
 def test_ltl_is_the_cholesky_factor_of_the_reversed_matrix():
     tree = trees.tree("humanoid_2005")
     H = random_member(tree, 3)
@@ -80,6 +84,7 @@ def test_ltl_is_the_cholesky_factor_of_the_reversed_matrix():
     assert np.allclose(treesim.ltl(tree.dof_parent, H).L, G[::-1, ::-1].T, atol=1e-12)
 
 
+@pytest.mark.paper("F05 appendix, matrices")
 @both
 def test_columns_of_a_matrix_are_treated_one_by_one(factorize):
     tree = trees.tree("random_a")
@@ -89,6 +94,7 @@ def test_columns_of_a_matrix_are_treated_one_by_one(factorize):
         assert np.array_equal(operation(x), np.stack([operation(column) for column in x.T], axis=1))
 
 
+@pytest.mark.paper("F05 section 2, condition on H")
 @both
 def test_matrices_of_another_tree_are_refused(factorize):
     with pytest.raises(ArgumentError, match=r"H\[2, 3\]"):

@@ -19,6 +19,7 @@ def assert_one_force(robot, q, v, a, **settings):
     assert sensitivity.farthest(found, expected) < bound
 
 
+@pytest.mark.paper("J91 eq. 29")
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_both_methods_give_one_force(name):
     robot = trees.tree(name)
@@ -28,6 +29,7 @@ def test_both_methods_give_one_force(name):
             assert_one_force(robot, q, v, a, f_ext=forces)
 
 
+@pytest.mark.paper("J91 eq. 29")
 @pytest.mark.nojit
 @given(trees.random_trees(6, armature=0.5), st.integers(0, 1000))
 def test_both_methods_give_one_force_whatever_gravity_and_rotors(robot, seed):

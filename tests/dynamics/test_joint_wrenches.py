@@ -76,6 +76,7 @@ def test_backends_agree_with_newton_and_euler(name, backend):
     assert_found(trees.tree(name), 1, backend)
 
 
+@pytest.mark.paper("J91 eq. 15, 16")
 @pytest.mark.nojit
 @given(trees.random_trees(7, armature=0.5), seeds)
 def test_wrenches_are_newton_and_eulers(robot, seed):

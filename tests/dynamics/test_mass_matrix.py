@@ -22,6 +22,7 @@ EXACT = 2 * OF_A_SWEEP  # both err
 every_method = pytest.mark.parametrize("method", MASS_MATRIX)
 
 
+@pytest.mark.paper("F05 section 5, CRBA", "J91 section 3, symmetry", "J91 eq. 28")
 @every_method
 @pytest.mark.parametrize("name", CATALOGUE)
 def test_every_method_gives_one_matrix_symmetric_with_the_trees_pattern(name, method):
@@ -61,6 +62,7 @@ def test_rows_that_go_together_are_rows_one_by_one(monkeypatch):
     assert np.array_equal(*results)
 
 
+@pytest.mark.paper("F05 eq. 5", "F05 section 5, CRBA", "F10 eq. 2", "J91 eq. 23", "J91 eq. 24, 25")
 @pytest.mark.nojit
 @given(trees.random_trees(6, armature=0.5), st.integers(0, 1000), st.sampled_from(sorted(MASS_MATRIX)))
 def test_a_column_is_the_force_of_a_unit_acceleration_rotors_included(robot, seed, method):
@@ -79,6 +81,7 @@ def operations(method, robot, q):
     return tally.operations.total()
 
 
+@pytest.mark.paper("J91 section 3, symmetry", "J91 eq. 28")
 @pytest.mark.parametrize("robot", [trees.random_tree(4, 14), trees.tree("asimo")], ids=["random", "asimo"])
 def test_composite_bodies_take_less_arithmetic_than_subtrees_and_these_less_than_the_whole_tree(robot):
     q = random_state(robot).q
@@ -86,6 +89,7 @@ def test_composite_bodies_take_less_arithmetic_than_subtrees_and_these_less_than
     assert 2.5 * crba < symmetry and 1.1 * symmetry < direct  # products with a unit acceleration's zeros are free
 
 
+@pytest.mark.paper("F05 eq. 14")
 @pytest.mark.nojit
 @pytest.mark.parametrize("name", ["tree_1", "binary_4"])
 def test_composite_bodies_transform_as_often_as_is_printed(name, monkeypatch):

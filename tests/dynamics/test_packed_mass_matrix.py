@@ -52,6 +52,7 @@ def test_batches_of_both_precisions_on_both_engines(engine, number):
     assert np.array_equal(unpacked, M) and unpacked.dtype == number
 
 
+@pytest.mark.paper("F05 section 2, compact storage")
 @pytest.mark.nojit
 @given(trees.random_trees(8, joint_types=("revolute", "prismatic")), seeds)
 def test_the_pattern_is_that_of_what_is_not_zero(robot, seed):

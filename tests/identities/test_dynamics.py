@@ -38,6 +38,21 @@ def assert_inverse(robot, state, backend, f_ext=None, armature=None):
     assert sensitivity.farthest(found, a) < bound
 
 
+@pytest.mark.paper(
+    "F05 eq. 1",
+    "F10 eq. 24",
+    "F10 eq. 26",
+    "J91 eq. 5",
+    "J91 section 4, triangular equations",
+    "J91 eq. 38, 39",
+    "J91 eq. 41",
+    "J91 section 5, P",
+    "J91 eq. 45, 46",
+    "J91 Lemma 6.4",
+    "J91 eq. 60",
+    "FF13 abstract, forces first",
+    "FF13 abstract, trees",
+)
 @every_backend
 @pytest.mark.parametrize("name", [pytest.param(x, marks=[pytest.mark.nojit] * (x in SMALL)) for x in CATALOGUE])
 def test_forward_dynamics_inverts_inverse_dynamics(name, backend):
@@ -59,6 +74,7 @@ def test_forward_dynamics_inverts_inverse_dynamics_on_random_trees(robot, seed, 
     assert_inverse(robot, state, backend, state.f_ext)
 
 
+@pytest.mark.paper("J91 section 7, classes")
 @every_backend
 @pytest.mark.parametrize("name", ["random_14", "free_random"])  # of all joint types, and on a floating base
 def test_backends_agree(name, backend):
@@ -71,6 +87,7 @@ def test_backends_agree(name, backend):
     assert sensitivity.farthest(a, reference) < 2 * bound  # both err
 
 
+@pytest.mark.paper("F05 eq. 6")
 @everywhere
 def test_mass_matrix_is_symmetric_positive_definite_with_the_trees_pattern(name):
     robot = trees.tree(name)
@@ -80,12 +97,14 @@ def test_mass_matrix_is_symmetric_positive_definite_with_the_trees_pattern(name)
     assert not H[~robot.topology.sparsity()].any()
 
 
+@pytest.mark.paper("F05 section 2, four reasons for zeros")
 @given(trees.random_trees(joint_types=("revolute", "prismatic")), seeds)
 def test_mass_matrix_fills_its_pattern(robot, seed):
     H = treesim.mass_matrix(robot, random_state(robot, seed).q)
     assert ((H != 0) == robot.topology.sparsity()).all()
 
 
+@pytest.mark.paper("F05 eq. 1", "F10 eq. 1")
 @everywhere
 def test_inverse_dynamics_is_mass_matrix_times_acceleration_plus_bias(name):
     robot = trees.tree(name)
@@ -106,6 +125,7 @@ def test_kinetic_energy_is_half_the_quadratic_form_of_the_mass_matrix(name):
     assert kinetic == pytest.approx(form, rel=1e-13)
 
 
+@pytest.mark.paper("J91 eq. 15, 16", "J91 eq. 17")
 @everywhere
 def test_energy_grows_by_the_power_of_the_forces(name):
     robot = trees.tree(name)
@@ -125,6 +145,7 @@ def test_potential_energy_falls_by_the_work_of_gravity(name):
     assert rate == pytest.approx(weight @ state.v, abs=1e-6 * (1 + np.abs(weight * state.v).sum()))
 
 
+@pytest.mark.paper("J91 section 2, moving base")
 @pytest.mark.parametrize("name", FREE)
 def test_momentum_is_conserved_in_free_flight(name):
     """No gravity, and forces only inside the robot: the momentum about the world's origin stays."""
@@ -153,6 +174,7 @@ def test_momentum_changes_by_weight_and_its_moment(name):
     assert relative_error(rate, np.concatenate([robot.mass * robot.gravity, moment])) < 1e-6
 
 
+@pytest.mark.paper("J91 eq. 6")
 @everywhere
 def test_momentum_is_the_sum_over_bodies(name):
     robot = trees.tree(name)

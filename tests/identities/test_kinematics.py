@@ -52,6 +52,7 @@ def test_neutral_poses_are_the_placements_alone(name):
         assert np.allclose(poses[i], poses[body.parent] @ body.joint.placement.matrix(), atol=1e-14)
 
 
+@pytest.mark.paper("F10 eq. 5", "F10 eq. 13")
 @both_references
 @everywhere
 def test_jacobian_times_velocity_is_the_frames_velocity(name, reference):
@@ -64,6 +65,7 @@ def test_jacobian_times_velocity_is_the_frames_velocity(name, reference):
         assert relative_error(J @ state.v, twist) < 1e-13
 
 
+@pytest.mark.paper("F10 eq. 12", "FF13 nomenclature, H_i")
 @everywhere
 def test_jacobian_against_finite_differences_of_poses(name):
     robot = trees.tree(name)
@@ -118,6 +120,7 @@ def test_world_is_another_name_and_spatial_is_refused_where_it_is_not_defined():
         treesim.frame_jacobian(robot, q, frame, reference="spacial")
 
 
+@pytest.mark.paper("F10 eq. 14, 15", "F10 section 5, example")
 @everywhere
 def test_jacobian_has_the_columns_of_the_path_and_no_others(name):
     robot = trees.tree(name)

@@ -54,6 +54,27 @@ IDENTITIES = {
 }
 
 
+@pytest.mark.paper(
+    cases={
+        "F05 eq. 5": "eq. 27",
+        "F10 eq. 2": "eq. 27",
+        "F10 eq. 24": "Lemma 6.2",
+        "F10 eq. 25": "Lemma 6.3",
+        "F10 eq. 26": "Lemma 6.4",
+        "F10 eq. 27": "Omega = psi* H* D^-1 H psi",
+        "F10 appendix B, propagators": "Omega = psi* H* D^-1 H psi",
+        "F10 appendix B, Ω": "Omega = psi* H* D^-1 H psi",
+        "J91 eq. 22": "eq. 21",
+        "J91 eq. 24, 25": "eq. 26",
+        "J91 eq. 26, Lemma 3.1": "eq. 26",
+        "J91 eq. 27, Lemma 3.1": "eq. 27",
+        "J91 Lemma 6.1": "Lemma 6.1",
+        "J91 Lemma 6.2": "Lemma 6.2",
+        "J91 Lemma 6.3": "Lemma 6.3",
+        "J91 Lemma 6.4": "Lemma 6.4",
+        "J91 eq. 57, 58, 59": ["eq. 57", "eq. 58", "eq. 59"],
+    }
+)
 @pytest.mark.parametrize("identity", IDENTITIES.values(), ids=IDENTITIES)
 @given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))
 def test_identity_holds_on_random_trees(identity, robot, seed):
@@ -61,6 +82,7 @@ def test_identity_holds_on_random_trees(identity, robot, seed):
     assert relative_error(left, right) < ROUND_OFF
 
 
+@pytest.mark.paper("J91 eq. 20", "J91 eq. 54")
 @given(trees.random_trees(7), st.integers(0, 1000))
 def test_inverses_are_sums_of_powers_that_end(robot, seed):
     """phi = 1 + E + E² + ... of E_phi, and psi of E_psi, as their powers vanish (eq. 20, 54)."""
@@ -71,6 +93,7 @@ def test_inverses_are_sums_of_powers_that_end(robot, seed):
         assert relative_error(sum(powers), inverse) < ROUND_OFF and not powers[-1].any()
 
 
+@pytest.mark.paper("J91 eq. 38, 39", "J91 eq. 40, 42", "J91 eq. 41", "J91 section 5, P")
 @given(trees.random_trees(7), st.integers(0, 1000))
 def test_joints_let_through_what_projects(robot, seed):
     """tau = 1 - G H projects: tau* H* = 0, H P tau* = 0 (eq. 38, 39); P tau* = tau P = tau P tau* (eq. 41); P = psi's
@@ -87,6 +110,9 @@ def test_joints_let_through_what_projects(robot, seed):
     assert relative_error(o.P.T, o.P) < ROUND_OFF and np.linalg.eigvalsh(o.P)[0] > 0
 
 
+@pytest.mark.paper(
+    "J91 section 2, recursions", "J91 eq. 32, 33", "J91 eq. 34, 35", "J91 eq. 43, 44", "J91 section 6, quantities"
+)
 @given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))
 def test_corrections_and_accelerations_by_either_recursion(robot, seed):
     """At rest: z = psi K T = E_phi (z + G eps) (eq. 43, 44), eps = T - H z, nu = D^-1 eps (eq. 32, 33), alpha =
@@ -105,6 +131,7 @@ def test_corrections_and_accelerations_by_either_recursion(robot, seed):
     assert relative_error(qdd, at_rest) < ROUND_OFF
 
 
+@pytest.mark.paper("J91 eq. 50, 51")
 @given(trees.random_trees(7), st.integers(0, 1000))
 def test_forces_on_the_links_say_the_same_as_those_through_the_joints(robot, seed):
     """Q = (1 - E_phi) f = I alpha at rest, and H phi Q = H f = M qdd (eq. 50, 51): Bae and Haug's equations."""
@@ -117,6 +144,7 @@ def test_forces_on_the_links_say_the_same_as_those_through_the_joints(robot, see
     assert relative_error(Q, o.Ib @ alpha) < ROUND_OFF and relative_error(o.Hb @ o.phi @ Q, tau) < ROUND_OFF
 
 
+@pytest.mark.paper("F10 eq. 28, 29")
 @given(trees.random_trees(6, joint_types=("revolute", "prismatic")), st.integers(0, 1000))
 def test_rows_divided_by_the_sparse_factors_are_those_of_the_articulated_operators(robot, seed):
     """F10 eq. 28, 29, for joints of one degree of freedom: Y_d = psi* H*, Y = psi* H* D^-1/2, of all bodies."""
@@ -129,6 +157,7 @@ def test_rows_divided_by_the_sparse_factors_are_those_of_the_articulated_operato
         assert relative_error(Y.dense()[rows], expected) < ROUND_OFF
 
 
+@pytest.mark.paper("J91 Lemma 3.2")
 @given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))
 def test_force_through_a_joint_is_that_of_the_locked_tree_and_a_correction(robot, seed):
     """f = R alpha + y, y = (phi - 1) R H* qdd (Lemma 3.2), at rest."""
@@ -154,6 +183,7 @@ def velocity_terms(o, v):
     return a.reshape(-1), b.reshape(-1)
 
 
+@pytest.mark.paper("J91 Lemma 6.5", "J91 eq. 60")
 @given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))
 def test_forward_dynamics_without_the_bias(robot, seed):
     """qdd = [1 - H psi K]* D^-1 [T - H psi (K T + b + P a)] - K* psi* a (Lemma 6.5): what `aba` computes."""
@@ -177,6 +207,7 @@ def inertias_of_library(robot, q):
     return block_diagonal([art.inertia(name)[np.ix_(ANGULAR_FIRST, ANGULAR_FIRST)] for name in robot.body_names])
 
 
+@pytest.mark.paper("J91 eq. 31", "J91 eq. 50, 51", "J91 eq. 52")
 @given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))
 def test_force_through_a_joint_is_an_articulated_inertia_and_a_correction(robot, seed):
     """f = P alpha + z at rest, z = psi K T (eq. 31, 46, 52), and f - z = Q + L, Bae and Haug's: f and P are the
@@ -192,6 +223,7 @@ def test_force_through_a_joint_is_an_articulated_inertia_and_a_correction(robot,
     assert relative_error(Q, o.Ib @ alpha) < ROUND_OFF
 
 
+@pytest.mark.paper("J91 eq. 54", "J91 Lemma 6.1", "J91 eq. 57, 58, 59")
 @given(trees.random_trees(7, joint_types=("revolute", "prismatic"), armature=0.3), st.integers(0, 1000))
 def test_the_library_applies_the_articulated_operators(robot, seed):
     """Sweeps of `articulated` against the operators, for joints of one degree of freedom.
@@ -227,6 +259,7 @@ def composite_inertias(robot, q):
     return block_diagonal(blocks)
 
 
+@pytest.mark.paper("J91 eq. 26, Lemma 3.1", "J91 eq. 27, Lemma 3.1")
 @given(trees.random_trees(7), st.integers(0, 1000))
 def test_composite_inertias_of_the_kernel_satisfy_the_lemma(robot, seed):
     """I = R - E R E* (eq. 26) and phi I phi* = R + (phi - 1) R + R (phi - 1)* (eq. 27)."""
@@ -236,6 +269,7 @@ def test_composite_inertias_of_the_kernel_satisfy_the_lemma(robot, seed):
     assert relative_error(o.phi @ o.Ib @ o.phi.T, R + beyond(o.phi) @ R + R @ beyond(o.phi).T) < ROUND_OFF
 
 
+@pytest.mark.paper("J91 eq. 20")
 @given(trees.random_trees(7), st.integers(0, 1000))
 def test_external_forces_reach_the_joints_by_the_powers_of_E(robot, seed):
     """H phi f with phi = 1 + E + E^2 + ... (eq. 20): what inverse dynamics at rest subtracts for external forces f."""
@@ -259,6 +293,7 @@ def bias_forces_of_aba(robot, state):
     return turned.reshape(-1)
 
 
+@pytest.mark.paper("J91 section 5, Featherstone")
 @given(trees.random_trees(6, armature=0.3), st.integers(0, 1000))
 def test_featherstones_bias_force_is_the_correction_without_its_own_joints_velocity_product(robot, seed):
     """p^A = z - P a, z = psi (K T + b + P a) of Lemma 6.5; p^A as the kernel of `aba` leaves it."""
@@ -269,6 +304,16 @@ def test_featherstones_bias_force_is_the_correction_without_its_own_joints_veloc
     assert relative_error(bias_forces_of_aba(robot, state), z - o.P @ a) < ROUND_OFF
 
 
+@pytest.mark.paper(
+    "J91 eq. 13, 14",
+    "J91 eq. 15, 16",
+    "J91 eq. 21",
+    "J91 eq. 22",
+    "J91 eq. 40, 42",
+    "J91 eq. 45, 46",
+    "J91 eq. 55",
+    "J91 eq. 56",
+)
 @given(trees.random_trees(7, armature=0.3), st.integers(0, 1000))
 def test_forward_dynamics_from_the_bias(robot, seed):
     """qdd = [1 - H psi K]* D^-1 [1 - H psi K] (T - C), C = H phi (b + I phi* a) (eq. 55, 56): what `rjk` computes."""

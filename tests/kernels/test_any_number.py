@@ -68,6 +68,7 @@ def distance(a, b):
     return float(max(abs(x - y) for x, y in zip(np.ravel(a), np.ravel(b), strict=True)))
 
 
+@pytest.mark.paper("J91 section 7, classes")
 def test_all_forward_dynamics_agree_to_forty_digits_and_with_compiled_code(rng):
     robot = upright_tree(rng)
     q, v, tau = random_state(robot, rng)

@@ -45,6 +45,7 @@ def test_quaternions_stay_unit(robot, seed):
     assert np.abs(quaternion_norms(robot, q) - 1).max(initial=0) < 1e-15
 
 
+@pytest.mark.paper("J91 section 2, quasi-coordinates")
 @given(trees.random_trees(max_bodies=5), seeds)
 def test_small_steps_add_up(robot, seed):
     """A step of v twice half as long is the step of v: the exponential of each joint's group."""
@@ -66,6 +67,7 @@ def test_neutral_is_zero_with_identity_rotations():
     assert make.chain(3, ("revolute", "spherical", "floating")).neutral().tolist() == [0, *[0, 0, 0, 1], *[0] * 6, 1]
 
 
+@pytest.mark.paper("J91 section 2, quasi-coordinates")
 def test_velocity_of_a_floating_body_is_in_its_own_axes():
     robot = single("floating")
     half = np.sqrt(0.5)

@@ -12,12 +12,14 @@ from treesim.model import generators as make
 pytestmark = pytest.mark.nojit
 
 
+@pytest.mark.paper("F05 Table 2")
 @pytest.mark.parametrize("row", golden.load("table_2")["rows"], ids=lambda row: f"{row['family']}_{row['size']}")
 def test_table_2(row):
     topology = getattr(make, row["family"])(row["size"]).topology
     assert row["counts"] == [topology.D1, topology.D2]
 
 
+@pytest.mark.paper("F05 Figure 4")
 @given(st.integers(1, 12))
 def test_table_2_formulas(k):
     chain, side, grid = (f(k).topology for f in (make.chain, make.chain_with_side_branches, make.square_grid))
@@ -26,6 +28,7 @@ def test_table_2_formulas(k):
     assert (grid.D1, grid.D2, grid.n_dofs) == (k**3 - k**2, (7 * k**4 - 6 * k**3 - k**2) // 12, k**2)
 
 
+@pytest.mark.paper("F05 Figure 4")
 @given(st.integers(1, 8))
 def test_table_2_formula_of_the_balanced_tree(k):
     tree = make.balanced_binary_tree(k).topology
@@ -34,22 +37,26 @@ def test_table_2_formula_of_the_balanced_tree(k):
     assert sum(i * (i + 1) * 2 ** (i - 1) for i in range(1, k)) == tree.D2
 
 
+@pytest.mark.paper("F05 Figure 1", "F10 Figure 1")
 def test_tree_1():
     assert tuple(make.tree_1().parent) == golden.TREE_1
 
 
+@pytest.mark.paper("F05 Figure 6")
 def test_humanoid_of_2005():
     topology = make.featherstone_2005_humanoid().topology
     assert (topology.n_bodies, topology.n_dofs) == (25, 30)
     assert (topology.D1, topology.D2, topology.sparsity().sum()) == (219, 1039, 468)
 
 
+@pytest.mark.paper("F10 Figure 11")
 def test_asimo():
     topology = make.asimo().topology
     assert (topology.n_bodies, topology.n_dofs, max(topology.dof_depth)) == (35, 40, 14)
     assert (topology.D1, topology.D2, topology.sparsity().sum()) == (334, 1779, 708)
 
 
+@pytest.mark.paper("F10 Figure 11")
 def test_asimo_operational_space_of_hands_and_feet():
     robot = make.asimo()
     ends = [robot.body_names.index(name) + 1 for name in

@@ -20,6 +20,7 @@ def topologies(draw):
     return Topology(parent, draw(st.lists(st.integers(0, 6), min_size=n, max_size=n)))
 
 
+@pytest.mark.paper("F05 section 2, ν", "F10 section 2, sets")
 def test_tree_1_sets():
     tree = Topology(golden.TREE_1)
     assert [tree.children(i) for i in range(8)] == [(1,), (2, 3), (4, 5), (6, 7), (), (), (), ()]
@@ -28,6 +29,7 @@ def test_tree_1_sets():
     assert (tree.D1, tree.D2, tree.depth) == (10, 14, 3)
 
 
+@pytest.mark.paper("F05 eq. 4", "F10 Figure 2", "F10 eq. 16")
 def test_tree_1_pattern_of_the_mass_matrix():
     tree = Topology(golden.TREE_1)
     assert tuple(set((np.flatnonzero(row) + 1).tolist()) for row in tree.sparsity()) == golden.TREE_1_PATTERN
@@ -36,6 +38,7 @@ def test_tree_1_pattern_of_the_mass_matrix():
     assert related == golden.TREE_1_PATTERN
 
 
+@pytest.mark.paper("F05 section 2, expanded parent array", "F05 Figure 2", "F10 Figure 3", "F10 Figure 4")
 @pytest.mark.parametrize(
     "dofs, dof_parent, counts",
     [
@@ -49,15 +52,18 @@ def test_tree_1_expansions(dofs, dof_parent, counts):
     assert counts is None or counts == (tree.D1, tree.D2)
 
 
+@pytest.mark.paper("F10 Figure 4")
 def test_last_dof_of_bodies_is_the_papers_b_e():
     last = Topology(golden.TREE_1, (1, 3, 1, 1, 1, 1, 1)).last_dof
     assert (last[4], last[7]) == (6, 9)
 
 
+@pytest.mark.paper("F10 Figure 4")
 def test_joints_without_freedom_are_skipped():
     assert tuple(Topology((0, 1, 2, 3), (1, 0, 1, 1)).dof_parent) == (0, 1, 2)
 
 
+@pytest.mark.paper("F10 section 3, SPD(λ) and L(λ)")
 @given(topologies())
 def test_a_row_of_the_packed_pattern_is_the_path_from_the_root(tree):
     rows, columns = tree.packed_pattern()
@@ -70,6 +76,7 @@ def test_a_row_of_the_packed_pattern_is_the_path_from_the_root(tree):
     assert len(rows) == len(columns) == tree.D1 + tree.n_dofs
 
 
+@pytest.mark.paper("F10 section 2, identities")
 @given(topologies())
 def test_support_and_subtree_are_one_relation(tree):
     bodies = range(1, tree.n_bodies + 1)
@@ -82,6 +89,7 @@ def test_support_and_subtree_are_one_relation(tree):
     assert sum(len(tree.children(i)) for i in range(tree.n_bodies + 1)) == tree.n_bodies
 
 
+@pytest.mark.paper("F10 eq. 31", "F10 section 8, ancest")
 @given(topologies(), st.data())
 def test_nearest_common_ancestor_is_the_end_of_the_common_path(tree, data):
     p, q = (data.draw(st.integers(0, tree.n_bodies)) for _ in range(2))
@@ -89,6 +97,7 @@ def test_nearest_common_ancestor_is_the_end_of_the_common_path(tree, data):
     assert tree.nearest_common_ancestor(p, q) == max(common, default=0)
 
 
+@pytest.mark.paper("F05 section 1, zeros", "F05 eq. 3", "F05 eq. 8", "F05 eq. 9", "J91 eq. 12")
 @given(topologies())
 def test_pattern_counts_and_expansion_agree(tree):
     expanded = Topology(tree.dof_parent)  # the expansion of an expansion is itself
@@ -115,6 +124,7 @@ def depth_first_and_reversed(tree):
     return tree.sparsity()[np.ix_(order[::-1], order[::-1])]
 
 
+@pytest.mark.paper("F05 eq. 7")
 def test_depth_first_and_reversed_tree_1_is_the_printed_pattern():
     """F05 eq. 7: nested, doubly bordered, block diagonal."""
     pattern = np.tril(depth_first_and_reversed(Topology(golden.TREE_1)))
@@ -122,6 +132,7 @@ def test_depth_first_and_reversed_tree_1_is_the_printed_pattern():
     assert rows == [[1], [2], [1, 2, 3], [4], [5], [4, 5, 6], [1, 2, 3, 4, 5, 6, 7]]
 
 
+@pytest.mark.paper("F05 section 3, envelope")
 @given(topologies())
 def test_depth_first_and_reversed_no_zero_is_inside_the_envelope(tree):
     """F05 section 3: nothing but zeros up to a row's first non-zero, and no zero from there to the diagonal."""
@@ -129,6 +140,7 @@ def test_depth_first_and_reversed_no_zero_is_inside_the_envelope(tree):
         assert row[np.argmax(row) : k + 1].all()
 
 
+@pytest.mark.paper("F10 eq. 34, 35", "F10 eq. 36, 37, 38")
 @given(topologies(), st.integers(0, 1000))
 def test_lower_triangular_matrices_of_the_tree_form_a_group(tree, seed):
     rng, inside, n = np.random.default_rng(seed), np.tril(tree.sparsity()), tree.n_dofs
@@ -137,6 +149,7 @@ def test_lower_triangular_matrices_of_the_tree_form_a_group(tree, seed):
     assert np.abs(np.linalg.inv(A)[~inside]).max(initial=0.0) < 1e-15
 
 
+@pytest.mark.paper("F05 eq. 2")
 @pytest.mark.parametrize("parent", [(1,), (0, 2), (0, -1), (0, 1, 3)])
 def test_numbering_that_is_not_regular_is_refused(parent):
     with pytest.raises(ModelError, match="not regular"):

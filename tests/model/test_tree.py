@@ -183,6 +183,7 @@ def test_axis_rotation_takes_z_to_the_axis_and_is_a_rotation(x, z):
     assert np.abs(R @ R.T - np.eye(3)).max() < 1e-14 and np.linalg.det(R) > 0
 
 
+@pytest.mark.paper("F10 section 2, bases")
 def test_a_floating_base_is_a_joint_of_six_degrees_of_freedom():
     """F10 section 2: its bodies follow it, and its own degrees of freedom are a chain from the fixed base."""
     tree = trees.tree("random_a")

@@ -137,3 +137,17 @@ def test_a_report_shows_itself():
 def test_nan_in_a_result_is_not_near_anything():
     with pytest.raises(testing.ConformanceError, match="not finite"):
         testing.check_dynamics(changed(lambda robot, qdd, given: qdd * np.nan), ROBOTS[:1])
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "options", "refused"),
+    [
+        (Capabilities(joint_types=("spherical",)), {}, "revolute joint"),
+        (Capabilities(external_forces=False), {"f_ext": np.zeros((7, 6))}, "f_ext"),
+        (Capabilities(armature=False), {"armature": np.ones(7)}, "armature"),
+    ],
+)
+def test_forward_dynamics_refuses_what_a_backend_does_not_declare(capabilities, options, refused):
+    robot, zero = ROBOTS[0], np.zeros(7)
+    with pytest.raises(treesim.UnsupportedError, match=f"'mine' does not support .*{refused}"):
+        treesim.forward_dynamics(robot, zero, zero, zero, backend=broken(capabilities=capabilities), **options)

@@ -248,11 +248,18 @@ def chosen_backend(backend: str | DynamicsBackend) -> Any:
     return backend
 
 
-def check_supported(backend: DynamicsBackend | CompiledBackend, robot: Tree, armature: ArrayLike | None = None) -> None:
-    """Raise UnsupportedError for a joint type or rotor inertia that the backend does not support.
+def check_supported(
+    backend: DynamicsBackend | CompiledBackend,
+    robot: Tree,
+    armature: ArrayLike | None = None,
+    f_ext: ArrayLike | None = None,
+) -> None:
+    """Raise UnsupportedError for a joint type, external forces or rotor inertia that the backend does not support.
 
     The error names the first such joint. armature: replaces the robot's.
     """
+    if f_ext is not None and not backend.capabilities.external_forces:
+        raise UnsupportedError(f"backend {backend.name!r} does not support f_ext; backend 'aba' supports it")
     for body in robot.bodies:
         if body.joint.type not in backend.capabilities.joint_types:
             raise UnsupportedError(

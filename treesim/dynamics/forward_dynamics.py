@@ -16,7 +16,7 @@ from ..model.tree import Tree
 from ..states.arguments import checked_robot, whole_number
 from ..types import Engine
 from .auto import Auto
-from .base import CompiledBackend, DynamicsBackend, chosen_backend, copied
+from .base import Backend, CompiledBackend, DynamicsBackend, check_supported, chosen_backend, copied
 from .inverse_dynamics import inverse_dynamics
 from .mimic import MimicConstrained, takes_mimic_joints
 from .physics import ModelParameters, check_physics_of_backend, physics_of
@@ -114,6 +114,8 @@ def forward_dynamics(
     if refinements or type(refinements) is not int:
         refinements = whole_number("refinements", refinements)
     solver = plugins.get("dynamics", backend) if type(backend) is str else chosen_backend(backend)
+    if not isinstance(solver, Backend):  # others' may ignore what they do not support
+        check_supported(solver, robot, armature, f_ext)
     if robot.mimic_map is not None:
         solver = held_backend(solver, robot)
     if model_parameters is not None:

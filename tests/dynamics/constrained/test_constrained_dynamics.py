@@ -74,6 +74,7 @@ def independent(robot, q, constraints):
     return len(inverse) <= robot.nv and np.linalg.eigvalsh(inverse)[0] > 1e-4 * np.trace(inverse)
 
 
+@pytest.mark.paper("F05 section 7, kinematic loops")
 @every_method
 @given(trees.random_trees(armature=0.5), st.integers(0, 1000), references)
 def test_accelerations_and_forces_solve_the_equations_of_motion_and_of_the_constraints(method, robot, seed, reference):

@@ -23,6 +23,7 @@ def reconstructs(art, M, scale=1e-10):
     return np.abs(np.swapaxes(L, -1, -2) * D[..., None, :] @ L - M).max() <= scale * sizes.max()
 
 
+@pytest.mark.paper("J91 Lemma 6.2 to 6.4, products")
 @pytest.mark.nojit
 @pytest.mark.parametrize("name", [*CATALOGUE, "mimic_1", "mimic_2"])
 def test_products_and_solves_are_those_of_the_dense_factor(name):
@@ -40,6 +41,7 @@ def test_products_and_solves_are_those_of_the_dense_factor(name):
     assert np.isclose(art.log_det, np.linalg.slogdet(M)[1], rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.paper("J91 Lemma 6.2 to 6.4, products")
 @given(trees.random_trees(), st.integers(0, 1000))
 def test_white_noise_has_the_covariance_of_the_inverse_mass_matrix(robot, seed):
     """Exactly, without drawing: the columns of the coloring C have C C' = M^-1 or M, and whitening inverts it."""

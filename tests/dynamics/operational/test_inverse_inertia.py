@@ -38,6 +38,7 @@ def frames_of(robot):
     return [names[-1], names[0], robot.frame_names[-1], names[len(names) // 2]]
 
 
+@pytest.mark.paper("F10 eq. 7", "F10 eq. 20, 21", "F10 eq. 22, 23")
 @pytest.mark.parametrize("reference", ["world", "local"])
 @pytest.mark.parametrize("name", CATALOGUE)
 @every_method
@@ -49,6 +50,18 @@ def test_inverse_inertia_is_what_the_mass_matrix_and_the_jacobian_say(method, na
     assert np.array_equal(inverse, inverse.T)
 
 
+@pytest.mark.paper(
+    "F10 eq. 7",
+    "F10 eq. 27",
+    "F10 eq. 31",
+    "F10 section 8, ancest",
+    "F10 section 8, ancest",
+    "F10 appendix B, propagators",
+    "F10 Figure 14",
+    "F10 appendix B, Ω",
+    "FF13 abstract, Λ⁻¹",
+    "FF13 abstract, Λ⁻¹, serial",
+)
 @every_method
 @given(trees.random_trees(armature=0.5), st.integers(0, 1000), st.data())
 def test_inverse_inertia_on_random_trees_and_frames(method, robot, seed, data):
@@ -109,6 +122,7 @@ def test_all_methods_agree_to_forty_digits(frames):
     assert sensitivity.farthest(compiled, results[0][0].astype(float).reshape(shape)) <= bound
 
 
+@pytest.mark.paper("F10 Figure 14", "F10 Figure 15")
 @every_method
 def test_deeper_branches_numbered_first(method):
     """The case in which Figure 15 of Featherstone 2010, as printed, marks blocks that Figure 14 never computes."""
@@ -123,6 +137,7 @@ def test_deeper_branches_numbered_first(method):
         assert_definition(inverse, robot, q, frames, method)
 
 
+@pytest.mark.paper("F10 section 2, bases", "F10 section 8, several robots")
 @every_method
 def test_frames_of_different_trees_and_of_the_base_do_not_couple(method):
     bodies = trees.tree("random_a").bodies

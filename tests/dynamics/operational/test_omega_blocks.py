@@ -23,6 +23,7 @@ def listed(parent, bodies):
     return required_in(len(bodies), required_table(parent, bodies))
 
 
+@pytest.mark.paper("F10 Figure 15")
 @given(parents_and_bodies())
 def test_blocks_are_those_of_figure_15_that_are_not_zero(case):
     parent, bodies = case
@@ -50,6 +51,7 @@ def test_every_block_comes_after_the_one_that_figure_14_makes_it_from(case):
             assert needed.of_pair[f, g] == number.get((min(p, q), max(p, q)), 0)
 
 
+@pytest.mark.paper("F10 appendix B, order")
 @pytest.mark.parametrize("n", [50, 500])
 def test_a_chain_needs_as_many_blocks_as_tasks_can_meet_bodies(n):
     assert required_table(range(n), [n]).size == 1 + COLUMNS * n

@@ -35,6 +35,7 @@ def all_tasks(robot):
     return [middle, *frames, *relative, CenterOfMassTask(), CenterOfMassTask(rng.normal(size=(1, 3)))]
 
 
+@pytest.mark.paper("F10 eq. 9", "F10 eq. 10")
 @pytest.mark.parametrize("name", ["chain_mixed", "humanoid_2005", "asimo"])
 @every_method
 def test_identities(method, name):
@@ -51,6 +52,7 @@ def test_identities(method, name):
     assert np.abs(J @ N).max() < 1e-12 * size**2 * np.abs(J).max()
 
 
+@pytest.mark.paper("F10 eq. 9")
 @pytest.mark.parametrize("name", ["tree_1", "random_a", "random_c", "free_random"])
 @every_method
 def test_identities_where_robots_have_too_few_joints(method, name):
@@ -74,6 +76,7 @@ def test_rows_and_inertia_are_those_of_the_definition(name):
         assert sensitivity.farthest(found, column) <= 2 * sensitivity.of_solution(H, np.abs(row), column)
 
 
+@pytest.mark.paper("F05 appendix, matrices", "F10 eq. 10", "F10 eq. 32, 33")
 @given(
     trees.random_trees(7),
     st.integers(0, 1000),
@@ -91,6 +94,7 @@ def test_jbar_and_null_space_by_sparse_rows_are_dense_products(robot, seed, task
     assert np.abs(batch.jbar - space.jbar).max() < 1e-8 * size.max()
 
 
+@pytest.mark.paper("F10 eq. 8")
 @pytest.mark.parametrize("name", ROBOTS)
 def test_acceleration_is_the_derivative_of_the_tasks_velocity(name):
     """xddot = J H^-1 tau + β, with gravity, velocity terms of every task and turning axes, along the true motion."""
@@ -109,6 +113,7 @@ def test_acceleration_is_the_derivative_of_the_tasks_velocity(name):
     assert relative_error(space.acceleration(tau), numeric) < 1e-8
 
 
+@pytest.mark.paper("F10 section 4, least kinetic energy")
 @pytest.mark.parametrize("name", ["chain_mixed", "asimo"])
 def test_jbar_gives_the_motion_of_least_kinetic_energy(name):
     """Of all motions that move the tasks alike (F10 section 4): H J̄ is orthogonal to what moves no task."""
@@ -124,6 +129,7 @@ def test_jbar_gives_the_motion_of_least_kinetic_energy(name):
     assert least @ H @ least < state.v @ H @ state.v
 
 
+@pytest.mark.paper("F10 eq. 3", "F10 eq. 6")
 @settings(max_examples=20)
 @given(trees.random_trees(armature=0.5), st.integers(0, 1000))
 def test_equation_of_motion_on_random_trees(robot, seed):
@@ -139,6 +145,7 @@ def test_equation_of_motion_on_random_trees(robot, seed):
     assert relative_error(space.acceleration(tau), space.inverse_inertia @ F + space.bias) < 1e-9
 
 
+@pytest.mark.paper("F10 eq. 4", "F10 eq. 11")
 def test_force_reaches_the_wanted_acceleration_and_the_rest_is_free():
     robot = trees.tree("asimo")
     state = random_state(robot, 5)

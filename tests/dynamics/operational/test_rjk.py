@@ -1,6 +1,7 @@
 """RJK by the list of needed blocks: every block that is read has been computed, whatever the tree's numbering."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ def blocks(robot, q, bodies):
     return needed, Omega
 
 
+@pytest.mark.paper("F10 Figure 14")
 @given(trees.random_trees(armature=0.5), st.integers(0, 1000), st.data())
 def test_no_block_is_read_before_it_is_computed(robot, seed, data):
     bodies = data.draw(st.lists(st.integers(1, robot.n_bodies), min_size=1, max_size=4))

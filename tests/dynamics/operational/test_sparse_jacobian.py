@@ -17,6 +17,17 @@ def frames_of(robot):
     return [names[-1], names[0], names[len(names) // 2], names[-1]]
 
 
+@pytest.mark.paper(
+    "F10 eq. 12",
+    "F10 eq. 17, 18, 19",
+    "F10 section 6, pattern of Y",
+    "F10 Figure 5",
+    "F10 Figure 6",
+    "F10 section 8, other uses",
+    "F10 eq. 30",
+    "F10 Figure 10",
+    cases={"F10 eq. 20, 21": "ltl", "F10 eq. 22, 23": "ltdl", "F10 Figure 8": "ltl", "F10 Figure 9": "ltdl"},
+)
 @every_tree
 @pytest.mark.parametrize("factors", FACTORS)
 def test_products_and_quotients_are_the_dense_ones(name, factors):
@@ -41,6 +52,7 @@ def test_products_and_quotients_are_the_dense_ones(name, factors):
     assert sensitivity.farthest(Y_D.multiply_rows(Y_d), inverse) < bound
 
 
+@pytest.mark.paper("F10 section 8, other uses", "F10 eq. 32, 33", "F10 section 8, N")
 @pytest.mark.parametrize("factors", FACTORS)
 def test_the_papers_sequence_gives_what_operational_space_gives(factors):
     robot = trees.tree("asimo")

@@ -16,6 +16,7 @@ def rows_of(robot, state, task, **options):
     return treesim.operational_space(robot, state.q, state.v, task, **options).jacobian
 
 
+@pytest.mark.paper("F10 eq. 17, 18, 19")
 @every_tree
 @pytest.mark.parametrize("reference", ["world", "local"])
 def test_a_name_is_the_frames_jacobian(name, reference):
@@ -29,6 +30,7 @@ def test_a_name_is_the_frames_jacobian(name, reference):
     assert relative_error(rows_of(robot, state, FrameTask(frame, "angular", reference)), J[3:]) < 1e-13
 
 
+@pytest.mark.paper("F10 section 10, future work")
 @every_tree
 def test_relative_motion_is_the_rate_of_one_frames_pose_in_the_other(name):
     robot, h = trees.tree(name), 1e-5
@@ -59,6 +61,7 @@ def test_center_of_mass_is_the_mean_of_the_bodies(name):
     assert relative_error(treesim.center_of_mass(robot, q), np.sum(centres, axis=0) / robot.mass) < 1e-13
 
 
+@pytest.mark.paper("F10 section 10, future work")
 @every_tree
 def test_center_of_mass_jacobian_is_momentum_over_mass(name):
     robot = trees.tree(name)
@@ -69,6 +72,7 @@ def test_center_of_mass_jacobian_is_momentum_over_mass(name):
     assert relative_error(rows_of(robot, state, CenterOfMassTask()), J) < 1e-15
 
 
+@pytest.mark.paper("F10 eq. 8", "J91 eq. 13, 14")
 @every_tree
 @pytest.mark.parametrize("reference", ["world", "local"])
 def test_frame_acceleration_is_the_second_derivative_of_its_position(name, reference):

@@ -23,6 +23,7 @@ def jacobian(robot, seed):
     return J, rng.normal(size=(robot.nv, 2)), rng.normal(size=(12, 2))
 
 
+@pytest.mark.paper("F10 Figure 7")
 @pytest.mark.nojit
 @given(trees.random_trees(), st.integers(0, 1000))
 def test_products_are_those_along_paths_and_the_dense_ones(robot, seed):
@@ -49,6 +50,7 @@ class Element(float):
     __hash__ = float.__hash__
 
 
+@pytest.mark.paper("F10 Figure 7", "F10 section 8, testing for zero")
 @pytest.mark.parametrize(("name", "size"), [("product", 40), ("transposed_product", 24)])
 def test_every_element_is_tested_and_only_those_that_are_not_zero_are_used(name, size):
     """Of the 960 elements of ASIMO's Jacobian 312 lie on paths. Some of these are zero too, as the base's translation

@@ -67,6 +67,7 @@ def about_origin(body):
     return phi(np.array(body.c)) @ block_diagonal([full(body.I), body.m * np.eye(3)]) @ phi(np.array(body.c)).T
 
 
+@pytest.mark.paper("F05 section 5, transforms", "J91 eq. 1, 4", "J91 eq. 3", "FF13 nomenclature, P_i, Q_i")
 @every_seed
 def test_transforms_are_the_block_matrices(seed):
     """J91 eq. 1, 3, 4: motions outward with phi*, forces inward with phi, which keeps their power."""
@@ -76,6 +77,7 @@ def test_transforms_are_the_block_matrices(seed):
     agree(column(spatial.force_to_parent(X, f)), to_child(X).T @ column(f))
 
 
+@pytest.mark.paper("J91 eq. 5")
 @every_seed
 def test_transforms_compose(seed):
     """J91 eq. 5: phi(l(OQ)) = phi(l(OC)) phi(l(CQ)), and the inverse is the way back."""
@@ -86,6 +88,7 @@ def test_transforms_compose(seed):
     agree(phi(a) @ phi(-a), np.eye(6))
 
 
+@pytest.mark.paper("J91 eq. 6", "J91 eq. 10")
 @every_seed
 def test_inertia_is_the_parallel_axis_theorem(seed):
     """J91 eq. 6, 10: M(O) = phi M(C) phi*, and again in the axes and about the origin of the parent."""
@@ -98,6 +101,7 @@ def test_inertia_is_the_parallel_axis_theorem(seed):
     agree(matrix_of(spatial.rigid_to_parent(X, inertia)), carried)
 
 
+@pytest.mark.paper("J91 eq. 7, 8", "J91 eq. 9, 11")
 @every_seed
 def test_force_on_a_moving_body_is_that_of_newton_and_euler(seed):
     """J91 eq. 9, 11: f(O) = M(O) alpha + b(O), b = [w x J(O) w; m w x (w x c)], alpha the acceleration of the body's

@@ -33,6 +33,7 @@ def called(robot, frames, center, J, H):
     return status, *(x.reshape(shape) for x, shape in zip(results, ((m, m), (n, m), (n, n)), strict=True))
 
 
+@pytest.mark.paper("F10 eq. 9")
 @pytest.mark.parametrize("center", [False, True])
 def test_the_definitions(center):
     robot = trees.tree("asimo")

@@ -28,6 +28,7 @@ def factor(robot, q, passage):
     return full, 1 / D_inv
 
 
+@pytest.mark.paper("F10 eq. 25", "F10 section 7, LTDL", "F10 section 7, patterns", "J91 Lemma 6.2", "J91 Lemma 6.3")
 @pytest.mark.nojit
 @pytest.mark.parametrize("name", trees.CATALOGUE)
 def test_factor_is_that_of_ltdl_and_the_other_its_inverse(name):
@@ -42,6 +43,7 @@ def test_factor_is_that_of_ltdl_and_the_other_its_inverse(name):
     np.testing.assert_allclose(W @ L, np.eye(robot.nv), rtol=0, atol=1e-11 * scale)
 
 
+@pytest.mark.paper("J91 Lemma 6.2")
 @pytest.mark.parametrize("backend", ["innovations", "explicit_inverse"])
 @pytest.mark.parametrize("name", ["random_a", "free_random"])
 def test_either_factor_solves_with_the_mass_matrix(name, backend):
@@ -64,6 +66,7 @@ def eliminated(M, x):
     return M, x
 
 
+@pytest.mark.paper("J91 section 4, reference 6")
 @pytest.mark.nojit
 @pytest.mark.parametrize("name", trees.CATALOGUE)
 def test_elimination_from_the_equations_of_motion_finds_the_same_triangle(name):

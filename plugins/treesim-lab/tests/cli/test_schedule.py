@@ -124,6 +124,7 @@ def test_frames_are_one_many_or_none():
         package.schedule(robot, "pv_osim", frames="body_3")
 
 
+@pytest.mark.paper("FF13 abstract, Λ⁻¹, parallel")
 @pytest.mark.parametrize("method", ["constraint_force_cr", "constraint_force_pcr"])
 @pytest.mark.parametrize("family", [pytest.param("chain", marks=pytest.mark.slow), "side branches"])
 def test_critical_paths_of_inverse_inertia_grow_by_about_as_much_with_every_doubling(method, family):
@@ -141,6 +142,7 @@ DOUBLINGS = {
 }
 
 
+@pytest.mark.paper("FF13 abstract, parallel")
 @pytest.mark.parametrize(
     "family", ["chain", *(pytest.param(family, marks=pytest.mark.slow) for family in list(DOUBLINGS)[1:])]
 )

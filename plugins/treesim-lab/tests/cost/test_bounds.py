@@ -24,6 +24,7 @@ def broom(n, depth):
     return Topology([*range(depth), *[depth - 1] * (n - depth)])
 
 
+@pytest.mark.paper("F05 eq. 10, 11", "F05 eq. 12, 13", "F05 eq. 16")
 @given(topologies())
 def test_every_tree_keeps_the_bounds(tree):
     """F05 eq. 10 to 13 and 16."""
@@ -33,12 +34,14 @@ def test_every_tree_keeps_the_bounds(tree):
     assert 0 <= bounds.transformed_inertias(tree) <= bounds.most_transformed_inertias(tree.n_bodies)
 
 
+@pytest.mark.paper("F05 eq. 15")
 @given(topologies())
 def test_transformed_inertias_are_those_of_equation_15(tree):
     assert bounds.transformed_inertias(tree) == sum(min(1, d - 1) for d in tree.body_depth.tolist())
     assert bounds.transformed_inertias(tree) == sum(min(1, p) for p in tree.parent.tolist())
 
 
+@pytest.mark.paper("F05 section 1, range", "F05 section 4.1, lower limit", "F05 eq. 16", "F05 section 7, limits")
 @given(st.integers(0, 40))
 def test_chains_reach_the_upper_bounds_and_stars_the_lower_ones(n):
     assert bounds.largest_counts(n) == (chain(n).D1, chain(n).D2)
@@ -47,6 +50,7 @@ def test_chains_reach_the_upper_bounds_and_stars_the_lower_ones(n):
     assert bounds.largest_counts_at_depth(n, 1) == (0, 0)
 
 
+@pytest.mark.paper("F05 section 4.1, upper limit")
 @given(topologies())
 def test_only_chains_reach_the_upper_bounds(tree):
     unbranched = tree.dof_parent.tolist() == list(range(tree.n_dofs))
@@ -62,6 +66,7 @@ def test_at_a_depth_brooms_miss_the_bounds_by_their_handle(depth, more):
     assert depth * (depth - 1) * (2 * depth - 1) // 6 == D2 - tree.D2
 
 
+@pytest.mark.paper("F05 eq. 12, 13")
 @given(topologies())
 def test_no_tree_comes_nearer_to_the_bounds_at_a_depth(tree):
     depth = int(tree.dof_depth.max(initial=0))
@@ -79,12 +84,14 @@ def test_density_is_that_of_the_pattern(tree):
         assert bounds.density(tree) == tree.sparsity().mean()
 
 
+@pytest.mark.paper("F05 section 4.1, rule of thumb")
 @given(topologies())
 def test_the_rule_overestimates_by_a_third_at_most(tree):
     n, true = tree.n_dofs, f05.ltdl_factorization(tree).total
     assert 3 * bounds.factorization_by_rule(tree) <= 4 * true + n + 2
 
 
+@pytest.mark.paper("F05 section 4.1, rule of thumb")
 @given(topologies())
 def test_the_rule_for_substitution_is_off_by_the_diagonal(tree):
     excess = bounds.back_substitution_by_rule(tree) - f05.ltdl_back_substitution(tree).total
@@ -104,6 +111,7 @@ def test_the_rule_is_exact_without_branches(n):
     assert bounds.factorization_by_rule(chain(n)) == pytest.approx(f05.ltdl_factorization(chain(n)).total)
 
 
+@pytest.mark.paper("F05 section 4.1, rule of thumb")
 def test_the_rule_fails_where_one_branch_is_deep():
     """A chain of 100 bodies and 900 bodies on the base: the rule gives an eighth of the true cost."""
     tree = Topology([*range(100), *[0] * 900])

@@ -26,6 +26,7 @@ def transforms(tree, bodies):
     return sum(len(f10.transformed_bodies(tree, block)) for block in rjk), sum(one_at_a_time)
 
 
+@pytest.mark.paper("F10 appendix B, Chang and Khatib")
 @pytest.mark.nojit
 @given(topologies(), st.data())
 def test_the_kernel_needs_what_is_counted(tree, data):
@@ -51,6 +52,7 @@ def test_every_block_comes_after_its_source(tree, data):
     assert all(tree.nearest_common_ancestor(p, q) for p, q in need), "zero blocks are not computed"
 
 
+@pytest.mark.paper("F10 appendix B, Chang and Khatib")
 @pytest.mark.parametrize(
     ("options", "expected"), [({}, (78, 59)), ({"extra": 12}, (222, 167)), ({"pairs": 2}, (356, 224))]
 )
@@ -59,6 +61,7 @@ def test_fewer_transforms_on_the_papers_robots(options, expected):
     assert transforms(robot.tree, robot.hands + robot.feet) == expected
 
 
+@pytest.mark.paper("F10 appendix B, Chang and Khatib")
 def test_not_on_every_tree():
     assert transforms(treesim.Topology([0, 1, 0, 2, 1, 2, 6]), [1, 5, 7]) == (6, 7)
 

@@ -79,6 +79,7 @@ def test_robot_as_json_holds_the_contract(pair):
     assert all(set(advice) == {"name", "reason"} for advice in facts["advice"].values())
 
 
+@pytest.mark.paper("F05 eq. 20")
 def test_formulas_of_a_pair(pair):
     facts = json.loads(run(pair, "--json", "--repeats", "0").stdout)
     parts, dynamics = by_name(facts["parts"]), by_name(facts["dynamics"])

@@ -18,6 +18,7 @@ TREES = ("tree_1", "humanoid_2005", "binary_4", "random_14")
 every_tree = pytest.mark.parametrize("name", TREES)
 
 
+@pytest.mark.paper("F05 eq. 8", "F05 eq. 9", "F05 Table 1")
 @every_tree
 def test_factors_cost_what_the_formulas_say(name):
     tree = trees.tree(name)
@@ -32,6 +33,7 @@ def test_factors_cost_what_the_formulas_say(name):
     assert ltl.solve.operations == f05.ltl_back_substitution(tree.topology)
 
 
+@pytest.mark.paper("F05 Table 1", "F05 appendix, y = L'x")
 @every_tree
 @pytest.mark.parametrize(
     "kernel, product, solve",
@@ -92,6 +94,7 @@ def test_every_method_of_ours_is_counted(method):
         assert 10 < count.depth < count.operations.total
 
 
+@pytest.mark.paper("J91 section 2, recursions")
 @pytest.mark.parametrize("backend", ["aba", "rjk"])
 def test_articulated_bodies_count_linearly_along_a_chain(backend):
     counts = [counting.forward_dynamics(make.chain(n), plugins.get("dynamics", backend)) for n in (10, 20, 30)]

@@ -64,12 +64,14 @@ def ratios(errors, other):
     ]
 
 
+@pytest.mark.paper("F05 section 2, accuracy, dense")
 def test_the_claim_on_dense_matrices():
     """F05 section 2: slightly less accurate with little or no sparsity; of the same order."""
     found = ratios(median_errors(make.chain(20), 12), "same loops")
     assert np.exp(np.mean(np.log(found))) > 1 and max(found) < 10
 
 
+@pytest.mark.paper("F05 section 2, accuracy, sparse")
 def test_the_claim_on_sparse_matrices():
     """F05 section 2: slightly more accurate with much sparsity; of the same order. Here 69 % are zeros."""
     errors = median_errors(make.square_grid(6), 12)

@@ -27,6 +27,7 @@ def test_operations_are_a_vector():
     assert (2 * DIV).as_dict() == {"div": 2}
 
 
+@pytest.mark.paper("F05 Figure 6")
 def test_generated_robots_are_the_papers_trees():
     for robot, tree in (
         (generators.featherstone_2005_humanoid(), humanoid()),
@@ -36,6 +37,7 @@ def test_generated_robots_are_the_papers_trees():
         assert robot.topology.dofs.tolist() == tree.dofs.tolist()
 
 
+@pytest.mark.paper("F05 Table 2")
 @pytest.mark.parametrize("k", range(1, 7))
 def test_table_2_formulas_count_the_trees(k):
     for formula, tree in (
@@ -48,6 +50,7 @@ def test_table_2_formulas_count_the_trees(k):
         assert formula(k) == (topology.D1, topology.D2)
 
 
+@pytest.mark.paper("F05 Table 2, orders", "F05 section 4.2, balanced tree")
 @pytest.mark.parametrize("m", range(2, 10))
 def test_balanced_trees_keep_the_printed_bounds(m):
     """F05 section 4.2: D1 is O(n log n) and D2 O(n (log n)^2)."""
@@ -68,6 +71,7 @@ def side_branches(k, length, count=1):
     return Topology(parent)
 
 
+@pytest.mark.paper("F05 section 4.2, side branches")
 @pytest.mark.parametrize(("length", "count", "share"), [(1, 1, 1 / 2), (2, 1, 1 / 3), (1, 2, 1 / 3), (3, 2, 1 / 7)])
 def test_side_branches_take_the_printed_share_of_a_chain(length, count, share):
     """F05 section 4.2: D1 and D2 tend to β and β² times those of a chain, β the main chain's fraction of the bodies."""
@@ -85,6 +89,7 @@ def grid(k, rng):
     return Topology(parent)
 
 
+@pytest.mark.paper("F05 section 4.2, grid")
 @given(st.integers(1, 7), st.integers(0, 1000))
 def test_every_shortest_path_tree_of_a_grid_has_the_printed_counts(k, seed):
     tree = grid(k, np.random.default_rng(seed))
@@ -95,6 +100,7 @@ def binary(levels):
     return Topology([i // 2 for i in range(1, 2**levels)])
 
 
+@pytest.mark.paper("F05 section 5, orders")
 def test_crba_grows_as_is_printed():
     """F05 section 5: half of the unbranched chain's, O(n log n) and O(n^1.5)."""
     side, chain = side_branches(1000, 1), Topology(range(2000))
@@ -105,12 +111,14 @@ def test_crba_grows_as_is_printed():
     assert large == pytest.approx(small, rel=0.1)
 
 
+@pytest.mark.paper("F05 eq. 17")
 @given(topologies())
 def test_bodies_without_dh_frame_are_those_of_equation_17(tree):
     others = sum(max(0, len(tree.children(i)) - 1) for i in range(tree.n_bodies + 1))
     assert tree.n_bodies - len(f05.dh_children(tree)) == others
 
 
+@pytest.mark.paper("F10 section 3, order", "F10 section 9, orders")
 @given(topologies(), st.data())
 def test_sparse_costs_are_of_the_printed_orders(tree, data):
     """F10 section 9: O(n d²) for LTDL, O(m d²) for Y, O(m² d) for its Λ⁻¹; nonzeros O(n d) of H and O(m d) of J."""
@@ -122,6 +130,7 @@ def test_sparse_costs_are_of_the_printed_orders(tree, data):
     assert tree.sparsity().sum() <= 2 * n * d and sum(f10.row_depths(tree, b)) <= m * d
 
 
+@pytest.mark.paper("F10 Table 1, J̄")
 @given(topologies(), st.data())
 def test_jbar_costs_a_product_and_a_substitution_for_every_row(tree, data):
     """F10 Table 1: L⁻¹(Y'Λ) is m times J'x and L⁻¹x, as counted for the kernels."""
@@ -131,6 +140,7 @@ def test_jbar_costs_a_product_and_a_substitution_for_every_row(tree, data):
     assert f10.weighted_inverse_ltdl(tree, b) == len(b) * (product + f05.ltdl_triangular_solve(tree))
 
 
+@pytest.mark.paper("F10 appendix B, order")
 @given(topologies(), st.data())
 def test_needed_blocks_are_of_the_printed_order(tree, data):
     """F10 appendix B, O(N + d m²): a block per body, and for two tasks one per step to the junction of their paths."""
@@ -140,6 +150,7 @@ def test_needed_blocks_are_of_the_printed_order(tree, data):
     assert diagonal <= tree.n_bodies and len(need) - diagonal <= m * (m - 1) // 2 * tree.depth
 
 
+@pytest.mark.paper("F05 Table 1, comparison")
 @given(topologies())
 def test_ltl_and_ltdl_differ_by_their_diagonal(tree):
     n = tree.n_dofs
@@ -149,6 +160,7 @@ def test_ltl_and_ltdl_differ_by_their_diagonal(tree):
     assert f05.ltl_triangular_solve(tree) == f05.ltdl_triangular_solve(tree) + n * DIV
 
 
+@pytest.mark.paper("F05 section 5, loose end")
 @given(topologies())
 def test_branch_counts_split_the_whole(tree):
     counts = f05.branch_counts(tree)
@@ -158,6 +170,7 @@ def test_branch_counts_split_the_whole(tree):
     assert counts.D0c <= counts.D0a and counts.D1c <= counts.D1a
 
 
+@pytest.mark.paper("F05 section 5, choice of DH nodes")
 @given(topologies())
 def test_each_parent_has_one_dh_child_with_the_largest_subtree(tree):
     size, dh = f05.subtree_sizes(tree), f05.dh_children(tree)
@@ -168,6 +181,7 @@ def test_each_parent_has_one_dh_child_with_the_largest_subtree(tree):
         assert [size[i] for i in chosen] == ([largest] if children else [])
 
 
+@pytest.mark.paper("F05 section 2, λ(i) = i - 1", "F10 Table 1, dense")
 @given(st.integers(1, 12), st.integers(1, 12))
 def test_without_branches_sparse_is_dense(n, m):
     tree, dense, b = Topology(range(n)), f10.Dense(n, m), [n] * m
@@ -182,6 +196,7 @@ def test_without_branches_sparse_is_dense(n, m):
     assert dense.weighted_inverse_ltl() + m * n * ADD == f10.weighted_inverse_ltl(tree, b)
 
 
+@pytest.mark.paper("F10 Figure 15")
 @settings(deadline=None)
 @given(topologies(), st.data())
 def test_corrected_need_holds_all_that_figure_14_reads(tree, data):
@@ -195,6 +210,7 @@ def test_corrected_need_holds_all_that_figure_14_reads(tree, data):
             assert tuple(sorted(read)) in need
 
 
+@pytest.mark.paper("F10 Figure 15")
 def test_corrected_need_does_not_depend_on_numbering_and_the_printed_one_does():
     deep_first = Topology((0, 1, 2, 3, 1, 5)), (4, 6)  # branches 2-3-4 and 5-6 of body 1
     deep_last = Topology((0, 1, 2, 1, 4, 5)), (3, 6)  # the same tree: branches 2-3 and 4-5-6

@@ -16,6 +16,7 @@ def total(operations):
     return sum(operations.values())
 
 
+@pytest.mark.paper("F05 Figure 5")
 @pytest.mark.parametrize(
     ("family", "make", "size"),
     [
@@ -34,6 +35,7 @@ def test_growth_ends_at_the_same_size_for_all():
     assert all(128 < points[-1][0] <= computed.LARGEST for points in computed.factorization_costs().values())
 
 
+@pytest.mark.paper("F05 Figure 7")
 def test_forward_dynamics_are_the_printed_totals(printed):
     bars = {name: sum(parts.values()) for name, parts in computed.forward_dynamics_costs().items()}
     assert bars == {
@@ -44,6 +46,7 @@ def test_forward_dynamics_are_the_printed_totals(printed):
     }
 
 
+@pytest.mark.paper("F10 Figure 12")
 def test_operation_counts_are_those_of_table_2(printed):
     names = {label: name for name, label in computed.LABELS.items()}
     counts = computed.operation_counts()
@@ -54,6 +57,7 @@ def test_operation_counts_are_those_of_table_2(printed):
         assert pair == (total(printed[f"{name} dense"]), total(printed[f"{name} sparse"]))
 
 
+@pytest.mark.paper("F10 Figure 13")
 def test_inverse_inertia_has_the_printed_ratio(printed):
     sparse, low_order = computed.inverse_inertia_costs().values()
     assert round(total(low_order) / total(sparse), 3) == printed["ASIMO HF cost ratio"]
@@ -63,6 +67,7 @@ def test_inverse_inertia_has_the_printed_ratio(printed):
     }
 
 
+@pytest.mark.paper("F10 section 8, testing for zero")
 def test_testing_for_zero_reads_every_element(printed):
     along_paths, testing = (total(bar) for bar in computed.accessed_elements().values())
     assert along_paths == printed["ASIMO nnz J"] and testing == 40 * 24

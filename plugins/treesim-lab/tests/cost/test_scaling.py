@@ -29,6 +29,7 @@ def test_families_have_about_n_bodies_and_the_depth_they_say(family):
     assert growth == pytest.approx(family.depth_exponent, abs=0.25)
 
 
+@pytest.mark.paper("F05 Table 2, orders")
 @pytest.mark.parametrize(
     ("order", "family", "exponent"),
     [
@@ -82,6 +83,7 @@ DECLARED = {name: declared(name) for name in plugins.BUILT_IN["dynamics"]}
 EVERYDAY = ("aba", "crba_ltdl", "constraint_force", "explicit_inverse")
 
 
+@pytest.mark.paper("F05 section 1, orders", "J91 section 7, A to D", "FF13 abstract, serial")
 @pytest.mark.parametrize(
     "name",
     [
@@ -100,6 +102,7 @@ def test_backends_count_as_they_declare(name):
         assert DECLARED[name] - 0.75 < exponent < DECLARED[name] + 0.1
 
 
+@pytest.mark.paper("FF13 abstract, Λ⁻¹, serial")
 def test_inverse_inertia_from_constraint_forces_counts_linearly():
     method = plugins.get("operational", "constraint_force")
     found = growth(
@@ -112,6 +115,7 @@ def test_most_backends_are_counted():
     assert list(DECLARED.values()).count(1) >= 8 and {2, 3} <= set(DECLARED.values())
 
 
+@pytest.mark.paper("F05 section 1, orders", "F05 Table 2, orders")
 @pytest.mark.parametrize("factors", [counting.ltdl, counting.ltl])
 @pytest.mark.parametrize("family", [CHAIN, GRID], ids=lambda family: family.name)
 def test_factors_count_as_their_exponents_say(family, factors):

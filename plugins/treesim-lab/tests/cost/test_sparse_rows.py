@@ -15,6 +15,15 @@ EXACT = (
 )  # fmt: skip
 
 
+@pytest.mark.paper(
+    "F10 Figure 5",
+    "F10 Figure 6",
+    "F10 eq. 30",
+    "F10 section 8, cost of Figure 9",
+    "F10 Figure 10",
+    "F10 Table 1, products",
+    "F10 Table 1, quotients",
+)
 @pytest.mark.parametrize("name", ["tree_1", "chain_mixed", "random_b", "free_random", "asimo"])
 def test_operations_on_rows_cost_exactly_what_table_1_says(name):
     robot = trees.tree(name)
@@ -26,6 +35,7 @@ def test_operations_on_rows_cost_exactly_what_table_1_says(name):
         assert count().operations == formula(tree, b), operation
 
 
+@pytest.mark.paper("F10 Table 1, J̄")
 def test_the_consistent_inverse_of_asimo_costs_what_table_2_says():
     """Hands and feet: 15,504 multiplications and additions."""
     robot = trees.tree("asimo")

@@ -119,6 +119,7 @@ def stripped(robot):
     return treesim.Tree(robot.name, bodies)
 
 
+@pytest.mark.paper("FF13 abstract, M⁻¹", "FF13 nomenclature, W_i, W_a")
 @every_tree
 def test_mass_matrix_is_the_schur_complement_of_the_constraint_forces(robot):
     robot = stripped(robot)
@@ -129,6 +130,7 @@ def test_mass_matrix_is_the_schur_complement_of_the_constraint_forces(robot):
     assert relative_error(inverse, np.linalg.inv(treesim.mass_matrix(robot, state.q))) < 1e-10
 
 
+@pytest.mark.paper("FF13 abstract, Λ⁻¹")
 @every_tree
 def test_inverse_operational_inertia_is_that_of_free_bodies_less_what_constraint_forces_hold_back(robot):
     """Λ^-1 = B' [I^-1 - I^-1 (P W) A^-1 (P W)' I^-1] B, B picking two bodies."""
@@ -151,6 +153,7 @@ def own_rows(robot, q, i):
     return np.concatenate([R.T @ J[3:], R.T @ J[:3]])
 
 
+@pytest.mark.paper("FF13 abstract, M⁻¹", "FF13 nomenclature, 𝒫", "FF13 nomenclature, W_i, W_a")
 def test_equations_of_a_chain_are_those_of_dense_algebra_and_block_tridiagonal():
     state = random_state(CHAIN)
     K, free, _ = dense(CHAIN, state)
@@ -164,6 +167,7 @@ def test_equations_of_a_chain_are_those_of_dense_algebra_and_block_tridiagonal()
             assert np.abs(block - expected).max() <= 1e-13 * np.abs(K).max() * (i - j < 2)
 
 
+@pytest.mark.paper("FF13 abstract, Λ⁻¹")
 def test_last_block_of_the_inverse_gives_the_inverse_inertia_of_the_tip():
     """Λ^-1 = I^-1 - I^-1 W (A^-1)_NN W' I^-1."""
     state = random_state(CHAIN)
@@ -181,6 +185,7 @@ def test_last_block_of_the_inverse_gives_the_inverse_inertia_of_the_tip():
     assert relative_error(rotate @ inverse @ rotate.T, expected) < 1e-11
 
 
+@pytest.mark.paper("FF13 abstract, trees, beyond")
 @every_solver
 @every_tree
 def test_what_a_path_hangs_on_its_parent_is_the_articulated_inertia(robot, solver):
@@ -232,6 +237,7 @@ def test_pivots_along_a_chain_are_dual_to_articulated_inertias():
         assert relative_error(found, expected) < 1e-11
 
 
+@pytest.mark.paper("FF13 abstract, trees")
 @every_tree
 def test_groups_couple_to_their_neighbours_only(robot):
     """A in the order of groups: the kernel's blocks are those of dense algebra, and all others are exactly zero."""
@@ -281,6 +287,7 @@ def test_shares_of_stages_give_the_same_bits(name, solver, shares):
     assert (worked(robot, state, solver, shares=shares)[3] == worked(robot, state, solver)[3]).all()
 
 
+@pytest.mark.paper("FF13 abstract, M⁻¹", "FF13 abstract, parallel", "FF13 nomenclature, 𝒫")
 @every_solver
 @pytest.mark.parametrize("length", range(1, 10))
 def test_every_length_of_path(length, solver):
@@ -299,6 +306,7 @@ def test_inertia_of_a_block_and_back():
     assert (block == block.T).all() and (again == block).all()
 
 
+@pytest.mark.paper("FF13 abstract, parallel")
 def test_stages_of_a_chain_halve_it():
     """Cyclic reduction of 100 bodies takes 7 halvings, elimination one stage; both sweep each level once."""
     robot = make.chain(100)
@@ -324,6 +332,7 @@ ENTRIES = {
 }
 
 
+@pytest.mark.paper("FF13 abstract, forces first")
 @pytest.mark.parametrize("entry", ENTRIES.values(), ids=ENTRIES)
 @pytest.mark.parametrize("name", ["tree_1", "side_branches_2", "chain_9"])
 def test_exact_in_forty_digits(name, entry):
@@ -349,6 +358,7 @@ def operations(entry, n):
     return sum(tally.operations.values()), tally.depth
 
 
+@pytest.mark.paper("FF13 abstract, serial")
 @pytest.mark.parametrize("name", ["serial", "cr"])
 def test_work_grows_in_proportion_and_the_critical_path_by_the_logarithm_where_blocks_are_halved(name):
     work, depth = np.array([operations(ENTRIES[name], n) for n in (8, 16, 32, 64)]).T
