@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from numpydoc.xref import DEFAULT_LINKS
@@ -79,7 +80,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = "treesim"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_sidebars = {name: [] for name in ("install", "coming_from", "faq")}  # they have no pages below them
+html_sidebars = {"install": []}  # it has no pages below it
 html_show_sourcelink = False
 html_show_sphinx = False
 html_search_scorer = str(Path(__file__).parent / "_extensions" / "scorer.js")
@@ -98,3 +99,15 @@ if address:
         "navbar_end": ["version-switcher", "theme-switcher"],
         "show_version_warning_banner": True,
     }
+
+
+def widen(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Remove the right sidebar from pages of results, whose tables need the space."""
+    if page.startswith("results/"):
+        app.add_css_file("results.css")
+        context["meta"] = (context.get("meta") or {}) | {"html_theme.sidebar_secondary.remove": True}
+
+
+def setup(app: Any) -> None:
+    """Register with Sphinx."""
+    app.connect("html-page-context", widen, priority=100)  # before the theme

@@ -68,6 +68,7 @@ FINDINGS = ("compare", "census", "check")  # commands that exit with 1 where the
 SLOW = {
     "README.md", "compare.md", "contact.md", "gymnasium.md", "measures.md", "parameters.md", "sweep.md", "viewer.md",
     "plugins/treesim-gymnasium/README.md", "plugins/treesim-meshcat/README.md", "plugins/treesim-pybullet/README.md",
+    "docs/tutorials/domain_randomization.md",
 }  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""`treesim doctor`: versions, processor, cache and plugins of this installation, for reports of faults."""
+"""`treesim doctor`: a check of this installation, and its versions, processor, cache and plugins for bug reports."""
 
 from __future__ import annotations
 
@@ -7,10 +7,15 @@ import shutil
 from importlib.util import find_spec
 from typing import Any
 
+import numpy as np
+import typer
+
 from .. import plugins
 from .common import JsonOption, examples, guarded, output, print_json
 
 PACKAGES = ("coal", "matplotlib", "xarray", "pyarrow", "mcap", "zarr", "playwright")  # of optional features
+PASSED = "passed"
+CHECK_TOLERANCE = 1e-10  # [N m], of torques of 2 N m: 1e5 roundings
 
 
 @guarded
@@ -19,11 +24,21 @@ PACKAGES = ("coal", "matplotlib", "xarray", "pyarrow", "mcap", "zarr", "playwrig
     "treesim doctor --json",
 )
 def doctor(json: JsonOption = False) -> None:
-    """Print what a bug report needs: versions, processor, threads, cache, plugins, and programs that are missing."""
+    """Check that compiled dynamics work, and print what a bug report needs.
+
+    Prints versions, processor, threads, cache, plugins, and programs that are missing. Exit code 1 if the check fails.
+    """
     found = facts()
     if json:
         print_json(found)
-        return
+    else:
+        print_table(found)
+    if not found["check"].startswith(PASSED):
+        raise typer.Exit(1)
+
+
+def print_table(found: dict[str, Any]) -> None:
+    """Print the facts, one row for each name."""
     from rich.table import Table
 
     table = Table(show_header=False)
@@ -33,6 +48,23 @@ def doctor(json: JsonOption = False) -> None:
             "\n".join(f"{k}: {v}" for k, v in value.items()) if isinstance(value, dict) else str(value),
         )
     output().print(table)
+
+
+def check() -> str:
+    """Return the result of compiling dynamics, and of comparing forward with inverse dynamics on a chain of rods."""
+    from ..dynamics.forward_dynamics import forward_dynamics
+    from ..dynamics.inverse_dynamics import inverse_dynamics
+    from ..model.generators import chain
+
+    robot = chain(4)
+    q, v, tau = (np.linspace(-1.0, end, robot.nv) for end in (0.5, 1.0, 2.0))
+    try:
+        acceleration = forward_dynamics(robot, q, v, tau)
+        error = abs(inverse_dynamics(robot, q, v, acceleration) - tau).max()
+    except Exception as failure:  # whatever an incomplete installation raises is the answer
+        return f"failed: {type(failure).__name__}: {failure}"
+    result = PASSED if error < CHECK_TOLERANCE else "failed"
+    return f"{result}: forward and inverse dynamics of a chain agree to {error:.0e} N m"
 
 
 def facts() -> dict[str, Any]:
@@ -47,6 +79,7 @@ def facts() -> dict[str, Any]:
     machine = {name: here.pop(name) for name in ("target", "processor", "kernels are")}
     features = [name[1:] for name in here.pop("features").split(",") if name.startswith("+")]
     return {
+        "check": check(),
         "versions": here,
         "platform": platform(),
         "processor": {**machine, "features": " ".join(features), "cores": os.cpu_count()},
