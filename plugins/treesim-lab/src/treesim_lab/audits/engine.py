@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib.metadata import version
 
 import numpy as np
@@ -67,7 +66,7 @@ class HighPrecision:
     name = f"{DIGITS} digits"
     title = name
     integrator: str | None = None
-    levels: Sequence[str] = (CANONICAL,)
+    levels: tuple[str, ...] = (CANONICAL,)
     timed = CANONICAL
 
     def version(self) -> str:
