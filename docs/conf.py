@@ -104,6 +104,7 @@ if address:
 def widen(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """Remove the right sidebar from pages of results, whose tables need the space."""
     if page.startswith("results/"):
+        app.add_css_file("results.css")
         context["meta"] = (context.get("meta") or {}) | {"html_theme.sidebar_secondary.remove": True}
 
 
