@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Any
 from urllib.parse import urljoin, urlsplit
 
 from numpydoc.xref import DEFAULT_LINKS
@@ -90,7 +91,7 @@ html_theme_options = {
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
-    "secondary_sidebar_items": {"**": ["page-toc"], "results/**": []},  # whose tables need the space
+    "secondary_sidebar_items": ["page-toc"],
 }
 if address:
     html_theme_options |= {
@@ -99,3 +100,15 @@ if address:
         "navbar_end": ["version-switcher", "theme-switcher"],
         "show_version_warning_banner": True,
     }
+
+
+def widen(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """Remove the right sidebar from pages of results, whose tables need the space."""
+    if page.startswith("results/"):
+        app.add_css_file("results.css")
+        context["meta"] = (context.get("meta") or {}) | {"html_theme.sidebar_secondary.remove": True}
+
+
+def setup(app: Any) -> None:
+    """Register with Sphinx."""
+    app.connect("html-page-context", widen, priority=100)  # before the theme

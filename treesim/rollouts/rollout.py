@@ -125,7 +125,7 @@ def rollout(
     work : bool
         Whether to integrate the work of controls, and of damping, friction, joint limits and contacts. It is
         then compared with the energy: see `Rollouts.work`, `Rollouts.energy_error`. States do not change by a
-        bit; docs/simulation.md states the cost.
+        bit; docs/integrators.md states the cost.
     contact_solver : str or ContactSolver
         As in `treesim.Stepper`.
     model_parameters : mapping, optional

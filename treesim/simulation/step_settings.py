@@ -22,7 +22,7 @@ from ..states.arguments import whole_number
 from ..states.states import for_mimic_joints
 from .control import checked_gain
 
-LONGEST = {"implicit_midpoint": 5e-4}  # s: longest substep, by integrator; see docs/simulation.md
+LONGEST = {"implicit_midpoint": 5e-4}  # s: longest substep, by integrator; see docs/integrators.md
 MOST_SUBSTEPS = 1000
 MOST_SHORTENED = 16  # largest factor by which automatic substeps are shorter than the integrator's
 TURN = 0.8  # rad: largest rotation in a substep of a joint with all the energy that gravity can supply

@@ -27,7 +27,7 @@ from ..mimic.mimic_entry import mimic_entry
 from .explicit_rules import bullet, explicit_euler, midpoint, rk4
 from .gyroscopic import turn_implicitly
 
-PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/simulation.md for what each costs
+PASSES = 4  # of the implicit midpoint rule's fixed-point iteration: see docs/integrators.md for what each costs
 COLUMNS = 6  # numbers for each degree of freedom in the table of settings, behind dt
 
 

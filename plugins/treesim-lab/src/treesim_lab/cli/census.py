@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @examples(
     "treesim compare --all",
     "treesim compare --all ur5 go2 --against mujoco --base floating",
+    "treesim compare --all ur5 go2 --high-precision",
 )
 def census(
     robots: Annotated[
@@ -42,6 +43,10 @@ def census(
     renumber: Annotated[
         bool, typer.Option("--renumber", help="Also compare numberings of the bodies that are not depth-first.")
     ] = False,
+    high_precision: Annotated[
+        bool,
+        typer.Option("--high-precision", help="Also compare with 40 digits, by treesim's kernels on mpmath's numbers."),
+    ] = False,
     timeout: Annotated[float, typer.Option(help="Time limit of an engine for one robot at one level (s).")] = 60.0,
     json: JsonOption = False,
 ) -> None:
@@ -60,6 +65,10 @@ def census(
     bases: tuple[BaseChoice, ...] = ("fixed", "floating") if base == "both" else (base,)  # type: ignore[assignment]
     names = robots or [entry.name for entry in installed_robots()]
     engines = [find_engine(name.strip()) for name in against.split(",")]
+    if high_precision:
+        from treesim_lab.audits.engine import HighPrecision
+
+        engines.append(HighPrecision())
     checked_positive("--timeout", timeout)
     with messages().status("comparing ...") as status:
         found = take_census(
