@@ -204,7 +204,7 @@ class ContactReport(ReprMixin):
 
     @property
     def certificate(self) -> np.ndarray:
-        """Change of kinetic energy (...) by the impulses [J], which is never positive; see docs/contact.md.
+        """Change of kinetic energy (...) by the impulses [J], which is never positive; see docs/contact_model.md.
 
         Impulses of the springs of soft surfaces are excluded.
         """
