@@ -29,6 +29,7 @@ extensions = [
     "api_pages",
     "notfound.extension",
     "command_reference",
+    "gallery",
     "paper_items",
     "page_list",
     "site_links",

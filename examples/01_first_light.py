@@ -1,4 +1,4 @@
-"""Load a real humanoid, let it swing from its pelvis for two seconds, and check what physics promises."""
+"""Let a humanoid swing from its pelvis for two seconds, and check that its energy is constant."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A humanoid stands on two held feet: its contact forces come to carry its weight, whichever method finds them."""
+"""A humanoid stands on two fixed feet: each method of constrained dynamics finds forces that carry its weight."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The four papers that treesim comes from, each claim beside the numbers it leads to here.
+"""The four papers that treesim is based on: their claims, and the numbers that treesim computes.
 
 F05: R. Featherstone, "Efficient factorization of the joint-space inertia matrix for branched kinematic trees", 2005.
 F10: R. Featherstone, "Exploiting sparsity in operational-space dynamics", 2010.

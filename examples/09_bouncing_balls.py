@@ -1,4 +1,4 @@
-"""Balls of every restitution fall from 1 m: the tops are e^2, e^4, ... metres high, at once and as one batch."""
+"""Balls of restitution e fall from 1 m and bounce to e^2, e^4, ... metres, one by one and as a batch."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Legged robots stand on the floor for some seconds: how still they are, and what the floor carries."""
+"""Legged robots stand on the floor for four seconds: how far they drift, and how much weight the floor carries."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """A tower with a ton on top, and a crate held between two fingers: how far they creep in a second.
 
-Friction that is regularised lets what is held slip, slowly and for ever: users of MuJoCo report 50 to 155 um/s for a
-capsule of 45 g in a gripper (google-deepmind/mujoco, issue 3328). Coulomb's law itself has no such speed.
+Regularised friction lets an object in a gripper slip slowly, without end: users of MuJoCo report 50 to 155 um/s for a
+capsule of 45 g (google-deepmind/mujoco, issue 3328). Coulomb's law has no such speed.
 """
 
 import numpy as np

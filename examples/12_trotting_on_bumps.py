@@ -2,9 +2,9 @@
 
 Its gait is hand-made: leg kinematics in closed form, springs at the joints.
 
-Diagonal pairs of feet take turns on the ground. Feet are told where to be beside their hips, in the body's axes; a foot
-in the air is shifted to where it will take errors of the body's velocity away (Raibert 1986), and the joints are pulled
-to the angles that put the feet there. The controller knows nothing of the ground.
+Diagonal pairs of feet take turns on the ground. Each foot has a target position below its hip, in the body's axes. The
+target of a foot in the air is shifted so that it reduces the error of the body's velocity (Raibert 1986). Springs pull
+the joints to the angles that put the feet there. The controller does not know the ground.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""A four-bar linkage whose loop stays closed, a gripper whose second finger follows the first: by how much they err.
+"""A four-bar linkage with a closed loop, and a gripper whose second finger mimics the first: how large the errors are.
 
 The linkage's URDF has a <loop_joint>: it is read as a tree, cut open at one pin, which the world closes. The gripper's
 URDF has a <mimic>, which leaves one coordinate for two fingers.

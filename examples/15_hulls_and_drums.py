@@ -1,4 +1,4 @@
-"""Hulls and a drum on one another, which meet by the package coal: how still they stand, and what carries what."""
+"""Two hulls and a drum on top of each other: how still they stand, and the forces between them. Needs coal."""
 
 import time
 

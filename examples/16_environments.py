@@ -1,4 +1,4 @@
-"""A task of one's own in many environments: arms that are thrown, and come to rest at targets, each at its own."""
+"""A task of your own in 256 environments: arms start with random velocities, and come to rest at their targets."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""1,000 reachable poses of three arms and of a humanoid's hand: how many are found, and how long that takes.
+"""Inverse kinematics of 1,000 poses of three arms and of a humanoid's hand: how many are found, and how fast.
 
 Where pink is installed (`pip install pin-pink daqp`), it gets the same targets, start, tolerance and number of
 iterations, with the damping that suits it best of five. A last line lets a humanoid reach with both hands at once, with

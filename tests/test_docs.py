@@ -170,3 +170,10 @@ def test_the_reference_of_commands_has_every_command_and_option():
     for panel in PANELS.values():
         assert [name for name in panel if f"## treesim {name}\n" not in text] == []
     assert "`--ground-friction` `GROUND_FRICTION`" in text
+
+
+def test_every_card_of_the_gallery_has_a_picture_of_less_than_40_kb():
+    gallery = extension("gallery")
+    cards = {path.stem for path in gallery.EXAMPLES} | {f"live_{name}" for name in gallery.LIVE}
+    pictures = {path.stem: path.stat().st_size for path in gallery.FOLDER.glob("*.jpg")}
+    assert set(pictures) == cards and max(pictures.values()) < 40_000
