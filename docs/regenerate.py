@@ -1,6 +1,6 @@
 """Run the commands that pages show, and insert their output.
 
-    python docs/regenerate.py               all of docs/results but timings
+    python docs/regenerate.py               all of docs/results but timings, and the pages of findings and importers
     python docs/regenerate.py --timings     the timings of docs/results, which need an idle machine
     python docs/regenerate.py PAGE ...      all commands of these pages
 
@@ -30,8 +30,14 @@ RESULTS = Path(__file__).parent / "results"
 BLOCK = re.compile(
     r"^```text\n\$ (?P<command>.*)\n(?P<output>(?:.*\n)*?)```$(?P<record>\n\n\*Run on [^*]*\*$)?", re.MULTILINE
 )
-TIMING = re.compile(r"treesim (bench(?! accuracy| scaling --depth)|cost (?!--papers|--tree|.*--repeats 0))")
+TIMING = re.compile(
+    r"treesim (bench(?! accuracy| scaling --depth)|cost (?!--papers|--tree|.*--repeats 0))|python \S*measure\.py"
+)
 PACKAGES = ("numpy", "llvmlite", "pin", "mujoco", "pybullet")
+PROGRAMS = {  # that write whole pages
+    "findings.md": "python -m treesim.doctor.page",
+    "readers.md": "python -m treesim_importers.page",
+}
 FINDING = re.compile(r"treesim (compare|check)\b")  # exit code 1 reports a difference, and not a failure
 
 
@@ -126,7 +132,9 @@ def record(seconds: float) -> str:
 
 
 def regenerate(path: Path, chosen: Callable[[Shown], bool]) -> None:
-    """Run the chosen commands of a page and insert their output."""
+    """Run the chosen commands of a page and insert their output, or write the page that a program prints."""
+    if path.name in PROGRAMS:
+        path.write_text(run(PROGRAMS[path.name]).output + "\n", encoding="utf-8")
     for block in blocks(path.read_text(encoding="utf-8")):
         if block.is_part or not chosen(block):
             continue
@@ -140,9 +148,10 @@ def regenerate(path: Path, chosen: Callable[[Shown], bool]) -> None:
 def main(arguments: list[str]) -> None:
     """Regenerate the pages that the arguments name."""
     timings = "--timings" in arguments
-    pages = [Path(argument) for argument in arguments if not argument.startswith("-")]
-    for path in pages or sorted(RESULTS.glob("*.md")):
-        regenerate(path, lambda block: bool(pages) or block.is_timing == timings)
+    named = [Path(argument) for argument in arguments if not argument.startswith("-")]
+    written = [] if timings else [RESULTS.parent / page for page in PROGRAMS]
+    for path in named or [*written, *sorted(RESULTS.glob("*.md"))]:
+        regenerate(path, lambda block: bool(named) or block.is_timing == timings)
 
 
 if __name__ == "__main__":

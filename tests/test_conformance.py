@@ -128,10 +128,9 @@ def test_the_site_s_page_has_the_tests_of_markers(tmp_path):
     tests = [test._replace(path="test_a.py") for test in paper_items.tests_in(source)]
     rows = "| eq. 1 | s | `c` |\n| eq. 2 | s | `d` |\n| eq. 3 | s | *picture* |\n"
     page = f"## F05: A\n\n{paper_items.HEAD}\n|---|---|---|\n{rows}"
-    assert paper_items.filled(page, tests).splitlines()[2:] == [
-        "| item | statement | code | test |",
-        "|---|---|---|---|",
-        "| eq. 1 | s | `c` | `test_a.py::test_b` |",
-        "| eq. 2 | s | `d` | `test_a.py::test_b[x], test_b[y]` |",
-        "| eq. 3 | s | - | *picture* |",
+    assert paper_items.filled(page, tests).split("\n\n")[1:] == [
+        "**eq. 1**\n: s\\\n  Code: `c`\\\n  Test: `test_a.py: test_b`",
+        "**eq. 2**\n: s\\\n  Code: `d`\\\n  Test: `test_a.py: test_b[x], test_b[y]`",
+        "**eq. 3**\n: s\\\n  No test: *picture*",
+        "",
     ]

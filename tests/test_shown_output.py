@@ -78,6 +78,15 @@ def test_a_command_prints_what_its_page_shows(block, sources):
         assert printed == expected
 
 
+def test_parts_of_results_stand_in_the_results():
+    results = [block for page in (FOLDER / "results").glob("*.md") for block in TOOL.blocks(page.read_text("utf-8"))]
+    parts = [block for page in PAGES for block in TOOL.blocks(page.read_text("utf-8")) if block.is_part]
+    found = [(part, full) for part in parts for full in results if full.command.startswith(part.command)]
+    assert len(found) >= 2
+    for part, full in found:
+        assert missing(part.output.replace("...\n", "").splitlines(), full.output.splitlines()) is None, part.command
+
+
 def test_a_change_of_what_is_printed_is_found():
     table = "━━━━━┓\n│ a │ 1.5e-12 │ 3 │\nfirst 2.5 s\nlast"
     assert lines(table) == lines(table.replace("2.5", "12.25").replace("1.5e-12", "3e-11").replace("━━━━━", "━━"))

@@ -1,4 +1,4 @@
-"""The tests of the papers' items: their markers fill the last column of docs/conformance.md."""
+"""The tests of the papers' items: their markers add them to the items of docs/conformance.md."""
 
 from __future__ import annotations
 
@@ -73,29 +73,30 @@ def marked_tests() -> list[PaperTest]:
     return [test for path in paths for test in tests_in(path)]
 
 
-def cell(tests: list[PaperTest]) -> str:
+def listed(tests: list[PaperTest]) -> str:
     """Return the tests of one item, by file."""
     parts = []
     for path, group in groupby(tests, key=lambda test: test.path):
         names = ", ".join(test.name + (f"[{test.case}]" if test.case else "") for test in group)
-        parts.append(f"`{path}::{names}`")
+        parts.append(f"`{path}: {names}`")
     return ", ".join(parts)
 
 
 def filled(page: str, tests: list[PaperTest]) -> str:
-    """Return the page with the column of tests, or of reasons."""
+    """Return the page with lists in place of its tables, with the tests of each item: tables would be too wide."""
     rows = iter(items(page))
     lines = []
     for line in page.splitlines():
-        if line == HEAD:
-            line += " test |"
-        elif line.startswith("|---"):
-            line += "---|"
-        elif line.startswith("| "):
-            row = next(rows)
-            found = cell([test for test in tests if test.item == row.name])
-            line = f"| {row.number} | {row.statement} | {row.code or '-'} | {found or row.reason} |"
-        lines.append(line)
+        if line == HEAD or line.startswith("|---"):
+            continue
+        if not line.startswith("| "):
+            lines.append(line)
+            continue
+        row = next(rows)
+        found = listed([test for test in tests if test.item == row.name])
+        facts = {"Code": row.code, "Test": found, "No test": row.reason}
+        entry = [row.statement, *(f"{name}: {fact}" for name, fact in facts.items() if fact)]
+        lines += [f"**{row.number}**", ": " + "\\\n  ".join(entry), ""]
     return "\n".join(lines) + "\n"
 
 

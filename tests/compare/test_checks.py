@@ -224,17 +224,17 @@ def test_an_engine_that_gives_nothing_does_not_pass():
     assert not report.passed and report.skipped["mass"] == "the engine has no function for bodies"
 
 
-def test_why_there_is_no_trajectory_is_told():
-    assert (
-        "no steps were requested"
-        in compare(URDF, Mirror(), "fixed", states=2, steps=0).skipped["trajectory (canonical level)"]
-    )
+@pytest.mark.parametrize("integrator, source, steps, reason", [
+    ("bullet", URDF, 0, "no steps were requested"),
+    (None, URDF, 5, "integrator equal to that of mirror"),
+    ("semi_implicit_euler", treesim.free_body("brick", "box", (0.1, 0.2, 0.3), 2.0), 5, "gyroscopic term of free"),
+])  # fmt: skip
+def test_why_there_is_no_trajectory_is_reported(integrator, source, steps, reason):
     mirror = Mirror()
-    mirror.integrator = None
-    assert (
-        "integrator equal to that of mirror"
-        in compare(URDF, mirror, "fixed", states=2).skipped["trajectory (canonical level)"]
-    )
+    mirror.integrator, mirror.refuses = integrator, lambda robot: None
+    report = compare(source, mirror, "auto", states=2, steps=steps)
+    (found,) = [why for quantity, why in report.skipped.items() if quantity.startswith("trajectory")]
+    assert reason in found
 
 
 def test_a_tree_is_compared_at_the_canonical_level_only():

@@ -52,4 +52,4 @@ def test_doubts_are_errors_in_strict_mode():
 def test_the_page_is_made_of_the_tables():
     pytest.importorskip("coal")
     written = PAGE.read_text(encoding="utf-8")
-    assert OF_LIBXML.sub("", page()) == OF_LIBXML.sub("", written), "python -m treesim.doctor.page > docs/findings.md"
+    assert OF_LIBXML.sub("", page()) == OF_LIBXML.sub("", written), "python docs/regenerate.py docs/findings.md"

@@ -9,7 +9,7 @@ import numpy as np
 
 import treesim
 
-from ..errors import UnsupportedError
+from ..errors import UnsupportedError, listed
 from ..model.tree import Tree
 from ..states.arguments import positive_number, whole_number
 from .adapter import EngineAdapter
@@ -46,7 +46,8 @@ def compare_source(
     if reason := engine.refuses(robot):
         raise UnsupportedError(f"{engine.name} cannot evaluate {robot.name!r}: {reason}")
     ours = (own or TreesimEngine(engine.integrator)).read(robot)
-    batch = random_batch(robot, states, seed, 0 if engine.integrator is None else steps, dt)
+    unequal = without_trajectory(robot, engine)
+    batch = random_batch(robot, states, seed, 0 if unequal else steps, dt)
     refined = refinement(ours, engine, batch)
     batch = batch if refined is None else replace(batch, refinements=refined.runs)
     mine = ours.evaluate(_still(batch))
@@ -56,7 +57,9 @@ def compare_source(
     changes: dict[str, tuple[str, ...]] = {"both": ("joint damping, friction and armature set to zero",)}
     for level, theirs in found.results.items():
         rows += [*model_rows(level, robot, mine, theirs), *state_rows(level, robot, mine, theirs)]
-        skipped[level] = _left_out(theirs, batch, engine) if level == CANONICAL else _left_out(theirs, _still(batch))
+        skipped[level] = (
+            _left_out(theirs, batch, unequal) if level == CANONICAL else _left_out(theirs, _still(batch), None)
+        )
         if theirs.changes:
             changes[level] = theirs.changes
     left_out = found.missing | _merged(skipped)
@@ -162,11 +165,26 @@ def _whole_summary(report: Report) -> str:
     )
 
 
-def _left_out(theirs: Results, asked: StateBatch, engine: EngineAdapter | None = None) -> dict[str, str]:
+def without_trajectory(robot: Tree, engine: EngineAdapter) -> str:
+    """Return why no integrator of treesim equals that of an engine on a robot; an empty text if one does."""
+    if engine.integrator is None:
+        return f"treesim has no integrator equal to that of {engine.name}"
+    free = [
+        body.name
+        for i, body in enumerate(robot.bodies, start=1)
+        if body.joint.type == "floating" and robot.parent[i - 1] == 0 and not robot.topology.children(i)
+    ]
+    if free and engine.integrator == "semi_implicit_euler":
+        return f"semi_implicit_euler evaluates the gyroscopic term of free bodies implicitly: {listed(free)}"
+    return ""
+
+
+def _left_out(theirs: Results, asked: StateBatch, unequal: str | None) -> dict[str, str]:
     """Return the quantities that are not compared, with the reasons.
 
     A quantity is left out because the adapter skips it, or returns no values. A trajectory is also left out if
-    none was requested, or if treesim has no integrator equal to that of `engine`.
+    none was requested, or if no integrator equals that of the engine; `unequal` is the reason. None: a level
+    without trajectories.
     """
     found = dict(theirs.skipped)
     for quantity in CAUSES:
@@ -175,9 +193,8 @@ def _left_out(theirs: Results, asked: StateBatch, engine: EngineAdapter | None =
             continue
         if quantity != "trajectory" or asked.steps:
             found[quantity] = "the adapter returns none"
-        elif engine is not None:
-            rule = f"treesim has no integrator equal to that of {engine.name}"
-            found[quantity] = rule if engine.integrator is None else "no steps were requested"
+        elif unequal is not None:
+            found[quantity] = unequal or "no steps were requested"
     return found
 
 

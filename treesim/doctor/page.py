@@ -1,6 +1,6 @@
 """Generator of docs/findings.md, the page of all codes.
 
-Usage: python -m treesim.doctor.page > docs/findings.md
+Usage: python docs/regenerate.py docs/findings.md
 """
 
 from __future__ import annotations

@@ -8,7 +8,8 @@ import pytest
 from tests.export.machine import Instance
 from treesim.engine.llvm.builder import Module
 from treesim.engine.llvm.lanes import Lanes
-from treesim.engine.llvm.webassembly import PAGE, webassembly
+from treesim.engine.llvm.straight_line import Code
+from treesim.engine.llvm.webassembly import PAGE, webassembly, webassembly_of
 
 ONE = Lanes(False, 1)
 
@@ -56,3 +57,32 @@ def test_functions_without_a_library_are_within_rounding(x):
     truth = [math.sin(x), math.cos(x), max(x, 1.5), min(x, 1.5), abs(x)]
     np.testing.assert_allclose(made.memory[129:134], truth, rtol=0, atol=2e-16 * max(1, abs(x)))
     assert made.imports <= {("env", "__linear_memory"), ("env", "__stack_pointer")} and own % 8 == 0
+
+
+VECTORIZED = """
+define void @f(ptr %x) {
+entry:
+  br label %loop
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %place = getelementptr double, ptr %x, i64 %i
+  %value = load double, ptr %place
+  %sum = fadd double %value, 1.0
+  store double %sum, ptr %place
+  %next = add nuw i64 %i, 1
+  %ends = icmp eq i64 %next, 1000
+  br i1 %ends, label %done, label %loop, !llvm.loop !0
+done:
+  ret void
+}
+!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.vectorize.enable", i1 true}
+"""
+
+
+def test_loops_that_are_vectorized_elsewhere_give_no_warning(capfd):
+    made = webassembly_of(Code(VECTORIZED, 0, optimize=True, unrolled=False), ["f"])
+    assert capfd.readouterr().err == ""
+    run = Instance(made.code, 1, PAGE)
+    run.call("f", 1024)
+    assert run.memory[128:1130].tolist() == [1.0] * 1000 + [0.0, 0.0]
