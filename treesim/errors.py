@@ -407,14 +407,20 @@ def listed(names: Sequence[str], limit: int = 8, separator: str = ", ") -> str:
     return separator.join(map(quoted, names[:limit])) + more
 
 
-def unknown_name(kind: str, name: object, known: Iterable[str], limit: int = 12) -> UnknownNameError:
-    """Return the error for an unknown `name` of a `kind`, which lists similar names first, at most `limit` names."""
+def unknown_name(kind: str, name: object, known: Iterable[str], limit: int = 12, of: str = "") -> UnknownNameError:
+    """Return the error for an unknown `name` of a `kind`, which lists similar names first, at most `limit` names.
+
+    of: the thing that has names of this kind, such as the quoted name of a robot.
+    """
     names = list(known)
     near = " or ".join(map(quoted, _near(text_of(name, str)[:LONGEST], names)))
     more = f", ... ({len(names)} in all)" if len(names) > limit else ""
     some = ", ".join(map(named, names[:limit])) + more
     hint = f"did you mean {near}? " if near else ""
-    return UnknownNameError(f"unknown {shortened(kind, 2 * LONGEST)} {quoted(name)}: {hint}known are: {some or 'none'}")
+    owner = f" of {shortened(of, 2 * LONGEST)}" if of else ""
+    return UnknownNameError(
+        f"unknown {shortened(kind, 2 * LONGEST)} {quoted(name)}{owner}: {hint}known are: {some or 'none'}"
+    )
 
 
 def _near(name: str, names: list[str]) -> list[str]:

@@ -217,7 +217,7 @@ def test_seed_is_repeatable(answer: Callable[..., Any], robot: str, tmp_path: Pa
         (("--push", "1,x,0", "--base", "floating"), "--push: 'x' is not a number"),
         (("--push", "1,0,0", "--base", "floating", "--push-at", -1), "--push-at must be a number of seconds"),
         (("--push", "1,0,0", "--base", "floating", "--push-for", 0), "--push-for must be a number of seconds"),
-        (("--force", "nobody:0,0,1"), "--force: unknown frame of 'toy' 'nobody'"),
+        (("--force", "nobody:0,0,1"), "--force: unknown frame 'nobody' of 'toy'"),
         (("--force", "leg:0,1"), "--force takes a link, a force in N along the world's axes and its times"),
         (("--force", "leg:0,0,1@2:1"), "stop must be a time after start"),
         (("--push-for", 1), "--push-at and --push-for are times of a push: give its force, --push,"),

@@ -139,7 +139,7 @@ def test_a_policy_is_a_function_of_a_file(robot, answer, treesim, tmp_path):
         ),
         (("--policy", "lav.py:swing"), "--policy: there is no file 'lav.py'"),
         (("--policy", "law.py:swung"), "did you mean 'swing'"),
-        (("--policy", "law.py:gain"), "unknown function of law.py 'gain'"),
+        (("--policy", "law.py:gain"), "unknown function 'gain' of law.py"),
         (("--policy", "law.py:wrong"), "the policy 'wrong' must take (t, q, v, p, u)"),
         (("--policy", "bad.py:f"), "--policy: bad.py raises NameError"),
         (("--policy", "law.py:swing", "--parameters", "1,x"), "--parameters takes numbers p"),

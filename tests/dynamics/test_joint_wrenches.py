@@ -186,7 +186,7 @@ def test_batches_parameters_and_single_precision():
 
 def test_unknown_names_and_welds_that_do_not_fit_are_refused():
     robot = treesim.load(WELDED)
-    with pytest.raises(UnknownNameError, match="joint or link of 'arm' 'wirst': did you mean 'wrist'"):
+    with pytest.raises(UnknownNameError, match="joint or link 'wirst' of 'arm': did you mean 'wrist'"):
         treesim.joint_wrenches(robot, np.zeros(robot.nq), np.zeros(robot.nv), np.zeros(robot.nv), joints="wirst")
     for wrong, text in [
         ({"link": "knee"}, "'knee' of 'arm': it is no operational frame"),

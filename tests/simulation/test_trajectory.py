@@ -100,9 +100,9 @@ def test_a_joint_s_part_is_found_by_name() -> None:
             np.testing.assert_array_equal(part, all_of_it[:, mine] if len(mine) > 1 else all_of_it[:, mine[0]])
             assert np.shares_memory(part, all_of_it)
         assert found.tau.shape == found.v.shape
-    with pytest.raises(UnknownNameError, match="unknown joint of 'toy' 'hib': did you mean 'hip'"):
+    with pytest.raises(UnknownNameError, match="unknown joint 'hib' of 'toy': did you mean 'hip'"):
         run["hib"]
-    with pytest.raises(UnknownNameError, match="unknown joint of 'toy' 3"):
+    with pytest.raises(UnknownNameError, match="unknown joint 3 of 'toy'"):
         run[3]
     with pytest.raises(TypeError, match="not iterable"):
         iter(run)

@@ -87,7 +87,7 @@ def _function_of(file: str, name: str) -> Callable[..., None]:
         raise ArgumentError(f"--policy: {file} raises {type(error).__name__}: {error}") from error
     functions = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
     if name not in functions:
-        raise ArgumentError(f"--policy: {unknown_name(f'function of {file}', name, functions).args[0]}")
+        raise ArgumentError(f"--policy: {unknown_name('function', name, functions, of=str(file)).args[0]}")
     found: Callable[..., None] = getattr(module, name)
     return found
 

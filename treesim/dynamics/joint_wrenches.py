@@ -176,7 +176,7 @@ def rows_of(robot: Tree, joints: str | Sequence[str]) -> np.ndarray:
         rows = _rows[robot] = _row_table(robot)
     for name in several:
         if name not in rows:
-            raise unknown_name(f"joint or link of {robot.name!r}", name, rows)
+            raise unknown_name("joint or link", name, rows, of=repr(robot.name))
     found = np.array([rows[name] for name in several], int)
     return found[0] if isinstance(joints, str) else found
 

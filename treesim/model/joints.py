@@ -125,7 +125,7 @@ class Joint(ReprMixin):
     def __post_init__(self) -> None:
         checked_text("name of a joint", self.name)
         if not is_name_of(self.type, JOINT_TYPES):
-            raise unknown_name(f"type of joint {self.name!r}:", self.type, JOINT_TYPES)
+            raise unknown_name("type", self.type, JOINT_TYPES, of=f"joint {self.name!r}")
         checked_part("placement of a joint", self.placement, Placement)
         if self.mimic is not None:
             checked_part("mimic of a joint", self.mimic, Mimic)

@@ -37,29 +37,30 @@ def slices(
     edges = np.cumsum([0, *sizes]).tolist()
     table = {joint.name: slice(edges[i], edges[i + 1]) for i, joint in enumerate(joints)}
     led = {} if mimic_map is None else dict(zip(mimic_map.names, mimic_map.mimicked_joints, strict=True))
-    return named(f"joint of {robot!r}", table, led)
+    return named("joint", table, repr(robot), led)
 
 
 class _Named(dict[str, T]):
     """A dictionary that raises UnknownNameError for a missing key.
 
-    kind: what the error calls the key. led: {mimic joint: mimicked joint}.
+    kind: what the error calls the key. of: the quoted name of the robot. led: {mimic joint: mimicked joint}.
     """
 
     kind: str
+    of: str
     led: Mapping[str, str]
 
     def __missing__(self, name: str) -> T:
         if name in self.led:
             raise UnknownNameError(
-                f"{self.kind}: {name!r} mimics {self.led[name]!r} and has no independent coordinate; "
+                f"{self.kind} {name!r} mimics {self.led[name]!r} and has no independent coordinate in {self.of}; "
                 f"`expand` gives its position, in the order of `spanning.q_index`"
             )
-        raise unknown_name(self.kind, name, self)
+        raise unknown_name(self.kind, name, self, of=self.of)
 
 
-def named(kind: str, table: Mapping[str, T], led: Mapping[str, str] | None = None) -> Mapping[str, T]:
+def named(kind: str, table: Mapping[str, T], of: str, led: Mapping[str, str] | None = None) -> Mapping[str, T]:
     """Return a read-only table that raises UnknownNameError, with similar names, for a missing name."""
     found = _Named(table)
-    found.kind, found.led = kind, led or {}
+    found.kind, found.of, found.led = kind, of, led or {}
     return MappingProxyType(found)

@@ -185,9 +185,9 @@ class Tree(Immutable):
         for shape in self.shapes:
             if not 0 <= shape.body <= self.n_bodies:
                 raise ModelError(f"a {shape.kind} sits on body {shape.body}, but there are {self.n_bodies}")
-        self.joints: Mapping[str, Joint] = named(f"joint of {name!r}", {joint.name: joint for joint in joints})
-        self.links: Mapping[str, Body] = named(f"link of {name!r}", {body.name: body for body in self.bodies})
-        self.frames: Mapping[str, Frame] = named(f"frame of {name!r}", self._all_frames(frames))
+        self.joints: Mapping[str, Joint] = named("joint", {joint.name: joint for joint in joints}, repr(name))
+        self.links: Mapping[str, Body] = named("link", {body.name: body for body in self.bodies}, repr(name))
+        self.frames: Mapping[str, Frame] = named("frame", self._all_frames(frames), repr(name))
         self.frame_names = tuple(self.frames)
         self.loops = checked_loops(name, loops, self.frames)
         self.welds = checked_welds(name, checked_parts("welds", welds, Weld), self.frames, self.bodies)
@@ -537,7 +537,7 @@ class Tree(Immutable):
         try:
             return self.frames[name]
         except TypeError:  # what cannot even be looked for
-            raise unknown_name(f"frame of {self.name!r}", name, self.frames) from None
+            raise unknown_name("frame", name, self.frames, of=repr(self.name)) from None
 
     def joint(self, name: str) -> Joint:
         """Return the joint of a name.
@@ -560,7 +560,7 @@ class Tree(Immutable):
         try:
             return self.joints[name]
         except TypeError:  # what cannot even be looked for
-            raise unknown_name(f"joint of {self.name!r}", name, self.joints) from None
+            raise unknown_name("joint", name, self.joints, of=repr(self.name)) from None
 
     def dof_name(self, k: int) -> str:
         """Return the name of a degree of freedom.

@@ -334,7 +334,7 @@ def _along_world(R: np.ndarray, twist: np.ndarray) -> np.ndarray:
 def _body_of(robot: Tree, name: str, motion: Motion) -> KinematicBody:
     """Return a kinematic body; raises ArgumentError, UnknownNameError."""
     if name not in robot.body_names:
-        raise unknown_name(f"kinematic body of {robot.name!r}", name, robot.body_names)
+        raise unknown_name("kinematic body", name, robot.body_names, of=repr(robot.name))
     number = robot.body_names.index(name) + 1
     body = robot.bodies[number - 1]
     carries = [other.name for other in robot.bodies if other.parent == number]

@@ -282,7 +282,7 @@ class ContactForce(Sensor):
     def _check(self, robot: Tree) -> None:
         """Raise UnknownNameError if there is no such body."""
         if self.link not in robot.body_names:
-            raise unknown_name(f"body of {robot.name!r}", self.link, robot.body_names)
+            raise unknown_name("body", self.link, robot.body_names, of=repr(robot.name))
 
     def _read(self, steps: Steps) -> np.ndarray:
         """Return the readings (K, 3)."""

@@ -227,7 +227,7 @@ class Trajectory(ReprMixin):
             led = self[mimicked]
             return JointStates(multiplier * led.q + offset, multiplier * led.v, np.zeros_like(led.tau))
         if joint not in self.joint_names:
-            raise unknown_name(f"joint of {self.robot_name!r}", joint, (*self.joint_names, *self.mimic_joints))
+            raise unknown_name("joint", joint, (*self.joint_names, *self.mimic_joints), of=repr(self.robot_name))
         k = self.joint_names.index(joint)
         q, v = (index_of(self.joint_types, k, parts) for parts in (Q_PARTS, V_PARTS))
         return JointStates(self.q[:, q], self.v[:, v], self.tau[:, v])

@@ -126,7 +126,7 @@ def _places(robot: Tree, name: str, field: Field) -> np.ndarray:
         where = robot.v_index[name]
         return np.arange(where.start, where.stop)
     if name not in robot.body_names:
-        raise unknown_name(f"body of {robot.name!r}", name, robot.body_names)
+        raise unknown_name("body", name, robot.body_names, of=repr(robot.name))
     return np.array([robot.body_names.index(name)])
 
 

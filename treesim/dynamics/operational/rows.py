@@ -30,7 +30,7 @@ def row_matrix(label: str, rows: Rows, width: int = 6) -> np.ndarray:
     if isinstance(rows, str):
         known = tuple(ROWS) if width == 6 else ("all",)
         if rows not in known:
-            raise unknown_name(f"name of {label}", rows, known)
+            raise unknown_name("name", rows, known, of=label)
         return ROWS[rows]
     matrix = coerce(Argument(label, rows, (width,)))  # type: ignore[arg-type]
     if matrix.ndim != 2:

@@ -143,5 +143,5 @@ def effective_mass_at(robot: Tree, q: np.ndarray, frame: str) -> dict[str, Any] 
 def checked_frame(robot: Tree, value: Any) -> str:
     """Return the name of a frame, or NO_FRAME; raises UnknownNameError for others."""
     if not isinstance(value, str) or value not in (NO_FRAME, *robot.frames):
-        raise unknown_name(f"frame of {robot.name!r}", value, [NO_FRAME, *robot.frames])
+        raise unknown_name("frame", value, [NO_FRAME, *robot.frames], of=repr(robot.name))
     return value

@@ -231,7 +231,7 @@ class LivePhysics:
 
     def _position(self, name: str, value: Any) -> float:
         if name not in self.joints:
-            raise unknown_name(f"joint of {self.robot.name!r}", name, self.joints)
+            raise unknown_name("joint", name, self.joints, of=repr(self.robot.name))
         i = self.joints[name]
         lower, upper = self.robot.lower[i], self.robot.upper[i]
         number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -22,7 +22,7 @@ class BodyPoint:
 
     def __init__(self, robot: Tree, body: Any, point: Any) -> None:
         if body not in robot.body_names:
-            raise unknown_name(f"body of {robot.name!r}", body, robot.body_names)
+            raise unknown_name("body", body, robot.body_names, of=repr(robot.name))
         self.robot, self.body, self.point = robot, str(body), three_numbers("point", point, "m")
 
     def at(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

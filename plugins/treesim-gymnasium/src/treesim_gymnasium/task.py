@@ -157,7 +157,7 @@ class Task:
         names = self.robot.body_names
         for name in self.contact_links:
             if name not in names:
-                raise unknown_name(f"link of {self.robot.name!r} that moves", name, names)
+                raise unknown_name("link", name, names, of=f"{self.robot.name!r} that moves")
         return [names.index(name) + 1 for name in self.contact_links]
 
     @property
@@ -175,7 +175,7 @@ class Task:
         found: list[int] = []
         for name in names:
             if name not in robot.v_index:
-                raise unknown_name(f"joint of {robot.name!r} that moves by itself", name, robot.v_index)
+                raise unknown_name("joint", name, robot.v_index, of=f"{robot.name!r} that moves by itself")
             where = robot.v_index[name]
             if where.stop - where.start != 1:
                 raise ArgumentError(
