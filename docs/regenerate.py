@@ -2,7 +2,7 @@
 
     python docs/regenerate.py               all of docs/results but timings, and the pages of findings and importers
     python docs/regenerate.py --timings     the timings of docs/results, which need an idle machine
-    python docs/regenerate.py PAGE ...      all commands of these pages
+    python docs/regenerate.py PAGE ...      all commands of these pages; contact_robots.md runs only by name: an hour
 
 A shown command is the first line of a code block, after "$ ". It runs in a shell in the current directory, the root of
 the sources. A block with a line "..." shows a part of its output and stays as it is. Below a block of docs/results the
@@ -38,6 +38,7 @@ PROGRAMS = {  # that write whole pages
     "findings.md": "python -m treesim.doctor.page",
     "readers.md": "python -m treesim_importers.page",
 }
+BY_NAME = ("contact_robots.md",)
 FINDING = re.compile(r"treesim (compare|check)\b")  # exit code 1 reports a difference, and not a failure
 
 
@@ -140,6 +141,7 @@ def regenerate(path: Path, chosen: Callable[[Shown], bool]) -> None:
             continue
         print(f"{path.name}: $ {block.command}", file=sys.stderr, flush=True)
         output, seconds = run(block.command)
+        print(f"{path.name}: {seconds:.3g} s", file=sys.stderr, flush=True)
         below = record(seconds) if path.parent.resolve() == RESULTS.resolve() else ""
         page = replaced(path.read_text(encoding="utf-8"), block.command, output, below)
         path.write_text(page, encoding="utf-8")
@@ -150,7 +152,8 @@ def main(arguments: list[str]) -> None:
     timings = "--timings" in arguments
     named = [Path(argument) for argument in arguments if not argument.startswith("-")]
     written = [] if timings else [RESULTS.parent / page for page in PROGRAMS]
-    for path in named or [*written, *sorted(RESULTS.glob("*.md"))]:
+    results = [page for page in sorted(RESULTS.glob("*.md")) if page.name not in BY_NAME]
+    for path in named or [*written, *results]:
         regenerate(path, lambda block: bool(named) or block.is_timing == timings)
 
 
