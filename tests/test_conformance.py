@@ -1,7 +1,6 @@
 """The items of the papers: their places exist, each has a test or a reason, and nothing numbered is left out."""
 
 import ast
-import importlib.util
 import re
 from functools import cache
 from pathlib import Path
@@ -9,13 +8,11 @@ from pathlib import Path
 import pytest
 
 from tests.test_citations import PAPERS, citations
+from tests.test_docs import extension
 
 ROOT = Path(__file__).parent.parent
 REASONS = ("definition", "picture", "derivation", "literature", "outside", "untested")
-SPEC = importlib.util.spec_from_file_location("paper_items", ROOT / "docs" / "_extensions" / "paper_items.py")
-paper_items = importlib.util.module_from_spec(SPEC)
-SPEC.loader.exec_module(paper_items)
-
+paper_items = extension("paper_items")
 Item = paper_items.Item
 PAGE = paper_items.PAGE.read_text(encoding="utf-8")
 ITEMS = paper_items.items(PAGE)

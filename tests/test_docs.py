@@ -177,3 +177,24 @@ def test_every_card_of_the_gallery_has_a_picture_of_less_than_40_kb():
     cards = {path.stem for path in gallery.EXAMPLES} | {f"live_{name}" for name in gallery.LIVE}
     pictures = {path.stem: path.stat().st_size for path in gallery.FOLDER.glob("*.jpg")}
     assert set(pictures) == cards and max(pictures.values()) < 40_000
+
+
+def test_the_calls_for_users_of_other_engines_exist():
+    robot = treesim.load("ur5")
+    stepper = treesim.Stepper(robot)
+    run, (_, report) = treesim.Simulation(robot).run(0.002), stepper.step(stepper.reset(robot.neutral()))
+    owners = {"robot": robot, "run": run, "report": report}
+    parameters = {"f_ext", "q", "v", "type"}
+    missing, found = [], 0
+    for page in (FOLDER / "coming_from").glob("*.md"):
+        for theirs, ours in re.findall(r"^\| (.*) \| (.*) \|$", page.read_text(encoding="utf-8"), re.MULTILINE):
+            for name in re.findall(r"`([a-zA-Z_][\w.]*)(?! *\w)", ours):
+                first, *others = name.split(".")
+                if first not in parameters and name != "treesim" and others != ["urdf"]:
+                    found += 1
+                    owner = owners.get(first)
+                    path = others if owner is not None or first == "treesim" else [first, *others]
+                    for part in path:
+                        owner = getattr(owner or treesim, part, None)
+                    missing += [(page.name, theirs, name)] if owner is None else []
+    assert missing == [] and found > 120

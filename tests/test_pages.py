@@ -69,7 +69,7 @@ SLOW = {
     "README.md", "compare.md", "contact.md", "gymnasium.md", "measures.md", "record.md", "sweep.md",
     "viewer.md", "viewer_programs.md",
     "plugins/treesim-gymnasium/README.md", "plugins/treesim-meshcat/README.md", "plugins/treesim-pybullet/README.md",
-    "docs/results/rollouts.md", "docs/tutorials/domain_randomization.md",
+    "docs/results/rollouts.md",
 }  # fmt: skip
 
 
@@ -80,6 +80,7 @@ class Block(NamedTuple):
     line: int
     language: str
     text: str
+    output: str = ""  # the block of text that follows at once: what the page says that the program prints
 
     @property
     def name(self):
@@ -87,18 +88,23 @@ class Block(NamedTuple):
 
     @property
     def slow(self):
+        if "tutorials" in self.page.parts:
+            return True  # the site's build runs them, too
         return str(self.page.relative_to(ROOT)) in SLOW or (self.page.name in SLOW and self.page.parent.name == "docs")
 
 
 def blocks_of(page, text):
     """The blocks of a page; the cells of a notebook are one."""
     cells = []
-    for found in re.finditer(r"^( *)```(\w*|\{code-cell\} python)\n(.*?)^\1```", text, re.MULTILINE | re.DOTALL):
+    output = r"(?=\n+\1```text\n(?!\$)(.*?)^\1```)?"
+    fence = r"^( *)```(\w*|\{code-cell\} python)\n(.*?)^\1```"
+    for found in re.finditer(fence + output, text, re.MULTILINE | re.DOTALL):
         line = text.count("\n", 0, found.start()) + 2
         if found[2].startswith("{"):
             cells.append((line, found[3]))
         else:
-            yield Block(page, line, found[2], re.sub(f"^{found[1]}", "", found[3], flags=re.MULTILINE))
+            code, printed = (re.sub(f"^{found[1]}", "", part or "", flags=re.MULTILINE) for part in found.group(3, 4))
+            yield Block(page, line, found[2], code, printed)
     if cells:
         first, code = cells[0][0], ""
         for line, cell in cells:
@@ -143,6 +149,14 @@ def need_plugins(text):
         need_command(name)
 
 
+TIME = re.compile(r"\b[\d.,]+ (us|ms|steps per second)\b")
+
+
+def compared(printed):
+    """The lines of an output, without times, and without spaces at their ends."""
+    return [TIME.sub(r"... \1", line.rstrip()) for line in printed.rstrip().splitlines()]
+
+
 @pytest.fixture
 def reader(tmp_path, monkeypatch):
     """A folder with robots of the reader's own, and with what is used of the sources."""
@@ -155,12 +169,16 @@ def reader(tmp_path, monkeypatch):
 
 @pytest.mark.filterwarnings("ignore::treesim.UrdfWarning", "ignore::treesim.ShapeWarning")
 @pytest.mark.parametrize("block", PYTHON)
-def test_python_runs(block, reader):
+def test_python_runs(block, reader, capsys):
     for module in imported(block.text):
         pytest.importorskip(module.partition(".")[0])
     need_plugins(block.text)
     names = {"__name__": "__main__"}
-    exec(compile("\n" * (block.line - 1) + shortened(block.text), block.page, "exec"), names)
+    text = shortened(block.text)
+    exec(compile("\n" * (block.line - 1) + text, block.page, "exec"), names)
+    if block.output and text == block.text:
+        printed = capsys.readouterr().out
+        assert compared(printed) == compared(block.output)
 
 
 def parts_run(block):
@@ -263,6 +281,12 @@ def test_a_page_with_an_option_that_is_gone_is_found():
     assert arguments == ["ur5", "--gone"]
     with pytest.raises(Exception, match="No such option: --gone"):
         command_of("view")[0].make_context("view", arguments)
+
+
+def test_the_output_of_a_block_is_the_text_that_follows():
+    text = "```python\nprint(1)\n```\n\n```text\n1\n```\n\n```python\nb = 2\n```\n\n```text\n$ treesim robots\n3\n```\n"
+    outputs = {block.text: block.output for block in blocks_of(ROOT / "page.md", text) if block.language == "python"}
+    assert outputs == {"print(1)\n": "1\n", "b = 2\n": ""}
 
 
 def test_cells_of_a_notebook_are_one_program_at_their_lines():
