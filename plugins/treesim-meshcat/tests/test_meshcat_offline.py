@@ -273,6 +273,17 @@ def test_a_pull_brings_its_point_to_its_target(opened: Callable[..., Page]) -> N
     page.watched.wait("!treesim.state().pull")
 
 
+@pytest.mark.browser
+@pytest.mark.slow
+def test_a_link_is_pulled_that_is_called_as_the_base(opened: Callable[..., Page]) -> None:
+    robot = treesim.free_body("base", "box", (0.2, 0.1, 0.1), 1.0)
+    page = opened(robot, controller="none", backends=("aba",), contact_solvers=())
+    page.page.evaluate("treesim.pull('base', [0, 0, 0], [1, 0, 0])")
+    page.watched.wait("treesim.state().pull")
+    assert page.steps(50)["q"][0] > 1e-3
+    page.watched.wait("treesim.bodyPose('base')[0] > 1e-3")
+
+
 class PagesPull(MouseSpring):
     """Mouse spring whose gains are computed as often as a page's."""
 

@@ -3,7 +3,8 @@
 function openApi(session) {
     // The pose of a body of the robot, or, behind those, of its reference.
     const poseOf = (name, ofReference) => {
-        const index = session.panel ? session.panel.bodies.indexOf(name) : -1;
+        // the last one: the first is the base, and a link may be called "base", too
+        const index = session.panel ? session.panel.bodies.lastIndexOf(name) : -1;
         if (index < 0) throw new Error(`no body is called ${JSON.stringify(name)}`);
         const rows = session.waiting ? new Float32Array(session.waiting, HEAD_BYTES) : session.latest;
         const start = 7 * (index + (ofReference ? session.panel.bodies.length : 0));

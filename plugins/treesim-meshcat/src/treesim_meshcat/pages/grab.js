@@ -86,7 +86,7 @@ class Grab {
     // The arrow from the point that is held to where it is pulled, and the force [N] that the physics says.
     draw() {
         const {state, panel} = this.session;
-        const pull = state && state.pull, index = pull && panel ? panel.bodies.indexOf(pull.body) : -1;
+        const pull = state && state.pull, index = pull && panel ? panel.bodies.lastIndexOf(pull.body) : -1;
         const arrow = this.arrow || (index > 0 && (this.arrow = makeArrow(this.stage, PULL_COLOR)));
         if (index <= 0) {
             if (arrow && arrow.visible) this.stage.viewer.set_dirty();

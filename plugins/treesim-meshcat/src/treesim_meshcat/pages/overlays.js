@@ -154,7 +154,7 @@ class Overlays {
         for (const [name, arrow] of Object.entries(this.external)) arrow.visible = name in forces;
         for (const [name, {body, point, vector}] of Object.entries(forces)) {
             if (!this.external[name]) this.external[name] = makeArrow(this.stage, EXTERNAL_COLOR);
-            const {position, quaternion} = bodies[panel.bodies.indexOf(body)], {Vector3} = MeshCat.THREE;
+            const {position, quaternion} = bodies[panel.bodies.lastIndexOf(body)], {Vector3} = MeshCat.THREE;
             const from = new Vector3(...point).applyQuaternion(quaternion).add(position);
             pointArrow(this.external[name], from, new Vector3(...vector).multiplyScalar(this.stage.weight / state.weight), radius);
         }

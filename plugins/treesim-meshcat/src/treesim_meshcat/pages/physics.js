@@ -182,7 +182,7 @@ class Physics {
     }
 
     movingBody(body) {
-        const index = this.facts.bodies.indexOf(body);
+        const index = this.facts.bodies.lastIndexOf(body);
         if (index < 0) throw new Error(`no body is called ${JSON.stringify(body)}`);
         if (index === 0) throw new Error("the base does not move: nothing can pull or push it");
         return index;
@@ -249,7 +249,7 @@ class Physics {
 
     // The mass that a force meets at the origin of the body that is chosen, null where none is.
     get effective_mass() {
-        const index = this.facts.bodies.indexOf(this.frame), origin = [0, 0, 0];
+        const index = this.facts.bodies.lastIndexOf(this.frame), origin = [0, 0, 0];
         if (index <= 0) return null;
         this.look();
         return {frame: this.frame, at: this.placed(index, origin), ...effectiveAlong(this.mobility(index, origin))};
