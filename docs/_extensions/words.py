@@ -21,11 +21,12 @@ from typing import NamedTuple
 import api_pages
 import command_reference
 from markdown_it import MarkdownIt
+from mdit_py_plugins.colon_fence import colon_fence_plugin
 
 DOCS = Path(__file__).parent.parent
 ROOT = DOCS.parent
 GENERATED = ("findings.md", "readers.md", "results/", "conformance.md")  # pages or parts of them that programs write
-MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table")
+MARKDOWN = MarkdownIt("commonmark", {"html": False}).enable("table").use(colon_fence_plugin)
 
 
 class Part(NamedTuple):
@@ -49,7 +50,7 @@ def parts(place: str, text: str) -> Iterator[Part]:
             inside_table = token.type == "table_open"
         elif token.type == "fence":
             yield Part(place, "output" if token.info in ("text", "") else "code", token.content)
-        elif token.type == "inline" and not token.content.startswith(":::"):
+        elif token.type == "inline":
             yield Part(place, "table" if inside_table else "prose", token.content)
 
 

@@ -73,9 +73,9 @@ def rollout(
 ) -> Rollouts:
     """Simulate B rollouts of a robot in compiled code.
 
-    The states are those of `Simulation`, up to rounding: joint damping, limits, Coulomb friction and gains act
-    as there. Gravity and armature are the robot's. Float32 arrays throughout give float32 results. Results do
-    not depend on the number of threads.
+    The states equal those of `Simulation` up to rounding, with joint damping, limits, Coulomb friction and
+    gains. Gravity and armature are the robot's. If all arrays are float32, results are float32. Results do not
+    depend on the number of threads.
 
     After Ctrl-C the results so far are returned within a second, with the reason in `Rollouts.stopped` and a
     StoppedWarning; files stay unfinished. Any other exception, such as one of `progress`, has the results so
