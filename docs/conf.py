@@ -47,6 +47,7 @@ nb_execution_cache_path = str(Path(__file__).parent.parent / "build" / "notebook
 nb_execution_in_temp = True  # what a tutorial writes stays out of the pages
 nb_execution_raise_on_error = True
 nb_execution_timeout = 300
+nb_merge_streams = True  # one block of output for a cell, however fast it prints
 copybutton_prompt_text = r"^(\$|>>>|\.\.\.) "
 copybutton_prompt_is_regexp = True
 

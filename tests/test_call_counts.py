@@ -88,9 +88,10 @@ def test_a_step_makes_no_call_for_each_body():
     assert repeated(lambda: stepper.step(state, STILL)) <= 80 < 3 * HUMANOID.n_bodies
 
 
-def test_a_rollout_makes_no_call_for_each_body_or_step():
+@pytest.mark.parametrize("control", [np.zeros((20, HUMANOID.nv)), np.zeros((256, 20, HUMANOID.nv))])
+def test_a_rollout_makes_no_call_for_each_body_step_or_state(control):
     one = repeated(lambda: treesim.rollout(HUMANOID, STANDING[None], STILL, STILL[None], 1e-3))
-    many = np.tile(STANDING, (64, 1)), STILL, np.zeros((20, HUMANOID.nv))
+    many = np.tile(STANDING, (256, 1)), STILL, control
     assert one <= 255 and repeated(lambda: treesim.rollout(HUMANOID, *many, 1e-3)) <= 1.2 * one
 
 
