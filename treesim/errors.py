@@ -260,7 +260,7 @@ class ConversionWarning(TreesimWarning):
 
 
 class DivergedWarning(TreesimWarning):
-    """Warning of rollouts that reached states which are not finite.
+    """Warning of runs and rollouts that reached states which are not finite, or whose dynamics failed.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import treesim
-from treesim.errors import EnergyWarning, FrictionWarning
+from treesim.errors import DivergedWarning, EnergyWarning, FrictionWarning
 from treesim.model import generators
 
 
@@ -50,7 +50,9 @@ def test_large_errors_are_warned_of_with_a_remedy():
 
 
 def test_finite_nonsense_is_a_failure_that_keeps_its_states():
-    run = treesim.Simulation(arm(), integrator="explicit_euler", dt=0.05).run(5.0, [1.0])
+    with pytest.warns(DivergedWarning, match="the motion is not to be trusted") as details:
+        run = treesim.Simulation(arm(), integrator="explicit_euler", dt=0.05).run(5.0, [1.0])
+    assert details[0].filename == __file__
     assert "the motion is not to be trusted: the energy is off by +" in run.stopped and len(run) == 101
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import treesim
 import treesim.simulation.control
-from treesim.errors import EffortWarning
+from treesim.errors import DivergedWarning, EffortWarning
 from treesim.model import generators
 from treesim.simulation import simulation as module
 from treesim.simulation.controlled import ControllerError
@@ -29,7 +29,9 @@ def test_a_controller_that_fails_ends_the_run_with_time_and_joint():
         tau[1] = np.nan if t > 0.0095 else 0.0
         return tau
 
-    run = treesim.Simulation(ROBOT, controller=Torque(torque)).run(1.0)
+    with pytest.warns(DivergedWarning, match="the run has stopped: .* is nan") as details:
+        run = treesim.Simulation(ROBOT, controller=Torque(torque)).run(1.0)
+    assert details[0].filename == __file__
     assert f"at t = 0.01 s: the controller's torque on joint {ROBOT.joint_names[1]!r} is nan" in run.stopped
     assert len(run.t) == 11 and np.isfinite(run.q).all() and np.isfinite(run.energy).all()
     assert np.isfinite(run.tau).all()

@@ -118,6 +118,7 @@ def simulate(
     json: JsonOption = False,
 ) -> None:
     """Simulate ROBOT and report its speed and conservation errors. Ctrl-C keeps the steps so far."""
+    from ..errors import DivergedWarning
     from ..rollouts.replay import source_digest
     from ..simulation.durations import check_room
     from ..viewing.protocols import drawables
@@ -133,7 +134,8 @@ def simulate(
         made["sha256"] = source_digest(robot)
     if outputs.recorder is not None:
         drawables(tree)  # warns before the run about shapes that cannot be drawn
-    with _kept(outputs, tree, made):
+    with _kept(outputs, tree, made), warnings.catch_warnings():
+        warnings.simplefilter("ignore", DivergedWarning)  # the end of the command reports it
         first_call_s = _first_call(simulation, q, v, show)
         with common.progress_bar(show, "simulating") as progress:
             began = time.perf_counter()

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import ArgumentError, ContactWarning, EnergyWarning, TreesimError, unknown_name
+from ..errors import ArgumentError, ContactWarning, DivergedWarning, EnergyWarning, TreesimError, unknown_name
 from ..model.tree import Tree
 from ..simulation.continuation import first_state
 from ..simulation.control import Controller
@@ -173,7 +173,7 @@ def replay(
     steps = len(trajectory) - cut  # one more than recorded, in which a stopped run stops again
     duration = steps * simulation.dt if cut else min(duration, steps * simulation.dt)
     with warnings.catch_warnings():
-        for known in (EnergyWarning, ContactWarning):  # the recorded run has warned
+        for known in (EnergyWarning, ContactWarning, DivergedWarning):  # the recorded run has warned
             warnings.simplefilter("ignore", known)
         again = simulation.run_from(duration, first_state(trajectory), progress)
     first = first_difference(trajectory, again, cut)

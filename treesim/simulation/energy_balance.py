@@ -11,7 +11,7 @@ from .. import plugins
 from ..dynamics.energy import energy, momentum
 from ..dynamics.physics import ModelParameters
 from ..engine.call.evaluate import specialized_first
-from ..errors import EnergyWarning, NonFiniteError
+from ..errors import DivergedWarning, EnergyWarning, NonFiniteError
 from ..model.tree import Tree
 from .step_settings import speed_hint
 from .trajectory import Trajectory
@@ -96,7 +96,7 @@ def checked_energy(trajectory: Trajectory, robot: Tree) -> Trajectory:
     """Return a finished run with its energy checked: marked as stopped for an absurd error; warns of a large one."""
     error, energy_range = trajectory.energy_error, trajectory.metadata["energy_range"]
     if not (np.isfinite(energy_range) and np.isfinite(error).all()):
-        return trajectory.with_metadata(stopped="the motion is not to be trusted: its energy is too large for a number")
+        return untrusted(trajectory, "its energy is too large for a number")
     worst = int(np.argmax(np.abs(error)))
     if not abs(error[worst]) > TOLERATED * energy_range:
         return trajectory
@@ -106,9 +106,16 @@ def checked_energy(trajectory: Trajectory, robot: Tree) -> Trajectory:
         remedy_of(robot, made["dt"], made["integrator"], made.get("backend")),
     )
     if abs(error[worst]) > NONSENSE * energy_range:
-        return trajectory.with_metadata(stopped=f"the motion is not to be trusted: {details}; {remedy}")
+        return untrusted(trajectory, f"{details}; {remedy}")
     warnings.warn(f"{details}: {remedy}", EnergyWarning, stacklevel=4)
     return trajectory
+
+
+def untrusted(trajectory: Trajectory, reason: str) -> Trajectory:
+    """Return a run that is marked as stopped, since its energy is absurd; warns."""
+    stopped = f"the motion is not to be trusted: {reason}"
+    warnings.warn(stopped, DivergedWarning, stacklevel=5)
+    return trajectory.with_metadata(stopped=stopped)
 
 
 def off_by(error: float, t: float, energy_range: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -17,7 +18,7 @@ from ..contact.description import described
 from ..contact.unsolved import warn_of_run
 from ..dynamics.base import DynamicsBackend, check_supported, chosen_backend
 from ..engine.call.evaluate import Argument, coerce
-from ..errors import ArgumentError, TreesimError, keep_with
+from ..errors import ArgumentError, DivergedWarning, TreesimError, keep_with
 from ..model.tree import Tree
 from ..states.arguments import checked_progress, positive_number
 from ..system.display import ReprMixin, vector
@@ -287,6 +288,9 @@ class Simulation(ReprMixin):
         -----
         ContactWarning
             Once, if contact was not solved in some steps.
+        DivergedWarning
+            If the run ends early for a state that is not finite or a failure of the dynamics, or if its energy is
+            absurd.
         EnergyWarning
             If the energy error exceeds 1 % of the energy range.
         LimitWarning
@@ -383,7 +387,9 @@ class Simulation(ReprMixin):
             return trajectory("interrupted")
         except Exception as error:
             if self._ends_the_run(error):
-                return trajectory(diagnosis(self, recording, error))
+                stopped = trajectory(diagnosis(self, recording, error))
+                warnings.warn(f"the run has stopped: {stopped.stopped}", DivergedWarning, stacklevel=3)
+                return stopped
             kept = trajectory(f"{type(error).__name__}: {error}")
             keep_with(error, "trajectory", kept, f"{len(kept)} states, up to t = {kept.t[-1]:.6g} s, were")
             raise
