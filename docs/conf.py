@@ -39,7 +39,7 @@ templates_path = ["_templates"]
 
 # pages
 smartquotes = False  # which would make one dash of the two of an option
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4  # links to headings, spelt as code hosts spell them
 suppress_warnings = ["myst.header"]  # included pages begin at their own level
 nb_execution_mode = "cache"

@@ -12,7 +12,7 @@ import numpy as np
 
 import treesim
 
-from ..errors import ArgumentError, ConversionWarning, UnsupportedError, listed
+from ..errors import ConversionWarning, UnsupportedError, listed
 from ..model.tree import Tree
 from .checks import model_rows, solved_tolerance, state_row, state_rows
 from .drake import DrakeLayout
@@ -54,7 +54,6 @@ class MimicConstraintModel(Protocol):
         ...
 
 
-@runtime_checkable
 class ModelLayoutMaker(Protocol):
     """Adapter of an engine whose plugin maps states to models that users made by themselves."""
 
@@ -127,14 +126,11 @@ _layouts: WeakKeyDictionary[Tree, dict[str, Layout]] = WeakKeyDictionary()  # tr
 def layout_of(robot: Tree, engine: str, model: Any = None) -> Layout:
     """Return the state layout of a robot in an engine; cached for the robot's lifetime unless a model is given.
 
-    engine: "treesim", "drake", or a name of `available("engines")`. model: the user's own model in this engine; it
-    changes nothing for "treesim". Raises as `converted`.
+    engine: "treesim", "drake", or a name of `available("engines")`. model: the user's own model in this engine, whose
+    plugin is a `ModelLayoutMaker`. Raises as `converted`.
     """
-    if model is not None and engine != TREESIM:
-        adapter = None if engine == DRAKE else find_engine(engine)
-        if not isinstance(adapter, ModelLayoutMaker):
-            raise ArgumentError(f"model= is for Pinocchio; {engine!r} has one layout for each robot: leave it out")
-        return adapter.layout_of_model(robot, model)
+    if model is not None:
+        return cast(ModelLayoutMaker, find_engine(engine)).layout_of_model(robot, model)
     kept = _layouts.setdefault(robot, {})
     if engine not in kept:
         kept[engine] = _made_layout(robot, engine)

@@ -142,13 +142,13 @@ def convert_state(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Convert configuration and velocity between the conventions of two engines.
 
-    Conventions are those of the models that `to_pinocchio` and `to_mujoco` return, and of a Drake
-    MultibodyPlant that contains only this robot. For PyBullet they are the base's position and orientation,
-    then the joints in its order. docs/conventions.md compares them. An angle that Pinocchio represents by
-    cosine and sine comes back between -pi and pi.
+    Conventions are those of the models that `to_pinocchio` and `to_mujoco` return, and of a Drake MultibodyPlant that
+    contains only this robot. For PyBullet they are the base's position and orientation, then the joints in its order.
+    docs/conventions.md compares them. An angle that Pinocchio represents by cosine and sine is between -pi and pi after
+    it is converted back.
 
-    A model that Pinocchio read from URDF has another order of joints, often without another size. Pass it
-    as `model`.
+    A model that Pinocchio read from URDF has its joints in another order, and its arrays often have the same
+    size: pass it as `model`.
 
     Mimic joints have no coordinates in treesim and in the models of `to_pinocchio`. In other models they can
     have coordinates; these are computed from the mimicked joints, and ignored on the way back.
@@ -198,9 +198,9 @@ def convert_state(
     from ..compare.conversion import layout_of
 
     robot = checked_robot(robot)
-    if model is not None and {to, source} <= {"treesim"}:
-        raise ArgumentError('model= is for one engine: add to="pinocchio" or source="pinocchio"')
-    there, here = layout_of(robot, to, model), layout_of(robot, source, model)
+    if model is not None and "pinocchio" not in (to, source):
+        raise ArgumentError('model= is for a pinocchio.Model: add to="pinocchio" or source="pinocchio", or leave it out')
+    there, here = (layout_of(robot, name, model if name == "pinocchio" else None) for name in (to, source))
     neutral = robot.neutral()
     sizes = here.configuration_to_engine(neutral).size, here.velocity_to_engine(neutral, np.zeros(robot.nv)).size
     given = [coerce(Argument(label, x, (n,))) for label, x, n in zip(("q", "v"), (q, v), sizes, strict=True)]

@@ -17,6 +17,7 @@ from ..model.tree import Body, Frame, Tree, Visual
 from ..model.welds import Weld
 from .base import ROOT_JOINT, base_of
 from .collisions import Collisions
+from .degrees import report_degrees
 from .document import Document, origin_of, parent_of
 from .findings import Findings, title
 from .inertias import Inertias
@@ -60,6 +61,7 @@ def tree_of(document: Document, find_mesh: MeshFinder, base: str, mimic: str | N
     """
     root = document.root
     report_link_friction(root, findings)
+    report_degrees(root, findings)
     collisions = Collisions(root, find_mesh, findings)
     clean(root, findings)
     inertias = Inertias(collisions, findings)

@@ -115,6 +115,7 @@ CODES: dict[str, Code] = {
         "warning", "indefinite inertia of a link in a body that is sound, or does not move: kept", strict=True
     ),
     "U314": Code("warning", "repaired, as asked"),
+    "U315": Code("warning", "angle that seems to be in degrees", strict=True),
     # joints
     "U401": Code("error", "unknown type of joint"),
     "U402": Code("error", "zero axis"),

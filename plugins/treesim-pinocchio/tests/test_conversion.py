@@ -180,6 +180,8 @@ def test_states_for_models_that_pinocchio_read(name, base, mimic, nq):
     q, v = np.stack([robot.random(0), robot.random(1)]), np.random.default_rng(0).normal(size=(2, robot.nv))
     theirs = treesim.convert_state(robot, q, v, to="pinocchio", model=model)
     assert not np.array_equal(theirs[0], treesim.convert_state(robot, q, v, to="pinocchio")[0])
+    drakes = treesim.convert_state(robot, *theirs, source="pinocchio", to="drake", model=model)
+    np.testing.assert_allclose(drakes[1], treesim.convert_state(robot, q, v, to="drake")[1], atol=1e-12)
     data = model.createData()
     for k in (0, 1):
         pin.forwardKinematics(model, data, theirs[0][k], theirs[1][k])
@@ -208,8 +210,7 @@ def test_models_that_do_not_fit_are_refused():
     refused("the model lacks 'root_joint'", robot=treesim.load("a1", base="floating"), **to)
     refused("the model lacks 'FL_hip_joint'", model=pin.buildReducedModel(model, [1], pin.neutral(model)), **to)
     refused("must be a pinocchio.Model, got str", model="a1.urdf", **to)
-    refused("'drake' has one layout", to="drake")
-    refused('add to="pinocchio"')
+    refused('add to="pinocchio"', to="drake")
     moved = model.copy()
     moved.jointPlacements[4].translation += np.array([0, 0, 1e-3])
     refused(f"joint '{model.names[4]}' moves otherwise", model=moved, source="pinocchio")

@@ -126,6 +126,13 @@ PHYSICS = {
         "The robot differs from the file; the message contains the change.",
         "Nothing is wrong if that was intended; treesim.repair returns the repaired text, to replace the file.",
     ),
+    "U315": Advice(
+        "Angles are in radians: limits in degrees let the joint turn many times, and an <origin> in degrees turns its "
+        "frame to a wrong direction. The finding is about limits beyond two turns, or roll, pitch or yaw beyond one.",
+        "If the angles are in degrees, multiply them by pi / 180; the message contains the result.",
+        '<limit lower="-140" upper="140" effort="40" velocity="3"/>',
+        LIMIT,
+    ),
     "U404": Advice(
         "No position is within these limits.",
         "Exchange lower and upper.",
