@@ -199,7 +199,9 @@ def convert_state(
 
     robot = checked_robot(robot)
     if model is not None and "pinocchio" not in (to, source):
-        raise ArgumentError('model= is for a pinocchio.Model: add to="pinocchio" or source="pinocchio", or leave it out')
+        raise ArgumentError(
+            'model= is for a pinocchio.Model: add to="pinocchio" or source="pinocchio", or leave it out'
+        )
     there, here = (layout_of(robot, name, model if name == "pinocchio" else None) for name in (to, source))
     neutral = robot.neutral()
     sizes = here.configuration_to_engine(neutral).size, here.velocity_to_engine(neutral, np.zeros(robot.nv)).size
