@@ -153,6 +153,7 @@ def test_words_are_counted_by_kind():
     for kind, count in {"prose": 9, "code": 2, "table": 4}.items():
         assert sum(words.words(part.text) for part in found if part.kind == kind) == count
     assert list(words.sentences(iter(found))) == [("page.md", "Here are four more words.")]
+    assert words.inherits_docstring("a constant") and not words.inherits_docstring(words.Part)
 
 
 def test_every_page_stands_in_a_table_of_contents():

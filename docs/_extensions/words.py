@@ -61,6 +61,12 @@ def pages() -> Iterator[Part]:
             yield from parts(str(path.relative_to(ROOT)), path.read_text(encoding="utf-8"))
 
 
+def inherits_docstring(thing: object) -> bool:
+    """Return whether a class or an object has no docstring but that of a builtin type, such as str."""
+    classes = (thing if inspect.isclass(thing) else type(thing)).__mro__
+    return any(c is not thing and c.__module__ == "builtins" and c.__doc__ == thing.__doc__ for c in classes)
+
+
 def docstrings() -> Iterator[Part]:
     """Yield the docstrings of the names that the reference lists, and of their methods."""
     for page in sorted((DOCS / "api").glob("*.md")):
@@ -69,7 +75,8 @@ def docstrings() -> Iterator[Part]:
             members = [] if not inspect.isclass(thing) else [v for k, v in vars(thing).items() if not k.startswith("_")]
             for one in (thing, *members):
                 text = inspect.getdoc(one)
-                if text and (one is thing or inspect.isfunction(one) or isinstance(one, property)):
+                documented = one is thing or inspect.isfunction(one) or isinstance(one, property)
+                if text and documented and not inherits_docstring(one):
                     yield Part(name, "prose", re.split(r"\n\w[\w ]*\n---", text)[0])
                     yield Part(name, "table", text)
 
@@ -113,7 +120,11 @@ def main(number: int = 0, seed: int = 0) -> None:
         for name, count in counts():
             print(f"{count:8,}  {name}")
         return
-    every = [*sentences(pages()), *sentences(docstrings()), *sentences(command_help())]
+    found = [*sentences(pages()), *sentences(docstrings()), *sentences(command_help())]
+    places: dict[str, str] = {}
+    for place, sentence in found:
+        places.setdefault(sentence, place)  # several commands share options: each sentence is drawn once
+    every = [(place, sentence) for sentence, place in places.items()]
     for k, (place, sentence) in enumerate(random.Random(seed).sample(every, number), start=1):
         print(f"{k:3}  [{place}]  {sentence}")
     print(Counter(place.partition("/")[0] for place, _ in every).most_common(3), len(every), "sentences in all")

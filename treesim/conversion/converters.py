@@ -142,10 +142,10 @@ def convert_state(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Convert configuration and velocity between the conventions of two engines.
 
-    Conventions are those of the models that `to_pinocchio` and `to_mujoco` return, and of a Drake
-    MultibodyPlant that contains only this robot. For PyBullet they are the base's position and orientation,
-    then the joints in its order. docs/conventions.md compares them. An angle that Pinocchio represents by
-    cosine and sine comes back between -pi and pi.
+    Conventions are those of the models that `to_pinocchio` and `to_mujoco` return, and of a Drake MultibodyPlant that
+    contains only this robot. For PyBullet they are the base's position and orientation, then the joints in its order.
+    docs/conventions.md compares them. An angle that Pinocchio represents by cosine and sine is between -pi and pi after
+    it is converted back.
 
     Mimic joints have no coordinates in treesim and Pinocchio. In the other engines they have; these are
     computed from the mimicked joints, and ignored on the way back.

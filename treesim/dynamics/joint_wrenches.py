@@ -51,11 +51,11 @@ def joint_wrenches(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the wrenches f that parents exert on their bodies through the joints, for generalised forces tau.
+    """Return the wrench f that each body's parent exerts on it through the joint, for generalised forces tau.
 
-    f is all that the joint transmits: its motor, its bearing, and the transmission of mimic joints. Its part along the
-    joint is S' f = tau - armature qdd, since the motor's rotor is no part of the body. The wrench of a floating base is
-    that of tau alone, usually zero. Errors as in `treesim.forward_dynamics`.
+    f is all that the joint transmits: its motor, its bearing, and the transmission of mimic joints. The part of f along
+    the joint is S' f = tau - armature qdd, since the motor's rotor is not part of the body. The wrench on a floating
+    base is due to tau alone, and usually zero. Errors as in `treesim.forward_dynamics`.
 
     Parameters
     ----------

@@ -36,8 +36,8 @@ LEAD = {"implicit_midpoint": 0.5, "midpoint": 0.5, "rk4": 0.5}  # part of a step
 class ExternalForce(ReprMixin):
     """Force and torque on a link from outside, constant in the world's axes or in the link's.
 
-    It acts in all whole steps that begin in [start, stop). Effort limits do not apply to it. Its work counts as the
-    controls'.
+    The force acts during every step that begins in [start, stop), for the whole step. Effort limits do not apply to it.
+    The energy balance adds its work to that of the controls.
 
     Parameters
     ----------

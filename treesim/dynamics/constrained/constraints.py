@@ -111,7 +111,8 @@ class FrameConstraint(_ConstraintRepr):
 class LoopConstraint(_ConstraintRepr):
     """A constraint on the relative acceleration of two frames; by default all six rows are zero.
 
-    Its rows and target refer to the velocity of the first frame minus that of the second.
+    Its rows act on the relative velocity, first minus second frame; the target is the time derivative of the
+    constrained relative velocity.
 
     Parameters
     ----------
