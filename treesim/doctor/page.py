@@ -58,7 +58,7 @@ def _escaped(text: str) -> str:
 
 
 def _entry(code: str, advice: Advice) -> Iterator[str]:
-    yield f"### {code}\n\n**{_escaped(CODES[code].summary)}** ({_severity(code)}). {_escaped(_reasons(advice))}\n"
+    yield f"### {code}\n\n**{_escaped(CODES[code].summary)}** ({_severity(code)}). {_escaped(advice.reasons)}\n"
     if advice.wrong:
         yield _example(advice.wrong)
     if advice.wrong or advice.options:
@@ -67,10 +67,6 @@ def _entry(code: str, advice: Advice) -> Iterator[str]:
     yield f"Fix: {_escaped(advice.fix)}\n"
     if advice.right and not advice.whole:
         yield _example(advice.right)
-
-
-def _reasons(advice: Advice) -> str:
-    return " ".join(dict.fromkeys((advice.why, *advice.why_in.values())))
 
 
 def _example(text: str) -> str:

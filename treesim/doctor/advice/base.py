@@ -103,6 +103,11 @@ class Advice:
         """Return why a finding with this code matters."""
         return self.why_in.get(found.element.rpartition("/")[2].partition("[")[0], self.why)
 
+    @property
+    def reasons(self) -> str:
+        """All reasons why findings with this code matter."""
+        return " ".join(dict.fromkeys((self.why, *self.why_in.values())))
+
     def robot(self, example: str) -> str:
         """Return the document with `wrong` or `right` inserted."""
         if self.whole:
