@@ -32,6 +32,7 @@ PARSER = typer.main.get_command(app)
 # parts of command lines that are not run
 NOT_RUN = {
     r"(python -m )?pip (install|download)\b": "it would change the environment of the tests",
+    r"playwright install\b": "it would download a browser",
     r"\.ci/": "the checks, of a checkout",
     r".*\bpytest\b|ruff |mypy$|lint-imports$": "the checks, which .ci/run runs",
     r".*\bpython -m tests\.same_bits\b": "tests/test_reproducibility.py runs it",

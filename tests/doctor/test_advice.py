@@ -49,6 +49,15 @@ def test_doubts_are_errors_in_strict_mode():
         assert code in {found.code for found in diagnosis.of("error")} and not diagnosis.passed
 
 
+@pytest.mark.parametrize(
+    ("right", "expected"),
+    [('<parent link="base"/>', "A joint connects"), ('<mass value="2"/>', "Readers replace a missing mass")],
+)
+def test_the_reason_fits_what_is_missing(right, expected):
+    (found,) = [one for one in treesim.check(GOOD.replace(right, "", 1)).to_dict()["findings"] if one["code"] == "U203"]
+    assert found["why"].startswith(expected)
+
+
 def test_the_page_is_made_of_the_tables():
     pytest.importorskip("coal")
     written = PAGE.read_text(encoding="utf-8")

@@ -27,6 +27,8 @@ def test_half_of_the_mass_at_either_end_is_the_most_that_fits():
     assert codes(reported(moments_of((A * A / 4, B * B / 4, C * C / 4)))) == []
     (found,) = reported(moments_of((A * A / 4, 1.25 * B * B / 4, C * C / 4))).findings
     assert found.code == "U602" and "along (0, 1, 0)" in found.message and "0.3 m wide, allow 0.15 m" in found.message
+    (found,) = reported(moments_of((A * A / 4, 4 * B * B / 4, C * C / 4))).findings
+    assert found.hint == "the inertia is at least 4 times too large"
 
 
 def test_axes_are_those_of_the_inertia():

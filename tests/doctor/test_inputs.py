@@ -21,8 +21,8 @@ SHOULDER = '/robot/joint[@name="shoulder"]'
 ROWS = {
     "malformed XML": ("</joint>", "</jiont>", "U101", "error", 17, ""),
     "unexpanded ${...}": (MASS, '<mass value="${m}"/>', "U103", "error", 21, f"{UPPER}/inertial/mass"),
-    "cycle": (PARENT, '<parent link="left_finger"/>', "U206", "error", None, ""),
-    "self loop": (PARENT, '<parent link="upper_arm"/>', "U206", "error", 18, UPPER),
+    "cycle": (PARENT, '<parent link="left_finger"/>', "U206", "error", 12, f"{SHOULDER}/parent"),
+    "self loop": (PARENT, '<parent link="upper_arm"/>', "U206", "error", 12, f"{SHOULDER}/parent"),
     "two roots": (END, f'<link name="loose"/>{END}', "U207", "error", 1, "/robot"),
     "two parents": (END, f"{JOINT.format('j', 'base', 'left_finger')}{END}", "U205", "error", 71, 'joint[@name="j"]'),
     "missing parent": (PARENT, "", "U203", "error", 10, SHOULDER),

@@ -40,7 +40,7 @@ def test_every_result_has_its_rule_message_and_place():
         assert location["physicalLocation"]["region"]["startLine"] >= 1
     for rule in rules:
         advice = ADVICE[rule["id"]]
-        assert (rule["fullDescription"]["text"], rule["help"]["text"]) == (advice.why, advice.fix)
+        assert (rule["fullDescription"]["text"], rule["help"]["text"]) == (advice.reasons, advice.fix)
         assert rule["shortDescription"]["text"] == CODES[rule["id"]].summary
 
 

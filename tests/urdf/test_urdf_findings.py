@@ -72,9 +72,10 @@ ERRORS = {
     "two roots": (END, f'<link name="loose"/>{END}', "U207", 1, "'loose'"),
     "self loop": (END, f'<link name="x"/>{hinge("h2", "x", "x")}{END}', "U206", 17, "'x' -> 'x'"),
     "cycle beside a tree": (
-        END, f'<link name="x"/><link name="y"/>{hinge("a", "x", "y")}{hinge("b", "y", "x")}{END}', "U206", 17, "'x'",
+        END, f'<link name="x"/><link name="y"/>{hinge("a", "x", "y")}{hinge("b", "y", "x")}{END}', "U206", 17,
+        "of joint 'a' in line 17, 'b' in line 17",
     ),
-    "cycle of all": (END, f"{hinge('h2', 'rod', 'base')}{END}", "U206", 2, "'rod' -> 'base'"),
+    "cycle of all": (END, f"{hinge('h2', 'rod', 'base')}{END}", "U206", 17, "joint 'hinge' in line 5, 'h2' in line 17"),
     "bad damping": ("</joint>", '<dynamics damping="abc"/></joint>', "U301", 9, "'abc'"),
     "negative armature": ("</joint>", '<dynamics armature="-1"/></joint>', "U304", 9, "armature"),
     "mimic of nobody": ("</joint>", '<mimic joint="ghost"/></joint>', "U407", 9, "'ghost'"),
@@ -131,7 +132,7 @@ def test_one_error_lists_everything_with_file_and_line(arm, refusal, tmp_path):
     path = tmp_path / "bad.urdf"
     path.write_text(text)
     error = refusal(path)
-    assert [(found.code, found.line) for found in error.findings] == [("U301", 13), ("U402", 7), ("U204", 5)]
+    assert [(found.code, found.line) for found in error.findings] == [("U204", 5), ("U402", 7), ("U301", 13)]
     assert str(error).startswith(f"{path}: 3 errors\n") and len(str(error).splitlines()) == 4
     assert all(found.file == str(path) for found in error.findings)
 
@@ -186,6 +187,20 @@ def test_doubtful_values_are_kept_as_given(arm, noted):
     assert tree.bodies[0].inertia.rotational[2, 2] == 0.5
     tree, _ = noted(arm(MASS, '<mass value="0"/>'))
     assert tree.mass == 0 and tree.bodies[0].inertia.rotational[0, 0] == 0.2
+
+
+def test_the_remedy_for_an_impossible_inertia_is_one_that_helps(arm, noted):
+    _, message = noted(arm('izz="0.01"', 'izz="0.5"'))
+    assert "(check the powers of ten)" in message
+    turned = '<inertia ixx="0.02" ixy="0.005" ixz="0" iyy="0.03" iyz="0" izz="0.012"/>'
+    _, message = noted(arm(INERTIA, turned))
+    assert "(check the order of ixx, iyy, izz)" in message
+
+
+def test_warnings_are_in_the_order_of_lines(arm, noted):
+    text = arm('izz="0.01"', 'izz="0.5"').replace('xyz="0 1 0"', 'xyz="0 2 0"').replace('upper="2"', "")
+    _, message = noted(text)
+    assert re.findall(r"^  line (\d+)", message, re.MULTILINE) == ["7", "8", "14"]
 
 
 def test_rounding_in_an_inertia_is_clipped_with_notice(arm):

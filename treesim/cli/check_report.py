@@ -76,7 +76,7 @@ def _print_code(code: str, found: Sequence[Finding], console: Console) -> None:
     if len(found) > MOST:
         table.add_row("", f"and {len(found) - MOST} more (--json lists all)")
     if severity != "info":
-        table.add_row("why", advice.why)
+        table.add_row("why", " ".join(dict.fromkeys(map(advice.why_of, found))))
         table.add_row("fix", advice.fix)
     console.print(Padding(table, (0, 0, 0, 2)))
 

@@ -54,6 +54,14 @@ class MimicConstraintModel(Protocol):
         ...
 
 
+class ModelLayoutMaker(Protocol):
+    """Adapter of an engine whose plugin maps states to models that users made by themselves."""
+
+    def layout_of_model(self, robot: Tree, model: Any) -> Layout:
+        """Return the state layout of a robot in the user's model; raises ArgumentError if the joints differ."""
+        ...
+
+
 def converted(robot: Tree, engine: str) -> Any:
     """Return the `EngineModel` that an engine's plugin made of a robot, after checking it.
 
@@ -115,11 +123,14 @@ def held_rows(robot: Tree, model: EngineModel, states: int = STATES, seed: int =
 _layouts: WeakKeyDictionary[Tree, dict[str, Layout]] = WeakKeyDictionary()  # trees are compared by identity
 
 
-def layout_of(robot: Tree, engine: str) -> Layout:
-    """Return the state layout of a robot in an engine; cached for the robot's lifetime.
+def layout_of(robot: Tree, engine: str, model: Any = None) -> Layout:
+    """Return the state layout of a robot in an engine; cached for the robot's lifetime unless a model is given.
 
-    engine: "treesim", "drake", or a name of `available("engines")`. Raises as `converted`.
+    engine: "treesim", "drake", or a name of `available("engines")`. model: the user's own model in this engine, whose
+    plugin is a `ModelLayoutMaker`. Raises as `converted`.
     """
+    if model is not None:
+        return cast(ModelLayoutMaker, find_engine(engine)).layout_of_model(robot, model)
     kept = _layouts.setdefault(robot, {})
     if engine not in kept:
         kept[engine] = _made_layout(robot, engine)

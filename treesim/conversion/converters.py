@@ -138,7 +138,7 @@ def to_mujoco_spec(robot: Tree) -> Any:
 
 
 def convert_state(
-    robot: Tree, q: ArrayLike, v: ArrayLike, *, to: str = "treesim", source: str = "treesim"
+    robot: Tree, q: ArrayLike, v: ArrayLike, *, to: str = "treesim", source: str = "treesim", model: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Convert configuration and velocity between the conventions of two engines.
 
@@ -147,8 +147,11 @@ def convert_state(
     docs/conventions.md compares them. An angle that Pinocchio represents by cosine and sine is between -pi and pi after
     it is converted back.
 
-    Mimic joints have no coordinates in treesim and Pinocchio. In the other engines they have; these are
-    computed from the mimicked joints, and ignored on the way back.
+    A model that Pinocchio read from URDF has its joints in another order, and its arrays often have the same
+    size: pass it as `model`.
+
+    Mimic joints have no coordinates in treesim and in the models of `to_pinocchio`. In other models they can
+    have coordinates; these are computed from the mimicked joints, and ignored on the way back.
 
     Parameters
     ----------
@@ -160,6 +163,10 @@ def convert_state(
         Velocity in the convention of `source`.
     to, source : {"treesim", "pinocchio", "mujoco", "pybullet", "drake"}
         Target and source convention.
+    model : pinocchio.Model, optional
+        Model whose layout "pinocchio" is, instead of that of `to_pinocchio(robot)`. Its joints are matched by
+        name, a floating base by its type. The motion of every joint is compared with treesim's at random
+        states.
 
     Returns
     -------
@@ -175,7 +182,7 @@ def convert_state(
     UnsupportedError
         For joints that an engine lacks.
     ArgumentError
-        For arrays of other shapes.
+        For arrays of other shapes; for a model of another robot, naming the joints that do not fit.
 
     Examples
     --------
@@ -191,7 +198,11 @@ def convert_state(
     from ..compare.conversion import layout_of
 
     robot = checked_robot(robot)
-    there, here = layout_of(robot, to), layout_of(robot, source)
+    if model is not None and "pinocchio" not in (to, source):
+        raise ArgumentError(
+            'model= is for a pinocchio.Model: add to="pinocchio" or source="pinocchio", or leave it out'
+        )
+    there, here = (layout_of(robot, name, model if name == "pinocchio" else None) for name in (to, source))
     neutral = robot.neutral()
     sizes = here.configuration_to_engine(neutral).size, here.velocity_to_engine(neutral, np.zeros(robot.nv)).size
     given = [coerce(Argument(label, x, (n,))) for label, x, n in zip(("q", "v"), (q, v), sizes, strict=True)]

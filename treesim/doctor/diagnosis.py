@@ -129,5 +129,10 @@ class Diagnosis(ReprMixin):
 def finding_facts(found: Finding) -> dict[str, Any]:
     """Return a finding ready for JSON, with its tier, its code's summary, why it matters, and how to fix it."""
     advice = ADVICE[found.code]
-    more = {"tier": TIER_OF[found.code], "summary": CODES[found.code].summary, "why": advice.why, "fix": advice.fix}
+    more = {
+        "tier": TIER_OF[found.code],
+        "summary": CODES[found.code].summary,
+        "why": advice.why_of(found),
+        "fix": advice.fix,
+    }
     return {**asdict(found), **more}

@@ -33,7 +33,9 @@ def check_gyration(groups: Iterable[Group], findings: Findings) -> None:
                 f" along {_direction(axes[:, worst])}, where its shapes, {widths[worst]:.3g} m wide, allow "
                 f"{widths[worst] / 2:.3g} m"
             )
-            findings.add("U602", text, at)
+            factor = (2 * spreads[worst] / widths[worst]) ** 2
+            times = f"{factor:.2g}" if factor < 10 else f"{factor:,.0f}"
+            findings.add("U602", text, at, f"the inertia is at least {times} times too large")
         elif gyration < POINT * group.hull.diameter:
             text = f"{group.title}: radius of gyration {gyration:.3g} m, in shapes {group.hull.diameter:.3g} m across"
             findings.add("U603", text, at)

@@ -58,7 +58,7 @@ def _escaped(text: str) -> str:
 
 
 def _entry(code: str, advice: Advice) -> Iterator[str]:
-    yield f"### {code}\n\n**{_escaped(CODES[code].summary)}** ({_severity(code)}). {_escaped(advice.why)}\n"
+    yield f"### {code}\n\n**{_escaped(CODES[code].summary)}** ({_severity(code)}). {_escaped(advice.reasons)}\n"
     if advice.wrong:
         yield _example(advice.wrong)
     if advice.wrong or advice.options:

@@ -37,7 +37,7 @@ def _rule(code: str) -> dict[str, Any]:
     return {
         "id": code,
         "shortDescription": {"text": kind.summary},
-        "fullDescription": {"text": advice.why},
+        "fullDescription": {"text": advice.reasons},
         "help": {"text": advice.fix},
         "defaultConfiguration": {"level": LEVELS[kind.severity]},
         "properties": {"tags": [TIER_OF[code]]},

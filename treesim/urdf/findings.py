@@ -235,8 +235,9 @@ class Findings:
         self._found.append(Finding(code, severity, message, self.file, line, hint, link, path))
 
     def of(self, severity: Severity) -> tuple[Finding, ...]:
-        """Return the findings of one severity, in order."""
-        return tuple(found for found in self._found if found.severity == severity)
+        """Return the findings of one severity, by line."""
+        chosen = (found for found in self._found if found.severity == severity)
+        return tuple(sorted(chosen, key=lambda found: found.line or 0))
 
     def stop_on_errors(self) -> None:
         """Raise one UrdfError with all errors found so far, if there are any."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import permutations
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -28,6 +29,7 @@ CLEAR = 1e-6  # ... and [kg m^2] 1 g at 3 cm: more negative moments are not roun
 SUSPECT = 1e-12  # smallest moment over the largest, below which its sign may be rounding of the eigenvalues
 TRIANGLE = 1e-6  # C - A - B over the largest: files are written with few digits
 HINT = "check the signs and the products of inertia; repair=True (treesim check --fix) sets negative moments to zero"
+POWERS = "check the powers of ten"
 INERTIA_ENTRIES = {"ixx": (0, 0), "ixy": (0, 1), "ixz": (0, 2), "iyy": (1, 1), "iyz": (1, 2), "izz": (2, 2)}
 
 
@@ -68,7 +70,8 @@ class Inertias:
             if moments[0] < 0:
                 self.findings.add("U306", f"{text}: the negative one is rounding, set to zero", at)
             if excess > TRIANGLE * largest + ROUNDING * scale:
-                self.findings.add("U307", f"{text}: no rigid body has one above the sum of the others; kept", at)
+                hint = "check the order of ixx, iyy, izz" if _possible_in_another_order(inertia) else POWERS
+                self.findings.add("U307", f"{text}: no rigid body has one above the sum of the others; kept", at, hint)
         if mass == 0:
             self.findings.add("U308", f"{owner} has rotational inertia but no mass; kept", at)
 
@@ -135,6 +138,16 @@ def _sound(inertia: Inertia) -> bool:
     """Return whether the 6x6 spatial inertia is positive definite."""
     moments = principal_moments(inertia.rotational)
     return bool(inertia.mass > 0 and moments[0] > SUSPECT * moments[2])
+
+
+def _possible_in_another_order(inertia: np.ndarray) -> bool:
+    """Return whether a rigid body can have a (3, 3) inertia with its diagonal in another order."""
+    products = inertia - np.diag(np.diag(inertia))
+    for order in permutations(np.diag(inertia)):
+        moments = principal_moments(products + np.diag(order))
+        if moments[0] >= 0 and moments[2] - moments[0] - moments[1] <= TRIANGLE * moments[2]:
+            return True
+    return False
 
 
 def _indefinite(inertia: np.ndarray, moments: np.ndarray, scale: float) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..errors import listed, quoted
 from ..model.joints import JOINT_TYPES, NO_DIRECTION
 from .cycles import cycles
-from .document import Document, child_of, end_of
+from .document import Document, child_of, end_of, name_of, parent_of
 from .findings import Findings, title
 from .inertias import INERTIA_ENTRIES, Inertias, inertia_matrix
 from .loops import check_loops
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element
 
 ALLOWED_TYPES = ("fixed", *JOINT_TYPES)
+MOST_JOINTS = 8  # of a cycle that a message lists
 _AXIS_TOLERANCE = 1e-6  # larger deviations from a unit axis are a warning, smaller ones rounding
 
 
@@ -177,6 +178,7 @@ def _check_connectivity(
     links: dict[str, _Element], joints: Sequence[_Element], root: _Element, findings: Findings
 ) -> None:
     parents: dict[str, str] = {}
+    joint_to: dict[str, _Element] = {}  # parent joint of each link
     complete = True
     for joint in joints:
         ends = [_end(joint, role, links, findings) for role in ("parent", "child")]
@@ -187,12 +189,27 @@ def _check_connectivity(
             text = f"link {quoted(child)} has two parents: {quoted(parents[child])} and {quoted(parent)}"
             findings.add("U205", text, joint, "a tree needs one parent per link")
         else:
-            parents[child] = parent
+            parents[child], joint_to[child] = parent, joint
     found = [upward[::-1] for upward in cycles(parents)]  # each link the parent of the next
     for cycle in found:
-        findings.add("U206", f"links form a cycle: {around(cycle)}", links[cycle[0]])
+        _report_cycle(cycle, [joint_to[link] for link in cycle[1:] + cycle[:1]], links, findings)
     if complete and not found:
         _check_root([name for name in links if name not in parents], root, findings)
+
+
+def _report_cycle(cycle: list[str], joints: Sequence[_Element], links: dict[str, _Element], findings: Findings) -> None:
+    """Add a finding on a cycle of links, at a `<parent>` that names a link further down in the file, if there is one.
+
+    joints: below each link of the cycle.
+    """
+    lines = {name: element.sourceline or 0 for name, element in links.items()}
+    upward = [joint for joint in joints if lines[parent_of(joint)] >= lines[child_of(joint)]]
+    parents = [joint.find("parent") for joint in joints]
+    named = [f"{quoted(name_of(joint))} in line {at.sourceline}" for joint, at in zip(joints, parents, strict=True)]
+    more = f", ... ({len(named)} in all)" if len(named) > MOST_JOINTS else ""
+    text = f"links form a cycle: {around(cycle)}, by the <parent> of joint {', '.join(named[:MOST_JOINTS])}{more}"
+    hint = "correct one of these <parent> elements, so that the chain ends at the root link"
+    findings.add("U206", text, (upward or list(joints))[0].find("parent"), hint)
 
 
 def _end(joint: _Element, role: str, links: dict[str, _Element], findings: Findings) -> str | None:

@@ -159,3 +159,64 @@ def test_inverse_kinematics_by_pink_reach_a_pose_of_treesim():
     for _ in range(200):
         found.integrate_inplace(pink.solve_ik(found, [task], 1e-2, solver="quadprog"), 1e-2)
     np.testing.assert_allclose(treesim.frame_pose(robot, found.q, "ee_link"), goal, atol=1e-9)
+
+
+def read_by_pinocchio(robot, mimic=False):
+    """Return the model that Pinocchio's reader makes of a robot with or without a floating base."""
+    base = [pin.JointModelFreeFlyer()] if robot.joint(robot.joint_names[0]).type == "floating" else []
+    fixed = treesim.load(robot.name) if base else robot
+    return pin.buildModelFromXML(treesim.to_urdf(fixed), *base, mimic=mimic)
+
+
+@pytest.mark.parametrize("name, base, mimic, nq", [
+    ("a1", "floating", False, 19),  # the same numbers in another order
+    ("tiago_pro", "fixed", False, 37),  # continuous joints, and mimic joints with coordinates
+    ("tiago_pro", "floating", True, 34),  # and without
+])  # fmt: skip
+def test_states_for_models_that_pinocchio_read(name, base, mimic, nq):
+    robot = treesim.load(name, base=base)
+    model = read_by_pinocchio(robot, mimic)
+    assert model.nq == nq
+    q, v = np.stack([robot.random(0), robot.random(1)]), np.random.default_rng(0).normal(size=(2, robot.nv))
+    theirs = treesim.convert_state(robot, q, v, to="pinocchio", model=model)
+    assert not np.array_equal(theirs[0], treesim.convert_state(robot, q, v, to="pinocchio")[0])
+    drakes = treesim.convert_state(robot, *theirs, source="pinocchio", to="drake", model=model)
+    np.testing.assert_allclose(drakes[1], treesim.convert_state(robot, q, v, to="drake")[1], atol=1e-12)
+    data = model.createData()
+    for k in (0, 1):
+        pin.forwardKinematics(model, data, theirs[0][k], theirs[1][k])
+        pin.updateFramePlacements(model, data)
+        for body in robot.body_names:
+            frame = model.getFrameId(body, pin.BODY)
+            pose, moving = data.oMf[frame], pin.getFrameVelocity(model, data, frame, pin.LOCAL_WORLD_ALIGNED)
+            np.testing.assert_allclose(pose.homogeneous, treesim.frame_pose(robot, q[k], body), atol=1e-13)
+            expected = treesim.frame_velocity(robot, q[k], v[k], body)
+            np.testing.assert_allclose(moving.vector, expected, atol=1e-12)
+    back, v_back = treesim.convert_state(robot, *theirs, source="pinocchio", model=model)
+    assert np.abs(robot.difference(q, back)).max() < 1e-12
+    np.testing.assert_allclose(v_back, v, atol=1e-12)
+
+
+def test_models_that_do_not_fit_are_refused():
+    robot = treesim.load("a1")
+    model = read_by_pinocchio(robot)
+
+    def refused(message, robot=robot, model=model, **engines):
+        with pytest.raises(treesim.ArgumentError, match=message):
+            treesim.convert_state(robot, robot.neutral(), np.zeros(robot.nv), **engines, model=model)
+
+    to = {"to": "pinocchio"}
+    refused("'a1' lacks 'root_joint'", model=read_by_pinocchio(treesim.load("a1", base="floating")), **to)
+    refused("the model lacks 'root_joint'", robot=treesim.load("a1", base="floating"), **to)
+    refused("the model lacks 'FL_hip_joint'", model=pin.buildReducedModel(model, [1], pin.neutral(model)), **to)
+    refused("must be a pinocchio.Model, got str", model="a1.urdf", **to)
+    refused('add to="pinocchio"', to="drake")
+    moved = model.copy()
+    moved.jointPlacements[4].translation += np.array([0, 0, 1e-3])
+    refused(f"joint '{model.names[4]}' moves otherwise", model=moved, source="pinocchio")
+    turned = model.copy()
+    name = turned.names[3]
+    turned.jointPlacements[3] = turned.jointPlacements[3] * pin.SE3(pin.utils.rotate("z", np.pi), np.zeros(3))
+    refused(f"joint '{name}' moves otherwise", model=turned, **to)
+    panda = treesim.load("panda", mimic="free")
+    refused("'panda_finger_joint2' has nq 0", robot=panda, model=treesim.to_pinocchio(treesim.load("panda")), **to)

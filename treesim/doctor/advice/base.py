@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ...urdf.findings import Finding
+
 GOOD = """<robot name="arm">
   <link name="base">
     <inertial>
@@ -85,7 +87,7 @@ class Advice:
 
     wrong: text that causes the finding, in place of `right` in GOOD. With `before`, `wrong` or `right` is
     inserted before that text. With `whole`, `wrong` is a document of its own. Empty if no text causes the
-    finding. options: of `check`.
+    finding. options: of `check`. why_in: for elements with some tags, why it matters there.
     """
 
     why: str
@@ -95,6 +97,16 @@ class Advice:
     before: str = ""
     whole: bool = False
     options: dict[str, str] = field(default_factory=dict)
+    why_in: dict[str, str] = field(default_factory=dict)
+
+    def why_of(self, found: Finding) -> str:
+        """Return why a finding with this code matters."""
+        return self.why_in.get(found.element.rpartition("/")[2].partition("[")[0], self.why)
+
+    @property
+    def reasons(self) -> str:
+        """All reasons why findings with this code matter."""
+        return " ".join(dict.fromkeys((self.why, *self.why_in.values())))
 
     def robot(self, example: str) -> str:
         """Return the document with `wrong` or `right` inserted."""

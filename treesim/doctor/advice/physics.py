@@ -84,7 +84,8 @@ PHYSICS = {
     "U307": Advice(
         "Moments of inertia are integrals of squared distances: none is above the sum of the two others. Other engines "
         "refuse the robot, or put another inertia in its place.",
-        "Compute the inertia from the shape and the mass; check that ixx, iyy, izz are not in another order.",
+        "Compute the inertia from the shape and the mass. Check what the message names: the powers of ten, or the "
+        "order of ixx, iyy, izz.",
         _inertia("0.03", "0.03", "0.1"),
         INERTIA,
     ),

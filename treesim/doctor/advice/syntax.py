@@ -5,6 +5,10 @@ from __future__ import annotations
 from .base import END, GOOD, Advice
 
 MASS, LIMIT = '<mass value="2"/>', '<limit lower="-2" upper="2" effort="40" velocity="3"/>'
+OPEN_JOINT = (
+    "A joint connects its parent link to its child link. Without either, the links below it are not connected to the "
+    "robot."
+)
 FIRST = '<robot name="arm">'
 LOOP = '<loop_joint name="pin" type="spherical"><link1 link="left_finger"/><link2 link="base"{more}/></loop_joint>\n'
 
@@ -66,10 +70,12 @@ SYNTAX = {
         '<joint name="shoulder" type="revolute">',
     ),
     "U203": Advice(
-        "Readers replace missing values, each in its own way: a mass of 0 or 1 kg, another inertia.",
+        "Readers replace a missing mass or inertia, each in its own way: by 0 or 1 kg, or another inertia.",
         "Write the element or attribute in the message.",
         "<mass/>",
         MASS,
+        why_in=dict.fromkeys(("joint", "parent", "child"), OPEN_JOINT)
+        | dict.fromkeys(("loop_joint", "link1", "link2"), "A loop joint connects two links; it needs both names."),
     ),
     "U208": Advice(
         "Some readers take the first of two, some the last.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pinocchio
@@ -14,9 +14,11 @@ from .conversion import converted
 from .reading import from_tree, from_urdf
 from .routines import RoutinesModel
 from .timed import ENGINE
+from .user_model import user_layout
 
 if TYPE_CHECKING:
     from treesim import Joint, Tree
+    from treesim.compare.layouts import Layout
 
     from .model import PinocchioModel
 
@@ -61,6 +63,10 @@ class PinocchioAdapter:
     def convert(self, robot: Tree) -> PinocchioModel:
         """Return the robot for `treesim.to_pinocchio`."""
         return converted(robot)
+
+    def layout_of_model(self, robot: Tree, model: Any) -> Layout:
+        """Return the state layout of a robot in a user's pinocchio.Model; raises ArgumentError if joints differ."""
+        return user_layout(robot, model)
 
 
 def _unread(joint: Joint) -> bool:
