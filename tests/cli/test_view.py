@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from treesim import Ground, Simulation, load
+from treesim import Body, Ground, Inertia, Joint, Placement, Simulation, Tree, Visual, load
 from treesim.cli import common
 from treesim.viewing.protocols import Viewer
 
@@ -202,19 +202,25 @@ def test_a_recording_that_was_saved_from_python_is_replayed(
 def test_a_recording_that_was_saved_from_python_becomes_a_file(
     treesim: Callable[..., Any], robot: str, tmp_path: Any
 ) -> None:
-    """Its robot is the one in the recipe; what it looks like is that of an installed robot, if it is the same."""
+    """Visuals are those of the recording, or of an installed robot if it is the same."""
     recording, scene, other = tmp_path / "run.npz", tmp_path / "run.glb", tmp_path / "run.mcap"
     Simulation(load(robot)).run(0.1).save(recording)
     result = treesim("view", recording, "--record", scene)
     assert result.exit_code == 0 and "no installed robot of that name is the same" in result.stderr, result.stderr
+    assert "viewer.record(robot, run, path)" in result.stderr
     assert scene.read_bytes().startswith(b"glTF")
     assert treesim("convert", recording, other).exit_code == 0 and other.exists()
+    pole = Body("pole", 0, Joint("hinge", "revolute"), Inertia(1.0, rotational=np.eye(3)))
+    drawn = Tree("drawn", [pole], visuals=[Visual(1, Placement(), "box", (1, 1, 1))])
+    Simulation(drawn).run(0.01).save(recording)
+    result = treesim("view", recording, "--record", scene)
+    assert result.exit_code == 0 and "does not contain visuals" not in result.stderr
     Simulation(load("ur5")).run(0.01).save(recording)
     result = treesim("view", recording, "--record", scene)
-    assert result.exit_code == 0 and "looks like" not in result.stderr
+    assert result.exit_code == 0 and "does not contain visuals" not in result.stderr
     Simulation(load("ur5", base="floating")).run(0.01).save(recording)
     result = treesim("view", recording, "--record", scene)
-    assert result.exit_code == 0 and "looks like" not in result.stderr
+    assert result.exit_code == 0 and "does not contain visuals" not in result.stderr
 
 
 def test_a_recording_becomes_a_file(treesim: Callable[..., Any], robot: str, tmp_path: Any) -> None:

@@ -55,6 +55,17 @@ def test_unit_vectors_come_back_as_they_were_rounded(axis, height):
     assert plane == through_json(plane)
 
 
+def test_visuals_come_back_unless_they_need_mesh_files():
+    pole, at = treesim.Body("pole", 0, treesim.Joint("hinge", "revolute")), treesim.Placement(translation=(0, 0, 1))
+    sizes = {"box": (1, 2, 3), "sphere": (0.1,), "cylinder": (0.1, 2), "capsule": (0.1, 2)}
+    drawn = [treesim.Visual(1, at, kind, size, color=(1, 0, 0, 0.5)) for kind, size in sizes.items()]
+    again = through_json(treesim.Tree("pole", [pole], visuals=drawn)).visuals
+    assert [(v.body, v.kind, v.size, v.color) for v in again] == [(v.body, v.kind, v.size, v.color) for v in drawn]
+    assert all(same_bits(v.placement.translation, at.translation) for v in again)
+    mesh = treesim.Visual(1, at, "mesh", (1, 1, 1), file="pole.stl")
+    assert through_json(treesim.Tree("pole", [pole], visuals=[*drawn, mesh])).visuals == ()
+
+
 def test_followers_loops_and_shapes_come_back():
     hinge, mimic_joint = (
         treesim.Joint("a", "revolute"),

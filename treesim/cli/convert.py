@@ -57,7 +57,7 @@ def convert(
 
 
 def _write(source: Path, run: Trajectory, target: Path) -> None:
-    """Write one file; .mcap files include the robot's visuals, which the trajectory file does not store."""
+    """Write one file; .mcap files include the robot's meshes, which the trajectory file does not store."""
     from ..formats import write_mcap
     from .view_recording import robot_of
 

@@ -104,13 +104,13 @@ def robot_of(path: str, trajectory: Trajectory, base: str | None, mimic: str | N
 def _recorded_robot(trajectory: Trajectory) -> Tree | None:
     """Return the robot from the provenance of a recording made in Python; None if it contains none.
 
-    An installed robot of the same name with the same dynamics adds the visuals.
+    A robot whose visuals are meshes gets them from an installed robot of the same name with the same dynamics.
     """
     from ..rollouts.replay import recorded_robot
 
     robot = recorded_robot(trajectory)
-    if robot is None:
-        return None
+    if robot is None or robot.visuals:
+        return robot
     base = "floating" if trajectory.joint_types[:1] == ("floating",) else "fixed"
     with suppress(TreesimError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -118,8 +118,8 @@ def _recorded_robot(trajectory: Trajectory) -> Tree | None:
         if _moves_alike(installed, robot):
             return installed
     common.print_warning(
-        f"the recording does not hold what {robot.name!r} looks like, and no installed robot of that name is the same: "
-        f"it is shown without meshes"
+        f"the recording does not contain visuals of {robot.name!r}, and no installed robot of that name is the same: "
+        "it is drawn as a stick figure. To draw meshes, call viewer.record(robot, run, path) in Python with your robot"
     )
     return robot
 

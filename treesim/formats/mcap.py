@@ -73,7 +73,7 @@ def write_mcap(trajectory: Trajectory, path: str | PathLike[str], robot: Tree | 
         File with the suffix .mcap.
     robot : Tree, optional
         Robot that moved. Required if no simulation made the trajectory. For a trajectory read from a file, it
-        adds the visuals.
+        adds the meshes.
 
     Returns
     -------
@@ -149,7 +149,7 @@ class _Bounded:
 
 
 def _world_of(trajectory: Trajectory, robot: Tree | None) -> World | None:
-    """Return the world of a simulation; its robot has no visuals if the trajectory was read from a file.
+    """Return the world of a simulation; its robot has no mesh visuals if the trajectory was read from a file.
 
     None if it is unknown; raises an error for that where no robot is given.
     """

@@ -198,7 +198,7 @@ def _loaded(path: str | os.PathLike[str]) -> Trajectory:
 
 
 def recorded_robot(trajectory: Trajectory) -> Tree | None:
-    """Return the robot in a recording's provenance, without visuals; None if there is none.
+    """Return the robot in a recording's provenance, without mesh visuals; None if there is none.
 
     Raises ArgumentError if it is damaged.
     """

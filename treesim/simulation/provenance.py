@@ -141,7 +141,7 @@ def recorded_provenance(trajectory: Trajectory) -> Provenance:
 
 
 def recorded_world(trajectory: Trajectory) -> World:
-    """Return the world of a simulation's trajectory; read from a file, its robot has no visuals.
+    """Return the world of a simulation's trajectory; read from a file, its robot has no mesh visuals.
 
     Raises ArgumentError and UnsupportedError as `recorded_provenance` and `world_of`.
     """

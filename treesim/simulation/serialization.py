@@ -18,7 +18,7 @@ from ..model.inertia import Inertia, Placement
 from ..model.joints import Joint
 from ..model.loops import Loop
 from ..model.mimic import Mimic
-from ..model.parts import Body, Frame
+from ..model.parts import Body, Frame, Visual
 from ..model.shapes import CollisionShape
 from ..model.tree import Tree
 from ..model.welds import Weld
@@ -56,9 +56,10 @@ class Made(NamedTuple):
 
 
 def _tree_parts(robot: Tree) -> tuple[Any, ...]:
-    """Return the arguments of a tree without visuals and notes."""
+    """Return the arguments of a tree without notes, and without visuals if some are meshes: files are not stored."""
     frames = tuple(robot.frames.values())[robot.n_bodies :]  # the bodies' own come first
-    return robot.name, robot.bodies, frames, (), robot.gravity, (), robot.shapes, robot.loops, robot.welds
+    visuals = () if any(visual.kind == "mesh" for visual in robot.visuals) else robot.visuals
+    return robot.name, robot.bodies, frames, visuals, robot.gravity, (), robot.shapes, robot.loops, robot.welds
 
 
 def _tree(
@@ -80,6 +81,15 @@ def _shape_parts(shape: CollisionShape) -> tuple[Any, ...]:
 def _shape(body: Any, placement: Any, kind: Any, size: Any, vertices: Any, link: Any) -> CollisionShape:
     """Return a shape from its serialized arguments, which never name a file."""
     return CollisionShape(body, placement, kind, size=size, vertices=vertices, link=link)
+
+
+def _visual_parts(visual: Visual) -> tuple[Any, ...]:
+    return visual.body, visual.placement, visual.kind, visual.size, visual.color
+
+
+def _visual(body: Any, placement: Any, kind: Any, size: Any, color: Any) -> Visual:
+    """Return a visual from its serialized arguments, which never name a file."""
+    return Visual(body, placement, kind, size, color=color)
 
 
 def _world_parts(world: World) -> tuple[Any, ...]:
@@ -118,6 +128,7 @@ def _extended_parts(controller: ExtendedController) -> tuple[Any, ...]:
 MADE: dict[type, Made] = {
     Tree: Made(_tree, _tree_parts),
     CollisionShape: Made(_shape, _shape_parts),
+    Visual: Made(_visual, _visual_parts),
     World: Made(_world, _world_parts),
     PD: Made(_spring, _spring_parts),
     Pushed: Made(_push, _push_parts),
@@ -130,8 +141,8 @@ MAKERS["Hold"] = _spring  # of older files
 def plain(value: Any, named: Mapping[str, Any] | None = None) -> Any:
     """Return a value as JSON values: numbers, strings, arrays, robots and their parts, worlds, treesim's controllers.
 
-    Visuals and notes of a robot are left out. Convex hulls are stored as vertices, which are read from mesh
-    files if need be. The controller `control.Zero` becomes None.
+    Notes of a robot are left out, and all its visuals if some are meshes. Convex hulls are stored as vertices, which
+    are read from mesh files if need be. The controller `control.Zero` becomes None.
 
     Parameters
     ----------
