@@ -10,8 +10,9 @@ var Scorer = {
   partialTerm: 2,
 
   // result: [page, title, anchor, description, score, file, kind]
-  score: ([page, , , , score, , kind]) => {
-    if (kind === "index") score /= 4; // an entry of the index repeats a name
+  score: ([page, , anchor, , score, , kind]) => {
+    // An entry of the index repeats the name of an object, except where a page has the directive index.
+    if (kind === "index" && !anchor.startsWith("#index-")) score /= 4;
     if (/^(changes|contributing|developers|security|project)$/.test(page)) return score - 12;
     if (/^(conformance|findings|readers|robots|contact_robots|results\/.*|cli)$/.test(page)) return score - 6;
     if (/^(tutorials\/.*|glossary)$/.test(page)) return score + 3;
