@@ -227,10 +227,10 @@ class TreesimWarning(UserWarning):
 
 
 class ContactWarning(TreesimWarning):
-    """Warning of contacts, joint limits or joint friction not solved to tolerance, left out, or adding energy.
+    """Warning of contacts, joint limits or joint friction that are not solved to tolerance, left out, or add energy.
 
-    Contacts are left out if there are more than the step has memory for. Also issued if a step moves a body deep into
-    what it touches.
+    Contacts are left out if there are more than the step has memory for. The warning is also issued if a step moves a
+    body deep into what it touches.
 
     Examples
     --------

@@ -61,7 +61,7 @@ class ContactReport(ReprMixin):
     touching : Touching
         Tables of the pairs that may touch.
     substeps : sequence of ContactStep
-        Results of the equal parts of the step. What is not read is not computed of them.
+        Results of the equal parts of the step. Their attributes are computed when they are read.
     points_of : callable, optional
         Function that returns the contact points (n, 17) of each part of the step of one state.
 

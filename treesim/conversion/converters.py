@@ -17,11 +17,10 @@ from ..validation.arrays import Argument, coerce
 def to_pinocchio(robot: Tree) -> Any:
     """Return the robot as a pinocchio.Model, as used by pink, crocoddyl and tsid.
 
-    Joints are numbered like the bodies. Position, velocity and effort limits, damping, dry friction, armature
-    and gravity are included for joints of every type. Frames keep their names; those of bodies have type BODY,
-    others OP_FRAME. Before the model is returned, bodies, poses, mass matrix, bias and forward dynamics are
-    compared with treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states.
-    Takes some milliseconds.
+    Joints are numbered like the bodies. Position, velocity and effort limits, damping, dry friction, armature and
+    gravity are included for joints of every type. Frames keep their names; frames of bodies have type BODY, others
+    OP_FRAME. Before the model is returned, bodies, poses, mass matrix, bias and forward dynamics are compared with
+    treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. Takes some milliseconds.
 
     Mimic joints become Pinocchio's mimic joints, without error; mimicked joints are numbered before them.
     Pinocchio's `aba`, `computeMinverse`, energies and derivatives do not support such models; `rnea`, `crba`,

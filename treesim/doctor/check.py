@@ -47,11 +47,11 @@ def check(
 ) -> Diagnosis:
     """Check a robot description; return everything wrong or doubtful, and how each element is used.
 
-    Errors that `load` would raise become findings. The tier "physics" compares the mass, inertia and centre of
-    mass of each link, with all links fixed to it, with its shapes. It also checks the mass matrix, the weight
-    that joints support, and overlaps of shapes. Poses are the neutral one and 32 random ones within the limits.
-    If no tree can be built, links are still checked one by one. The run time is that of reading the meshes, and
-    some ms for each link.
+    Errors that `load` would raise become findings. The tier "physics" compares the mass, inertia and centre of mass of
+    each link, with all links fixed to it, with its shapes. The check also covers the mass matrix, the weight that
+    joints support, and overlaps of shapes. Poses are the neutral one and 32 random ones within the limits. If no tree
+    can be built, links are still checked one by one. The run time is that of reading the meshes, and some ms for each
+    link.
 
     Parameters
     ----------

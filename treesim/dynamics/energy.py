@@ -88,7 +88,7 @@ def momentum(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the momentum of all bodies in world axes, without that of rotors.
+    """Return the momentum of all bodies in world axes, without the momentum of rotors.
 
     Errors as in `treesim.forward_dynamics`. O(N).
 

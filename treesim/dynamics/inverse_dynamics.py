@@ -144,7 +144,7 @@ def gravity_forces(
 ) -> np.ndarray:
     """Return the gravity forces g(q): the generalised forces that hold the robot at rest.
 
-    They are the bias forces at v = 0, and the gradient of the potential energy. Errors as in
+    Gravity forces are the bias forces at v = 0, and the gradient of the potential energy. Errors as in
     `treesim.forward_dynamics`. O(N).
 
     Parameters

@@ -48,7 +48,7 @@ def thread_count() -> int:
 def use_threads(threads: int | None) -> Iterator[None]:
     """Set the number of threads for batches in a `with` block, for the current Python thread only.
 
-    It takes precedence over $TREESIM_NUM_THREADS and $OMP_NUM_THREADS. Results do not depend on it.
+    The number takes precedence over $TREESIM_NUM_THREADS and $OMP_NUM_THREADS. Results do not depend on the number.
 
     Parameters
     ----------

@@ -458,7 +458,7 @@ class Tree(Immutable):
 
     @property
     def base(self) -> Base:
-        """Whether the first body moves freely: "floating" if its joint is a floating joint, else "fixed"."""
+        """Base of the robot: "floating" if the joint of the first body is a floating joint, else "fixed"."""
         floating = self.n_bodies > 0 and self.bodies[0].joint.type == "floating"
         return "floating" if floating else "fixed"
 
@@ -490,7 +490,8 @@ class Tree(Immutable):
     def dof_topology(self) -> Topology:
         """Topology whose λe is `dof_parent`. O(1).
 
-        It is the tree's own topology. With mimic joints it has one body for each independent degree of freedom.
+        Without mimic joints this is the tree's own topology. With mimic joints this topology has one body for each
+        independent degree of freedom.
         """
         return self.topology if self._dof_topology is None else self._dof_topology
 
@@ -652,7 +653,7 @@ class Tree(Immutable):
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
         """Return a random configuration, uniform within the position limits; rotations are uniform.
 
-        A limit beyond 1e6 rad or m counts as infinite. It is replaced by pi rad or 1 m from zero. If the other limit
+        A limit beyond 1e6 rad or m counts as infinite, and is replaced by pi rad or 1 m from zero. If the other limit
         excludes zero, it is replaced by twice that distance from the other limit, where this is farther.
 
         Parameters

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class Weld(ReprMixin):
     """A link that is fixed to another one and therefore part of its body, or of the base.
 
-    Its inertia is part of its body's, and its pose is that of the frame of its name. A weld adds nothing to the motion:
-    `treesim.joint_wrenches` needs it for the wrench across the fixed joint.
+    The link's inertia is part of the body's inertia, and the link's pose is that of the frame with the same name. A
+    weld adds nothing to the motion: `treesim.joint_wrenches` needs it for the wrench across the fixed joint.
 
     Parameters
     ----------

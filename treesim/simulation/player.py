@@ -48,8 +48,8 @@ class Player(ReprMixin):
     A frame ends when its wall-clock time is over. If the computer is too slow, the motion slows down instead of
     falling behind. The first time that the player is more than LATE seconds late, it warns with SlowWarning.
 
-    `post(event)` passes a function of the player from any thread. It is called before the next frame, or while
-    the player is paused, and may pause, change the speed or `reset` the state. A pickle or copy continues at
+    `post(event)` passes a function of the player from any thread. The player calls this function before the next frame,
+    or while the player is paused, and may pause, change the speed or `reset` the state. A pickle or copy continues at
     the player's state, without `show`, `clock` and waiting events, which belong to the process.
 
     Parameters

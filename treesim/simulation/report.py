@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Report(ReprMixin):
     """Results of a step besides the new state.
 
-    What is not read is not computed.
+    Attributes are computed when they are read.
 
     Attributes
     ----------

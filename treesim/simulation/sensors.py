@@ -168,7 +168,8 @@ class Imu(Sensor):
     """Inertial measurement unit: accelerometer and gyroscope.
 
     A reading is the specific force a - g of the frame's origin [m/s^2], then the angular velocity [rad/s], along the
-    frame's axes: a_x, a_y, a_z, w_x, w_y, w_z. Both are those in the middle of a step, from the mean acceleration.
+    frame's axes: a_x, a_y, a_z, w_x, w_y, w_z. Both quantities refer to the middle of a step, and use the mean
+    acceleration.
 
     Parameters
     ----------
@@ -209,10 +210,10 @@ class ForceTorque(Sensor):
     """Force-torque sensor in a joint.
 
     A reading is the force [N] and the torque [N m] that the joint's parent exerts on its child through the joint, motor
-    and bearings together, along the child link's axes about its origin: the mean over a step, from the mean
-    acceleration of all links that the joint carries, and the forces of contact, gravity and external forces on them,
-    as `treesim.joint_wrenches` computes it. Rotor inertias (armature) are not part of it. Where closed loops or
-    constrained frames act on these links, their forces are: the reading is that of a joint which transmits them, too.
+    and bearings together, along the child link's axes about its origin. The reading is the mean over a step. It follows
+    from the mean acceleration of all links beyond the joint, and from gravity, contact forces and external forces on
+    these links, as in `treesim.joint_wrenches`. Rotor inertias (armature) are not part of the reading. Where closed
+    loops or constrained frames act on these links, their forces are included, as if the joint transmitted them, too.
 
     Contact forces are known of bodies, not of the links that are welded together in one. The reading of a fixed joint
     is NaN in steps with contact on its body if both sides of the joint have collision shapes; then

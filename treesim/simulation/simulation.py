@@ -255,8 +255,8 @@ class Simulation(ReprMixin):
     ) -> Trajectory:
         """Return the trajectory over a duration.
 
-        The run ends early at Ctrl-C, at a state that is not finite, or if the dynamics fail. The trajectory up to
-        there is returned, with the reason in `Trajectory.stopped`. Its last torque is 0 if unknown.
+        The run ends early at Ctrl-C, at a state that is not finite, or if the dynamics fail. The trajectory up to there
+        is returned, with the reason in `Trajectory.stopped`. The last torque of the trajectory is 0 if unknown.
 
         Parameters
         ----------

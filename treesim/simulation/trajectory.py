@@ -273,7 +273,7 @@ class Trajectory(ReprMixin):
     def joint_wrench(self, joint: str) -> np.ndarray:
         """Return the mean force and moment that a joint's parent exerts on its child through the joint in each step.
 
-        They are the readings of `ForceTorque(joint)`: those of the world's sensor if it has one in this joint, else
+        The results are the readings of `ForceTorque(joint)`: of the world's sensor if it has one in this joint, else
         computed from the states, the contact forces and the external forces. For a fixed joint, contact forces on links
         of its body are taken from contact points if they were recorded.
 

@@ -218,7 +218,8 @@ def _lowest_about(robot: Tree, q: ArrayLike, normal: np.ndarray, k: int) -> np.n
 def lowest_point(robot: Tree, q: ArrayLike, *, normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0) -> LowestPoint:
     """Return the lowest point of a robot's moving collision shapes over a plane.
 
-    Exact for every kind of shape; a hull is that of its vertices. O(N + shapes); mesh files are read at the first call.
+    Exact for every kind of shape; a hull is the convex hull of its vertices. O(N + shapes); mesh files are read at the
+    first call.
 
     Parameters
     ----------

@@ -38,11 +38,11 @@ class Solved(NamedTuple):
 def check_contact_solver(solver: str | Any) -> Conformance:
     """Check a contact solver.
 
-    Its kernel runs uncompiled on problems with known impulses: one contact that opens, sticks and slides; joint
-    limits, joint friction and constrained rows; stacked cubes. For random problems the complementarity residual
-    (natural map) is checked, and that impulses do not raise the energy. A solution must be a fixed point, and
-    only the impulses may change. Then the compiled solver simulates a cube that slides on a plane; a convex
-    relaxation simulates a cube at rest. Takes seconds, mostly for compilation.
+    The solver's kernel runs uncompiled on problems with known impulses: one contact that opens, sticks and slides;
+    joint limits, joint friction and constrained rows; stacked cubes. For random problems the complementarity residual
+    (natural map) is checked, and that impulses do not raise the energy. A solution must be a fixed point, and only the
+    impulses may change. Then the compiled solver simulates a cube that slides on a plane; a convex relaxation simulates
+    a cube at rest. Takes seconds, mostly for compilation.
 
     Parameters
     ----------

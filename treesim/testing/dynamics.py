@@ -26,10 +26,9 @@ Bound = Callable[..., Any]
 def check_dynamics(backend: str | Any, robots: Robots = None, bound: Bound | None = None) -> Conformance:
     """Check a forward-dynamics backend on robots and random states.
 
-    It must solve the equation of motion, with external forces, another gravity and armature if it declares
-    them. Batches and broadcasting are checked. Results must be new arrays, arguments unchanged, and a second
-    call equal to the bit. Wrong shapes and numbers that are not finite must raise errors that name the
-    argument.
+    The backend must solve the equation of motion, with external forces, another gravity and armature if it declares
+    them. Batches and broadcasting are checked. Results must be new arrays, arguments unchanged, and a second call equal
+    to the bit. Wrong shapes and numbers that are not finite must raise errors that name the argument.
 
     Parameters
     ----------

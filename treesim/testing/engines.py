@@ -38,7 +38,7 @@ def check_engine(adapter: str | EngineAdapter, robots: Robots = None) -> Conform
     """Check an adapter to another engine on robots.
 
     The engine must agree with treesim (`compare`) at single states, along a trajectory if it has one, and in driven
-    motions if the adapter simulates scenes. Its layout must pass `check_layout`.
+    motions if the adapter simulates scenes. The adapter's layout must pass `check_layout`.
 
     Parameters
     ----------

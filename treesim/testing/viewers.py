@@ -35,11 +35,11 @@ GROUND = (Ground(), StaticBox((1, 1, 0.1)), HeightField(np.zeros((3, 3))), Stati
 def check_viewer(viewer: str | Any, robots: Robots = None) -> Conformance:
     """Check a viewer, except for its pictures, which a person must look at.
 
-    It must show a robot with shapes and without, update its configuration, and replace it by another. A
-    `GroundViewer` must accept every kind of ground, a `ReferenceViewer` an overlay and none, an `InteractiveViewer`
-    a panel and states. Sliders, marks and clicks are checked if it offers them. It must allow closing twice and
-    further use. Wrong shapes, NaN, and `update` before `show` must raise clear errors. A `Recorder` must write
-    a file, and reject a frame rate that is not positive.
+    The viewer must show a robot with shapes and without, update its configuration, and replace it by another. A
+    `GroundViewer` must accept every kind of ground, a `ReferenceViewer` an overlay and none, an `InteractiveViewer` a
+    panel and states. Sliders, marks and clicks are checked if it offers them. The viewer must allow closing twice and
+    further use. Wrong shapes, NaN, and `update` before `show` must raise clear errors. A `Recorder` must write a file,
+    and reject a frame rate that is not positive.
 
     Parameters
     ----------

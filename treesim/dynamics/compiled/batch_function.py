@@ -24,7 +24,7 @@ from ...validation.arrays import Argument, coerce
 class BatchFunction(ReprMixin):
     """A user function that is traced once and compiled for batches.
 
-    Call the object with arrays (B, n) or (n,), which are broadcast together. It returns an array (B, m) in double
+    Call the object with arrays (B, n) or (n,), which are broadcast together. The call returns an array (B, m) in double
     precision.
 
     Parameters

@@ -182,7 +182,7 @@ def _check(constraint: Constraint, *names: str) -> None:
 
 
 def loop_constraints(robot: Tree) -> tuple[LoopConstraint, ...]:
-    """Return the constraints of the robot's own loops (`Tree.loops`), which a `treesim.World` includes by itself.
+    """Return the constraints of the robot's own loops (`Tree.loops`), which a `treesim.World` includes by default.
 
     Parameters
     ----------

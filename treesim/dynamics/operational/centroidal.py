@@ -33,9 +33,10 @@ def centroidal_momentum(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the momentum of all bodies about their centre of mass, without that of rotors.
+    """Return the momentum of all bodies about their centre of mass, without the momentum of rotors.
 
-    It is A v, for the matrix A of `centroidal_momentum_matrix`. `momentum` is about the world's origin.
+    The centroidal momentum is A v, with the matrix A of `centroidal_momentum_matrix`. `momentum` is about the world's
+    origin.
 
     Parameters
     ----------
@@ -144,8 +145,8 @@ def centroidal_dynamics(
 ) -> np.ndarray:
     """Return the rate of the centroidal momentum for accelerations a: A a + dA/dt v.
 
-    It is the sum of all external wrenches on the robot, weights and contact forces included, about its centre of mass.
-    Errors as in `treesim.centroidal_momentum`. O(N).
+    The rate is the sum of all external wrenches on the robot, weights and contact forces included, about its centre of
+    mass. Errors as in `treesim.centroidal_momentum`. O(N).
 
     Parameters
     ----------

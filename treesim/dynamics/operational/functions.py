@@ -25,7 +25,7 @@ def inverse_operational_inertia(
 ) -> np.ndarray:
     """Return the inverse operational-space inertia Λ^-1 = J M^-1 J' of k frames.
 
-    It is symmetric and positive semi-definite. A frame that is fixed to the base has zero rows.
+    The matrix is symmetric and positive semi-definite. A frame that is fixed to the base has zero rows.
 
     Parameters
     ----------

@@ -202,7 +202,7 @@ class LiveSession(ReprMixin):
     def set_force(self, name: str, body: str, force: ArrayLike, point: ArrayLike = (0.0, 0.0, 0.0)) -> None:
         """Apply a constant external force to a point of a body; thread-safe.
 
-        It acts until it is replaced or removed by its name, or another robot is loaded.
+        The force acts until it is replaced or removed by its name, or another robot is loaded.
 
         Parameters
         ----------
