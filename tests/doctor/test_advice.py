@@ -51,7 +51,7 @@ def test_doubts_are_errors_in_strict_mode():
 
 @pytest.mark.parametrize(
     ("right", "expected"),
-    [('<parent link="base"/>', "A joint connects"), ('<mass value="2"/>', "Readers replace a missing mass")],
+    [('<parent link="base"/>', "A joint connects"), ('<mass value="2"/>', "Other programs replace a missing mass")],
 )
 def test_the_reason_fits_what_is_missing(right, expected):
     (found,) = [one for one in treesim.check(GOOD.replace(right, "", 1)).to_dict()["findings"] if one["code"] == "U203"]

@@ -8,7 +8,8 @@ CYLINDER = '<geometry><cylinder radius="0.03" length="0.4"/></geometry>'
 CAPSULE = '<geometry><capsule radius="0.03" length="0.34"/></geometry>'
 MESH = '<geometry><mesh filename="{file}"/></geometry>'
 COLOR = '<color rgba="0.5 0.5 0.5 1"/>'
-FIND = "Correct the name, or name the folders of packages in ROS_PACKAGE_PATH."
+FIND = "Correct the file's name, or list the folders that contain ROS packages in the environment variable "
+"ROS_PACKAGE_PATH."
 
 ASSETS = {
     "U501": Advice(
@@ -17,7 +18,7 @@ ASSETS = {
         '<geometry><cylinder radius="0.03"/></geometry>',
         CYLINDER,
     ),
-    "U502": Advice("Viewers draw a placeholder.", FIND, MESH.format(file="arm.stl"), CYLINDER),
+    "U502": Advice("Viewers draw a placeholder instead of the mesh.", FIND, MESH.format(file="arm.stl"), CYLINDER),
     "U503": Advice(
         "The shape has the viewer's default colour.",
         "Give four numbers from 0 to 1: red, green, blue, opacity.",
@@ -25,8 +26,8 @@ ASSETS = {
         COLOR,
     ),
     "U504": Advice(
-        "Collision shapes are drawn, which often are simpler than the robot.",
-        "Nothing is wrong; a <visual> defines what is drawn.",
+        "Viewers draw the collision shapes, which are often simpler than the real robot.",
+        "No change is needed. To draw other shapes, give the links a <visual>.",
         """<robot name="ball">
   <link name="ball">
     <inertial>
@@ -40,39 +41,43 @@ ASSETS = {
         whole=True,
     ),
     "U505": Advice(
-        "The shape is left out of contact.",
+        "The simulation computes no contact for this shape.",
         "Write a <geometry> with a box, sphere, cylinder, capsule or mesh that has all its sizes.",
         '<geometry><capsule radius="-0.03" length="0.34"/></geometry>',
         CAPSULE,
     ),
-    "U506": Advice("The shape is left out of contact.", FIND, MESH.format(file="arm.stl"), CAPSULE),
+    "U506": Advice("The simulation computes no contact for this shape.", FIND, MESH.format(file="arm.stl"), CAPSULE),
     "U507": Advice(
-        "The file exists but contains no mesh: the shape is not drawn and has no contact.",
-        "Export the mesh again, as STL, OBJ or COLLADA; a file of Git LFS may contain only a pointer to its contents.",
+        "The file exists, but it contains no mesh. The shape is not drawn and has no contact.",
+        "Export the mesh again as STL, OBJ or COLLADA. If the repository uses Git LFS, the file may be only a "
+        "pointer to the mesh: run `git lfs pull`.",
     ),
     "U508": Advice(
-        "The format has one shape in a <geometry>: other readers take the first, the last, or refuse the file.",
+        "URDF allows one shape in a <geometry>. Other programs read the first shape, read the last shape, or "
+        "refuse the file.",
         "Give each shape a <visual> or <collision> of its own.",
         '<geometry><cylinder radius="0.03" length="0.4"/><box size="0.1 0.1 0.1"/></geometry>',
         CYLINDER,
     ),
     "U509": Advice(
-        "Colours are numbers from 0 to 1; others are drawn as 0 or 1.",
+        "Colours are numbers from 0 to 1. Numbers below 0 are drawn as 0, numbers above 1 as 1.",
         "Divide numbers from 0 to 255 by 255.",
         '<color rgba="128 128 128 255"/>',
         COLOR,
     ),
     "U511": Advice(
-        "treesim uses the friction of the ground, and of surfaces of links that are given to the world.",
-        "Nothing is wrong if one coefficient serves all contacts; else give the world surfaces of these links.",
+        "treesim does not read friction coefficients from the URDF. Contacts have the friction of the ground, or "
+        "of the surfaces that the world defines for links.",
+        "If all contacts may have the same coefficient, no change is needed. Otherwise define surfaces for these "
+        "links in the world.",
         '<contact><lateral_friction value="0.3"/></contact>',
         "",
         before='<collision><geometry><box size="0.2 0.2 0.1"/></geometry></collision>',
     ),
     "U510": Advice(
-        "A name from Gazebo, or from another file, has no meaning here; textures are drawn on meshes "
-        "that have texture coordinates.",
-        "Define the material, with a <color>, in the robot or in the visual.",
+        "treesim does not know names of materials that Gazebo or another file defines. A texture is drawn only on "
+        "a mesh that has texture coordinates.",
+        "Define the material with a <color>, either in <robot> or in the <visual>.",
         '<material name="Gazebo/Grey"/>',
         f'<material name="grey">{COLOR}</material>',
     ),

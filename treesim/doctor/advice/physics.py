@@ -64,160 +64,170 @@ TOP = f"""<robot name="top">
 
 PHYSICS = {
     "U304": Advice(
-        "A negative mass accelerates against the force on it; simulations diverge.",
-        "Write the mass in kg, above zero.",
+        "A negative mass accelerates against the force on it, so simulations diverge.",
+        "Write a positive mass in kg.",
         '<mass value="-2"/>',
         MASS,
     ),
     "U305": Advice(
-        "About the axis of a negative moment, the body accelerates against the torque, and gains energy.",
-        "Check the signs, the products of inertia, and that the numbers are in kg m^2 about the centre of mass.",
+        "About the axis of a negative moment of inertia, a body accelerates against the torque and gains energy.",
+        "Check the signs and the products of inertia. The numbers must be in kg m^2, about the centre of mass.",
         _inertia("0.03", "0.03", "-0.001"),
         INERTIA,
     ),
     "U306": Advice(
-        "The moment is negative by no more than rounding, and is taken as zero.",
-        "Nothing is wrong; write zero, or more digits.",
+        "A principal moment of inertia is negative by no more than a rounding error. treesim uses zero instead.",
+        "No change is needed. To avoid the note, write zero, or write the inertia with more digits.",
         _inertia("0.03", "0.03", "-1e-12"),
         INERTIA,
     ),
     "U307": Advice(
-        "Moments of inertia are integrals of squared distances: none is above the sum of the two others. Other engines "
-        "refuse the robot, or put another inertia in its place.",
-        "Compute the inertia from the shape and the mass. Check what the message names: the powers of ten, or the "
-        "order of ixx, iyy, izz.",
+        "No principal moment of inertia of a rigid body is larger than the sum of the two others. Other engines "
+        "refuse such a robot or replace its inertia.",
+        "Compute the inertia from the shape and the mass. If the message names the powers of ten or the order of "
+        "ixx, iyy and izz, check these first.",
         _inertia("0.03", "0.03", "0.1"),
         INERTIA,
     ),
     "U308": Advice(
-        "A rigid body that has rotational inertia has mass.",
-        "Give the mass, or leave the inertia out; armature of the joint represents a drive's rotor.",
+        "A rigid body cannot have rotational inertia without mass.",
+        "Write the mass, or remove the inertia. If the inertia represents the rotor of a drive, give the joint "
+        "armature instead.",
         '<mass value="0"/>',
         MASS,
     ),
     "U309": Advice(
-        "Some readers give a link without <inertial> a mass of 1 kg.",
-        "Nothing is wrong with links between joints; give the others an <inertial>.",
+        "treesim gives a link without <inertial> no mass. Some other programs give it 1 kg.",
+        "If the link only connects joints, no change is needed. Otherwise write its <inertial>.",
         "<collision>",
         FINGER,
     ),
     "U310": Advice(
-        "A joint that moves no inertia accelerates without bound: the mass matrix is singular.",
-        "Give the link an <inertial>, make the joint fixed, or give it armature.",
+        "If a joint moves no inertia, its acceleration is not defined: the mass matrix is singular.",
+        "Give the link an <inertial>, give the joint armature, or make the joint fixed.",
         LEAF.format(more="/>"),
         LEAF.format(more=f"><inertial>{FINGER_MASS}{SMALL}</inertial></link>"),
         before=END,
     ),
     "U311": Advice(
-        "Motions of these joints that cancel move no inertia: the mass matrix is singular.",
-        "Give the links between them mass, fix one of the joints, or add armature.",
+        "These joints can move so that their motions cancel, and then no inertia moves. The mass matrix is singular.",
+        "Give mass to the links between these joints, make one of the joints fixed, or add armature.",
         TOP.format(ring=""),
         whole=True,
     ),
     "U313": Advice(
-        "About the axis of a negative moment the link alone would gain energy; the body that it is part of has a "
-        "valid inertia, or does not move.",
-        "Correct the link's inertia, or let treesim.repair set the moment to zero; other engines refuse the link, "
-        "or replace its inertia.",
+        "The link alone has a negative moment of inertia and would gain energy. But the link is fixed to other "
+        "links, and together they have a valid inertia, or do not move.",
+        "Correct the link's inertia, or let the function `treesim.repair` set the negative moment to zero. Other "
+        "engines refuse the link or replace its inertia.",
         ANTENNA.format(zz="-1e-6"),
         ANTENNA.format(zz="1e-6"),
         before=END,
     ),
     "U314": Advice(
-        "The robot differs from the file; the message contains the change.",
-        "Nothing is wrong if that was intended; treesim.repair returns the repaired text, to replace the file.",
+        "You asked for a repair, so the robot differs from the file. The message contains the change.",
+        "If you intended the repair, no change is needed. To replace the file, use the text that the function "
+        "`treesim.repair` returns.",
     ),
     "U315": Advice(
-        "Angles are in radians: limits in degrees let the joint turn many times, and an <origin> in degrees turns its "
-        "frame to a wrong direction. The finding is about limits beyond two turns, or roll, pitch or yaw beyond one.",
+        "URDF angles are in radians. With limits in degrees the joint can turn many times, and with an <origin> "
+        "in degrees the frame has a wrong direction. treesim reports limits beyond two turns, and roll, pitch or "
+        "yaw beyond one turn.",
         "If the angles are in degrees, multiply them by pi / 180; the message contains the result.",
         '<limit lower="-140" upper="140" effort="40" velocity="3"/>',
         LIMIT,
     ),
     "U404": Advice(
-        "No position is within these limits.",
-        "Exchange lower and upper.",
+        "No position of the joint is within these limits.",
+        "Exchange the values of lower and upper.",
         '<limit lower="2" upper="-2" effort="40" velocity="3"/>',
         LIMIT,
     ),
     "U405": Advice(
-        "Readers take missing limits for none, or for 0: there the joint is locked.",
+        "If limits are missing, some programs leave the joint unlimited, and others use limits of 0, which lock "
+        "the joint.",
         'Give lower and upper, or write type="continuous".',
         '<limit effort="40" velocity="3"/>',
         LIMIT,
     ),
     "U406": Advice(
-        "Negative damping or friction feeds energy in; a negative limit of an effort or speed means nothing.",
+        "Negative damping or friction adds energy to the robot. A negative limit of effort or velocity has no meaning.",
         "Write a number that is not negative.",
         '<dynamics damping="-0.1" friction="0"/>',
         DYNAMICS,
     ),
     "U601": Advice(
-        "A link that is denser than lead, or lighter than air, has its mass or its size in another unit.",
-        "Give masses in kg and lengths in m; meshes drawn in millimetres need a scale of 0.001.",
+        "If a link is denser than lead or lighter than air, its mass or its size is probably in another unit.",
+        "Write masses in kg and lengths in m. A mesh in millimetres needs a scale of 0.001.",
         '<mass value="2000"/>',
         MASS,
     ),
     "U602": Advice(
-        "No distribution of the mass within the link's shapes has such an inertia: it is a placeholder, in other "
-        "units, or not about the centre of mass. The joint moves as if it drove a flywheel.",
+        "No distribution of the mass within the link's shapes has such a large inertia. The inertia may be a "
+        "placeholder, in other units, or not about the centre of mass. The joint accelerates too slowly.",
         "Compute the inertia from the shape and the mass, about the centre of mass, in kg m^2.",
         _inertia("1", "1", "1"),
         INERTIA,
     ),
     "U603": Advice(
-        "With all of its mass in one point, the link hardly resists turning; simulations need very short steps.",
+        "The inertia is as small as if all mass were in one point, so small torques cause large accelerations. "
+        "Simulations need very short steps.",
         "Compute the inertia from the shape and the mass.",
         _inertia("1e-6", "1e-6", "1e-6"),
         INERTIA,
     ),
     "U604": Advice(
-        "Mass within the shapes has its centre within their convex hull: here the weight pulls at the wrong place.",
-        "Check the <origin> of the <inertial>: it is in the link's axes, in m.",
+        "The centre of mass must be within the convex hull of the link's shapes. Otherwise gravity acts at a "
+        "wrong point.",
+        "Check the <origin> of the <inertial>, which is in m along the axes of the link's frame.",
         INERTIAL.replace("0 0 0.2", "0 0 2"),
         INERTIAL,
     ),
     "U605": Advice(
-        "Accelerations lose as many digits as the condition number has; half of them are gone here.",
-        "Give the links between the named joints inertia, or the joints armature.",
+        "Accelerations have a relative rounding error of about 1e-16 times the condition number. Here about half "
+        "of their 16 digits are wrong.",
+        "Give inertia to the links between the joints in the message, or give these joints armature.",
         TOP.format(ring=f'\n    <inertial><mass value="1e-12"/>{_inertia("1e-12", "1e-12", "1e-12")}</inertial>\n  '),
         whole=True,
     ),
     "U606": Advice(
-        "Even at rest the joint yields under its load if the controller respects the limit.",
-        "Correct the effort limit (N m, N), or the masses that the joint supports.",
+        "The joint cannot hold its load in the neutral configuration with an effort within the limit.",
+        "Correct the effort limit (N m or N), or the masses that the joint supports.",
         SHELF.format(effort="0.5"),
         SHELF.format(effort="5"),
         before=END,
     ),
     "U607": Advice(
-        "The joint cannot hold its load in every pose that its limits allow, as joints of many real robots cannot.",
-        "Nothing need be wrong; check the effort limit if the robot should hold these poses.",
+        "In some configurations within the position limits, the joint cannot hold its load. Many real robots have "
+        "such joints.",
+        "If the robot must hold these configurations, check the effort limit. Otherwise no change is needed.",
         '<limit lower="-2" upper="2" effort="2" velocity="3"/>',
         LIMIT,
     ),
     "U608": Advice(
-        "Where shapes overlap before anything moves, simulations with self-collision start with a push, or must leave "
-        "the pair out. Meshes are taken as their convex hulls, which fill their hollows.",
-        "Make the collision shapes smaller, or start from another pose.",
+        "If the shapes of two links overlap at the start, a simulation with self-collision pushes the links "
+        "apart, unless the pair is excluded. The check replaces meshes by their convex hulls, so hollows count as "
+        "filled.",
+        "Make the collision shapes smaller, or start from another configuration.",
         '<origin xyz="0 0.04 0"/>\n      <geometry><box size="0.02 0.2 0.04"/>',
         '<origin xyz="0 0.04 0"/>\n      <geometry><box size="0.02 0.02 0.04"/>',
     ),
     "U609": Advice(
-        "A simulation that starts from zero starts beyond a limit, and is pushed back.",
+        "A simulation that starts with this joint at zero starts beyond a limit, and the limit pushes the joint back.",
         "Start from a configuration within the limits.",
         '<limit lower="0.5" upper="2" effort="40" velocity="3"/>',
         LIMIT,
     ),
     "U610": Advice(
-        "Exporters write 0 where they know nothing; programs that keep the limit cannot move the joint.",
-        "Give what the drive can do, or leave the attribute out.",
+        "Exporters often write 0 if they do not know the limit. Programs that respect a limit of 0 cannot move "
+        "the joint.",
+        "Write the limit of the drive, or remove the attribute.",
         '<limit lower="-2" upper="2" effort="0" velocity="0"/>',
         LIMIT,
     ),
     "U611": Advice(
-        "A joint that cannot move costs time in every step, and its limit acts all the time.",
-        'Write type="fixed", or give the limits that were meant.',
+        "A joint that cannot move costs time in every step, because its limit is always active.",
+        'Write type="fixed", or correct the limits.',
         '<limit lower="0" upper="0" effort="40" velocity="3"/>',
         LIMIT,
     ),
