@@ -22,7 +22,7 @@ ORDER = ("sphere", "capsule", "box")  # points of the one that comes first meet 
 
 
 def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float) -> Tree:
-    """Return a tree of one homogeneous, free rigid body, such as a ball or a box for a robot to push.
+    """Return a tree of one homogeneous free body, for example a ball or a box that a robot pushes.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def free_body(name: str, kind: CollisionKind, size: Sequence[float], mass: float
     Returns
     -------
     Tree
-        Tree with one body, whose frame is at its centre.
+        Tree with one body. The body's frame is at the centre of the shape.
 
     Raises
     ------

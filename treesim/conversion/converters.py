@@ -15,16 +15,17 @@ from ..validation.arrays import Argument, coerce
 
 
 def to_pinocchio(robot: Tree) -> Any:
-    """Return the robot as a pinocchio.Model, as used by pink, crocoddyl and tsid.
+    """Return the robot as a pinocchio.Model, for use in Pinocchio, pink, crocoddyl or tsid.
 
     Joints are numbered like the bodies. Position, velocity and effort limits, damping, dry friction, armature and
     gravity are included for joints of every type. Frames keep their names; frames of bodies have type BODY, others
-    OP_FRAME. Before the model is returned, bodies, poses, mass matrix, bias and forward dynamics are compared with
-    treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. Takes some milliseconds.
+    OP_FRAME. Before the model is returned, its bodies, poses, mass matrix, bias forces and forward dynamics are
+    compared with treesim's at random states. `convert_state(robot, q, v, to="pinocchio")` converts states. A call takes
+    some milliseconds.
 
-    Mimic joints become Pinocchio's mimic joints, without error; mimicked joints are numbered before them.
-    Pinocchio's `aba`, `computeMinverse`, energies and derivatives do not support such models; `rnea`, `crba`,
-    kinematics and Jacobians do.
+    Mimic joints become Pinocchio's mimic joints, which follow exactly. Mimicked joints are numbered before their mimic
+    joints. Pinocchio's functions `rnea`, `crba`, kinematics and Jacobians support models with mimic joints. Its
+    functions `aba`, `computeMinverse`, energies and derivatives do not.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ def to_pinocchio(robot: Tree) -> Any:
         If a mimic joint is an ancestor of its mimicked joint; load the robot with mimic="free", or pass
         `robot.spanning`.
     EngineError
-        If the model differs from treesim's; the message names the body or joint.
+        If results of the model differ from treesim's; the message names the body or joint.
 
     Warns
     -----
@@ -64,16 +65,17 @@ def to_pinocchio(robot: Tree) -> Any:
 
 
 def to_mujoco(robot: Tree) -> Any:
-    """Return the robot as a mujoco.MjModel, as used by mink, without shapes and actuators.
+    """Return the robot as a mujoco.MjModel, for use in MuJoCo or mink, without shapes and actuators.
 
-    Bodies and joints keep their names; frames other than bodies become sites. Position and effort limits,
-    damping, dry friction, armature and gravity are included. MuJoCo has no velocity limits; they become the
-    custom number "velocity_limit". The model is checked as in `to_pinocchio`. `to_mujoco_spec` returns a
-    specification that can be edited before compilation, and written as XML.
+    Bodies and joints keep their names; frames other than bodies become sites. Position and effort limits, damping, dry
+    friction, armature and gravity are included. MuJoCo has no velocity limits; velocity limits become the custom number
+    "velocity_limit". Before the model is returned, its dynamics are compared with treesim's as in `to_pinocchio`.
+    `to_mujoco_spec` returns a specification, which can be edited before compilation and written as XML.
 
-    Mimic joints have coordinates of their own in MuJoCo and are enforced by equality constraints of the same
-    names, which are always soft. At their hardest, they leave 1e-4 to 1e-3 of the acceleration by which mimic
-    joints would violate them. The check of accelerations includes this compliance.
+    In MuJoCo, mimic joints have coordinates of their own. Equality constraints with the names of the mimic joints
+    couple them to the mimicked joints. MuJoCo's equality constraints are always soft. Even with the hardest setting,
+    1e-4 to 1e-3 of the acceleration that violates the constraint remains. The comparison of accelerations allows for
+    this compliance.
 
     Parameters
     ----------
@@ -90,15 +92,15 @@ def to_mujoco(robot: Tree) -> Any:
     PluginError
         If the plugin is missing; the message contains the install command.
     UnsupportedError
-        For joints that MuJoCo lacks: planar ones, and floating ones other than the base.
+        If MuJoCo lacks a joint's type: planar joints, and floating joints other than the base.
     EngineError
-        If the model differs from treesim's; the message names the body or joint.
+        If results of the model differ from treesim's; the message names the body or joint.
 
     Warns
     -----
     ConversionWarning
-        If loops are left open, or a body "world" is renamed to "world_that_moves", as MuJoCo's own world has
-        this name.
+        If loops are left open. If a body "world" is renamed to "world_that_moves", because MuJoCo's own world has the
+        name "world".
 
     Examples
     --------
@@ -113,7 +115,7 @@ def to_mujoco(robot: Tree) -> Any:
 
 
 def to_mujoco_spec(robot: Tree) -> Any:
-    """Return the robot as a mujoco.MjSpec: `to_xml()` writes it, `compile()` returns the model of `to_mujoco`.
+    """Return the robot as a mujoco.MjSpec, whose `to_xml()` returns XML and `compile()` the model of `to_mujoco`.
 
     Parameters
     ----------
@@ -123,7 +125,7 @@ def to_mujoco_spec(robot: Tree) -> Any:
     Returns
     -------
     mujoco.MjSpec
-        Specification of the model; errors and warnings as in `to_mujoco`.
+        Specification of the model. Errors and warnings are those of `to_mujoco`.
 
     Examples
     --------
@@ -139,18 +141,19 @@ def to_mujoco_spec(robot: Tree) -> Any:
 def convert_state(
     robot: Tree, q: ArrayLike, v: ArrayLike, *, to: str = "treesim", source: str = "treesim", model: Any = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Convert configuration and velocity between the conventions of two engines.
+    """Convert a configuration and a velocity from one engine's convention to another's.
 
-    Conventions are those of the models that `to_pinocchio` and `to_mujoco` return, and of a Drake MultibodyPlant that
-    contains only this robot. For PyBullet they are the base's position and orientation, then the joints in its order.
-    docs/conventions.md compares them. An angle that Pinocchio represents by cosine and sine is between -pi and pi after
-    it is converted back.
+    The conventions "pinocchio" and "mujoco" are those of the models that `to_pinocchio` and `to_mujoco` return. "drake"
+    is the convention of a MultibodyPlant that contains only this robot. "pybullet" stands for position and orientation
+    of the base, followed by the joints in PyBullet's order. docs/conventions.md compares the conventions. Pinocchio
+    represents some angles by cosine and sine; such an angle is between -pi and pi after the conversion to treesim.
 
-    A model that Pinocchio read from URDF has its joints in another order, and its arrays often have the same
-    size: pass it as `model`.
+    If Pinocchio read its model from the URDF, pass this model as the argument `model`. Such a model has its joints in
+    another order, often without a difference in the size of the arrays.
 
-    Mimic joints have no coordinates in treesim and in the models of `to_pinocchio`. In other models they can
-    have coordinates; these are computed from the mimicked joints, and ignored on the way back.
+    Mimic joints have no coordinates in treesim and in the models of `to_pinocchio`. In other models, mimic joints can
+    have coordinates. The conversion from treesim computes these coordinates from the mimicked joints; the conversion to
+    treesim ignores them.
 
     Parameters
     ----------
@@ -163,9 +166,9 @@ def convert_state(
     to, source : {"treesim", "pinocchio", "mujoco", "pybullet", "drake"}
         Target and source convention.
     model : pinocchio.Model, optional
-        Model whose layout "pinocchio" is, instead of that of `to_pinocchio(robot)`. Its joints are matched by
-        name, a floating base by its type. The motion of every joint is compared with treesim's at random
-        states.
+        Model that defines the convention "pinocchio"; `to_pinocchio(robot)` by default. Joints of the model are matched
+        by name, and a floating base by its type. The motion of every joint of the model is compared with treesim's at
+        random states.
 
     Returns
     -------
@@ -177,11 +180,12 @@ def convert_state(
     Raises
     ------
     PluginError
-        If a plugin is missing ("drake" needs none); the message contains the install command.
+        If the engine's plugin is missing; the message contains the install command. "drake" needs no plugin.
     UnsupportedError
-        For joints that an engine lacks.
+        If an engine lacks a joint's type.
     ArgumentError
-        For arrays of other shapes; for a model of another robot, naming the joints that do not fit.
+        If an array has another shape. If `model` is the model of another robot; the message names the joints that do
+        not fit.
 
     Examples
     --------

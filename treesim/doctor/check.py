@@ -45,13 +45,13 @@ def check(
     meshes: bool = True,
     xacro: bool = False,
 ) -> Diagnosis:
-    """Check a robot description; return everything wrong or doubtful, and how each element is used.
+    """Check a robot description; return all errors and doubtful contents, and how each element is used.
 
     Errors that `load` would raise become findings. The tier "physics" compares the mass, inertia and centre of mass of
-    each link, with all links fixed to it, with its shapes. The check also covers the mass matrix, the weight that
-    joints support, and overlaps of shapes. Poses are the neutral one and 32 random ones within the limits. If no tree
-    can be built, links are still checked one by one. The run time is that of reading the meshes, and some ms for each
-    link.
+    each link and the links fixed to it with their shapes. This tier also checks the mass matrix, the weight that each
+    joint supports, and overlaps of shapes. The checked configurations are the neutral one and 32 random ones within the
+    position limits. If no tree can be built, links are still checked one by one. A check takes as long as reading the
+    meshes, plus some ms for each link.
 
     Parameters
     ----------
@@ -62,11 +62,12 @@ def check(
     mimic : {None, "free"}
         As for `treesim.load`.
     tiers : str or sequence of str
-        Tiers to check, of "syntax", "structure", "physics" and "assets". Errors are always reported.
+        Names of the tiers to check: "syntax", "structure", "physics" or "assets". Errors of every tier are always
+        reported.
     strict : bool
         Treat doubtful physics as errors.
     meshes : bool
-        Read mesh files. Without them, links with meshes are not compared with their shapes.
+        Read mesh files. If False, the inertia of links with meshes is not compared with their shapes.
     xacro : bool
         As for `treesim.load`.
 
@@ -78,9 +79,9 @@ def check(
     Raises
     ------
     UnknownNameError
-        For an unknown robot or tier.
+        If a robot or tier is unknown.
     ArgumentError
-        For another type of source or option.
+        If the source or an option has another type.
 
     Examples
     --------

@@ -30,7 +30,7 @@ class Diagnosis(ReprMixin):
     findings : tuple of Finding
         Findings, by tier, then by line.
     element_usage : tuple of Entry
-        Element usage report: how every element and attribute is used (`treesim.doctor.element_usage.Entry`).
+        Element usage report: how `load` uses every element and attribute (`treesim.doctor.element_usage.Entry`).
     robot : Tree, optional
         The tree; None if it cannot be built.
     tiers : sequence of str

@@ -30,13 +30,14 @@ def _finite(value: object, shape: tuple[int, ...], label: str) -> np.ndarray:
 class Placement(ReprMixin):
     """Pose of a frame in another frame: a rotation and a translation.
 
-    `A @ B` composes two placements: if A is the pose of frame 2 in frame 1, and B that of frame 3 in frame 2, it is the
-    pose of frame 3 in frame 1.
+    `A @ B` composes two placements. If A is the pose of frame 2 in frame 1, and B is the pose of frame 3 in frame 2,
+    then `A @ B` is the pose of frame 3 in frame 1.
 
     Parameters
     ----------
     rotation : array_like
-        (3, 3) rotation matrix that maps coordinates of the frame to those of the other frame. Identity by default.
+        (3, 3) rotation matrix that maps coordinates in the frame to coordinates in the other frame. Identity by
+        default.
     translation : array_like
         (3,) origin of the frame in the other frame's coordinates [m]. Zero by default.
 
@@ -70,7 +71,7 @@ class Placement(ReprMixin):
 
     @classmethod
     def from_xyz_rpy(cls, xyz: Sequence[float] = (0, 0, 0), rpy: Sequence[float] = (0, 0, 0)) -> Placement:
-        """Return the placement of a URDF `<origin xyz rpy>`.
+        """Return the placement that the URDF element `<origin xyz="..." rpy="...">` describes.
 
         Parameters
         ----------
@@ -126,7 +127,7 @@ class Placement(ReprMixin):
 class Inertia(ReprMixin):
     """Inertia of a rigid body in a frame.
 
-    `A + B` is the inertia of two bodies welded together, both given in the same frame.
+    `A + B` is the inertia of two bodies that are welded together. A and B must be given in the same frame.
 
     Parameters
     ----------
@@ -140,7 +141,8 @@ class Inertia(ReprMixin):
     Raises
     ------
     ModelError
-        If the mass is negative or NaN, an array has the wrong shape or is not finite, or `rotational` is not symmetric.
+        If the mass is negative or NaN. If an array has the wrong shape or is not finite. If `rotational` is not
+        symmetric.
     ArgumentError
         If an argument is not an array of real numbers.
 

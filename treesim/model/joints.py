@@ -61,9 +61,9 @@ JOINT_TYPES: dict[str, JointType] = {
 
 @record()
 class Joint(ReprMixin):
-    """A joint: its placement on the parent body, its type, and its limits.
+    """A joint of a tree: its placement on the parent body, its type, limits and friction.
 
-    Scalars are repeated over the joint's coordinates.
+    A scalar argument applies to all coordinates of the joint.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ class Joint(ReprMixin):
     armature : array_like
         (nv,) rotor inertia [kg m^2, kg].
     mimic : Mimic, optional
-        Makes this a mimic joint, which has no coordinate of its own in a tree.
+        Relation to a mimicked joint. With it, the joint is a mimic joint, which has no coordinate of its own in a tree.
 
     Raises
     ------

@@ -25,8 +25,8 @@ LOOP_TYPES = get_args(LoopType)
 class Loop(ReprMixin):
     """A joint that closes a kinematic loop: a constraint between two frames of a tree.
 
-    A `treesim.World` closes the loops of its robot. Functions of a tree, such as `forward_dynamics`, ignore loops: they
-    compute the spanning tree.
+    A `treesim.World` closes the loops of its robot. Functions of a tree, such as `forward_dynamics`, ignore loops and
+    compute the open tree.
 
     Parameters
     ----------
@@ -35,10 +35,11 @@ class Loop(ReprMixin):
     first, second : str
         Names of the two frames.
     type : str
-        "spherical" constrains the frames' origins to coincide, "revolute" also their axes, "fixed" all six degrees of
-        freedom.
+        "spherical": the origins of the frames coincide. "revolute": the origins and the directions of `axis` coincide.
+        "fixed": the frames coincide.
     axis : array_like
-        (3,) axis of a revolute loop joint, with the same coordinates in both frames. x by default.
+        (3,) axis of a revolute loop joint, with the same coordinates in the first and in the second frame. x by
+        default.
 
     Raises
     ------

@@ -29,7 +29,7 @@ REGULARIZATION = 1 / 64  # fraction of a joint's inertia that regularizes mimic 
 
 @record()
 class Mimic(ReprMixin):
-    """A mimic joint's relation to another joint: its position is `multiplier` times the other's, plus `offset`.
+    """Relation of a mimic joint to its mimicked joint: position = `multiplier` * mimicked position + `offset`.
 
     Both joints have one degree of freedom. The mimicked joint may be a mimic joint itself.
 
@@ -40,13 +40,13 @@ class Mimic(ReprMixin):
     multiplier : float
         Ratio of the positions, not zero. 1 by default.
     offset : float
-        Position of the mimic joint where the mimicked joint is at zero [rad, m]. 0 by default.
+        Position of the mimic joint if the mimicked joint is at zero [rad, m]. 0 by default.
 
     Raises
     ------
     ModelError
-        If a number is not finite, or the multiplier is zero. A joint with multiplier zero is fixed: weld its body at
-        the offset instead.
+        If a number is not finite, or the multiplier is zero. A joint with the multiplier zero would be fixed: weld its
+        body at the offset instead.
 
     Examples
     --------

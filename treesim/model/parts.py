@@ -29,12 +29,12 @@ LENGTHS = {"box": 3, "sphere": 1, "cylinder": 2, "capsule": 2, "mesh": 3}  # num
 
 @record(eq=False)
 class Body(ReprMixin):
-    """A moving body of a tree, with the joint that connects it to its parent.
+    """A moving body of a tree, and the joint that connects this body to its parent.
 
     Parameters
     ----------
     name : str
-        Name of the body (of its link in a URDF).
+        Name of the body. In a URDF it is the name of the link.
     parent : int
         Number of the parent body, from 1; 0 is the fixed base.
     joint : Joint
@@ -143,7 +143,7 @@ class Visual(ReprMixin):
     color : tuple of float, optional
         Red, green, blue and alpha.
     texture : str, optional
-        Image file (PNG, JPEG) for a mesh that has texture coordinates and no image of its own.
+        Image file (PNG or JPEG). It is used for a mesh that has texture coordinates and no image of its own.
 
     Raises
     ------

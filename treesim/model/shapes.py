@@ -55,12 +55,12 @@ class CollisionShape(Immutable, ReprMixin):
     Raises
     ------
     ModelError
-        If the arguments do not describe such a shape.
+        If the arguments do not describe a shape of this kind.
 
     Notes
     -----
-    The hull of a mesh file is reduced to few vertices, within 0.1 % of its size, and cached. A pickle contains the name
-    of the file, not its vertices.
+    The hull of a mesh file is simplified to fewer vertices, within 0.1 % of the size of the hull, and cached. A pickle
+    contains the name of the mesh file, and no vertices.
 
     Examples
     --------
@@ -104,7 +104,7 @@ class CollisionShape(Immutable, ReprMixin):
         return self._maker(self.body, self.link), ()
 
     def attached_to(self, body: int, link: str, placement: Placement | None = None) -> Self:
-        """Return the same shape on another body and link.
+        """Return the same shape, attached to another body and link.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class CollisionShape(Immutable, ReprMixin):
         link : str
             Name of the other link.
         placement : Placement, optional
-            Pose in the other body's frame, the same as in its own by default.
+            Pose of the shape in the other body's frame. By default it is the shape's present placement.
 
         Returns
         -------
@@ -129,9 +129,9 @@ class CollisionShape(Immutable, ReprMixin):
 
     @property
     def vertices(self) -> np.ndarray:
-        """Vertices (n, 3) of a hull in the shape's own axes [m], read-only; empty for other kinds.
+        """Vertices (n, 3) of a hull in the shape's own axes [m], read-only. Shapes of other kinds have none.
 
-        Raises ModelError for a mesh file that cannot be read.
+        Raises ModelError if the mesh file cannot be read.
         """
         if self._vertices is not None:
             return self._vertices

@@ -22,7 +22,8 @@ MOST_DOFS = 1 << 24  # whose tables take gigabytes
 class Topology(Immutable, ReprMixin):
     """Connectivity of a kinematic tree.
 
-    Any regular numbering is accepted (0 <= λ(i) < i), depth-first or not. Cost O(N + n). Immutable.
+    Any regular numbering (0 <= λ(i) < i) is accepted, whether it is depth-first or not. A topology is immutable. Its
+    construction costs O(N + n).
 
     Parameters
     ----------
@@ -34,23 +35,24 @@ class Topology(Immutable, ReprMixin):
     Attributes
     ----------
     parent, dofs : numpy.ndarray
-        (N,) as above, read-only.
+        (N,) parents and degrees of freedom as above, read-only.
     dof_parent : numpy.ndarray
         (n,) parents λe(1) ... λe(n) of the degrees of freedom in the expanded graph.
     dof_depth : numpy.ndarray
         (n,) depths in the expanded graph.
     last_dof : tuple of int
-        (N + 1,) last degree of freedom on the path to each body, base first; 0 if there is none.
+        (N + 1,) last degree of freedom on the path from the base to each body; the base comes first. 0 if the path has
+        none.
 
     Raises
     ------
     ModelError
-        If the numbering is not regular; the error names the first such body.
+        If the numbering is not regular. The error names the first body that violates 0 <= λ(i) < i.
 
     Notes
     -----
-    Source: Featherstone 2005, section 2 (λ, μ, κ, ν), and 2010, Figure 4 (expansion), extended to joints without
-    degrees of freedom, which the expansion omits.
+    Sources: Featherstone 2005, section 2 (λ, μ, κ, ν); Featherstone 2010, Figure 4 (expansion). The expansion is
+    extended to joints without degrees of freedom, which it omits.
 
     Examples
     --------
@@ -171,7 +173,7 @@ class Topology(Immutable, ReprMixin):
         return tuple(j for j in range(1, self.n_bodies + 1) if inside[j])
 
     def nearest_common_ancestor(self, p: int, q: int) -> int:
-        """Return the last body that the paths to bodies p and q have in common.
+        """Return the last body that the path from the base to body p and the path to body q have in common.
 
         Parameters
         ----------
@@ -192,7 +194,7 @@ class Topology(Immutable, ReprMixin):
 
     @property
     def body_depth(self) -> np.ndarray:
-        """Depths (N,) of the bodies: the number of elements of each κ(i). O(N)."""
+        """Depths (N,): number of joints between the base and each body. Cost: O(N)."""
         return _depths(self.parent)
 
     @property
@@ -202,17 +204,19 @@ class Topology(Immutable, ReprMixin):
 
     @property
     def D1(self) -> int:
-        """Σ (d_i - 1) over the expanded graph (Featherstone 2005, Table 1)."""
+        """Sum of d_i - 1 over all degrees of freedom i, where d_i is `dof_depth` (Featherstone 2005, Table 1)."""
         return int((self.dof_depth - 1).sum())
 
     @property
     def D2(self) -> int:
-        """Σ d_i (d_i - 1) / 2 over the expanded graph (Featherstone 2005, Table 1)."""
+        """Sum of d_i (d_i - 1) / 2 over all degrees of freedom i, where d_i is `dof_depth` (as for `D1`)."""
         d = self.dof_depth
         return int((d * (d - 1) // 2).sum())
 
     def sparsity(self) -> np.ndarray:
-        """Return the sparsity pattern of the mass matrix: H_ij may be non-zero only along a path.
+        """Return the sparsity pattern of the mass matrix.
+
+        An entry (i, j) can be non-zero only if i = j, or one of i and j is an ancestor of the other.
 
         Returns
         -------
@@ -227,7 +231,7 @@ class Topology(Immutable, ReprMixin):
     def packed_pattern(self) -> tuple[np.ndarray, np.ndarray]:
         """Return row and column of each entry of a packed mass matrix.
 
-        Row k has the columns of the ancestors of k, root first, and then k itself.
+        Row k contains the entries in the columns of the ancestors of k, root first, and then the diagonal entry.
 
         Returns
         -------

@@ -68,8 +68,8 @@ class Tree(Immutable):
     Attributes
     ----------
     n_bodies, n_links, n_joints, nq, nv, nnz : int
-        Numbers of bodies, which are the moving links, of their joints, of coordinates, degrees of freedom, and entries
-        of the packed mass matrix.
+        Numbers of bodies, moving links, joints, coordinates, degrees of freedom, and entries of the packed mass matrix.
+        Each body is one moving link with one joint, so the first three numbers are equal.
     joints : mapping
         {name: Joint} of all joints, mimic joints included, in the order of their bodies.
     links : mapping
@@ -82,29 +82,34 @@ class Tree(Immutable):
     topology : Topology
         Connectivity of the bodies.
     q_index, v_index : mapping
-        {joint: slice} of its coordinates and degrees of freedom; unknown names raise UnknownNameError.
+        {joint: slice} of the joint's coordinates in q and of its degrees of freedom in v. Unknown names raise
+        UnknownNameError.
     lower, upper : numpy.ndarray
         (nq,) position limits [rad, m].
     velocity_limit, effort_limit, damping, joint_friction, armature : numpy.ndarray
-        (nv,) as in Joint. All arrays are read-only.
+        (nv,) limits and parameters as in `treesim.Joint`. All arrays are read-only.
     mimic_map : MimicMap or None
         Mimic joints and their relation to independent joints.
 
     Raises
     ------
     ModelError
-        If a body, joint, frame, shape or loop does not fit; the error names it.
+        If a body, joint, frame, shape or loop does not fit the others. The error names the body, joint, frame, shape or
+        loop.
     ArgumentError
-        If a part has another type.
+        If an element of an argument has another type.
 
     Notes
     -----
-    A mimic joint has the position q_b = k q_a + o exactly, and no coordinate of its own. nq, nv, q_index, v_index and
-    the arrays describe the independent joints. Their limits, effort, damping, friction and armature include those of
-    their mimic joints. `topology` and `parent` are those of the tree `spanning`, in which mimic joints move
-    independently; `expand` and `expand_velocity` convert q and v to it. `dof_parent` is the robot's own.
+    A mimic joint b has the position q_b = k q_a + o exactly, with the position q_a of its mimicked joint, and no
+    coordinate of its own. The attributes `nq`, `nv`, `q_index`, `v_index` and the arrays describe the independent
+    joints only. Limits, damping, friction and armature of an independent joint include those of its mimic joints. The
+    attributes `topology` and `parent` describe the spanning tree `Tree.spanning`, in which mimic joints move
+    independently. The methods `expand` and `expand_velocity` convert q and v to those of the spanning tree. The
+    attribute `dof_parent` has one entry for each independent degree of freedom.
 
-    `copy` returns the tree itself. An unpickled tree is equal to the bit.
+    The function `copy.copy` returns the tree itself. A tree that was pickled and unpickled is equal to the original,
+    bit for bit.
 
     Examples
     --------
@@ -244,19 +249,23 @@ class Tree(Immutable):
 
     @property
     def spanning(self) -> Tree:
-        """The spanning tree, in which mimic joints move independently; the tree itself if it has none."""
+        """The spanning tree, in which mimic joints move independently.
+
+        For a robot without mimic joints, the spanning tree is the tree itself.
+        """
         return self if self._spanning is None else self._spanning
 
     def with_shared_rotors(self) -> Tree:
-        """Return the spanning tree with rotor inertias that are equivalent to the armature of y.
+        """Return the spanning tree with rotor inertias that are equivalent to the robot's armature.
 
-        The armature of an independent joint is spread evenly over it and its mimic joints (`MimicMap.shared`). Negative
-        rotor inertias, which regularize, occur only in the flat tables.
+        The armature of an independent joint is divided evenly between the joint and its mimic joints
+        (`MimicMap.shared`). The flat tables may contain negative rotor inertias, which regularize the spanning tree.
 
         Returns
         -------
         Tree
-            Spanning tree without visuals, notes, shapes and loops; `spanning` itself if no joint has a rotor inertia.
+            Spanning tree without visuals, notes, shapes and loops. If no joint has a rotor inertia, it is `spanning`
+            itself.
         """
         if self.mimic_map is None:
             return self.spanning
@@ -291,7 +300,9 @@ class Tree(Immutable):
         return self.mimic_map.independent_q, self.mimic_map.independent_v
 
     def spanning_tables(self) -> tuple[np.ndarray, ...]:
-        """Return the tables that entries take first: the spanning tree's, followed by those of mimic joints, if any.
+        """Return the tables that compiled functions take as their first arguments.
+
+        These are the tables of the spanning tree, followed by the tables of mimic joints, if the robot has any.
 
         Returns
         -------
@@ -331,7 +342,7 @@ class Tree(Immutable):
         return self._expanded(coerce(Argument("q", q, (self.nq,)), precision(q)), "q")
 
     def expand_velocity(self, v: ArrayLike) -> np.ndarray:
-        """Return the velocities, or accelerations, of all joints of the spanning tree.
+        """Return the velocities (or accelerations) of all joints of the spanning tree.
 
         Parameters
         ----------
@@ -367,7 +378,7 @@ class Tree(Immutable):
     def sparsity(self) -> np.ndarray:
         """Return the sparsity pattern of the mass matrix: True where it may differ from zero.
 
-        A mimic joint adds the entries that its subtree couples to the mimicked joint. O(nv^2).
+        A mimic joint adds entries, because the bodies that it moves also move with the mimicked joint. Cost: O(nv^2).
 
         Returns
         -------
@@ -422,12 +433,13 @@ class Tree(Immutable):
         return type(self)(name, **self._parts())
 
     def with_base_pose(self, pose: Placement | ArrayLike) -> Self:
-        """Return the same tree with its fixed base elsewhere in the world.
+        """Return the same tree with its fixed base at another pose in the world.
 
         Parameters
         ----------
         pose : Placement or array_like, shape (4, 4)
-            Pose of the new base in the frame of the old one. Whatever was fixed to the world moves with it.
+            Pose of the new base in the frame of the old base. All frames, shapes and visuals on the base move with the
+            base.
 
         Returns
         -------
@@ -437,7 +449,7 @@ class Tree(Immutable):
         Raises
         ------
         ModelError
-            If a joint at the base is floating: its pose is part of q. Also if `pose` is no pose.
+            If a joint at the base is floating, because its pose is part of q. If `pose` is not a pose.
 
         Examples
         --------
@@ -464,12 +476,12 @@ class Tree(Immutable):
 
     @property
     def n_joints(self) -> int:
-        """Number of joints, mimic joints included; one for each body."""
+        """Number of joints, mimic joints included. Each body has one joint."""
         return self.n_bodies
 
     @property
     def n_links(self) -> int:
-        """Number of moving links; that of bodies."""
+        """Number of moving links, which is the number of bodies."""
         return self.n_bodies
 
     @property
@@ -481,25 +493,26 @@ class Tree(Immutable):
     def dof_parent(self) -> np.ndarray:
         """Parents (n,) of the degrees of freedom, λe(1..n).
 
-        Non-zeros of the mass matrix and of its factors lie on the paths of this tree. With mimic joints it is the
-        elimination tree of the pattern `sparsity()`, on whose paths there may also be zeros.
+        An entry (i, j) of the mass matrix or of its factors can be non-zero only if one of i and j is an ancestor of
+        the other in this tree. For a robot with mimic joints, the tree is the elimination tree of the pattern
+        `sparsity()`; entries on its paths may then also be zero.
         """
         return self.dof_topology.dof_parent
 
     @property
     def dof_topology(self) -> Topology:
-        """Topology whose λe is `dof_parent`. O(1).
+        """Topology of the degrees of freedom, whose parents are `dof_parent`. Cost: O(1).
 
-        Without mimic joints this is the tree's own topology. With mimic joints this topology has one body for each
-        independent degree of freedom.
+        For a robot without mimic joints, this topology is `Tree.topology`. For a robot with mimic joints, this topology
+        has one body for each independent degree of freedom.
         """
         return self.topology if self._dof_topology is None else self._dof_topology
 
     def last_dof(self, body: int) -> int:
         """Return the last degree of freedom that moves a body.
 
-        All others that move the body are on the path to it in `dof_parent`; with mimic joints too, because the body's
-        inertia couples them. O(nv N).
+        All other degrees of freedom that move the body are ancestors of the last one in `dof_parent`. The same holds
+        for robots with mimic joints, because the body's inertia couples all of these degrees of freedom. Cost: O(nv N).
 
         Parameters
         ----------
@@ -518,7 +531,7 @@ class Tree(Immutable):
         return int(np.flatnonzero(moving).max(initial=-1)) + 1
 
     def frame(self, name: str) -> Frame:
-        """Return the frame of a name.
+        """Return the frame that has a name.
 
         Parameters
         ----------
@@ -541,7 +554,7 @@ class Tree(Immutable):
             raise unknown_name("frame", name, self.frames, of=repr(self.name)) from None
 
     def joint(self, name: str) -> Joint:
-        """Return the joint of a name.
+        """Return the joint that has a name.
 
         Parameters
         ----------
@@ -574,13 +587,14 @@ class Tree(Immutable):
         Returns
         -------
         str
-            Name of its joint, followed by the index within the joint if that has several: "root_joint[3]".
+            Name of its joint. If the joint has several degrees of freedom, their index within the joint follows:
+            "root_joint[3]".
         """
         joint = self.dof_joint(k)
         return _dof_name(joint, self.v_index[joint], k)
 
     def dof_joint(self, k: int) -> str:
-        """Return the name of the joint of a degree of freedom.
+        """Return the name of the joint to which a degree of freedom belongs.
 
         Parameters
         ----------
@@ -621,14 +635,14 @@ class Tree(Immutable):
         return q
 
     def configuration(self, positions: Mapping[str, ArrayLike]) -> np.ndarray:
-        """Return the neutral configuration with some joints at given positions.
+        """Return the neutral configuration, except for some joints at given positions.
 
         Parameters
         ----------
         positions : mapping
-            {joint: position}. A position is one number [rad, m] for a joint of one coordinate. A planar joint has x, y,
-            θ; a spherical joint a quaternion xyzw; a floating joint x, y, z and a quaternion. Quaternions are scaled to
-            length 1. Position limits are not considered.
+            {joint: position}. A position is one number [rad, m] for a joint of one coordinate; x, y, θ for a planar
+            joint; a quaternion x, y, z, w for a spherical joint; or x, y, z and a quaternion for a floating joint.
+            Quaternions are scaled to length 1. Positions beyond the limits are allowed.
 
         Returns
         -------
@@ -651,10 +665,10 @@ class Tree(Immutable):
         return unit_quaternions(self, "positions", q)
 
     def random(self, rng: np.random.Generator | int | None = None) -> np.ndarray:
-        """Return a random configuration, uniform within the position limits; rotations are uniform.
+        """Return a random configuration: positions uniform within their limits, and uniform rotations.
 
-        A limit beyond 1e6 rad or m counts as infinite, and is replaced by pi rad or 1 m from zero. If the other limit
-        excludes zero, it is replaced by twice that distance from the other limit, where this is farther.
+        A limit beyond 1e6 rad or m counts as infinite. It is replaced by a limit at pi rad or 1 m from zero, or
+        farther, so that the range between both limits is at least 2 pi rad or 2 m.
 
         Parameters
         ----------
@@ -679,7 +693,7 @@ class Tree(Immutable):
         Returns
         -------
         numpy.ndarray
-            Configurations (..., nq) within the limits. Joints of several coordinates have none.
+            Configurations (..., nq) within the limits. Joints of several coordinates have no limits and do not change.
 
         Raises
         ------
@@ -696,9 +710,10 @@ class Tree(Immutable):
         return np.clip(coerce(Argument("q", q, (self.nq,))), self.lower, self.upper)
 
     def integrate(self, q: ArrayLike, displacement: ArrayLike) -> np.ndarray:
-        """Return the configuration reached from q by a displacement: velocity times time.
+        """Return the configuration reached from q by a displacement, which is velocity times time.
 
-        Every joint moves by the exponential of its part of the displacement (of SE(3) for a floating joint).
+        Every joint moves by the exponential map of its part of the displacement. The map of a floating joint is that of
+        SE(3).
 
         Parameters
         ----------
@@ -715,7 +730,7 @@ class Tree(Immutable):
         Raises
         ------
         ArgumentError
-            If an array has another shape, or a quaternion is not of length 1.
+            If an array has another shape, or the length of a quaternion is not 1.
         NonFiniteError
             If an argument is not finite.
         """
@@ -734,12 +749,12 @@ class Tree(Immutable):
         Returns
         -------
         numpy.ndarray
-            Displacements (..., nv) [rad, m]; rotations take the shorter way.
+            Displacements (..., nv) [rad, m]. A rotation is the one with the smaller angle, at most pi.
 
         Raises
         ------
         ArgumentError
-            If an array has another shape, or a quaternion is not of length 1.
+            If an array has another shape, or the length of a quaternion is not 1.
         NonFiniteError
             If an argument is not finite.
         """
@@ -755,7 +770,7 @@ class Tree(Immutable):
         q : array_like
             Configurations (..., nq).
         ground : Ground, StaticBox, HeightField or StaticMesh, optional
-            Ground, as in `treesim.standing`, which also documents the errors.
+            Ground, as in `treesim.standing`. The page of that function also lists the errors.
 
         Returns
         -------

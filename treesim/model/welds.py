@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class Weld(ReprMixin):
-    """A link that is fixed to another one and therefore part of its body, or of the base.
+    """A link that is fixed to another link or to the world, and therefore part of a body or of the base.
 
-    The link's inertia is part of the body's inertia, and the link's pose is that of the frame with the same name. A
-    weld adds nothing to the motion: `treesim.joint_wrenches` needs it for the wrench across the fixed joint.
+    The body's inertia includes the link's inertia. The link's pose is the pose of the frame with the same name. Welds
+    do not change the motion; `treesim.joint_wrenches` needs them to compute wrenches across fixed joints.
 
     Parameters
     ----------
     link : str
         Name of the link, which is an operational frame of the tree.
     joint : str
-        Name of the fixed joint; empty for the root link of a fixed base, which the world carries.
+        Name of the fixed joint; empty for the root link of a fixed base.
     parent : str
-        Name of the link to which it is fixed; empty for the world.
+        Name of the other link, to which this link is fixed; empty for the world.
     inertia : Inertia
         Inertia of this link alone, in its own frame. Zero by default.
     joints : sequence of str
-        Names of the moving joints that this link carries.
+        Names of the moving joints whose parent is this link.
 
     Raises
     ------

@@ -37,8 +37,7 @@ class Surface(Protocol):
 def standing(robot: Tree, q: ArrayLike, ground: Plane | Surface | None = None) -> np.ndarray:
     """Return q with the floating base moved along the ground's normal until the lowest collision shape touches.
 
-    Joint positions and the base's orientation do not change. Collisions between the robot's own links are not
-    considered.
+    Joint positions and the orientation of the base do not change. Collisions between links of the robot are ignored.
 
     Parameters
     ----------
@@ -47,27 +46,28 @@ def standing(robot: Tree, q: ArrayLike, ground: Plane | Surface | None = None) -
     q : array_like
         Configurations (..., nq).
     ground : Ground, StaticBox, HeightField or StaticMesh, optional
-        Any object with a `normal` (3,) and a `height` [m] is a plane; the plane z = 0 by default. For a StaticBox the
-        base moves along the normal of the face that is turned upward most. For a HeightField or a StaticMesh it moves
-        along z.
+        Surface to stand on; the plane z = 0 by default. An object with a `normal` (3,) and a `height` [m] is a plane.
+        On a StaticBox, the base moves along the normal of the uppermost face. On a HeightField or a StaticMesh, the
+        base moves along z.
 
     Returns
     -------
     numpy.ndarray
-        Configurations (..., nq), each with a smallest gap of zero: to rounding on planes, to 1e-12 m otherwise.
+        Configurations (..., nq). The smallest gap between robot and ground is zero: to rounding on a plane, to 1e-12 m
+        on other surfaces.
 
     Raises
     ------
     ArgumentError
-        If the robot has no single floating base or no usable collision shapes, if q or the ground does not fit, or if
-        no shape is above the surface.
+        If the robot has no single floating base, or no usable collision shapes. If q or the ground does not fit. If no
+        shape is above the surface.
     NonFiniteError
         If q is not finite.
 
     Notes
     -----
-    O(N + shapes) per state, and some ms for each shape on grounds other than planes. Mesh files are read at the first
-    call.
+    Cost per state: O(N + shapes) on a plane; on other surfaces, additional ms for each shape. Mesh files are read at
+    the first call.
 
     Examples
     --------

@@ -218,7 +218,7 @@ def _lowest_about(robot: Tree, q: ArrayLike, normal: np.ndarray, k: int) -> np.n
 def lowest_point(robot: Tree, q: ArrayLike, *, normal: ArrayLike = (0.0, 0.0, 1.0), height: float = 0.0) -> LowestPoint:
     """Return the lowest point of a robot's moving collision shapes over a plane.
 
-    Exact for every kind of shape; a hull is the convex hull of its vertices. O(N + shapes); mesh files are read at the
+    The result is exact for every kind of shape, also for convex hulls. Cost: O(N + shapes). Mesh files are read at the
     first call.
 
     Parameters
@@ -228,14 +228,14 @@ def lowest_point(robot: Tree, q: ArrayLike, *, normal: ArrayLike = (0.0, 0.0, 1.
     q : array_like
         Configuration (nq,).
     normal : array_like
-        (3,) normal n of the plane n . x = height in world axes, scaled to length 1. z by default.
+        (3,) normal n of the plane n . x = height, in world axes. The normal is scaled to length 1; z by default.
     height : float
         Distance of the plane from the origin along the normal [m]. 0 by default.
 
     Returns
     -------
     LowestPoint
-        `gap` [m], negative below the plane, `link`, and `point` (3,) in world axes [m].
+        Named tuple: `gap` [m], negative below the plane; `link`, the link's name; `point` (3,) in world axes [m].
 
     Raises
     ------

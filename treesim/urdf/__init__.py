@@ -45,12 +45,12 @@ def load(
     xacro: bool = False,
     base_pose: Placement | ArrayLike | None = None,
 ) -> Tree:
-    """Read a robot description (URDF) into a kinematic tree; mesh files are located, not read.
+    """Read a robot description (URDF) into a kinematic tree. Mesh files are located, but not read.
 
-    Joints are ordered depth-first in the order of the file. Links connected by fixed joints form one body,
-    named after the link that its moving joint has as child; every other link is a frame. Links without
-    `<inertial>` have no mass. Beyond the standard, joints may be spherical, `<dynamics armature="...">` sets
-    rotor inertia, and `<loop_joint>` closes a loop (`Tree.loops`).
+    Joints are ordered depth-first in the order of the file. Links that fixed joints connect form one body. The body has
+    the name of the link that is the child of its moving joint; each of its other links becomes a frame. Links without
+    `<inertial>` have no mass. treesim also reads three extensions of the standard: spherical joints, rotor inertia
+    (`<dynamics armature="...">`), and joints that close a loop (`<loop_joint>`, see `Tree.loops`).
 
     Parameters
     ----------
@@ -60,24 +60,24 @@ def load(
         `package://PACKAGE/folder/robot.urdf`. Packages are searched in the working directory and above, in
         ROS_PACKAGE_PATH, AMENT_PREFIX_PATH, and installed data packages.
     base : {"fixed", "floating", "auto"}
-        "fixed" welds the root link to the world; "floating" connects it by a floating joint called
-        "root_joint". "auto" is "floating", unless the file bolts the root link to the world, see Notes.
+        "fixed" welds the root link to the world; "floating" connects it by a floating joint called "root_joint". "auto"
+        chooses "floating", unless the file fixes the root link to the world; the Notes list the conditions.
     mimic : {None, "free"}
-        None: mimic joints follow the mimicked joint exactly and have no coordinate of their own (see
-        `treesim.Tree`). "free": they move independently. A joint that mimics a fixed joint, or has the
+        None: mimic joints follow their mimicked joints exactly and have no coordinates of their own (see
+        `treesim.Tree`). "free": mimic joints move independently. A joint that mimics a fixed joint, or has the
         multiplier 0, is fixed.
     strict : bool
         Treat doubtful physics as an error instead of a warning.
     repair : bool, str or iterable of str
-        True repairs everything that has only one possible repair, such as negative moments of inertia or axes
-        that are no unit vectors. Names select repairs, as in `treesim.repair`, which returns the repaired text.
-        Each change is a note and a warning, U314.
+        True applies all unambiguous repairs, for example of negative moments of inertia and of axes that are not unit
+        vectors. Names select single repairs; `treesim.repair` lists the names and returns the repaired text. Each
+        repair is reported as a note and as a warning, with the code U314.
     xacro : bool
         Expand the file with the installed program xacro, whatever the file's name. By default only files whose
         names end in `.xacro` are expanded. xacro evaluates the file's expressions and reads the files that they
         name.
     base_pose : Placement or array_like, shape (4, 4), optional
-        Pose of the root link in the world, of a fixed base; the world's frame by default.
+        Pose of the root link of a fixed base in the world. By default the root link's frame is the world's frame.
 
     Returns
     -------
@@ -87,22 +87,23 @@ def load(
     Raises
     ------
     UrdfError
-        With all errors, each with its line.
+        If the description has errors; the message lists all of them, each with its line.
     UnknownNameError
         If no installed robot has this name.
     ModelError
-        If `base_pose` is no pose, or the base floats.
+        If `base_pose` is not a pose, or is given for a floating base.
 
     Warns
     -----
     UrdfWarning
-        One warning that lists all findings of this severity.
+        If the description has findings of the severity "warning"; one warning lists all of them.
 
     Notes
     -----
     With "auto" the base is fixed if (1) the root link is called "world", or (2) the file has a joint called
-    "root_joint", or (3) the root link and the links fixed to it have no mass, or (4) exactly one joint moves relative
-    to them, as on the pedestal of an arm. `Tree.base` is the base that was chosen.
+    "root_joint", or (3) the root link and the links fixed to it have no mass, or (4) exactly one moving joint connects
+    other links to the root link and the links fixed to it, as for an arm on a pedestal. The attribute `Tree.base` is
+    the chosen base.
 
     Examples
     --------

@@ -34,11 +34,12 @@ NO_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010f
 def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals: bool = False) -> str:
     """Return a tree as URDF text that loads to the same bodies, joints, frames and physics.
 
-    Each body is a link with its inertia about its centre of mass; each frame is a massless link on a fixed
-    joint; loops connect these. Numbers are written so that they are read back exactly. Joints without position
-    limits are written as continuous, and other infinite limits as 1e30, which `load` takes for infinite: other
-    readers refuse a limit without them, or take them for zero. Gravity is not written. If the only child of the
-    world has a floating joint "root_joint", its body becomes the root link, to be loaded with base="floating".
+    Each body becomes a link with its inertia about its centre of mass. Each frame becomes a massless link on a fixed
+    joint. Each loop becomes a `<loop_joint>` between two such links. Numbers have all digits, so they are read back
+    exactly. Revolute joints without position limits become continuous. Other infinite limits are written as 1e30, which
+    `load` reads as infinite; if such a number were missing, other programs would refuse the limit or read zero. Gravity
+    is not written. If the only child of the world has a floating joint "root_joint", its body becomes the root link;
+    load this text with base="floating".
 
     Parameters
     ----------
@@ -47,10 +48,10 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
     principal : bool
         Rotate inertial frames to the principal axes, so that products of inertia are zero.
     shapes : bool
-        Write the collision shapes, each with the link that declares it. A convex hull is written as its mesh
+        Write the collision shapes, each in the link that declares it. A convex hull is written as the name of its mesh
         file.
     visuals : bool
-        Write the visuals, each with the link of its body.
+        Write the visuals, each in the link of its body.
 
     Returns
     -------
@@ -60,8 +61,8 @@ def to_urdf(tree: Tree, *, principal: bool = False, shapes: bool = True, visuals
     Raises
     ------
     UnsupportedError
-        For hulls without a file; for limits, damping, friction or rotor inertia that differ between the degrees
-        of freedom of one joint; for names with characters that XML does not allow.
+        If a hull has no file. If limits, damping, friction or rotor inertia differ between the degrees of freedom of
+        one joint. If a name has characters that XML does not allow.
     ArgumentError
         If `tree` is not a robot.
 

@@ -107,18 +107,18 @@ def repair(
 ) -> Repaired:
     """Repair a robot description (URDF) in its text, and optionally write it to a file.
 
-    Only repaired parts of the text change, and no line moves. For xacro the expanded text is returned. NUL
-    bytes after the robot and odd XML declarations are always removed. Errors without a repair remain, and are
-    listed in the result's `findings`.
+    Only repaired parts of the text change, and every line keeps its number. If the source is xacro, the repaired text
+    is the expanded one. NUL bytes after the robot and malformed XML declarations are always removed. Errors that have
+    no repair remain in the text; the result lists them in its attribute `findings`.
 
     Parameters
     ----------
     source : str, path, file or bytes
         As for `treesim.load`.
     out : path, optional
-        File to write, atomically. Relative mesh names are not adjusted to its folder.
+        File to write atomically. Relative names of mesh files are not adjusted to the folder of this file.
     repairs : bool, str or iterable of str
-        True or "unambiguous" for all unambiguous repairs, or names of repairs, see Notes.
+        True or "unambiguous" for all unambiguous repairs, or names of repairs. The Notes list the names.
     base : {"fixed", "floating", "auto"}
         As for `treesim.load`.
     mimic : {None, "free"}
@@ -146,17 +146,17 @@ def repair(
 
         inertias          set negative principal moments to zero
         axes              normalise axes
-        default_axes      give an axis without xyz the standard's 1 0 0
-        default_inertials give moving links without inertial one of zero, as the standard has it
+        default_axes      set an axis without xyz to 1 0 0, as the standard does
+        default_inertials give moving links without <inertial> a mass of zero, as the standard does
         twins             remove one of two identical elements
         mimicked          add the mimic joint's prefix to the name of the mimicked joint
         commas            remove commas between the numbers of xyz and rpy
 
     Repairs with alternatives, which are made only if named:
 
-        limits            remove limits whose lower exceeds the upper (some programs mean exchanged, Bullet
-        means none) fixed             fix joints that move no inertia; their coordinates disappear armature
-        give joints that move no inertia, alone or together, an armature of 1e-6 kg m^2 (1e-3 kg)
+        limits            remove limits whose lower exceeds the upper (some programs exchange them, Bullet ignores them)
+        fixed             fix joints that move no inertia; their coordinates disappear
+        armature          give joints that move no inertia, alone or together, an armature of 1e-6 kg m^2 (1e-3 kg)
 
     Examples
     --------
