@@ -24,10 +24,10 @@ def coriolis_matrix(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the Coriolis matrix C of Christoffel's symbols: M a + C v + g = tau.
+    """Return the Coriolis matrix C, made of Christoffel symbols, of the equation M a + C v + g = tau.
 
-    C v are the Coriolis and centrifugal forces, `bias_forces` minus `gravity_forces`. The derivative of the mass matrix
-    is C + C', so dM/dt - 2 C is skew-symmetric.
+    The product C v contains the Coriolis and centrifugal forces: `bias_forces` minus `gravity_forces`. The time
+    derivative of the mass matrix is dM/dt = C + C'. Therefore dM/dt - 2 C is skew-symmetric.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def coriolis_matrix(
     Returns
     -------
     numpy.ndarray
-        (..., nv, nv) matrices, with exact zeros where the mass matrix has them.
+        (..., nv, nv) matrices, with exact zeros at the places at which the mass matrix has exact zeros.
 
     Raises
     ------
@@ -58,8 +58,9 @@ def coriolis_matrix(
 
     Notes
     -----
-    O(N d) for depth d, by factors of the bodies' inertias that are summed inward. For joints of several degrees of
-    freedom, whose velocities are not derivatives of coordinates, dM/dt is the derivative along the motion.
+    Cost: O(N d) for depth d. Factors of the bodies' inertias are summed from the leaves to the base. Velocities of
+    joints with several degrees of freedom are not derivatives of coordinates; dM/dt is then the derivative along the
+    motion.
 
     References
     ----------

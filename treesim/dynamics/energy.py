@@ -25,10 +25,10 @@ def energy(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the kinetic and the potential energy.
+    """Return the kinetic and the potential energy of a robot.
 
-    Kinetic energy includes the rotors (armature). Potential energy is 0 with every centre of mass at the world's
-    origin. Errors as in `treesim.forward_dynamics`. O(N).
+    The kinetic energy includes the energy of rotors (armature). The potential energy is measured from the world's
+    origin. The function raises the errors of `treesim.forward_dynamics`. Cost: O(N).
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ def momentum(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the momentum of all bodies in world axes, without the momentum of rotors.
+    """Return the total momentum of all bodies in world axes, without the momentum of rotors.
 
-    Errors as in `treesim.forward_dynamics`. O(N).
+    The function raises the errors of `treesim.forward_dynamics`. Cost: O(N).
 
     Parameters
     ----------

@@ -20,11 +20,12 @@ from .triangular_factors import TriangularFactors
 
 
 class Factorization(TriangularFactors):
-    """Sparse factors of matrices, H = L' D L or H = L' L, computed by `ltdl` or `ltl`.
+    """Sparse factors of matrices, H = L' D L or H = L' L, as `ltdl` and `ltl` return them.
 
-    Arguments x of the methods are vectors (..., n) with the leading axes of H, or matrices (..., n, k) of columns.
-    Costs in multiply-adds, per vector: products and triangular solves D1 each, `solve` 2 D1, with D1 = Σ (d_i - 1)
-    (Featherstone 2005, Table 1). `articulated` has the same methods without a mass matrix, in O(n).
+    Arguments x of the methods are vectors (..., n) with the leading axes of H, or matrices (..., n, k) whose columns
+    are vectors. For each vector, a product or a triangular solve costs D1 = Σ (d_i - 1) multiply-adds, and `solve`
+    costs 2 D1 (Featherstone 2005, Table 1). The result of `articulated` has the same methods; it needs no mass matrix
+    and costs O(n).
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class Factorization(TriangularFactors):
     H : array_like
         (..., n, n) symmetric positive definite matrices.
     unit : bool
-        True for LTDL, False for LTL.
+        True for H = L' D L, False for H = L' L.
 
     Examples
     --------
@@ -54,7 +55,7 @@ class Factorization(TriangularFactors):
 
     @classmethod
     def of_packed(cls, topology: Topology, packed: np.ndarray) -> Self:
-        """Return the object of given factors H = L' D L.
+        """Return the object that represents given factors of H = L' D L.
 
         Parameters
         ----------
@@ -66,7 +67,7 @@ class Factorization(TriangularFactors):
         Returns
         -------
         Factorization
-            Factors L and D, in the number type of `packed`.
+            Factors L and D, with the dtype of `packed`.
         """
         made = cls.__new__(cls)
         made._place(topology, unit=True)
@@ -91,17 +92,17 @@ class Factorization(TriangularFactors):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of a vector for each matrix."""
+        """Shape (..., n) of an argument with one vector for each matrix."""
         return (*self._packed.shape[:-1], len(self._parent))
 
     @property
     def dtype(self) -> np.dtype:
-        """Number type of the results: float32 for H in float32, which is factored in float64."""
+        """Number type of the results: float32 if H is float32, although the factors are computed in float64."""
         return self._dtype
 
     @property
     def L(self) -> np.ndarray:
-        """Lower triangular factor (..., n, n), with ones on the diagonal for LTDL."""
+        """Lower triangular factor (..., n, n); for H = L' D L, its diagonal is 1."""
         n = len(self._parent)
         L = np.zeros((*self.shape, n), self._dtype)
         L[..., *self._tree.packed_pattern()] = self._packed
@@ -111,12 +112,12 @@ class Factorization(TriangularFactors):
 
     @property
     def D(self) -> np.ndarray:
-        """Diagonal factor (..., n) of LTDL; ones for LTL."""
+        """Diagonal factor (..., n) of H = L' D L; ones for H = L' L."""
         return self._diagonal().astype(self._dtype) if self._unit else np.ones(self.shape, self._dtype)
 
     @property
     def log_det(self) -> np.ndarray:
-        """Natural logarithm of det H, (...)."""
+        """Natural logarithm (...) of the determinant of H."""
         found: np.ndarray = np.log(self._diagonal()).sum(axis=-1)
         return np.asarray(found if self._unit else 2 * found, self._dtype)
 
@@ -133,8 +134,8 @@ class Factorization(TriangularFactors):
         start : numpy.ndarray
             (n,) index of the first entry of each row.
         rows : numpy.ndarray
-            (..., nnz) rows of L, ordered by depth of the ancestor; the last entry of a row is that of D, or L's own
-            diagonal.
+            (..., nnz) rows of L, each ordered by depth of the ancestor. The last entry of a row is the entry of D, or
+            for H = L' L the diagonal entry of L.
         unit : bool
             True for LTDL.
         """
@@ -191,15 +192,15 @@ class Factorization(TriangularFactors):
 
 
 def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
-    """Return the factors H = L' D L without fill-in, L unit lower triangular.
+    """Return the factors L and D of H = L' D L without fill-in, where L is unit lower triangular.
 
     Parameters
     ----------
     dof_parent : array_like
-        (n,) parents λe(1..n), counted from 1, as `Tree.dof_parent`.
+        (n,) parents λe(1..n) of the degrees of freedom, counted from 1, as in `Tree.dof_parent`.
     H : array_like
-        (..., n, n) symmetric positive definite matrices, non-zero only along the tree's paths. Only the lower triangles
-        are used.
+        (..., n, n) symmetric positive definite matrices. An entry (i, j) may be non-zero only if i = j, or one of i and
+        j is an ancestor of the other. Only the lower triangles are read.
 
     Returns
     -------
@@ -211,13 +212,14 @@ def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
     ModelError
         If the numbering is not regular.
     ArgumentError
-        If a shape does not fit, a number is not finite, or an entry off the pattern is not zero.
+        If a shape does not fit, a number is not finite, or an entry outside the pattern is not zero.
     SingularInertiaError
         If H is not positive definite; the error names the degree of freedom.
 
     Notes
     -----
-    Cost: D1 divisions and D2 multiply-adds. Source: Featherstone 2005, section 2, costs in section 4.
+    Cost: D1 divisions and D2 multiply-adds (`Topology.D1`, `Topology.D2`). Source: Featherstone 2005, section 2;
+    section 4 for the cost.
 
     Examples
     --------
@@ -233,9 +235,10 @@ def ltdl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
 
 
 def ltl(dof_parent: ArrayLike, H: ArrayLike) -> Factorization:
-    """Return the factor H = L' L without fill-in, L lower triangular.
+    """Return the factor L of H = L' L without fill-in, where L is lower triangular.
 
-    Cost: n square roots, D1 divisions and D2 multiply-adds. Source and errors as for `ltdl`.
+    Cost: n square roots, D1 divisions and D2 multiply-adds (`Topology.D1`, `Topology.D2`). The source and the errors
+    are those of `ltdl`.
 
     Parameters
     ----------

@@ -53,52 +53,54 @@ def forward_dynamics(
     tau : array_like
         (..., nv) generalised forces [N, N m].
     f_ext : array_like, optional
-        (..., n_bodies, 6) wrench on each body, force then moment [N, N m], in its own frame's axes and about its
-        origin.
+        (..., n_bodies, 6) wrench on each body, force then moment [N, N m], about the origin and along the axes of the
+        body's own frame.
     backend : str or DynamicsBackend
-        A name of `available("dynamics")`, or a backend.
+        Name of a backend, see `available("dynamics")`, or a backend.
     gravity : array_like, optional
         (3,) replaces the robot's gravity [m/s^2].
     armature : array_like, optional
         (nv,) replaces the robot's armature [kg m^2, kg].
     refinements : int
-        Number of steps of iterative refinement. Each solves for the residual of inverse dynamics, at the cost of one
-        more solution. They restore digits that a method loses on long chains or light links.
+        Number of steps of iterative refinement, which restore digits that a method loses on long chains or light links.
+        Each step computes the residual by inverse dynamics and solves for a correction; its cost is that of one more
+        solution.
     engine : str
         "generic": code for any robot. "specialized": code compiled for this robot, which computes many states at once.
-        "auto": the latter for large batches, if backend and robot allow it.
+        "auto": "specialized" for large batches, if backend and robot allow it; else "generic".
     out : numpy.ndarray, optional
-        Array for the result, of its shape and dtype, in any memory order; it may be one of the arguments.
+        Array for the result, with the result's shape and dtype, in any memory order. It may be one of the arguments.
     model_parameters : mapping, optional
-        Batched model parameters, whose leading axes are broadcast with those of the states: mass (..., n_bodies),
-        center_of_mass (..., n_bodies, 3), inertia (..., n_bodies, 3, 3) about the centre of mass in body axes, armature
-        (..., nv), gravity (..., 3). Values of single bodies and joints are given as {name: array}. See
+        Batched model parameters, whose leading axes are broadcast with the leading axes of the states: mass (...,
+        n_bodies), center_of_mass (..., n_bodies, 3), inertia (..., n_bodies, 3, 3) about the centre of mass in body
+        axes, armature (..., nv), gravity (..., 3). Values of single bodies and joints are given as {name: array}. See
         docs/parameters.md.
 
     Returns
     -------
     numpy.ndarray
-        (..., nv) accelerations [m/s^2, rad/s^2], the time derivative of v; in body axes for multi-DoF joints.
+        (..., nv) accelerations [m/s^2, rad/s^2], the time derivative of v. Components of multi-DoF joints are along the
+        axes of the moving body.
 
     Raises
     ------
     ArgumentError
-        If a type or shape does not fit, or a quaternion has another length.
+        If a type or shape does not fit, or the length of a quaternion differs from 1 by more than a thousandth.
     NonFiniteError
         If an argument is not finite, or a result overflows.
     SingularInertiaError
-        If a joint moves no inertia; the error names it.
+        If a joint moves no inertia; the error names the joint.
     UnknownNameError
         If the backend or engine is unknown.
     UnsupportedError
-        If the engine "specialized" is not possible.
+        If the engine is "specialized", but the backend or the robot does not support it.
     ConvergenceError, AccuracyError
-        Raised by some backends.
+        If a backend does not converge, or loses too many digits; only some backends raise these errors.
 
     Notes
     -----
-    Arrays are read without copying, in any memory order; arguments that are broadcast are not copied. After an error,
-    the contents of `out` are undefined. The cost is that of the backend; `aba` is O(N).
+    Arrays are read in any memory order, and are not copied, even for broadcasting. After an error, the contents of
+    `out` are undefined. The cost depends on the backend; "aba" costs O(N).
 
     Examples
     --------

@@ -41,8 +41,8 @@ def inverse_dynamics(
 ) -> np.ndarray:
     """Return the generalised forces tau for accelerations a.
 
-    Errors as in `treesim.forward_dynamics`. Both methods are O(N). "rnea" has fewer operations; "composite" has two
-    independent recursions.
+    The function raises the errors of `treesim.forward_dynamics`. Both methods cost O(N). "rnea" has fewer operations;
+    the two recursions of "composite" are independent.
 
     Parameters
     ----------
@@ -103,9 +103,10 @@ def bias_forces(
     gravity: ArrayLike | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the bias forces C: the generalised forces for zero acceleration (Coriolis, gravity, f_ext).
+    """Return the bias forces C: the generalised forces for zero acceleration (Coriolis, gravity and external forces).
 
-    Errors as in `treesim.forward_dynamics`. Recursive Newton-Euler with a = 0, O(N).
+    The function raises the errors of `treesim.forward_dynamics`. The method is recursive Newton-Euler with a = 0. Cost:
+    O(N).
 
     Parameters
     ----------
@@ -142,10 +143,10 @@ def gravity_forces(
     gravity: ArrayLike | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the gravity forces g(q): the generalised forces that hold the robot at rest.
+    """Return the gravity forces g(q): the generalised forces that keep a robot at rest.
 
-    Gravity forces are the bias forces at v = 0, and the gradient of the potential energy. Errors as in
-    `treesim.forward_dynamics`. O(N).
+    Gravity forces are equal to the bias forces at v = 0, and to the gradient of the potential energy. The function
+    raises the errors of `treesim.forward_dynamics`. Cost: O(N).
 
     Parameters
     ----------

@@ -51,27 +51,30 @@ def joint_wrenches(
     out: np.ndarray | None = None,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the wrench f that each body's parent exerts on it through the joint, for generalised forces tau.
+    """Return the wrench f that the parent of each body exerts on the body through its joint.
 
-    f is all that the joint transmits: its motor, its bearing, and the transmission of mimic joints. The part of f along
-    the joint is S' f = tau - armature qdd, since the motor's rotor is not part of the body. The wrench on a floating
-    base is due to tau alone, and usually zero. Errors as in `treesim.forward_dynamics`.
+    The wrench f contains the forces of the motor, of the bearing, and of the transmission of mimic joints. Its
+    component along the joint axis is S' f = tau - armature qdd, because the rotor of the motor is not part of the body.
+    The wrench on a floating base comes from tau alone, and is usually zero. The function raises the errors of
+    `treesim.forward_dynamics`.
 
     Parameters
     ----------
     robot : Tree
         As in `treesim.forward_dynamics`.
     q, v, tau : array_like
-        As in `treesim.forward_dynamics`. Damping and friction of the joints are not computed: tau includes them.
+        As in `treesim.forward_dynamics`. Damping and friction of the joints are not computed; if needed, include them
+        in tau.
     joints : str or sequence of str, optional
-        Names of k joints or links instead of all bodies. These include fixed joints, whose links are welded to bodies
-        or to the base (`Tree.welds`), and the root link, on which the world's wrench acts. A joint comes before a link
-        of the same name.
+        Names of k joints or links; all bodies by default. Names of fixed joints (`Tree.welds`) are allowed. For the
+        root link, the result is the wrench that the world exerts. If a joint and a link have the same name, the joint
+        is meant.
     f_ext : array_like, optional
-        As in `treesim.forward_dynamics`; wrenches act on the bodies' own links, not on those welded to them.
+        As in `treesim.forward_dynamics`. Each wrench acts on the link after which the body is named, not on links that
+        are welded to it.
     backend : str or DynamicsBackend
-        As in `treesim.forward_dynamics`. Those of the constraint-force method compute f first; all others compute qdd,
-        and f by inverse dynamics.
+        As in `treesim.forward_dynamics`. Backends of the constraint-force method compute f directly. Other backends
+        compute qdd; inverse dynamics then give f.
     gravity, armature : array_like, optional
         As in `treesim.forward_dynamics`.
     refinements : int
@@ -86,18 +89,18 @@ def joint_wrenches(
     Returns
     -------
     numpy.ndarray
-        (..., n_bodies, 6) force then moment [N, N m] on each body, in its own frame's axes and about its origin, which
-        is the joint's; as f_ext, and as `data.f` of Pinocchio, whose joint frames they are. For one name (..., 6), for
-        several (..., k, 6), in the axes of the links.
+        (..., n_bodies, 6) force then moment [N, N m] on each body, about the origin and along the axes of the body's
+        own frame. The origin is that of the joint. Arrays `f_ext` and Pinocchio's `data.f` have the same axes. If
+        `joints` is one name, the shape is (..., 6); for k names it is (..., k, 6), along the axes of the links.
 
     Raises
     ------
     UnknownNameError
-        If there is no such joint or link.
+        If a joint or link is unknown.
 
     Notes
     -----
-    Cost: that of forward dynamics and of one inverse dynamics, O(N).
+    The cost is the sum of the costs of forward and of inverse dynamics.
 
     References
     ----------

@@ -39,7 +39,7 @@ def mass_matrix(
     packed: bool = False,
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the mass matrix M, symmetric, with exact zeros off the tree's paths.
+    """Return the symmetric mass matrix M, with exact zeros where two degrees of freedom are on no common path.
 
     Parameters
     ----------
@@ -50,15 +50,16 @@ def mass_matrix(
     armature : array_like, optional
         As in `treesim.forward_dynamics`.
     method : str
-        One of the three of Jain 1991, section 3. "crba": composite rigid bodies (RBDA Table 6.2), O(n d) for depth d.
-        "symmetry": inverse dynamics of each joint's subtree, O(n N). "direct": inverse dynamics of the whole tree for
-        each column, O(n N). Writing the full matrix takes O(n^2) in addition.
+        One of the three methods of Jain 1991, section 3. "crba": composite rigid bodies (RBDA Table 6.2), O(n d) for
+        depth d. "symmetry": inverse dynamics of the subtree of each joint, O(n N). "direct": inverse dynamics of the
+        full tree for each column, O(n N). Writing the full matrix costs O(n^2) in addition.
     engine : str
         As in `treesim.forward_dynamics`.
     out : numpy.ndarray, optional
-        As in `treesim.forward_dynamics`. Large batches are limited by memory bandwidth; it saves the allocation.
+        As in `treesim.forward_dynamics`. It saves the allocation of the result. Memory bandwidth limits the speed of
+        large batches.
     packed : bool
-        Return only the entries of the lower triangle that can differ from zero, row by row. Only for "crba".
+        Return only the entries of the lower triangle that can differ from zero, row by row. The method must be "crba".
     model_parameters : mapping, optional
         As in `treesim.forward_dynamics`.
 
@@ -66,7 +67,7 @@ def mass_matrix(
     -------
     numpy.ndarray
         (..., nv, nv) matrices, or (..., nnz) if packed. `mass_matrix_pattern` returns the indices of packed entries,
-        `unpack_mass_matrix` the full matrix.
+        and `unpack_mass_matrix` returns the full matrix.
 
     Raises
     ------
@@ -77,7 +78,7 @@ def mass_matrix(
     UnknownNameError
         If the method or engine is unknown.
     UnsupportedError
-        If the engine is not possible, or the method does not support `packed`.
+        If the robot does not support the engine, or the method does not support `packed`.
 
     Examples
     --------

@@ -27,11 +27,12 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
 
     Notes
     -----
-    The entries are M's lower triangle in compressed sparse rows (Featherstone 2005, section 2). Row k has M_kj for the
-    ancestors j of degree of freedom k, root first, and M_kk last; no other entry is ever non-zero. So
-    `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` does not change their order, and `M[..., rows,
-    columns]` packs a full matrix. With mimic joints, row k has all earlier j whose joint, or a mimic joint of it, is on
-    a common path with that of k. O(nnz).
+    The entries are the lower triangle of M in compressed sparse rows (Featherstone 2005, section 2). Row k contains
+    M_kj for the ancestors j of degree of freedom k, root first, and M_kk last. All other entries of the lower triangle
+    are zero at every configuration. `scipy.sparse.coo_array((packed, (rows, columns)), (nv, nv)).tocsr()` does not
+    change the order of the entries. `M[..., rows, columns]` packs a full matrix. For robots with mimic joints, row k
+    contains M_kj for all earlier j whose joint, or one of its mimic joints, is on a common path with the joint of k or
+    one of its mimic joints. Cost: O(nnz).
 
     Examples
     --------
@@ -48,9 +49,10 @@ def mass_matrix_pattern(robot: Tree) -> tuple[np.ndarray, np.ndarray]:
 
 
 def unpack_mass_matrix(robot: Tree, packed: ArrayLike) -> np.ndarray:
-    """Return the full, symmetric mass matrix of a packed one.
+    """Return the full, symmetric mass matrix that a packed one represents.
 
-    Use it for matrices that are stored packed; `mass_matrix` computes full ones faster. O(nv^2).
+    Use this function for matrices that are stored packed. To compute full matrices, `mass_matrix` is faster. Cost:
+    O(nv^2).
 
     Parameters
     ----------
@@ -62,7 +64,7 @@ def unpack_mass_matrix(robot: Tree, packed: ArrayLike) -> np.ndarray:
     Returns
     -------
     numpy.ndarray
-        (..., nv, nv) matrices, float32 if `packed` is.
+        (..., nv, nv) matrices, in float32 if `packed` is float32.
 
     Raises
     ------

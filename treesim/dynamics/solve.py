@@ -20,7 +20,7 @@ SOLVE = FastEntry(solve_mass_matrix_states)
 def solve_mass_matrix(
     robot: Tree, q: ArrayLike, x: ArrayLike, *, engine: Engine = "auto", out: np.ndarray | None = None
 ) -> np.ndarray:
-    """Return M^-1 x: the accelerations that generalised forces x add.
+    """Return M^-1 x: the accelerations that generalised forces x cause.
 
     Parameters
     ----------
@@ -47,14 +47,14 @@ def solve_mass_matrix(
     NonFiniteError
         If an argument is not finite, or a result overflows.
     SingularInertiaError
-        If a joint moves no inertia; the error names it.
+        If a joint moves no inertia; the error names the joint.
     UnknownNameError, UnsupportedError
-        If the engine is unknown or not possible.
+        If the engine is unknown, or not possible for the robot.
 
     Notes
     -----
-    CRBA, LTDL without fill-in and two substitutions: D2 multiply-adds for the factors, 2 D1 to solve (Featherstone
-    2005).
+    The method is CRBA, LTDL factorization without fill-in, and two substitutions. The factors cost D2 multiply-adds,
+    the substitutions 2 D1 (Featherstone 2005; `Topology.D1`, `Topology.D2`).
 
     Examples
     --------

@@ -20,7 +20,7 @@ def joint_torque_regressor(
 ) -> np.ndarray:
     """Return the regressor Y of inverse dynamics: tau = Y pi + armature a.
 
-    pi are the inertial parameters of the bodies, see `inertial_parameters`.
+    The vector pi contains the inertial parameters of the bodies, as `inertial_parameters` returns them.
 
     Parameters
     ----------
@@ -49,8 +49,8 @@ def joint_torque_regressor(
 
     Notes
     -----
-    O(N d) for depth d. Y depends on the robot's geometry and gravity, not on its inertias or armature. The array is a
-    transposed view.
+    Cost: O(N d) for depth d. Y depends on the robot's geometry and gravity, but not on its inertias and armature. The
+    returned array is a transposed view.
 
     References
     ----------
@@ -73,7 +73,7 @@ def joint_torque_regressor(
 
 
 def inertial_parameters(robot: Tree) -> np.ndarray:
-    """Return the inertial parameters pi of all bodies, in which inverse dynamics are linear.
+    """Return the inertial parameters pi of all bodies; inverse dynamics are linear in them.
 
     Parameters
     ----------
@@ -83,9 +83,9 @@ def inertial_parameters(robot: Tree) -> np.ndarray:
     Returns
     -------
     numpy.ndarray
-        (10 N,) numbers: for each body its mass m [kg], m c [kg m] for the centre of mass c, and the inertia about the
-        body's origin as xx, xy, yy, xz, yz, zz [kg m^2], along the body's axes. This is the order of Pinocchio's
-        `Inertia.toDynamicParameters`.
+        (10 N,) ten numbers for each body: its mass m [kg]; m c [kg m] with the centre of mass c; and the inertia about
+        the body's origin as xx, xy, yy, xz, yz, zz [kg m^2]. Components are along the body's axes. The order is that of
+        Pinocchio's `Inertia.toDynamicParameters`.
 
     Examples
     --------

@@ -27,7 +27,7 @@ class TriangularFactors(ReprMixin, ABC):
     @property
     @abstractmethod
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., n) of a vector for each matrix."""
+        """Shape (..., n) of an argument with one vector for each matrix."""
 
     @property
     @abstractmethod
@@ -125,7 +125,7 @@ class TriangularFactors(ReprMixin, ABC):
 
     @property
     def log_det(self) -> np.ndarray:
-        """Natural logarithm of det H, (...)."""
+        """Natural logarithm (...) of the determinant of H."""
         found: np.ndarray = np.log(self.D).sum(axis=-1)
         return found
 

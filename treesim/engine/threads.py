@@ -46,14 +46,15 @@ def thread_count() -> int:
 
 @contextmanager
 def use_threads(threads: int | None) -> Iterator[None]:
-    """Set the number of threads for batches in a `with` block, for the current Python thread only.
+    """Set the number of threads for batches within a `with` block, for the current Python thread only.
 
-    The number takes precedence over $TREESIM_NUM_THREADS and $OMP_NUM_THREADS. Results do not depend on the number.
+    This number takes precedence over $TREESIM_NUM_THREADS and $OMP_NUM_THREADS. Results do not depend on the number of
+    threads.
 
     Parameters
     ----------
     threads : int or None
-        Number of threads, which may exceed the number of cores; None changes nothing.
+        Number of threads, which may exceed the number of cores. None leaves the number unchanged.
 
     Raises
     ------

@@ -22,18 +22,19 @@ from ...validation.arrays import Argument, coerce
 
 
 class BatchFunction(ReprMixin):
-    """A user function that is traced once and compiled for batches.
+    """A function of the user that is traced once and compiled for batches.
 
-    Call the object with arrays (B, n) or (n,), which are broadcast together. The call returns an array (B, m) in double
+    Call the object with arrays (B, n) or (n,), which are broadcast together. A call returns an array (B, m) in double
     precision.
 
     Parameters
     ----------
     function : callable
-        Function of arrays (n,) that returns m numbers. It is called once, on symbolic numbers. It may use + - *
-        /, integer powers, comparisons by < and >, and NumPy's sin, cos, sqrt, exp, tanh, products and concatenations of
-        arrays. It may also use maximum, minimum, absolute, less, select and atan2 of `treesim.numbers`, and treesim's
-        functions of states (`frame_pose`, `mass_matrix`, `energy`, ...). It cannot branch on its arguments.
+        Function of arrays (n,) that returns m numbers. The function is called once, with symbolic numbers. It may use +
+        - * /, integer powers, and comparisons by < and >. It may use NumPy's sin, cos, sqrt, exp, tanh, products and
+        concatenations of arrays. It may also use maximum, minimum, absolute, less, select and atan2 of
+        `treesim.numbers`, and treesim's functions of states (`frame_pose`, `mass_matrix`, `energy`, ...). The function
+        cannot branch on its arguments.
     sizes : sequence of int
         Size n of each array.
     what : str
@@ -52,10 +53,10 @@ class BatchFunction(ReprMixin):
 
     Notes
     -----
-    Batches run on as many threads as `treesim.use_threads` sets. The result of a row does not depend on other rows, to
-    the bit. Results are not checked for NaN. `copy` returns the object itself. For pickling, the function must be
-    defined at the top level of a module. Cost: 0.05 to 2 s to compile a function, whose code is cached on disk. A call
-    takes about 10 us in addition to the operations, which run on SIMD lanes.
+    Batches run on the number of threads that `treesim.use_threads` sets. The bits of a row of the result do not depend
+    on other rows. Results are not checked for NaN. The function `copy.copy` returns the object itself. For pickling,
+    the traced function must be defined at the top level of a module. Compilation takes 0.05 to 2 s; the code is cached
+    on disk. A call takes about 10 us in addition to the operations, which use SIMD instructions.
 
     Examples
     --------

@@ -39,28 +39,28 @@ Explain = Callable[[dict[str, np.ndarray]], Exception]  # of finite arguments wh
 class Dynamics(ReprMixin):
     """Dynamics functions compiled for one robot, with little overhead per call.
 
-    Arguments may have leading batch axes. Every method takes `out`, an array of `dtype` for the result, which it
-    returns; `out` may be one of the arguments. Objects may be shared between threads. Results differ from those of the
-    plain functions in the last digits.
+    Arguments may have leading batch axes. Every method has an argument `out`: an array of type `dtype`, into which the
+    method writes its result, and which it returns. The array `out` may be one of the other arguments. Threads may share
+    an object. Results differ from the results of functions such as `treesim.forward_dynamics` in the last digits.
 
     Parameters
     ----------
     robot : Tree
         Robot.
     backend : str or DynamicsBackend
-        Backend of forward dynamics, a name of `available("dynamics")`.
+        Backend of forward dynamics, or its name, see `available("dynamics")`.
     dtype : dtype
-        Type of results, float64 or float32. Single states in arrays of this type are fastest; other arguments are
-        converted.
+        Type of results, float64 or float32. Calls with single states are fastest if the arguments have this type,
+        because other arguments are converted.
     engine : str
-        "specialized": code compiled for this robot at the first call of a method. This takes 0.1 to 1 s; the code is
-        cached on disk. "generic": the code of the plain functions. "auto": specialized where possible.
+        "specialized": code that is compiled for this robot at the first call of a method, in 0.1 to 1 s, and cached on
+        disk. "generic": code for any robot, as of the functions. "auto": "specialized" where possible.
     gravity : array_like, optional
         (3,) replaces the robot's gravity [m/s^2].
     armature : array_like, optional
         (nv,) replaces the robot's armature [kg m^2, kg].
     threads : int, optional
-        Number of threads for batches; as set by `treesim.use_threads` by default.
+        Number of threads for batches. By default the number that `treesim.use_threads` sets.
 
     Raises
     ------
@@ -69,11 +69,11 @@ class Dynamics(ReprMixin):
     ArgumentError
         If an argument does not fit.
     UnsupportedError
-        If the backend does not support the robot, or the engine "specialized" is not possible.
+        If the backend does not support the robot, or the engine is "specialized", but not possible for the robot.
 
     Notes
     -----
-    Methods raise the errors of the plain functions.
+    Each method raises the errors of the function with its name.
 
     Examples
     --------
@@ -210,7 +210,7 @@ class Dynamics(ReprMixin):
         return M if self._mass.call(q, M) == FINE else self._mass.checked_call((q,), out)
 
     def packed_mass_matrix(self, q: ArrayLike, out: np.ndarray | None = None) -> np.ndarray:
-        """Return the packed mass matrix, by composite rigid bodies; see `treesim.mass_matrix` (packed=True).
+        """Return the packed mass matrix, by composite rigid bodies, as `treesim.mass_matrix` does with packed=True.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class Dynamics(ReprMixin):
         reference: Reference = "local_world_aligned",
         out: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Return Λ^-1 of k frames; see `treesim.inverse_operational_inertia`.
+        """Return the inverse operational-space inertia Λ^-1 of k frames; see `treesim.inverse_operational_inertia`.
 
         Parameters
         ----------

@@ -27,17 +27,17 @@ def schedule(
     frames: str | Sequence[str] | None = None,
     reference: Reference = "local_world_aligned",
 ) -> Schedule:
-    """Return the schedule of a level-parallel method: stages of independent blocks, with operation counts.
+    """Return the schedule of a level-parallel method: stages of independent blocks, with numbers of operations.
 
     Parameters
     ----------
     robot : Tree
         Robot.
     method : str
-        A name of `scheduled_methods(frames)`.
+        Name of a method, as `scheduled_methods(frames)` returns it.
     frames : str or sequence of str, optional
-        Names of frames: schedule of their inverse operational-space inertia Λ^-1. By default, schedule of forward
-        dynamics.
+        Names of frames, for the schedule of their inverse operational-space inertia Λ^-1. Without frames, the schedule
+        is that of forward dynamics.
     reference : str
         Axes of Λ^-1: "local_world_aligned" or "local".
 
@@ -57,10 +57,10 @@ def schedule(
 
     Notes
     -----
-    Operations are counted by running the kernel. The robot's constants are known: operations between constants are not
-    counted, and blocks without operations are omitted. Sum and depth are equal to those of `treesim cost`. With mimic
-    joints, the stages are those of the spanning tree; a last stage adds the constraints of the mimic joints. Cost: some
-    milliseconds per body.
+    Operations are counted by running the kernel with the robot's constants. Operations between constants are not
+    counted, and blocks without operations are omitted. Sum and depth of the operations are equal to those that `treesim
+    cost` prints. For a robot with mimic joints, the stages are those of the spanning tree; a last stage adds the
+    constraints of the mimic joints. A call takes some milliseconds for each body.
 
     Examples
     --------

@@ -20,7 +20,7 @@ from .constraints import ConstraintTables
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ConstrainedAcceleration(ReprMixin):
-    """Result of constrained forward dynamics: accelerations and constraint forces.
+    """Result of `treesim.constrained_dynamics`: accelerations and constraint forces.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class ConstrainedAcceleration(ReprMixin):
     force : numpy.ndarray
         (..., m) constraint forces f in the rows of the constraints [N, N m]: M qdd + bias = tau + J' f.
     residual : numpy.ndarray
-        (..., m) target minus actual derivative of the constrained velocity [m/s^2, rad/s^2].
+        (..., m) target minus actual time derivative of the constrained velocity [m/s^2, rad/s^2].
     iterations : numpy.ndarray
         (...) numbers of iterations; 1 for direct methods.
     robot_name : str

@@ -42,27 +42,27 @@ class _ConstraintRepr(ReprMixin):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameConstraint(_ConstraintRepr):
-    """A constraint on the acceleration of a frame; by default all six rows are zero.
+    """A constraint on the acceleration of a frame. By default it constrains all six components to zero.
 
     Parameters
     ----------
     frame : str
         Name of the frame.
     rows : array_like or str, optional
-        "linear" (a point contact), "angular", "all", or (r, 6) rows on the frame's velocity (of its origin, then
-        angular, as `frame_velocity` returns it).
+        Constrained components: "linear" (a point contact), "angular", "all", or (r, 6) rows that multiply the frame's
+        velocity, which is ordered as the result of `frame_velocity`.
     target : array_like, optional
-        (r,) or (..., r) time derivative of the constrained velocity [m/s^2, rad/s^2]. Zero by default. In world axes it
-        is the classical acceleration of the origin; in the frame's own axes it is the spatial acceleration.
+        (r,) or (..., r) time derivative of the constrained velocity [m/s^2, rad/s^2]. Zero by default. In world axes
+        the target is the classical acceleration of the origin; in the frame's own axes it is the spatial acceleration.
     reference : str
         Axes of the velocity: "local_world_aligned", or "local" for the frame's own.
     damping : float
         Baumgarte stabilisation [1/s].
     stiffness : float
-        Baumgarte stabilisation [1/s^2]. The target becomes target - damping * velocity - stiffness * displacement from
-        `pose`.
+        Baumgarte stabilisation [1/s^2]. The target becomes target - damping * velocity - stiffness * (displacement from
+        `pose`).
     pose : array_like, optional
-        (4, 4) pose in the world, needed for stiffness.
+        (4, 4) desired pose of the frame in the world; required if `stiffness` is not zero.
 
     Raises
     ------
@@ -103,33 +103,34 @@ class FrameConstraint(_ConstraintRepr):
 
     @property
     def ends(self) -> tuple[str, None]:
-        """The constrained frame, and None for the world."""
+        """Pair of the constrained frame's name and None, which stands for the world."""
         return self.frame, None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LoopConstraint(_ConstraintRepr):
-    """A constraint on the relative acceleration of two frames; by default all six rows are zero.
+    """A constraint on the relative acceleration of two frames. By default it constrains all six components to zero.
 
-    Its rows act on the relative velocity, first minus second frame; the target is the time derivative of the
-    constrained relative velocity.
+    The rows multiply the relative velocity: velocity of the first frame minus velocity of the second frame. The target
+    is the time derivative of the constrained relative velocity.
 
     Parameters
     ----------
     first, second : str
-        Names of the frames. Constraint forces are those on the first frame; the opposite forces act on the second.
+        Names of the frames. Constraint forces are the forces on the first frame. The opposite forces act on the second
+        frame.
     rows : array_like or str, optional
         As in `FrameConstraint`.
     target : array_like, optional
         As in `FrameConstraint`.
     reference : str
-        Axes of the velocity: "local_world_aligned", or "local" for the first frame's own.
+        Axes of the velocity: "local_world_aligned", or "local" for the axes of the first frame.
     damping : float
         As in `FrameConstraint`.
     stiffness : float
-        Baumgarte stabilisation [1/s^2], for the displacement of the first frame from the second.
+        Baumgarte stabilisation [1/s^2] of the displacement of the first frame from the second frame.
     name : str
-        Name in messages, in addition to the frames.
+        Name of the constraint in messages, where it precedes the names of the frames.
 
     Examples
     --------
@@ -160,7 +161,7 @@ class LoopConstraint(_ConstraintRepr):
 
     @property
     def ends(self) -> tuple[str, str]:
-        """The first and the second frame."""
+        """Names of the first and the second frame."""
         return self.first, self.second
 
 
@@ -182,7 +183,7 @@ def _check(constraint: Constraint, *names: str) -> None:
 
 
 def loop_constraints(robot: Tree) -> tuple[LoopConstraint, ...]:
-    """Return the constraints of the robot's own loops (`Tree.loops`), which a `treesim.World` includes by default.
+    """Return the constraints that close the robot's own loops (`Tree.loops`).
 
     Parameters
     ----------

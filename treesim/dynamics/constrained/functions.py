@@ -34,7 +34,7 @@ def constrained_dynamics(
     tolerance: float = 1e-10,
     max_iterations: int = 100,
 ) -> ConstrainedAcceleration:
-    """Return accelerations and constraint forces: M qdd + bias = tau + J' f with J qdd + dJ/dt v = target.
+    """Return accelerations qdd and constraint forces f: M qdd + bias = tau + J' f, and J qdd + dJ/dt v = target.
 
     Parameters
     ----------
@@ -43,23 +43,25 @@ def constrained_dynamics(
     q, v, tau : array_like
         As in `treesim.forward_dynamics`, with optional leading batch axes.
     constraints : FrameConstraint, LoopConstraint or sequence of them
-        Constraints, whose m rows in order are J.
+        Constraints. Their m rows, in this order, are the rows of J.
     f_ext : array_like, optional
         As in `treesim.forward_dynamics`.
     method : str
-        A name of `available("constrained")`. "direct" and "pv" need independent rows. "proximal" and "caba" allow
-        redundant rows that agree, and distribute the force among them. "caba" does not support loops.
+        Name of a method, see `available("constrained")`. "direct" and "pv" need independent rows. "proximal" and "caba"
+        allow redundant rows that do not contradict each other, and distribute the force among these rows. "caba" does
+        not support loops.
     operational : str
-        Method for Λ⁻¹ of "direct" and "proximal", a name of `available("operational")`.
+        Method with which "direct" and "proximal" compute Λ⁻¹, see `available("operational")`.
     gravity, armature : array_like, optional
         As in `treesim.forward_dynamics`.
     mu : float
-        Proximal parameter of "proximal" and "caba", in units of Λ⁻¹'s diagonal. "caba" is accurate to about 1e-16 / mu.
+        Proximal parameter of "proximal" and "caba", relative to the diagonal of Λ⁻¹. The accuracy of "caba" is about
+        1e-16 / mu.
     tolerance : float
-        Largest residual of "proximal" and "caba", relative to that of the unconstrained motion where it exceeds 1
-        m/s^2.
+        Largest residual at which "proximal" and "caba" stop. If the residual of the unconstrained motion exceeds 1
+        m/s^2, the tolerance is relative to it.
     max_iterations : int
-        Limit of "proximal" and "caba".
+        Largest number of iterations of "proximal" and "caba".
 
     Returns
     -------
@@ -77,16 +79,16 @@ def constrained_dynamics(
     SingularInertiaError
         If a joint moves no inertia.
     ConstraintError
-        If a row depends on others ("direct", "pv"); the error names it.
+        If a row depends on other rows ("direct" and "pv" only). The error names the row.
     ConvergenceError
-        If constraints contradict each other ("proximal", "caba").
+        If constraints contradict each other ("proximal" and "caba" only).
     UnsupportedError
         If the method does not support the constraints.
 
     Notes
     -----
-    Cost: "pv" O(N + m^2 d + m^3); "caba" O(N + m) an iteration; otherwise a few articulated-body passes, Λ⁻¹ by its
-    method, and O(m^3).
+    Cost of "pv": O(N + m^2 d + m^3). Cost of "caba": O(N + m) for each iteration. Cost of "direct" and "proximal": a
+    few articulated-body passes, Λ⁻¹ by its method, and O(m^3).
 
     Examples
     --------

@@ -13,16 +13,16 @@ from .articulated_mimic import MimicArticulated
 
 
 def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articulated:
-    """Return the articulated quantities at configurations, from which many answers follow without a second pass.
+    """Compute articulated-body quantities once, for use by several functions at the same configurations.
 
-    The object solves with the mass matrix, and returns forward dynamics, inverse operational-space inertias,
-    articulated-body inertias, sparse factors, log det M, and samples of N(0, M^-1).
+    Methods of the result solve with the mass matrix M. They also return forward dynamics, inverse operational-space
+    inertias, articulated-body inertias, sparse factors, log det M, and samples of the normal distribution N(0, M^-1).
 
     Parameters
     ----------
     robot : Tree
-        Robot. With mimic joints, which couple branches, nothing is shared: each answer is that of its own function,
-        and factors are those of the mass matrix.
+        Robot. For a robot with mimic joints, which couple branches, nothing is computed once: each method calls the
+        function of its name, and factors are computed from the mass matrix.
     q : array_like
         (..., nq) configurations.
     engine : str
@@ -31,7 +31,7 @@ def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articu
     Returns
     -------
     Articulated
-        Articulated quantities. They do not change with q afterwards.
+        Articulated-body quantities. Later changes of the array q do not change them.
 
     Raises
     ------
@@ -40,13 +40,13 @@ def articulated(robot: Tree, q: ArrayLike, *, engine: Engine = "auto") -> Articu
     NonFiniteError
         If q is not finite, or a result overflows.
     SingularInertiaError
-        If a joint moves no inertia; the error names it.
+        If a joint moves no inertia; the error names the joint.
     UnknownNameError, UnsupportedError
-        If the engine is unknown or not possible.
+        If the engine is unknown, or not possible for the robot.
 
     Notes
     -----
-    O(N). Source: Jain 1991, section 6.
+    Cost: O(N). Source: Jain 1991, section 6.
 
     Examples
     --------

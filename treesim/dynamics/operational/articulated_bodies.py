@@ -53,11 +53,11 @@ _fast_entry = lru_cache(maxsize=32)(FastEntry)
 
 
 class Articulated(TriangularFactors):
-    """Articulated quantities of a robot at configurations, and what follows from them, as `articulated` returns it.
+    """Articulated-body quantities of a robot at configurations, as `articulated` returns them.
 
-    The factors of M = L' D L are those of LTDL, but they are never formed: products and solves are sweeps over the tree
-    in O(N) (Jain 1991, Lemma 6.2 to 6.4). Arguments x are vectors (..., nv) with the leading axes of the
-    configurations, or matrices (..., nv, k) of columns.
+    The factors L and D of the mass matrix M = L' D L are equal to those of `ltdl`, but products and solves do not form
+    them. Products and solves are sweeps over the tree that cost O(N) (Jain 1991, Lemma 6.2 to 6.4). Arguments x are
+    vectors (..., nv) with the leading axes of the configurations, or matrices (..., nv, k) whose columns are vectors.
 
     Parameters
     ----------
@@ -94,12 +94,12 @@ class Articulated(TriangularFactors):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., nv) of a vector for each configuration."""
+        """Shape (..., nv) of an argument with one vector for each configuration."""
         return (*self._quantities.shape[:-1], self.robot.nv)
 
     @property
     def dtype(self) -> np.dtype:
-        """Number type of the results: float32 for configurations in float32."""
+        """Number type of the results: float32 if the configurations are float32."""
         return self._quantities.dtype
 
     @property
@@ -109,14 +109,14 @@ class Articulated(TriangularFactors):
 
     @property
     def D(self) -> np.ndarray:
-        """Diagonal factor (..., nv): the articulated inertia that each degree of freedom moves [kg, kg m^2]."""
+        """Diagonal factor (..., nv) of M = L' D L: articulated inertia moved by each degree of freedom [kg, kg m^2]."""
         rows = self._quantities[..., self._bodies :].reshape(*self.shape, kernels.DOF)
         inverse: np.ndarray = rows[..., 6]
         return 1 / inverse
 
     @property
     def factor(self) -> Factorization:
-        """Sparse factors of the mass matrix, equal to those of `ltdl`, in O(nv d) without the mass matrix."""
+        """Sparse factors of the mass matrix, as of `ltdl`, computed in O(nv d) without the mass matrix."""
         packed = self._evaluate(articulated_factor_states, quantities=self._quantities)
         return Factorization.of_packed(self.robot.dof_topology, packed)
 
@@ -137,7 +137,7 @@ class Articulated(TriangularFactors):
 
         Notes
         -----
-        The bias forces C by RNEA, and one solve (Jain 1991, eq. 55). O(N).
+        The method computes the bias forces C by RNEA and solves once with M (Jain 1991, eq. 55). Cost: O(N).
         """
         forward, qdd = kernels.forward_dynamics_states, np.empty(self.robot.nv)
         if f_ext is None and self._call(forward, self._q, v, tau, NO_FORCES, self._quantities, qdd) == FINE:
@@ -158,7 +158,7 @@ class Articulated(TriangularFactors):
         Returns
         -------
         numpy.ndarray
-            (..., 6k, 6k) matrices, with the bits of `treesim.inverse_operational_inertia`.
+            (..., 6k, 6k) matrices, equal to those of `treesim.inverse_operational_inertia` bit for bit.
 
         Raises
         ------
@@ -167,7 +167,8 @@ class Articulated(TriangularFactors):
 
         Notes
         -----
-        PV-OSIM (Sathya, Decre, Swevers 2023) without its pass of articulated quantities: O(k d + k^2 d).
+        The method is PV-OSIM (Sathya, Decre, Swevers 2023) without its pass over articulated-body quantities. Cost: O(k
+        d + k^2 d).
         """
         names = (frames,) if isinstance(frames, str) else checked_frames(frames)
         tables, out = known_frame_codes(self.robot, names, reference), np.empty((6 * len(names),) * 2)
@@ -176,27 +177,28 @@ class Articulated(TriangularFactors):
         return self._evaluate(articulated_inverse_inertia_states, *tables, quantities=self._quantities)
 
     def inertia(self, frame: str) -> np.ndarray:
-        """Return the articulated-body inertia of a frame's body: of the body with all that hangs on its joints.
+        """Return the articulated-body inertia I of the body of a frame, which includes all bodies further out.
 
-        A force f on the body at rest, cut loose from its parent, accelerates it by I^-1 f while the joints further out
-        are free (Featherstone 2008, section 7.1).
+        Suppose that the body is cut from its parent, is at rest, and its joints to bodies further out are free. A force
+        f on the body then causes the acceleration I^-1 f (Featherstone 2008, section 7.1).
 
         Parameters
         ----------
         frame : str
-            Name of the frame, whose body it is. Its origin is the point of reference.
+            Name of a frame of the body. The origin of the frame is the point of reference.
 
         Returns
         -------
         numpy.ndarray
-            (..., 6, 6) symmetric matrices from accelerations to forces, linear first, in the frame's axes.
+            (..., 6, 6) symmetric matrices that map accelerations to forces, linear before angular, along the axes of
+            the frame.
 
         Raises
         ------
         UnknownNameError
             If the frame is unknown.
         UnsupportedError
-            If the frame is fixed to the base, which has no inertia of its own, or the robot has mimic joints.
+            If the frame is fixed to the base, which has no inertia, or the robot has mimic joints.
         """
         found = self.robot.frame(frame)
         if found.body == 0:

@@ -53,12 +53,12 @@ class MimicArticulated(Articulated):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Shape (..., nv) of a vector for each configuration."""
+        """Shape (..., nv) of an argument with one vector for each configuration."""
         return (*self._q.shape[:-1], self.robot.nv)
 
     @property
     def dtype(self) -> np.dtype:
-        """Number type of the results: float32 for configurations in float32."""
+        """Number type of the results: float32 if the configurations are float32."""
         return self._q.dtype
 
     @property

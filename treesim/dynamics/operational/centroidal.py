@@ -33,10 +33,10 @@ def centroidal_momentum(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the momentum of all bodies about their centre of mass, without the momentum of rotors.
+    """Return the total momentum of all bodies about the robot's centre of mass, without the momentum of rotors.
 
-    The centroidal momentum is A v, with the matrix A of `centroidal_momentum_matrix`. `momentum` is about the world's
-    origin.
+    The centroidal momentum is A v, where A is the result of `centroidal_momentum_matrix`. The function `momentum`
+    returns the momentum about the world's origin.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def centroidal_momentum(
 
     Notes
     -----
-    O(N). Pinocchio's `computeCentroidalMomentum` has the same axes, order and point.
+    Cost: O(N). Pinocchio's `computeCentroidalMomentum` uses the same axes, order and point of reference.
 
     References
     ----------
@@ -98,7 +98,7 @@ def centroidal_momentum_matrix(
 ) -> np.ndarray:
     """Return the centroidal momentum matrix A: A v is the momentum about the centre of mass.
 
-    Errors as in `treesim.centroidal_momentum`. O(N), by composite inertias.
+    The function raises the errors of `treesim.centroidal_momentum`. Cost: O(N), by composite inertias.
 
     Parameters
     ----------
@@ -116,7 +116,8 @@ def centroidal_momentum_matrix(
     Returns
     -------
     numpy.ndarray
-        (..., 6, nv) matrices. The first three rows are the mass times `center_of_mass_jacobian`. Rotors are left out.
+        (..., 6, nv) matrices. The first three rows are the robot's mass times `center_of_mass_jacobian`. The momentum
+        of rotors is not included.
 
     Examples
     --------
@@ -143,10 +144,10 @@ def centroidal_dynamics(
     engine: Engine = "auto",
     model_parameters: ModelParameters | None = None,
 ) -> np.ndarray:
-    """Return the rate of the centroidal momentum for accelerations a: A a + dA/dt v.
+    """Return the time derivative of the centroidal momentum for accelerations a: A a + dA/dt v.
 
-    The rate is the sum of all external wrenches on the robot, weights and contact forces included, about its centre of
-    mass. Errors as in `treesim.centroidal_momentum`. O(N).
+    The derivative is equal to the sum of all external wrenches about the centre of mass, weights and contact forces
+    included. The function raises the errors of `treesim.centroidal_momentum`. Cost: O(N).
 
     Parameters
     ----------
@@ -164,8 +165,8 @@ def centroidal_dynamics(
     Returns
     -------
     numpy.ndarray
-        (..., 6) rate of the linear momentum [N], then of the angular momentum about the centre of mass [N m], along the
-        world's axes. Pinocchio's `computeCentroidalMomentumTimeVariation` returns the same.
+        (..., 6) derivative of the linear momentum [N], then of the angular momentum about the centre of mass [N m],
+        along the world's axes, as Pinocchio's `computeCentroidalMomentumTimeVariation` returns them.
 
     Examples
     --------

@@ -153,7 +153,8 @@ def frame_pose(robot: Tree, q: ArrayLike, frame: str) -> np.ndarray:
 def frame_poses(robot: Tree, q: ArrayLike, frames: Sequence[str] | None = None) -> np.ndarray:
     """Return the poses of several frames in the world.
 
-    Errors as in `treesim.frame_pose`. O(N + F), in one sweep over the bodies.
+    The function raises the errors of `treesim.frame_pose`. All poses are computed in one sweep over the bodies. Cost:
+    O(N + F).
 
     Parameters
     ----------
@@ -162,7 +163,7 @@ def frame_poses(robot: Tree, q: ArrayLike, frames: Sequence[str] | None = None) 
     q : array_like
         (..., nq) configurations.
     frames : sequence of str, optional
-        Names of the F frames; by default all, in the order of `robot.frame_names`.
+        Names of the F frames. By default all frames, in the order of `robot.frame_names`.
 
     Returns
     -------
@@ -195,9 +196,9 @@ def checked_names(frames: Sequence[str]) -> tuple[str, ...]:
 
 
 def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
-    """Return the poses of all bodies' own frames in the world.
+    """Return the poses of the bodies' own frames in the world.
 
-    Raises ArgumentError and NonFiniteError. O(N).
+    The function raises ArgumentError and NonFiniteError, as `treesim.frame_pose` does. Cost: O(N).
 
     Parameters
     ----------
@@ -209,7 +210,7 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
     Returns
     -------
     numpy.ndarray
-        (..., n_bodies + 1, 4, 4) homogeneous matrices; the first is that of the world itself.
+        (..., n_bodies + 1, 4, 4) homogeneous matrices. The first one is the pose of the world, the identity.
 
     Examples
     --------
@@ -227,7 +228,7 @@ def body_poses(robot: Tree, q: ArrayLike) -> np.ndarray:
 def frame_jacobian(
     robot: Tree, q: ArrayLike, frame: str, *, reference: JacobianReference = "local_world_aligned"
 ) -> np.ndarray:
-    """Return the Jacobian J of a frame: J v is the velocity of its origin, then its angular velocity.
+    """Return the Jacobian J of a frame: J v is the frame's velocity, linear before angular.
 
     Parameters
     ----------
@@ -238,9 +239,9 @@ def frame_jacobian(
     frame : str
         Name of the frame.
     reference : str
-        "local_world_aligned": velocity of the frame's origin, in world axes; "world" is another name of it. "local":
-        velocity of the frame's origin, in the frame's own axes. "spatial": velocity of the point of the frame's body
-        that is at the world's origin, in world axes (Pinocchio's WORLD).
+        "local_world_aligned", or "world": velocity of the frame's origin, in world axes. "local": velocity of the
+        frame's origin, in the frame's own axes. "spatial": velocity of the point of the frame's body that is at the
+        world's origin, in world axes (Pinocchio's WORLD).
 
     Returns
     -------
@@ -258,7 +259,7 @@ def frame_jacobian(
 
     Notes
     -----
-    Cost: O(depth) for the columns that are not zero.
+    Cost: O(depth), because only the columns of joints on the path to the frame are computed.
 
     Examples
     --------
@@ -290,9 +291,9 @@ def frame_velocity(
     *,
     reference: JacobianReference = "local_world_aligned",
 ) -> np.ndarray:
-    """Return the velocity of a frame.
+    """Return the linear and angular velocity of a frame.
 
-    Errors as in `treesim.frame_jacobian`. O(N).
+    The function raises the errors of `treesim.frame_jacobian`. Cost: O(N).
 
     Parameters
     ----------

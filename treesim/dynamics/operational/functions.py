@@ -25,7 +25,7 @@ def inverse_operational_inertia(
 ) -> np.ndarray:
     """Return the inverse operational-space inertia Λ^-1 = J M^-1 J' of k frames.
 
-    The matrix is symmetric and positive semi-definite. A frame that is fixed to the base has zero rows.
+    The matrix is symmetric and positive semi-definite. The rows of a frame that is fixed to the base are zero.
 
     Parameters
     ----------
@@ -58,8 +58,8 @@ def inverse_operational_inertia(
 
     Notes
     -----
-    Sources: Featherstone 2010, section 6 (ltl, ltdl), and appendix B with Figure 15 corrected (rjk); Sathya, Decre,
-    Swevers 2023 (pv_osim, O(N + m^2 d), the fastest on robots).
+    Sources: Featherstone 2010, section 6 ("ltl", "ltdl"), and appendix B with a corrected Figure 15 ("rjk"). Sathya,
+    Decre, Swevers 2023 ("pv_osim", which costs O(N + m^2 d) and is the fastest method for common robots).
 
     Examples
     --------

@@ -38,20 +38,21 @@ LAST_ROW = np.array([0.0, 0.0, 0.0, 1.0])  # of a pose
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IKTarget(ReprMixin):
-    """Target of inverse kinematics: a task, the value that it shall reach, and its weight.
+    """Target of inverse kinematics: a task, the value that the task shall reach, and a weight.
 
     Parameters
     ----------
     task : str, FrameTask, RelativeTask or CenterOfMassTask
-        Name of a frame, or a task. Its rows select components of the error, along its axes.
+        Name of a frame, or a task. The rows of a task select components of the error, along the axes of the task.
     value : array_like
-        (..., 4, 4) pose in the world, for a RelativeTask that of `second` in the axes of `first`; or (..., 3) position,
-        which leaves the orientation free.
+        (..., 4, 4) pose, or (..., 3) position, which leaves the orientation free. Values are given in the world; for a
+        RelativeTask, as the pose or position of `second` in the axes of `first`.
     weight : float or array_like, optional
-        Positive weight, or one for each row, of the squared error [m, rad]. Weights decide where targets contradict one
-        another; they do not change what is reached if all can be.
+        Positive weight of the squared error [m, rad], or one weight for each row. If targets contradict one another,
+        weights decide which errors remain. If all targets can be reached, weights have no influence on the reached
+        poses.
     name : str, optional
-        Name in results; by default that of the frame, "first -> second", or "center of mass".
+        Name of the target in results. By default the name of the frame, "first -> second", or "center of mass".
 
     Examples
     --------
@@ -93,21 +94,21 @@ def _name_of(task: Any) -> str:
 
 
 class IKResult(NamedTuple):
-    """Result of inverse kinematics, for each state.
+    """Result of `treesim.solve_ik` for each state.
 
     Parameters
     ----------
     q : ndarray, shape (..., nq)
         Configurations.
     converged : ndarray of bool, shape (...)
-        Whether all errors are below the tolerance.
+        True where all errors of a state are below the tolerance.
     error : dict of str to ndarray
-        By target, the length (...) of its error: distance [m] and angle [rad].
+        {target: length (...) of the error}, which combines distance [m] and angle [rad].
     iterations : ndarray of int, shape (...)
-        Number of iterations, of all restarts.
+        Number of iterations, including those of restarts.
     limiting_joints : dict of str to ndarray of bool
-        By joint, whether (...) it is at a limit in q. If a state has not converged, joints count whose limit prevents a
-        smaller error. Joints without any such state are left out.
+        {joint: mask (...)}, True where q is at a limit of the joint. For states that have not converged, only limits
+        that prevent a smaller error count. Joints that are at a limit in no state are left out.
 
     Examples
     --------
@@ -139,7 +140,7 @@ class IKResult(NamedTuple):
         return f"largest error {largest[name]:.3g} of {name!r}"
 
     def report(self) -> str:
-        """Return a text that names the targets that are out of reach, and the joints at limits.
+        """Return a text that names the targets that were not reached, and the joints at limits.
 
         Returns
         -------
@@ -186,9 +187,9 @@ def solve_ik(
     restarts: int = 30,
     seed: int = 0,
 ) -> IKResult:
-    """Return configurations in which frames have given poses: inverse kinematics by damped least squares.
+    """Solve inverse kinematics by damped least squares: find configurations in which frames have given poses.
 
-    Targets, initial configurations or both may have leading batch axes, which are broadcast together.
+    Targets and initial configurations may have leading batch axes. These axes are broadcast together.
 
     Parameters
     ----------
@@ -199,49 +200,49 @@ def solve_ik(
     q0 : array_like
         (..., nq) configurations from which the iteration starts. The solution depends on them.
     posture : array_like, optional
-        (..., nq) configurations. Among those that reach the targets, q is the one closest to the posture, to first
-        order and locally: redundant motion is used to approach it.
+        (..., nq) preferred configurations. If many configurations reach the targets, the solver uses the redundant
+        motion to approach the posture. The result is the closest one locally, to first order.
     limits : bool
-        Whether the limits of joints bound q. An initial configuration beyond them is moved to the limits first.
+        Keep q within the position limits. An initial configuration beyond its limits is first moved to the limits.
     tolerance : float
-        A state has converged if the error of every target is below it [m, rad].
+        A state has converged if the error of every target is below the tolerance [m, rad].
     max_iterations : int
-        Largest number of iterations of a state, over all its starts.
+        Largest number of iterations of each state, including those of restarts.
     restarts : int
-        Largest number of further starts, from random configurations (`Tree.random`), of a state whose iteration makes
-        little progress; floating bases stay where they are in q0. With 0, only solutions that are connected with q0 are
-        found.
+        Largest number of restarts of each state. A state whose iteration makes little progress starts again from a
+        random configuration (`Tree.random`), in which a floating base keeps its pose of q0. With 0 restarts, only
+        solutions that a continuous motion connects with q0 are found.
     seed : int
-        Seed of these configurations, which are the same for all states.
+        Seed of the random configurations, which are the same for all states.
 
     Returns
     -------
     IKResult
-        Configurations, whether they reach the targets, errors by target, iterations, and joints at their limits. Where
-        a state has not converged, q has the smallest weighted error that was found.
+        Configurations, convergence, errors by target, iterations, and joints at their limits. If a state has not
+        converged, its q has the smallest weighted error that was found.
 
     Raises
     ------
     UnknownNameError
         If a frame is unknown.
     ArgumentError
-        If a type or shape does not fit, or a pose is no rigid motion.
+        If a type or shape does not fit, or a pose is not a rigid motion.
     ModelError
-        If the robot has no joints, or no mass for a target of its centre of mass.
+        If the robot has no joints. If a target is the centre of mass of a robot without mass.
     NonFiniteError
         If an argument is not finite.
 
     Warns
     -----
     ReachWarning
-        If states did not reach their targets; it names the targets and the joints at their limits.
+        If states did not reach their targets. The warning names the targets and the joints at their limits.
 
     Notes
     -----
-    Method of Levenberg and Marquardt on the configuration manifold, with a damping that is proportional to the squared
-    error (Sugihara 2011), and limits as bounds of an active set. An iteration is one trial of a step; it costs O(N) and
-    O(m^2 nv) for m rows. The error of a pose is the difference of positions and the rotation vector between the axes,
-    so weights of lengths and angles are separate. Batches run on several threads.
+    The solver uses the method of Levenberg and Marquardt on the configuration manifold. Its damping is proportional to
+    the squared error (Sugihara 2011), and an active set enforces the limits. An iteration is one trial step. Its cost
+    is O(N) plus O(m^2 nv) for m rows. The error of a pose consists of the difference of positions and the rotation
+    vector between the axes. Lengths and angles therefore have separate weights. Batches run on several threads.
 
     References
     ----------

@@ -23,11 +23,11 @@ def frame_jacobian_derivative(
     *,
     reference: JacobianReference = "local_world_aligned",
 ) -> np.ndarray:
-    """Return the time derivative dJ/dt of a frame's Jacobian along the motion with velocity v.
+    """Return the time derivative dJ/dt of a frame's Jacobian during a motion with velocity v.
 
-    J a + dJ/dt v is the derivative of the components of the velocity J v. For "local_world_aligned" and "spatial" it is
-    `treesim.frame_acceleration`. For "local", whose axes rotate with the angular velocity w, the linear part is that
-    acceleration minus w x (velocity of the origin).
+    The sum J a + dJ/dt v is the time derivative of the components of the velocity J v. For "local_world_aligned" and
+    "spatial", the sum is equal to `treesim.frame_acceleration`. For "local", the axes rotate with the angular velocity
+    w. The linear part of the sum is then the acceleration minus w x (velocity of the origin).
 
     Parameters
     ----------
@@ -43,7 +43,7 @@ def frame_jacobian_derivative(
     Returns
     -------
     numpy.ndarray
-        (..., 6, nv) derivatives, linear rows first. Pinocchio's `getFrameJacobianTimeVariation` returns the same.
+        (..., 6, nv) derivatives, linear rows first, as Pinocchio's `getFrameJacobianTimeVariation` returns them.
 
     Raises
     ------
@@ -56,7 +56,7 @@ def frame_jacobian_derivative(
 
     Notes
     -----
-    O(depth) for the columns that are not zero. Source: RBDA section 2.10.
+    Cost: O(depth), because only the columns of joints on the path to the frame are computed. Source: RBDA section 2.10.
 
     Examples
     --------

@@ -80,9 +80,9 @@ def frame_acceleration(
     *,
     reference: JacobianReference = "local_world_aligned",
 ) -> np.ndarray:
-    """Return the classical acceleration of a frame, without gravity: J a + Jdot v in world axes.
+    """Return the classical acceleration of a frame in world axes, J a + Jdot v, without gravity.
 
-    For the reference "spatial" it is the spatial acceleration: the derivative of the velocity for this reference.
+    If `reference` is "spatial", the result is the spatial acceleration: the time derivative of the spatial velocity.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def frame_acceleration(
 
     Notes
     -----
-    O(N). Source: RBDA sections 2.11 and 4.1.
+    Cost: O(N). Source: RBDA sections 2.11 and 4.1.
 
     Examples
     --------
@@ -156,7 +156,7 @@ def center_of_mass_motion(
 
 
 def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
-    """Return the position of the centre of mass of all bodies in the world.
+    """Return the position of the robot's centre of mass in the world.
 
     Parameters
     ----------
@@ -195,9 +195,9 @@ def center_of_mass(robot: Tree, q: ArrayLike) -> np.ndarray:
 
 
 def center_of_mass_jacobian(robot: Tree, q: ArrayLike) -> np.ndarray:
-    """Return the Jacobian J of the centre of mass: J v is its velocity in world axes.
+    """Return the Jacobian J of the centre of mass: J v is the velocity of the centre of mass in world axes.
 
-    Errors as in `treesim.center_of_mass`. O(N), by composite masses.
+    The function raises the errors of `treesim.center_of_mass`. Cost: O(N), by composite masses.
 
     Parameters
     ----------

@@ -58,22 +58,24 @@ class OperationalSpace(ReprMixin):
     inverse_inertia : numpy.ndarray
         (..., m, m) inverse inertia Λ^-1 = J H^-1 J'.
     inertia : numpy.ndarray
-        (..., m, m) inertia Λ: the inverse of Λ^-1 on its range and zero beyond, so that J H^-1 J' Λ J = J. Λ Λ^-1 = 1
-        only if the rank is m.
+        (..., m, m) inertia Λ: the pseudo-inverse of Λ^-1, so that J H^-1 J' Λ J = J. Only if the rank is m, Λ Λ^-1 = 1.
     rank : int or numpy.ndarray
         Rank of Λ^-1: the number of directions in which the robot can accelerate its tasks.
     jbar : numpy.ndarray
-        (..., nv, m) dynamically consistent inverse J̄ = H^-1 J' Λ. J J̄ J = J; J J̄ = 1 if the rank is m.
+        (..., nv, m) dynamically consistent inverse J̄ = H^-1 J' Λ, with J J̄ J = J. If the rank is m, J J̄ = 1.
     nullspace : numpy.ndarray
-        (..., nv, nv) projection N = 1 - J̄ J, with J N = 0 and N^2 = N. Forces N' tau do not accelerate the tasks.
+        (..., nv, nv) projection N = 1 - J̄ J, with J N = 0 and N^2 = N. Generalised forces N' tau do not accelerate the
+        tasks.
     bias : numpy.ndarray
-        (..., m) β = Jdot v - J H^-1 C: the tasks' acceleration without tau; C includes gravity and f_ext.
+        (..., m) acceleration β = Jdot v - J H^-1 C of the tasks if tau is zero. The bias forces C include gravity and
+        f_ext.
     robot_name : str
         Name of the robot.
 
     Notes
     -----
-    Source: Featherstone 2010, sections 4 and 8. `inverse_mass_jacobian` is computed when it is first read.
+    Source: Featherstone 2010, sections 4 and 8. The attribute `inverse_mass_jacobian` is computed when it is first
+    read.
 
     Examples
     --------
@@ -111,7 +113,7 @@ class OperationalSpace(ReprMixin):
         return in_precision("H^-1 J'", self._mass_jacobian(), self.bias.dtype)
 
     def acceleration(self, tau: ArrayLike) -> np.ndarray:
-        """Return the tasks' accelerations under generalised forces.
+        """Return the accelerations of the tasks under given generalised forces.
 
         Parameters
         ----------
@@ -126,7 +128,7 @@ class OperationalSpace(ReprMixin):
         return _apply(transposed(self.inverse_mass_jacobian), "tau", tau) + self.bias
 
     def force(self, acceleration: ArrayLike) -> np.ndarray:
-        """Return the task forces for required accelerations.
+        """Return the task forces that produce required accelerations.
 
         Parameters
         ----------
@@ -136,23 +138,22 @@ class OperationalSpace(ReprMixin):
         Returns
         -------
         numpy.ndarray
-            (..., m) task forces F = Λ (xddot - β). If the rank is below m, `torque(F)` produces the attainable part of
-            xddot.
+            (..., m) task forces F = Λ (xddot - β). If the rank is below m, the forces `torque(F)` produce only the
+            attainable part of xddot.
         """
         given = Argument("acceleration", acceleration, (self.bias.shape[-1],))
         wanted = coerce(given, precision(self.bias, acceleration))
         return _apply(self.inertia, "acceleration", wanted - self.bias)
 
     def torque(self, force: ArrayLike, tau0: ArrayLike | None = None) -> np.ndarray:
-        """Return the generalised forces of task forces; the tasks then accelerate by Λ^-1 F + β.
+        """Return the generalised forces of task forces F, under which the tasks accelerate by Λ^-1 F + β.
 
         Parameters
         ----------
         force : array_like
             (..., m) task forces F.
         tau0 : array_like, optional
-            (..., nv) generalised forces that are added after projection by N', so that they do not accelerate the
-            tasks.
+            (..., nv) additional generalised forces. They are projected by N', so that they do not accelerate the tasks.
 
         Returns
         -------
@@ -180,7 +181,7 @@ def operational_space(
     gravity: ArrayLike | None = None,
     rtol: float = RTOL,
 ) -> OperationalSpace:
-    """Return the operational space of tasks: J, Λ^-1, Λ, its rank, J̄, N and β.
+    """Return the operational-space quantities of tasks: J, Λ^-1, Λ, the rank of Λ, J̄, N and β.
 
     Parameters
     ----------
@@ -191,16 +192,18 @@ def operational_space(
     v : array_like
         (..., nv) velocities.
     tasks : str, FrameTask, RelativeTask, CenterOfMassTask or sequence of them
-        Tasks, whose rows are in this order. The name of a frame stands for its six rows, linear first.
+        Tasks. The rows of the results are in the order of the tasks. The name of a frame stands for six rows, linear
+        before angular.
     method : str
-        A name of `available("operational")`, for Λ^-1 of the tasks' frames. Other quantities use the factors of "ltdl".
+        Method for Λ^-1 of the tasks' frames, see `available("operational")`. Other quantities are computed with the
+        factors of "ltdl".
     reference : str
-        Axes of tasks without a reference: "local_world_aligned" or "local".
+        Axes of tasks that have no reference of their own: "local_world_aligned" or "local".
     f_ext, gravity : array_like, optional
-        As in `treesim.forward_dynamics`; they enter β.
+        As in `treesim.forward_dynamics`. Both change β only.
     rtol : float
-        Λ^-1 is scaled to a unit diagonal. Directions whose eigenvalue is below rtol times the largest one count as
-        unattainable: redundant, singular or fixed rows lower the rank.
+        Threshold for the rank. Λ^-1 is scaled so that its diagonal is 1. Directions whose eigenvalue is below rtol
+        times the largest eigenvalue count as unattainable. Redundant, singular or fixed rows therefore reduce the rank.
 
     Returns
     -------
@@ -218,12 +221,13 @@ def operational_space(
     SingularInertiaError
         If a joint moves no inertia.
     ModelError
-        If a task on the centre of mass is given for a robot without mass.
+        If a task concerns the centre of mass, and the robot has no mass.
 
     Notes
     -----
-    Cost: O(n d^2) for H and its factors, O(m d^2 + m^2 d) for Λ^-1, O(m n (m + d)) for J̄ and N, and O(m^3). It is O(m
-    n^2) for tasks other than whole frames in world axes. Source: Featherstone 2010, eq. 8, 10, 22 and 33.
+    Cost: O(n d^2) for H and its factors, O(m d^2 + m^2 d) for Λ^-1, O(m n (m + d)) for J̄ and N, and O(m^3) for Λ. If
+    tasks are not the six rows of frames in world axes, the total cost is O(m n^2). Source: Featherstone 2010, eq. 8,
+    10, 22 and 33.
 
     Examples
     --------

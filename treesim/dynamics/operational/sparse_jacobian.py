@@ -23,18 +23,18 @@ from .frames import frame_jacobian, frame_tables
 
 
 class SparseJacobian(ReprMixin):
-    """Sparse matrix (m, n) whose rows are non-zero only along paths of a tree.
+    """Sparse matrix (m, n); each row can be non-zero only in the columns of one path from the root of a tree.
 
-    Arguments of the methods may be vectors or matrices of columns. Costs count multiplications, additions and
-    divisions, with d_i entries in row i (Featherstone 2010, Table 1).
+    Arguments of the methods may be vectors, or matrices whose columns are vectors. The methods' costs are numbers of
+    multiplications, additions and divisions; d_i is the number of entries of row i on its path (Featherstone 2010,
+    Table 1).
 
     Parameters
     ----------
     topology : Topology
         Tree of n degrees of freedom.
     last : sequence of int
-        (m,) b_e(1..m): last degree of freedom that moves each row, counted from 1; 0 if none does. Row i is non-zero
-        only on the path to it.
+        (m,) b_e(1..m): for each row, the last degree of freedom of its path, counted from 1; 0 for a row of zeros.
     J : array_like
         (m, n) dense matrix.
 
@@ -96,7 +96,7 @@ class SparseJacobian(ReprMixin):
         return full
 
     def multiply(self, x: ArrayLike) -> np.ndarray:
-        """Return J x. Cost: Σ d_i multiplications and Σ (d_i - 1) additions per column.
+        """Return J x. Cost for each column of x: Σ d_i multiplications and Σ (d_i - 1) additions.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class SparseJacobian(ReprMixin):
         return self._on_columns(kernels.product_states, x, self.shape[1], self.shape[0])
 
     def multiply_transposed(self, x: ArrayLike) -> np.ndarray:
-        """Return J' x. Cost: Σ d_i multiplications and additions per column.
+        """Return J' x. Cost for each column of x: Σ d_i multiplications and as many additions.
 
         Parameters
         ----------
@@ -126,9 +126,9 @@ class SparseJacobian(ReprMixin):
         return self._on_columns(kernels.transposed_product_states, x, self.shape[0], self.shape[1])
 
     def divide(self, factors: Factorization) -> tuple[SparseJacobian, SparseJacobian]:
-        """Return the quotients of J and sparse factors, which have the pattern of J.
+        """Return J divided by sparse factors; the quotients have the sparsity pattern of J.
 
-        Cost: Σ d_i divisions, Σ d_i (d_i - 1) / 2 multiplications and additions.
+        Cost: Σ d_i divisions, Σ d_i (d_i - 1) / 2 multiplications, and as many additions.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class SparseJacobian(ReprMixin):
         Raises
         ------
         ArgumentError
-            If the factors are of another tree, or of a batch of matrices.
+            If the factors belong to another tree, or to a batch of matrices.
         """
         if not np.array_equal(factors.topology.dof_parent, self.topology.dof_parent):
             raise ArgumentError("the factors belong to another tree than the Jacobian")
@@ -159,14 +159,15 @@ class SparseJacobian(ReprMixin):
         return self._with(Z), self._with(Y)
 
     def multiply_rows(self, other: SparseJacobian) -> np.ndarray:
-        """Return the symmetric product of two matrices of one pattern: Λ^-1 = Y Y' or Y_D Y_d'.
+        """Return the symmetric product of two matrices with equal patterns: Λ^-1 = Y Y' or Y_D Y_d'.
 
-        Cost: d_ij multiplications and d_ij - 1 additions for each pair i >= j with d_ij entries in common.
+        Cost: d_ij multiplications and d_ij - 1 additions for each pair of rows i >= j, where d_ij is the number of
+        columns in which both rows have an entry.
 
         Parameters
         ----------
         other : SparseJacobian
-            Matrix of the same pattern.
+            Matrix with the same sparsity pattern.
 
         Returns
         -------
@@ -186,7 +187,7 @@ class SparseJacobian(ReprMixin):
         return out
 
     def null_space(self, jbar: ArrayLike) -> np.ndarray:
-        """Return the null-space projection N = 1 - J̄ J. Cost: n additions, n Σ d_i multiplications and additions.
+        """Return the null-space projection N = 1 - J̄ J. Cost: n additions and n Σ d_i multiply-adds.
 
         Parameters
         ----------
@@ -242,7 +243,7 @@ class SparseJacobian(ReprMixin):
 def sparse_jacobian(
     robot: Tree, q: ArrayLike, frames: str | Sequence[str], *, reference: JacobianReference = "local_world_aligned"
 ) -> SparseJacobian:
-    """Return the sparse Jacobian of k frames at one configuration.
+    """Return the Jacobian of k frames at one configuration as a sparse matrix.
 
     Parameters
     ----------
@@ -258,7 +259,7 @@ def sparse_jacobian(
     Returns
     -------
     SparseJacobian
-        (6 k, nv) Jacobian. With mimic joints, its paths are those of `Tree.dof_parent`.
+        (6 k, nv) Jacobian. Its non-zeros lie on the paths of `Tree.dof_parent`, also for robots with mimic joints.
 
     Raises
     ------

@@ -110,7 +110,7 @@ def _turn_of_both(rotation: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FrameTask(FramesTask):
-    """Task on the motion of one frame: xdot = rows (velocity of its origin; angular velocity).
+    """Task on the motion of one frame: xdot = rows (velocity of the frame's origin; angular velocity).
 
     Parameters
     ----------
@@ -119,12 +119,13 @@ class FrameTask(FramesTask):
     rows : array_like or str, optional
         "linear", "angular", "all", or (r, 6) rows.
     reference : str, optional
-        Axes: "local_world_aligned", or "local" for the frame's own; that of `treesim.operational_space` by default.
+        Axes: "local_world_aligned", or "local" for the frame's own. By default the reference passed to
+        `treesim.operational_space`.
 
     Notes
     -----
-    In "local" axes xddot is the derivative of these components: R' a - w x R' pdot for the origin, not the classical
-    acceleration R' a.
+    In "local" axes, xddot is the time derivative of the components of xdot. For the origin it is R' a - w x R' pdot,
+    not the classical acceleration R' a.
 
     Examples
     --------
@@ -153,7 +154,7 @@ class FrameTask(FramesTask):
         return len(row_matrix("rows", self.rows))
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return the combination T of the frame's velocity.
+        """Return the matrix T that maps the frame's velocity in world axes to xdot.
 
         Parameters
         ----------
@@ -208,12 +209,14 @@ class RelativeTask(FramesTask):
     rows : array_like or str, optional
         "linear", "angular", "all", or (r, 6) rows.
     reference : str, optional
-        Axes: "local_world_aligned", or "local" for those of `first`; that of `treesim.operational_space` by default. In
-        "local" axes, the first three rows are the derivative of `second`'s coordinates in `first`.
+        Axes: "local_world_aligned", or "local" for the axes of `first`. By default the reference passed to
+        `treesim.operational_space`. In "local" axes, the first three rows are the time derivative of the coordinates of
+        `second` in `first`.
 
     Notes
     -----
-    xddot is the derivative of these components. In the axes of `first` it includes Coriolis and centrifugal terms.
+    The acceleration xddot is the time derivative of the components of xdot. In the axes of `first`, it includes
+    Coriolis and centrifugal terms.
 
     Examples
     --------
@@ -247,7 +250,7 @@ class RelativeTask(FramesTask):
         return len(row_matrix("rows", self.rows))
 
     def combination(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return the combination T of the two frames' velocities.
+        """Return the matrix T that maps the velocities of both frames in world axes to xdot.
 
         Parameters
         ----------
@@ -270,7 +273,7 @@ class RelativeTask(FramesTask):
         return row_matrix("rows", self.rows) @ T
 
     def velocity_terms(self, motion: FrameMotion, reference: Reference) -> np.ndarray:
-        """Return the velocity terms: -w_1 x (pdot_2 - pdot_1), and in the axes of `first` also -w_1 x xdot.
+        """Return the velocity terms: -w_1 x (pdot_2 - pdot_1), and in "local" axes also -w_1 x xdot.
 
         Parameters
         ----------
@@ -296,7 +299,7 @@ class RelativeTask(FramesTask):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CenterOfMassTask(ReprMixin):
-    """Task on the velocity of the centre of mass of all bodies, in world axes.
+    """Task on the velocity of the robot's centre of mass, in world axes.
 
     Parameters
     ----------
@@ -322,7 +325,7 @@ class CenterOfMassTask(ReprMixin):
 
     @property
     def matrix(self) -> np.ndarray:
-        """Matrix of the rows (r, 3)."""
+        """Rows as a matrix (r, 3)."""
         return row_matrix("rows", self.rows, 3)
 
     @property
